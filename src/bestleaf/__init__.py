@@ -1,0 +1,60 @@
+"""Monte-Carlo search in growing single-rooted DAGs with a proof of what it found.
+
+Nothing heavy is imported until it is used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bestleaf import bounds, problems, rules, theory
+    from bestleaf.bounds import Bound, Rate
+    from bestleaf.problems import Problem
+    from bestleaf.rules import Rule
+    from bestleaf.search import Progress, Result, Search, best_arm, best_leaf
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Bound": "bounds",
+    "Problem": "problems",
+    "Progress": "search",
+    "Rate": "bounds",
+    "Result": "search",
+    "Rule": "rules",
+    "Search": "search",
+    "best_arm": "search",
+    "best_leaf": "search",
+}
+_MODULES = ("bounds", "problems", "rules", "search", "theory")
+
+__all__ = [
+    "Bound",
+    "Problem",
+    "Progress",
+    "Rate",
+    "Result",
+    "Rule",
+    "Search",
+    "__version__",
+    "best_arm",
+    "best_leaf",
+    "bounds",
+    "problems",
+    "rules",
+    "theory",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"bestleaf.{name}")
+    if name in _HOMES:
+        return getattr(import_module(f"bestleaf.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'bestleaf' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,190 @@
+"""From one sample to the intervals of the leaf and of every ancestor.
+
+Of an inner node: L_s = max L_c, U_s = max U_c over its children in D_t, representative child argmax U
+(where the opponent moves: min L_c, min U_c, argmin L). Ties go to the child linked last.
+"""
+
+import numpy as np
+
+from bestleaf._compile import (
+    bucket_of,
+    edges_of,
+    floats_at,
+    inlined,
+    interval_at,
+    kernel,
+    known_of,
+    node_kernel_at,
+    nodes_of,
+    observe_at,
+    rate_at,
+    separate,
+    stack_of,
+    track_of,
+)
+from bestleaf._kernels.reach import reseat
+from bestleaf._records import EXACT, INNER
+
+
+@inlined
+def refresh(node, nodes, edges, known):
+    """Recompute an inner node from its children; True when what its parents see has changed."""
+    minimizes = nodes[node].minimizes == 1
+    lower = upper = np.inf if minimizes else -np.inf
+    chosen = -1
+    start = nodes[node].child_start
+    for edge in range(start, start + nodes[node].child_count):
+        child = edges[edge]
+        low, high = known[child].lower, known[child].upper
+        if minimizes:
+            upper = min(upper, high)
+            if low <= lower:
+                lower, chosen = low, child
+        else:
+            lower = max(lower, low)
+            if high >= upper:
+                upper, chosen = high, child
+    leaf = known[chosen].leaf
+    changed = lower != known[node].lower or upper != known[node].upper or leaf != known[node].leaf
+    known[node].lower = lower
+    known[node].upper = upper
+    known[node].child = chosen
+    known[node].leaf = leaf
+    return changed
+
+
+@inlined
+def enqueue_parents(node, nodes, edges, track, bucket):
+    """Put the parents of `node` on the waiting lists of their levels."""
+    start = nodes[node].parent_start
+    for edge in range(start, start + nodes[node].parent_count):
+        parent = edges[edge]
+        if track[parent].waiting == 0:
+            level = nodes[parent].level
+            track[parent].waiting = 1
+            track[parent].following = bucket[level]
+            bucket[level] = parent
+
+
+@separate("at_node")
+def backup(node, world):
+    """Refresh the ancestors of `node`, deepest first, stopping wherever nothing changed; return how many."""
+    nodes, edges, known, track = nodes_of(world), edges_of(world), known_of(world), track_of(world)
+    bucket = bucket_of(world)
+    refreshed = 0
+    enqueue_parents(node, nodes, edges, track, bucket)
+    for level in range(nodes[node].level - 1, -1, -1):
+        waiting = bucket[level]
+        bucket[level] = -1
+        while waiting >= 0:
+            track[waiting].waiting = 0
+            refreshed += 1
+            if refresh(waiting, nodes, edges, known):
+                enqueue_parents(waiting, nodes, edges, track, bucket)
+            waiting = track[waiting].following
+    return refreshed
+
+
+@separate("at_node")
+def count_ancestors(node, world):
+    """Walk up from `node` and remember and return 1 + the number of its ancestors."""
+    nodes, edges, track, stack = nodes_of(world), edges_of(world), track_of(world), stack_of(world)
+    world.walk += 1
+    walk = world.walk
+    met, top = 1, 1
+    stack[0] = node
+    while top > 0:
+        top -= 1
+        start = nodes[stack[top]].parent_start
+        stop = start + nodes[stack[top]].parent_count
+        for edge in range(start, stop):
+            parent = edges[edge]
+            if track[parent].seen != walk:
+                track[parent].seen = walk
+                stack[top] = parent
+                top += 1
+                met += 1
+    track[node].ancestors = met
+    return met
+
+
+@separate("at_node")
+def narrow(leaf, world):
+    """Set the interval of a sampled leaf by the bound in use; 0 when that returned nonsense."""
+    known = known_of(world)
+    count = known[leaf].count
+    mean = known[leaf].total / count
+    if world.rated == 1:
+        rate = rate_at(world.rate)
+        half = np.sqrt(rate(count, world.delta, world.stochastic) / (2.0 * count))
+        lower, upper = mean - half, mean + half
+    else:
+        interval = interval_at(world.interval)
+        row = floats_at(world.rows + 8 * world.width * leaf, world.width)
+        lower, upper = interval(mean, count, track_of(world)[leaf].share, row)
+    if not lower <= upper:
+        return 0
+    if world.intersect == 1:
+        # An empty intersection means the bound has failed on this leaf (probability at most its share).
+        lower = min(max(lower, known[leaf].lower), known[leaf].upper)
+        upper = max(min(upper, known[leaf].upper), lower)
+    known[leaf].lower = lower
+    known[leaf].upper = upper
+    return 1
+
+
+@inlined
+def publish(leaf, world):
+    """Let the tournament and all ancestors know the interval of `leaf`."""
+    track = track_of(world)
+    if track[leaf].ancestors == 0:
+        node_kernel_at(world.count_ancestors)(leaf, world)
+    world.updates += track[leaf].ancestors
+    if world.sound == 1:
+        reseat(leaf, world)
+    world.refreshes += 1 + node_kernel_at(world.backup)(leaf, world)
+
+
+@inlined
+def absorb(leaf, value, world):
+    """Add one sample of `leaf` and back its interval up to every ancestor; False when the bound errs."""
+    known = known_of(world)
+    known[leaf].count += 1
+    known[leaf].total += value
+    world.samples += 1
+    if world.rated == 0:
+        observe = observe_at(world.observe)
+        row = floats_at(world.rows + 8 * world.width * leaf, world.width)
+        observe(row, value, known[leaf].count)
+    if node_kernel_at(world.narrow)(leaf, world) == 0:
+        return False
+    publish(leaf, world)
+    return True
+
+
+@kernel
+def settle(leaf, value, world):
+    """Fix the value of an exact leaf: L = U = value."""
+    known = known_of(world)
+    known[leaf].lower = value
+    known[leaf].upper = value
+    known[leaf].total = value
+    known[leaf].count = 1
+    publish(leaf, world)
+
+
+@kernel
+def recompute(order, leaves_too, world):
+    """Recompute every node in `order` (deepest level first) from the samples; False when the bound errs.
+
+    Intervals of leaves change only when the bound looks at more than the leaf: then `leaves_too`.
+    """
+    nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
+    narrow_it = node_kernel_at(world.narrow)
+    for node in order:
+        kind = nodes[node].kind
+        if kind == INNER:
+            refresh(node, nodes, edges, known)
+        elif leaves_too and kind != EXACT and known[node].count > 0 and narrow_it(node, world) == 0:
+            return False
+    return True

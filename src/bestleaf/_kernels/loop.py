@@ -1,0 +1,213 @@
+"""One round of the search, and many: propose whom to sample, absorb what came back.
+
+A round starts at the root and goes down through solved nodes (best leaf) until the first node whose
+choice is open; there the rule names best and rival, and the wider of the two is sampled.
+"""
+
+import numpy as np
+
+from bestleaf._compile import (
+    arms_kernel_at,
+    draw,
+    edges_of,
+    inlined,
+    kernel,
+    known_of,
+    node_kernel_at,
+    nodes_of,
+    rule_at,
+    track_of,
+)
+from bestleaf._kernels.arms import highest_lower_bound
+from bestleaf._kernels.backup import absorb
+from bestleaf._kernels.reach import cone
+from bestleaf._records import (
+    BAD_BOUND,
+    BAD_RULE,
+    EVALUATE,
+    EXACT,
+    GROW,
+    INNER,
+    LIMITED,
+    OPEN,
+    SAMPLE,
+    SOLVED,
+    TEMPORARY,
+    Contest,
+    Graph,
+    Proposal,
+)
+
+
+@inlined
+def width(node, known):
+    """Return U - L of a node (infinite for a leaf never sampled under an unclipped bound)."""
+    return known[node].upper - known[node].lower
+
+
+@inlined
+def contest_sound(best, root, world):
+    """Put `best` (or a tied child with a wider cone) against the strongest leaf outside its cone."""
+    known = known_of(world)
+    best = arms_kernel_at(world.widest_cone)(best, root, world)
+    leaf = known[best].leaf
+    rival = node_kernel_at(world.strongest_outside)(cone(best, world), world)
+    if rival < 0:
+        return Contest(best, leaf, -1, 0.0, True)
+    gap = known[rival].upper - known[best].lower
+    solved = gap <= world.epsilon
+    if width(rival, known) > width(leaf, known):
+        return Contest(best, rival, leaf, gap, solved)
+    return Contest(best, leaf, rival, gap, solved)
+
+
+@inlined
+def contest_plain(best, rival, root, world):
+    """Put two children against each other, for whoever moves at `root`."""
+    known = known_of(world)
+    if rival < 0:
+        return Contest(best, known[best].leaf, -1, 0.0, True)
+    if nodes_of(world)[root].minimizes == 1:
+        gap = known[best].upper - known[rival].lower
+    else:
+        gap = known[rival].upper - known[best].lower
+    nothing_to_learn = width(best, known) <= 0.0 and width(rival, known) <= 0.0
+    solved = gap < world.epsilon or nothing_to_learn
+    if width(rival, known) > width(best, known):
+        return Contest(best, known[rival].leaf, known[best].leaf, gap, solved)
+    return Contest(best, known[best].leaf, known[rival].leaf, gap, solved)
+
+
+@inlined
+def contest(root, world):
+    """Return best child, the leaves to sample (wider first), gap, solved; best is -1 when the rule errs."""
+    graph, known = Graph(nodes_of(world), edges_of(world)), known_of(world)
+    rule = rule_at(world.rule)
+    best, rival = rule(root, graph, known)
+    if best < 0:
+        return Contest(-1, -1, -1, 0.0, False)
+    if world.sound == 0 or graph.nodes[0].adversarial == 1:
+        return contest_plain(best, rival, root, world)
+    while True:
+        found = contest_sound(best, root, world)
+        leader = highest_lower_bound(root, graph, known)
+        if found.solved or width(found.first, known) > 0.0 or known[found.best].lower >= known[leader].lower:
+            return found
+        # Neither leaf can be narrowed any more, so the rule's best is not the best: take the highest lower bound.
+        best = leader
+
+
+@inlined
+def pending(leaf, world):
+    """Whether `leaf` has an exact value that has not been asked for."""
+    return leaf >= 0 and nodes_of(world)[leaf].kind == EXACT and known_of(world)[leaf].count == 0
+
+
+@inlined
+def propose(world):
+    """Go down through solved nodes to the first open choice and say what to do there."""
+    nodes, track = nodes_of(world), track_of(world)
+    root, gap = 0, -np.inf
+    while True:
+        found = contest(root, world)
+        best = found.best
+        gap = found.gap if world.sound == 1 else max(gap, found.gap)
+        if best < 0:
+            return Proposal(BAD_RULE, root, best, -1, -1, gap)
+        if not found.solved:
+            break
+        if world.to_leaf == 0 or (nodes[best].kind != INNER and nodes[best].kind != TEMPORARY):
+            action = EVALUATE if world.to_leaf == 1 and pending(best, world) else SOLVED
+            return Proposal(action, root, best, best, -1, gap)
+        if track[best].opened == 0:
+            return Proposal(OPEN, best, best, -1, -1, gap)
+        root = best
+    if world.growing == 1 and track[root].rounds >= track[root].grow_at:
+        return Proposal(GROW, root, best, -1, -1, gap)
+    first, second = found.first, found.second
+    if world.both == 0 or width(second, known_of(world)) <= 0.0:
+        second = -1
+    if pending(second, world):
+        first, second = second, -1
+    action = EVALUATE if pending(first, world) else SAMPLE
+    return Proposal(action, root, best, first, second, gap)
+
+
+@inlined
+def begin_round(proposal, world):
+    """Count the round at the node of attention and the descent from it to the first leaf."""
+    nodes, edges, known, track = nodes_of(world), edges_of(world), known_of(world), track_of(world)
+    root, leaf = proposal.root, proposal.first
+    track[root].rounds += 1
+    if world.growing == 0:
+        return
+    track[root].visits += 1
+    node = proposal.best if known[proposal.best].leaf == leaf else -1
+    start = nodes[root].child_start
+    for edge in range(start, start + nodes[root].child_count):
+        if node < 0 and known[edges[edge]].leaf == leaf:
+            node = edges[edge]
+    while node >= 0 and node != leaf:
+        track[node].visits += 1
+        node = known[node].child
+    if node == leaf:
+        track[leaf].visits += 1
+        return
+    # No child of the root has this leaf as its representative: climb by the parents that were first.
+    node = leaf
+    while nodes[node].level > nodes[root].level:
+        track[node].visits += 1
+        node = edges[nodes[node].parent_start]
+
+
+@inlined
+def play(proposal, first_value, second_value, world):
+    """Count the round of `proposal` and absorb its samples; False when the bound errs."""
+    begin_round(proposal, world)
+    leaf, value = proposal.first, first_value
+    while absorb(leaf, value, world):
+        if leaf == proposal.second or proposal.second < 0:
+            return True
+        leaf, value = proposal.second, second_value
+    return False
+
+
+@kernel
+def run(world, oracle, rng, rounds):
+    """Play up to `rounds` rounds with a compiled oracle; return the proposal that stands then."""
+    played = 0
+    while True:
+        proposal = propose(world)
+        action, root, best, first, second, gap = proposal
+        if action != SAMPLE or played == rounds:
+            return proposal
+        left = world.limit - world.samples
+        if left <= 0:
+            return Proposal(LIMITED, root, best, first, second, gap)
+        if left == 1:
+            proposal = Proposal(SAMPLE, root, best, first, -1, gap)
+        value = draw(oracle, first, rng)
+        other = draw(oracle, proposal.second, rng) if proposal.second >= 0 else 0.0
+        if not play(proposal, value, other, world):
+            return Proposal(BAD_BOUND, root, best, first, second, gap)
+        played += 1
+
+
+@kernel
+def step(proposal, first_value, second_value, world):
+    """Absorb the samples of `proposal` (none when its first leaf is -1) and return the next one."""
+    if proposal.first >= 0 and not play(proposal, first_value, second_value, world):
+        return Proposal(BAD_BOUND, proposal.root, proposal.best, proposal.first, proposal.second, proposal.gap)
+    return propose(world)
+
+
+@kernel
+def contest_at(root, world):
+    """Return the contest at one node: its best child, the two leaves, the gap, whether it is solved."""
+    return contest(root, world)
+
+
+@kernel
+def count_round(proposal, world):
+    """Count the round of a proposal whose leaf is evaluated exactly."""
+    begin_round(proposal, world)

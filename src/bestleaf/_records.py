@@ -1,0 +1,141 @@
+"""What crosses into the kernels: one record a node, one record of the world, and what comes back.
+
+What belongs to a node lies together in memory. All a kernel gets is a single record of the `WORLD`, which
+holds the addresses of the arrays: arrays that cross a call cost time both to call and to compile.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+def _record(**fields: str) -> np.dtype:
+    """Return a record type; "i" is a whole number, "f" a floating-point number."""
+    return np.dtype([(name, {"i": np.int64, "f": np.float64}[kind]) for name, kind in fields.items()])
+
+
+NODE = _record(
+    child_start="i",  # where the block of children begins in the edges
+    child_count="i",
+    parent_start="i",
+    parent_count="i",
+    level="i",  # longest path from the root
+    label="i",  # equal labels stand for the same state
+    kind="i",  # INNER, TEMPORARY, NOISY or EXACT
+    missing="i",  # children in D that are not in D_t
+    minimizes="i",  # 1 where the opponent moves
+    adversarial="i",  # of the root: 1 when there is an opponent at all
+)
+
+# What is known of a node; of an inner node it is a function of its children alone.
+INTERVAL = _record(
+    lower="f",  # L
+    upper="f",  # U
+    child="i",  # representative child (of a leaf: itself)
+    leaf="i",  # representative leaf (of a leaf: itself)
+    count="i",  # N, samples of a leaf
+    total="f",  # sum of the samples of a leaf
+)
+
+# Where the search has looked, and marks of the kernels on the node.
+TRACK = _record(
+    share="f",  # a leaf's part of delta
+    slot="i",  # its place in the tournament, -1 for an inner node
+    visits="i",  # T_s, descents through the node
+    rounds="i",  # t_s, rounds spent on the choice at the node
+    grow_at="i",  # the value of t_s at which the graph grows next under the node
+    opened="i",  # 1 once the search has been asked to choose here
+    waiting="i",  # 1 while the node waits for a refresh
+    following="i",  # the next node that waits on the same level
+    seen="i",  # number of the last walk that met the node
+    ancestors="i",  # 1 + number of ancestors, 0 for unknown
+    cone="i",  # row of `inside` with the labels below the node, -1 for none
+)
+
+CONE = _record(node="i", size="i")  # whose row it is, and how many leaves lie below
+
+# What the user asked for, what has been counted, where the parts and the arrays lie.
+WORLD = _record(
+    epsilon="f",
+    delta="f",
+    to_leaf="i",  # best leaf, not best arm
+    sound="i",  # the sound stopping rule
+    both="i",  # sample best and rival in every round
+    rated="i",  # the bound is a rate
+    intersect="i",  # intervals never widen and stay in [0, 1]
+    growing="i",
+    stochastic="i",  # leaves that share delta
+    samples="i",
+    updates="i",  # nodes a sample bears on, summed
+    refreshes="i",  # nodes really recomputed
+    limit="i",  # samples allowed
+    walk="i",  # number of the last walk
+    next_cone="i",  # row to use next
+    rule="i",
+    rate="i",
+    interval="i",
+    observe="i",
+    narrow="i",  # separate kernels
+    backup="i",
+    count_ancestors="i",
+    find_cone="i",
+    widest_cone="i",
+    strongest_outside="i",
+    nodes="i",  # -> [room] NODE
+    edges="i",  # -> [pool] nodes; children and parents of a node are contiguous blocks
+    known="i",  # -> [room] INTERVAL
+    track="i",  # -> [room] TRACK
+    rows="i",  # -> [room, width] numbers that belong to the bound in use
+    bucket="i",  # -> [levels] first node waiting for a refresh, -1 for none
+    stack="i",  # -> [room + 64] scratch
+    tree="i",  # -> [2 slots] tournament of the leaves: tree[i] is the stronger of tree[2i] and tree[2i + 1]
+    cones="i",  # -> [CONES] CONE
+    inside="i",  # -> [CONES, words] bit sets of labels
+    width="i",
+    slots="i",
+    words="i",
+)
+
+CONES = 64  # cones remembered at a time: more than the arms whose lower bounds tie plus the levels of a descent
+
+
+class Graph(NamedTuple):
+    """The current graph D_t as rules see it."""
+
+    nodes: np.ndarray  # [room] NODE
+    edges: np.ndarray  # [pool] nodes
+
+
+class Contest(NamedTuple):
+    """The two leaves to tell apart at one node."""
+
+    best: int  # child
+    first: int  # leaf to sample, the wider of the two
+    second: int  # the other leaf, -1 for none
+    gap: float  # how much better than `best` another child may be
+    solved: bool
+
+
+class Proposal(NamedTuple):
+    """What the search wants next."""
+
+    action: int  # SAMPLE, SOLVED, ...
+    root: int  # node of attention
+    best: int  # its best child
+    first: int  # leaf to sample
+    second: int  # leaf to sample too, or -1
+    gap: float
+
+
+class Bernoulli(NamedTuple):
+    """Oracle of a synthetic problem: node i gives 1 with probability means[i], otherwise 0."""
+
+    means: np.ndarray
+
+
+# Kinds of node.
+INNER, TEMPORARY, NOISY, EXACT = 0, 1, 2, 3
+# What a kernel hands back to Python.
+SAMPLE, SOLVED, OPEN, GROW, EVALUATE, LIMITED, BAD_RULE, BAD_BOUND = 0, 1, 2, 3, 4, 5, 6, 7

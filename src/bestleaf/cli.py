@@ -1,0 +1,122 @@
+"""The command line; every command is one public function."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+import bestleaf
+
+app = typer.Typer(
+    help="Monte-Carlo search in growing single-rooted DAGs with a proof of what it found.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+experiments = typer.Typer(help="Run the paper's experiments again.", no_args_is_help=True)
+app.add_typer(experiments, name="reproduce")
+
+Runs = Annotated[int | None, typer.Option(min=1, help="Runs of each row (default: the paper's number).")]
+Json = Annotated[Path | None, typer.Option("--json", help="File of the rows; the same command goes on from it.")]
+Seed = Annotated[int, typer.Option(min=0, help="Everything random follows from it.")]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Threads (default: all cores).")]
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+    if version:
+        print(bestleaf.__version__)
+        raise typer.Exit
+
+
+@experiments.command()
+def fixed(runs: Runs = None, json: Json = None, seed: Seed = 2019, n_jobs: Jobs = None) -> None:
+    """Compare fixed DAG and fixed tree: samples, node updates and recommended arms."""
+    from bestleaf.experiments import fixed as experiment
+
+    console = Console()
+    rows = _rows(experiment, runs, json, seed, n_jobs, console)
+    _wide(console).print(experiment.table(rows))
+    console.print(experiment.NOTES, highlight=False)
+
+
+@experiments.command()
+def expansion(
+    runs: Runs = None,
+    json: Json = None,
+    plot: Annotated[Path | None, typer.Option(help="PNG or SVG file of the figure.")] = None,
+    seed: Seed = 2019,
+    n_jobs: Jobs = None,
+) -> None:
+    """Measure samples until stop as a function of the expansion exponent, against theorem 2."""
+    from bestleaf.experiments import expansion as experiment
+
+    console = Console()
+    picture = _picture(plot or Path("bestleaf-expansion.png"))
+    rows = _rows(experiment, runs, json, seed, n_jobs, console)
+    _wide(console).print(experiment.table(rows))
+    if picture is not None:
+        experiment.plot(rows, picture)
+        console.print(f"Figure: {picture}", highlight=False)
+
+
+def _rows(experiment: Any, runs: int | None, json: Path | None, seed: int, n_jobs: int | None, console: Console) -> Any:
+    from bestleaf.experiments.rows import default_jobs
+
+    name = experiment.__name__.rsplit(".", 1)[-1]
+    path = json or Path(f"bestleaf-{name}.json")
+    console.print(f"Rows are kept in {path}; the same command goes on from there.", highlight=False)
+    return experiment.reproduce(
+        runs or experiment.RUNS, path, seed=seed, n_jobs=n_jobs or default_jobs(), console=console
+    )
+
+
+def _wide(console: Console) -> Console:
+    """Return a console that does not fold tables when the output is not a terminal."""
+    return console if console.is_terminal else Console(width=200)
+
+
+def _picture(path: Path) -> Path | None:
+    """Return the path if a figure can be drawn there."""
+    if path.suffix.lower() not in (".png", ".svg"):
+        raise ValueError(f"--plot must end in .png or .svg, got {path}")
+    if not path.parent.is_dir():
+        raise ValueError(f"--plot: the folder of {path} does not exist")
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        print("No figure: matplotlib is missing (pip install 'bestleaf[plot]').", file=sys.stderr)
+        return None
+    return path
+
+
+@app.command()
+def demo(seed: Seed = 1) -> None:
+    """Search the paper's 20-leaf lattice and show what is proved, in a few seconds."""
+    from bestleaf.demo import run
+
+    run(Console(), seed)
+
+
+@app.command()
+def warm() -> None:
+    """Compile everything once, so that the first search does not wait."""
+    from bestleaf.demo import warm_up
+
+    print(f"Compiled in {warm_up():.1f} s.")
+
+
+def main() -> None:
+    """Run the command line; bad input is one sentence and exit code 2."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        print("Interrupted; rows computed so far are kept.", file=sys.stderr)
+        sys.exit(130)
+    except (ValueError, TypeError, OSError) as error:
+        print(f"bestleaf: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,247 @@
+"""The growing single-rooted DAG: add a node, link it to every parent and child already there."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bestleaf._records import EXACT, INNER, NODE, NOISY, TEMPORARY, Graph
+
+MAX_NODES = 5_000_000  # about 3 GB of records and states
+
+
+def enlarged(array: np.ndarray, size: int, fill: Any = 0) -> np.ndarray:
+    """Return `array`, or a copy at least `size` and at least twice as long, filled with `fill` at the end."""
+    if size <= len(array):
+        return array
+    longer = np.full((max(size, 2 * len(array)), *array.shape[1:]), fill, array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+class Description(NamedTuple):
+    """What the problem says of a state."""
+
+    state: Any
+    label: Any
+    terminal: bool
+    minimizes: bool
+    children: dict[Any, None]  # in the problem's order, each once
+
+
+class GrowingGraph:
+    """D_t as flat records for the kernels, and the states behind the nodes for the problem."""
+
+    def __init__(self, problem: Any) -> None:
+        self.problem = problem
+        self.two_player = hasattr(problem, "maximizes")
+        self.states: list[Any] = []
+        self.node_of: dict[Any, int] = {}
+        self.labels: dict[Any, int] = {}
+        self.absent: list[dict[Any, None]] = []  # children in D but not in D_t, in the problem's order
+        self.wanted: dict[Any, list[int]] = {}  # state not in D_t -> nodes that have it as a child
+        self.nodes = np.zeros(64, NODE)
+        self.nodes["adversarial"][0] = self.two_player
+        self.edges = np.zeros(256, np.int64)
+        self._used = 0
+        self._room: dict[tuple[str, int], int] = {}
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    @property
+    def record(self) -> Graph:
+        """What the kernels see."""
+        return Graph(self.nodes, self.edges)
+
+    @property
+    def adversarial(self) -> bool:
+        """Whether an opponent moves somewhere."""
+        return bool(self.nodes["adversarial"][0])
+
+    @property
+    def depth(self) -> int:
+        """The largest level."""
+        return int(self.nodes["level"][: len(self)].max(initial=0))
+
+    @property
+    def kinds(self) -> np.ndarray:
+        """The kind of every node."""
+        return self.nodes["kind"][: len(self)]
+
+    def linked(self, side: str, node: int) -> np.ndarray:
+        """Return the nodes on one `side` ("child" or "parent") of a node."""
+        start = self.nodes[f"{side}_start"][node]
+        return self.edges[start : start + self.nodes[f"{side}_count"][node]]
+
+    def _append(self, side: str, node: int, other: int) -> None:
+        """Add to a list of links; a full list moves to the end of the pool with twice the room."""
+        old = self.linked(side, node)
+        room = self._room.get((side, node), 0)
+        if len(old) == room:
+            room = max(4, 2 * room)
+            self.edges = enlarged(self.edges, self._used + room)
+            self.edges[self._used : self._used + len(old)] = old
+            self.nodes[f"{side}_start"][node] = self._used
+            self._room[side, node] = room
+            self._used += room
+        self.edges[self.nodes[f"{side}_start"][node] + len(old)] = other
+        self.nodes[f"{side}_count"][node] += 1
+
+    def describe(self, state: Any) -> Description:
+        """Ask the problem everything about a state, changing nothing."""
+        problem = self.problem
+        label = problem.label(state) if hasattr(problem, "label") else state
+        try:
+            hash(state), hash(label)
+        except TypeError as error:
+            raise TypeError(f"states and labels must be hashable, got {state!r}: {error}") from None
+        if problem.is_terminal(state):
+            return Description(state, label, True, False, {})
+        children = problem.children(state)
+        try:
+            children = dict.fromkeys(children)
+        except TypeError as error:
+            raise TypeError(f"children({state!r}) must list hashable states: {error}") from None
+        if not children and self.states:
+            raise ValueError(f"children({state!r}) is empty but is_terminal({state!r}) is False; one must be right")
+        return Description(state, label, False, self.two_player and not problem.maximizes(state), children)
+
+    def _enter(self, given: Description) -> int:
+        """Give a described state its number."""
+        node = len(self.states)
+        self.node_of[given.state] = node
+        self.states.append(given.state)
+        self.nodes = enlarged(self.nodes, node + 1)
+        self.nodes["label"][node] = self.labels.setdefault(given.label, len(self.labels))
+        self.nodes["minimizes"][node] = given.minimizes
+        return node
+
+    def _leaf_kind(self, terminal: bool) -> int:
+        if not terminal:
+            return TEMPORARY
+        return EXACT if hasattr(self.problem, "exact") else NOISY
+
+    def add(self, state: Any) -> tuple[int, list[int]]:
+        """Add a state with all its links; return its node and the nodes that stop being leaves."""
+        given = self.describe(state)
+        node = self._enter(given)
+        present = [self.node_of[child] for child in given.children if child in self.node_of]
+        self.absent.append({child: None for child in given.children if child not in self.node_of})
+        for child in self.absent[node]:
+            self.wanted.setdefault(child, []).append(node)
+        kind, missing = self.nodes["kind"], self.nodes["missing"]
+        missing[node] = len(self.absent[node])
+        kind[node] = INNER if present else self._leaf_kind(given.terminal)
+        parents = self.wanted.pop(state, [])
+        relieved = [parent for parent in parents if kind[parent] != INNER]
+        for parent in parents:
+            self._link(parent, node)
+            del self.absent[parent][state]
+            missing[parent] -= 1
+            kind[parent] = INNER
+        for child in present:
+            self._link(node, child)
+        return node, relieved
+
+    def _link(self, parent: int, child: int) -> None:
+        self._append("child", parent, child)
+        self._append("parent", child, parent)
+        self._sink(parent, child)
+
+    def _sink(self, parent: int, child: int) -> None:
+        """Lower `child` and what hangs below it until every edge goes to a larger level."""
+        level = self.nodes["level"]
+        pending = [(parent, child)]
+        while pending:
+            above, below = pending.pop()
+            if level[below] > level[above]:
+                continue
+            if below in (parent, 0):
+                raise self._cycle(below)
+            level[below] = level[above] + 1
+            pending += [(below, int(lower)) for lower in self.linked("child", below)]
+
+    def _cycle(self, node: int) -> ValueError:
+        state = self.states[node]
+        return ValueError(f"the graph must have no cycles, but children() leads from {state!r} back to itself")
+
+    @classmethod
+    def opening(cls, problem: Any) -> GrowingGraph:
+        """Return the first graph of a growing search: the root and its children."""
+        graph = cls(problem)
+        graph.add(problem.root())
+        for child in list(graph.absent[0]):
+            graph.add(child)
+        return graph
+
+    @classmethod
+    def whole(cls, problem: Any) -> GrowingGraph:
+        """Return the complete graph D, walked breadth first."""
+        graph = cls(problem)
+        root = graph.describe(problem.root())
+        queue, met = [root.state], {root.state}
+        lists: list[dict[Any, None]] = []
+        for state in queue:  # grows while it is walked
+            given = graph.describe(state)
+            node = graph._enter(given)
+            graph.nodes["kind"][node] = INNER if given.children else graph._leaf_kind(given.terminal)
+            lists.append(given.children)
+            fresh = [child for child in given.children if child not in met]
+            met.update(fresh)
+            queue += fresh
+            if len(queue) > MAX_NODES:
+                raise ValueError(f"the graph has more than {MAX_NODES:,} nodes; give expansion=b to grow it instead")
+        graph._adopt([[graph.node_of[child] for child in children] for children in lists])
+        return graph
+
+    def _adopt(self, children: list[list[int]]) -> None:
+        """Take all edges of a complete graph at once."""
+        parents: list[list[int]] = [[] for _ in children]
+        for node, below in enumerate(children):
+            for child in below:
+                parents[child].append(node)
+        blocks = [*children, *parents]
+        counts = np.array([len(block) for block in blocks], np.int64)
+        starts = np.cumsum(counts) - counts
+        self.edges = np.array([node for block in blocks for node in block] or [0], np.int64)
+        size = len(children)
+        for side, part in (("child", slice(0, size)), ("parent", slice(size, None))):
+            self.nodes[f"{side}_start"][:size] = starts[part]
+            self.nodes[f"{side}_count"][:size] = counts[part]
+        self.absent = [{} for _ in children]
+        self.nodes["adversarial"][0] = self.nodes["minimizes"].any()
+        self._level_all(children, parents)
+
+    def _level_all(self, children: list[list[int]], parents: list[list[int]]) -> None:
+        """Set the level of every node to its longest path from the root, in topological order."""
+        level = [0] * len(children)
+        waiting = [len(above) for above in parents]
+        ready = [node for node, count in enumerate(waiting) if count == 0]
+        for node in ready:  # grows while it is walked
+            for child in children[node]:
+                level[child] = max(level[child], level[node] + 1)
+                waiting[child] -= 1
+                if waiting[child] == 0:
+                    ready.append(child)
+        if len(ready) < len(children):
+            node, met = next(n for n, count in enumerate(waiting) if count > 0), set()
+            while node not in met:
+                met.add(node)
+                node = next(above for above in parents[node] if waiting[above] > 0)
+            raise self._cycle(node)
+        self.nodes["level"][: len(level)] = level
+
+    def has_twin_arms(self) -> bool:
+        """Whether two children of the root reach exactly the same leaves."""
+        below: list[frozenset[int]] = []
+        for arm in self.linked("child", 0).tolist():
+            seen, stack = {arm}, [arm]
+            while stack:
+                fresh = set(self.linked("child", stack.pop()).tolist()) - seen
+                seen |= fresh
+                stack += fresh
+            labels = self.nodes["label"][list(seen)][self.kinds[list(seen)] != INNER]
+            below.append(frozenset(labels.tolist()))
+        return len(set(below)) < len(below)

@@ -1,0 +1,74 @@
+"""When the graph grows, at which node, by which child."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bestleaf._kernels.grow import ripest
+from bestleaf.graph import GrowingGraph
+from bestleaf.intervals import UNLIMITED, Knowledge
+
+FAR = 2**50  # no search gets this far, and beyond it t + 1 and t have the same power in floating point
+
+
+def is_due(step: int, exponent: float) -> bool:
+    """Whether the graph grows at `step`: floor((t + 1)^b) - floor(t^b) = 1 (`BAIExpand`)."""
+    return int((step + 1) ** exponent) - int(step**exponent) == 1
+
+
+def next_due(step: int, exponent: float) -> int:
+    """Return the first step from `step` on at which the graph grows; never for an exponent of 0."""
+    if exponent == 0:
+        return UNLIMITED
+    target = int(step**exponent) + 1  # floor((t + 1)^b) has to reach this
+    try:
+        guess = max(step, int(target ** (1 / exponent)) - 2)
+    except OverflowError:
+        return UNLIMITED
+    if guess > FAR:
+        return UNLIMITED
+    while not is_due(guess, exponent):
+        guess += 1
+    return guess
+
+
+class Growth:
+    """Grows the graph of one search with the exponent b; new children are drawn at random."""
+
+    def __init__(self, graph: GrowingGraph, known: Knowledge, exponent: float, rng: np.random.Generator) -> None:
+        self.graph = graph
+        self.known = known
+        self.exponent = exponent
+        self.rng = rng
+        self.growths = 0
+
+    def pick(self, node: int) -> Any:
+        """Return a child of `node` that is not in the graph."""
+        absent = list(self.graph.absent[node])
+        return absent[int(self.rng.integers(len(absent)))]
+
+    def grow(self, root: int) -> list[int]:
+        """Add one node below `root` where it pays (`BAIAdd`); return the nodes added."""
+        track = self.known.track
+        track["grow_at"][root] = next_due(int(track["rounds"][root]) + 1, self.exponent)
+        node = int(ripest(root, self.known.world))
+        if node < 0:
+            return []
+        self.growths += 1
+        return self._add([self.pick(node)])
+
+    def open(self, node: int) -> list[int]:
+        """Prepare the first choice at `node`: all its children enter the graph; return the nodes added."""
+        self.known.track["opened"][node] = 1
+        return self._add(list(self.graph.absent[node]))
+
+    def _add(self, states: list[Any]) -> list[int]:
+        added: list[tuple[int, list[int]]] = []
+        try:
+            for state in states:
+                added.append(self.graph.add(state))
+        finally:  # what is in the graph is known, even when the problem's rules raise halfway
+            self.known.take_in(added)
+        return [node for node, _ in added]

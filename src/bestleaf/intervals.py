@@ -1,0 +1,229 @@
+"""What is known of each node: observe a leaf, back up to all ancestors, representative leaf.
+
+`Knowledge` owns the arrays behind the kernels' `world` and keeps them in step with the graph.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bestleaf._kernels.backup import backup, count_ancestors, narrow, recompute
+from bestleaf._kernels.reach import find_cone, strongest_outside, widest_cone
+from bestleaf._records import CONE, CONES, EXACT, INNER, INTERVAL, NOISY, TEMPORARY, TRACK, WORLD
+from bestleaf.bounds import Bound, Rate
+from bestleaf.graph import GrowingGraph, enlarged
+from bestleaf.rules import Rule
+
+UNLIMITED = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One leaf of the final graph with its statistics."""
+
+    state: Any
+    label: Any
+    terminal: bool
+    exact: bool  # its exact value has been asked for
+    count: int
+    mean: float  # nan for a leaf never sampled
+    lower: float
+    upper: float
+    order: int  # place in the order of creation, which fixes its share of delta; 0 for an exact leaf
+    share: float  # its part of delta; 0 for an exact leaf
+
+
+class Knowledge:
+    """Intervals on every node of a graph under one bound; `settings` are fields of the `WORLD` record."""
+
+    def __init__(self, graph: GrowingGraph, rule: Rule, bound: Rate | Bound, settings: dict[str, Any]) -> None:
+        self.graph = graph
+        self.bound = bound
+        self.uniform_share: float | None = None
+        self.created = 0
+        self.order = np.zeros(64, np.int64)
+        self.known = np.zeros(64, INTERVAL)
+        self.track = np.zeros(64, TRACK)
+        self.rows = np.zeros((64, bound.width if isinstance(bound, Bound) else 0))
+        self.bucket = np.full(64, -1, np.int64)
+        self.stack = np.zeros(128, np.int64)
+        self.tree = np.full(128, -1, np.int64)
+        self.free = list(range(63, -1, -1))
+        self.cones = np.zeros(CONES, CONE)
+        self.inside = np.zeros((CONES, 1), np.uint64)
+        self.world = np.zeros(1, WORLD)[0]
+        self._enter_world(rule, settings)
+        self._reserve()
+
+    def _enter_world(self, rule: Rule, settings: dict[str, Any]) -> None:
+        kernels = (narrow, backup, count_ancestors, find_cone, widest_cone, strongest_outside)
+        parts = {"rule": rule.part, **{kernel.function.__name__: kernel for kernel in kernels}}
+        if isinstance(self.bound, Rate):
+            parts["rate"] = self.bound.part
+        else:
+            parts.update(interval=self.bound.part, observe=self.bound.observe)
+        addresses = {name: part.address for name, part in parts.items()}
+        for name, value in {"limit": UNLIMITED, **settings, **addresses}.items():
+            self.world[name] = value
+
+    def _survey(self) -> None:
+        """Write down for the kernels where the arrays lie, after some were replaced."""
+        arrays = {
+            "nodes": self.graph.nodes,
+            "edges": self.graph.edges,
+            "known": self.known,
+            "track": self.track,
+            "rows": self.rows,
+            "bucket": self.bucket,
+            "stack": self.stack,
+            "tree": self.tree,
+            "cones": self.cones,
+            "inside": self.inside,
+        }
+        sizes = {"width": self.rows.shape[1], "slots": len(self.tree) // 2, "words": self.inside.shape[1]}
+        addresses = {name: array.ctypes.data for name, array in arrays.items()}
+        for name, value in {**sizes, **addresses}.items():
+            self.world[name] = value
+
+    def _reserve(self) -> None:
+        """Make room for the nodes, levels and labels the graph has now, and forget what growth invalidates."""
+        nodes, words = len(self.graph), 1 + len(self.graph.labels) // 64
+        self.known, self.track = enlarged(self.known, nodes), enlarged(self.track, nodes)
+        self.rows, self.order = enlarged(self.rows, nodes), enlarged(self.order, nodes)
+        self.stack = enlarged(self.stack, nodes + 64)
+        self.bucket = enlarged(self.bucket, self.graph.depth + 1, -1)
+        if self.inside.shape[1] < words:
+            self.inside = np.zeros((CONES, 2 * words), np.uint64)
+        self.track["ancestors"] = 0
+        self.track["cone"] = -1
+        self.cones["node"] = -1
+        self._survey()
+
+    @property
+    def intersects(self) -> bool:
+        """Whether intervals are clipped to [0, 1] and never widen."""
+        return bool(self.world["intersect"])
+
+    def _seat_leaf(self, node: int) -> None:
+        """Give a new leaf the widest interval and a place in the tournament."""
+        lower, upper = (0.0, 1.0) if self.intersects else (-np.inf, np.inf)
+        self.known[node] = (lower, upper, node, node, 0, 0.0)
+        if not self.free:
+            self._widen_tournament()
+        self.track["slot"][node] = self.free.pop()
+
+    def _widen_tournament(self) -> None:
+        """Double the number of slots; all of them are taken."""
+        slots = len(self.tree) // 2
+        self.free = list(range(2 * slots - 1, slots - 1, -1))
+        self.tree = np.full(4 * slots, -1, np.int64)
+
+    def _hold_tournament(self) -> None:
+        """Seat every leaf and let the stronger of each pair climb (as the kernel `reseat` does one by one)."""
+        slots, slot = len(self.tree) // 2, self.track["slot"]
+        self.tree[:] = -1
+        leaves = np.flatnonzero(slot >= 0)
+        self.tree[slots + slot[leaves]] = leaves
+        while slots > 1:
+            slots //= 2
+            left, right = self.tree[2 * slots : 4 * slots].reshape(-1, 2).T
+            strength = np.where(np.stack([left, right]) >= 0, self.known["upper"][[left, right]], -np.inf)
+            wins = (strength[1] > strength[0]) | ((strength[1] == strength[0]) & (right > left))
+            self.tree[slots : 2 * slots] = np.where(wins, right, left)
+
+    def share_delta(self, node: int) -> None:
+        """Give a new stochastic leaf its part of delta: delta / (i (i + 1)) for the i-th ever created."""
+        self.created += 1
+        self.order[node] = self.created
+        delta, place = float(self.world["delta"]), self.created
+        self.track["share"][node] = self.uniform_share or delta / (place * (place + 1))
+        self.world["stochastic"] += 1
+
+    def admit(self, leaf: int) -> None:
+        """Treat a terminal leaf that turned out to have no exact value as a noisy one."""
+        self.graph.nodes["kind"][leaf] = NOISY
+        self.share_delta(leaf)
+        self._refresh_all()
+
+    def start(self, fixed: bool) -> None:
+        """Take in the first graph. With a set of leaves fixed in advance every leaf gets an equal share of delta."""
+        kinds = self.graph.kinds
+        leaves = np.flatnonzero(kinds != INNER).tolist()
+        self.track["slot"] = -1
+        if fixed and not (kinds == EXACT).any():
+            self.uniform_share = float(self.world["delta"]) / len(leaves)
+        for node in leaves:
+            self._seat_leaf(node)
+            if kinds[node] != EXACT:
+                self.share_delta(node)
+        self._refresh_all()
+        self.track["opened"][: len(kinds) if fixed else 1] = 1
+
+    def _refresh_all(self) -> None:
+        """Recompute every node from the samples, deepest level first."""
+        self._survey()
+        order = np.argsort(-self.graph.nodes["level"][: len(self.graph)], kind="stable")
+        leaves_too = isinstance(self.bound, Rate) and self.bound.uses_leaves
+        if not recompute(order, leaves_too, self.world):
+            raise ValueError(f"bound {self.bound.name} must return lower <= upper, but did not after the graph grew")
+        self._hold_tournament()
+
+    def take_in(self, added: list[tuple[int, list[int]]]) -> None:
+        """Bring the intervals up to date with nodes just added to the graph (`GrowingGraph.add`)."""
+        self._reserve()
+        kinds = self.graph.kinds
+        for node, relieved in added:
+            self.track["slot"][node] = -1
+            for former in relieved:
+                self._retire_leaf(former)
+            if kinds[node] == INNER:
+                continue
+            self._seat_leaf(node)
+            if kinds[node] != EXACT:
+                self.share_delta(node)
+        self._refresh_all()
+
+    def _retire_leaf(self, node: int) -> None:
+        """Take a temporary leaf that got a child out of the tournament; its samples no longer bound it."""
+        slot = int(self.track["slot"][node])
+        if slot >= 0:
+            self.track["slot"][node] = -1
+            self.free.append(slot)
+            self.world["stochastic"] -= 1
+
+    def copy(self) -> Knowledge:
+        """Return an independent copy on the same graph."""
+        twin = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray | list):
+                setattr(twin, name, value.copy())
+        twin.world = np.array([self.world])[0]
+        twin._survey()
+        return twin
+
+    def list_leaves(self) -> tuple[Leaf, ...]:
+        """Return every leaf of the current graph with its statistics."""
+        graph, labels = self.graph, list(self.graph.labels)
+        nodes = np.flatnonzero(graph.kinds != INNER)
+        known = self.known[nodes]
+        counts = known["count"]
+        means = np.divide(known["total"], counts, out=np.full(len(nodes), np.nan), where=counts > 0)
+        columns = (
+            nodes,
+            graph.nodes["label"][nodes],
+            graph.kinds[nodes],
+            counts,
+            means,
+            np.maximum(known["lower"], 0.0),
+            np.minimum(known["upper"], 1.0),
+            self.order[nodes],
+            self.track["share"][nodes],
+        )
+        return tuple(
+            Leaf(graph.states[n], labels[label], kind != TEMPORARY, kind == EXACT and count > 0, count, *numbers)
+            for n, label, kind, count, *numbers in zip(*(column.tolist() for column in columns), strict=True)
+        )

@@ -1,0 +1,94 @@
+"""The loops: best arm at one root (BAI-exMCDS), best leaf root after root (BLI-MCDS).
+
+One round: rules name (best, rival) -> stop? -> the representative leaf of the wider one -> sample ->
+absorb: the leaf's interval, then every ancestor's, deepest first -> grow? The same rounds serve the
+compiled loop, the loop over a Python-defined problem, and `Search.ask` / `Search.tell`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from bestleaf.bounds import Bound, Rate
+from bestleaf.rules import Rule
+from bestleaf.search.result import Progress, Result
+from bestleaf.search.session import Search
+
+__all__ = ["Progress", "Result", "Search", "best_arm", "best_leaf"]
+
+_KEYWORDS = """
+    Parameters
+    ----------
+    problem : Problem
+        What is searched; see `bestleaf.problems.Problem`.
+    epsilon : float
+        How much better than the answer another may be, between 0 and 1.
+    delta : float
+        Probability with which the answer may be wrong, between 0 and 1.
+    rule : str or Rule, default="lucb"
+        Which two children to tell apart: "lucb" (the paper's), "ugape", "lucb_mcts", "lucb_micro" or your own.
+    bound : str, Rate or Bound, default="hoeffding"
+        Confidence interval of a leaf: "hoeffding" (rigorous, also while the graph grows), the paper's rates
+        "theory", "beta1", "beta1_published", "beta2", or your own.
+    stopping : {"sound", "paper"}, default="sound"
+        When to stop; "paper" is the published test, which is wrong more often than delta on graphs with
+        shared leaves and kept for reproducing tables.
+    expansion : float or None, default=None
+        Exponent b in [0, 1]: the graph has about t^b nodes more after t samples. None builds all of it at once.
+    max_samples, max_time : default=None
+        Budgets: oracle calls (exact ones included) and seconds. The result then says how much is left open.
+    seed : int, Generator or None, default=None
+        Everything random follows from it.
+    callback : callable, default=None
+        Called with a `Progress` about twenty times a second.
+
+    Returns
+    -------
+    Result
+"""
+
+
+def best_arm(
+    problem: Any,
+    *,
+    epsilon: float,
+    delta: float,
+    rule: str | Rule = "lucb",
+    bound: str | Rate | Bound = "hoeffding",
+    stopping: str = "sound",
+    expansion: float | None = None,
+    max_samples: int | None = None,
+    max_time: float | None = None,
+    seed: Any = None,
+    callback: Callable[[Progress], Any] | None = None,
+) -> Result:
+    """Return the child of the root whose best leaf is within epsilon of the best, with probability 1 - delta."""
+    keywords = {name: value for name, value in locals().items() if name != "problem"}
+    return Search(problem, task="arm", **keywords).run()
+
+
+def best_leaf(
+    problem: Any,
+    *,
+    epsilon: float,
+    delta: float,
+    rule: str | Rule = "lucb",
+    bound: str | Rate | Bound = "hoeffding",
+    stopping: str = "sound",
+    expansion: float | None = None,
+    max_samples: int | None = None,
+    max_time: float | None = None,
+    seed: Any = None,
+    callback: Callable[[Progress], Any] | None = None,
+) -> Result:
+    """Return the leaf whose value is within epsilon of the best in the graph, with probability 1 - delta.
+
+    In a two-player graph it is the leaf at the end of the principal variation.
+    """
+    keywords = {name: value for name, value in locals().items() if name != "problem"}
+    return Search(problem, task="leaf", **keywords).run()
+
+
+best_arm.__doc__ = f"{best_arm.__doc__}\n{_KEYWORDS}"
+best_leaf.__doc__ = f"{best_leaf.__doc__}\n{_KEYWORDS}"

@@ -1,0 +1,41 @@
+"""What to answer if the search stopped now, and how much better another answer may be."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bestleaf._kernels.loop import contest_at
+from bestleaf._records import INNER, SOLVED, TEMPORARY, Proposal
+from bestleaf.graph import GrowingGraph
+from bestleaf.intervals import Knowledge
+
+
+def recommendation(proposal: Proposal, task: str, graph: GrowingGraph, known: Knowledge) -> tuple[int, float]:
+    """Return (node, gap) of the answer; the gap is at most 1 because values are in [0, 1]."""
+    if task == "arm" or proposal.action == SOLVED:
+        node, gap = proposal.best, proposal.gap
+    elif graph.adversarial:
+        node, gap = principal_variation(graph, known)
+    else:
+        node, gap = best_terminal_leaf(graph, known)
+    return node, min(1.0, gap)
+
+
+def principal_variation(graph: GrowingGraph, known: Knowledge) -> tuple[int, float]:
+    """Follow the recommended children to a leaf; the gap is the largest on the way."""
+    node, gap = 0, 0.0
+    while graph.kinds[node] == INNER:
+        found = contest_at(node, known.world)
+        node, gap = found.best, max(gap, found.gap)
+    return node, gap
+
+
+def best_terminal_leaf(graph: GrowingGraph, known: Knowledge) -> tuple[int, float]:
+    """Return the terminal leaf of highest lower bound (any leaf if none is terminal) and its gap."""
+    kinds, lower, upper, labels = graph.kinds, known.known["lower"], known.known["upper"], graph.nodes["label"]
+    leaves = np.flatnonzero(kinds != INNER)
+    terminal = leaves[kinds[leaves] != TEMPORARY]
+    candidates = terminal if len(terminal) else leaves
+    node = int(candidates[np.lexsort((upper[candidates], lower[candidates]))[-1]])
+    others = leaves[labels[leaves] != labels[node]]
+    return node, float(upper[others].max() - lower[node]) if len(others) else 0.0

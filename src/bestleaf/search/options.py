@@ -1,0 +1,131 @@
+"""What a user may ask of a search, checked before anything runs."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from math import isfinite
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from bestleaf.bounds import Bound, Rate, named_bound
+from bestleaf.rules import Rule, named_rule
+
+STOPPING = ("sound", "paper")
+
+
+def _number(name: str, value: Any, rule: str, low: float, high: float, *, open_ends: bool = False) -> float:
+    """Return `value` as a float, or say in one sentence why not."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number {rule}, got {value!r}")
+    number = float(value)
+    inside = low < number < high if open_ends else low <= number <= high
+    if not inside:
+        raise ValueError(f"{name} must be {rule}, got {value!r}")
+    return number
+
+
+@dataclass(frozen=True)
+class Options:
+    """Validated keywords of `best_arm` and `best_leaf`."""
+
+    task: str
+    epsilon: float
+    delta: float
+    rule: Rule
+    bound: Rate | Bound
+    stopping: str
+    expansion: float | None
+    max_samples: int | None
+    max_time: float | None
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        task: str,
+        epsilon: Any,
+        delta: Any,
+        rule: Any,
+        bound: Any,
+        stopping: Any,
+        expansion: Any,
+        max_samples: Any,
+        max_time: Any,
+    ) -> Options:
+        """Return the options, or raise one clear sentence."""
+        if task not in ("arm", "leaf"):
+            raise ValueError(f"task must be 'arm' or 'leaf', got {task!r}")
+        if stopping not in STOPPING:
+            raise ValueError(f"stopping must be 'sound' or 'paper', got {stopping!r}")
+        if expansion is not None:
+            expansion = _number("expansion", expansion, "between 0 and 1, or None for the whole graph", 0, 1)
+        if max_samples is not None:
+            if not isinstance(max_samples, Integral) or isinstance(max_samples, bool):
+                raise TypeError(f"max_samples must be a whole number of at least 1 or None, got {max_samples!r}")
+            max_samples = int(_number("max_samples", max_samples, "at least 1 or None", 1, np.inf))
+        if max_time is not None:
+            max_time = _number("max_time", max_time, "a positive number of seconds or None", 0, np.inf, open_ends=True)
+        return cls(
+            task,
+            _number("epsilon", epsilon, "between 0 and 1", 0, 1),
+            _number("delta", delta, "between 0 and 1", 0, 1, open_ends=True),
+            named_rule(rule),
+            named_bound(bound),
+            stopping,
+            expansion,
+            max_samples,
+            max_time,
+        )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The same as fields of the kernels' `WORLD` record."""
+        rated = isinstance(self.bound, Rate)
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "to_leaf": self.task == "leaf",
+            "sound": self.stopping == "sound",
+            "both": self.rule.both,
+            "rated": rated,
+            "intersect": self.rule.intersect or not rated,
+            "growing": bool(self.expansion),
+        }
+
+
+def checked_value(value: Any, method: str, state: Any) -> float:
+    """Return what a user's oracle gave as a float in [0, 1], or say what is wrong."""
+    if not isinstance(value, Real) and not (isinstance(value, np.ndarray) and value.size == 1):
+        raise TypeError(f"{method}({state!r}) must return a number in [0, 1], got {value!r}")
+    value = float(value)
+    if not (isfinite(value) and 0.0 <= value <= 1.0):
+        raise ValueError(f"{method}({state!r}) must return a number in [0, 1], got {value!r}")
+    return value
+
+
+def checked_problem(problem: Any) -> None:
+    """Raise one sentence unless `problem` has the four methods of a `Problem`."""
+    lacking = [
+        name for name in ("root", "children", "is_terminal", "sample") if not callable(getattr(problem, name, None))
+    ]
+    if lacking:
+        raise TypeError(
+            "problem must have the methods root, children, is_terminal and sample; "
+            f"{type(problem).__name__} lacks {', '.join(lacking)}"
+        )
+
+
+def stream(seed: Any) -> tuple[np.random.Generator, int | None]:
+    """Return the random stream of a seed, and a number that repeats it (None for a stream handed in)."""
+    if isinstance(seed, np.random.Generator):
+        return seed, None
+    if seed is None:
+        seed = secrets.randbits(63)
+    if isinstance(seed, int | np.integer) and not isinstance(seed, bool) and seed >= 0:
+        return np.random.default_rng(int(seed)), int(seed)
+    if isinstance(seed, np.random.SeedSequence):
+        return np.random.default_rng(seed), None
+    raise ValueError(f"seed must be a whole number of at least 0, a numpy Generator or None, got {seed!r}")

@@ -1,0 +1,307 @@
+"""One search from its first graph to its result: `Search`, run to the end or by ask and tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from time import perf_counter
+from typing import Any
+
+from bestleaf._kernels import draw  # noqa: F401  registers the compiled oracles
+from bestleaf._kernels.backup import settle
+from bestleaf._kernels.loop import count_round, run, step
+from bestleaf._records import (
+    BAD_BOUND,
+    BAD_RULE,
+    EVALUATE,
+    GROW,
+    INNER,
+    LIMITED,
+    OPEN,
+    SAMPLE,
+    SOLVED,
+    Proposal,
+)
+from bestleaf.graph import GrowingGraph
+from bestleaf.growth import Growth
+from bestleaf.intervals import UNLIMITED, Knowledge
+from bestleaf.search.answer import recommendation
+from bestleaf.search.interrupt import deferred_interrupt
+from bestleaf.search.options import Options, checked_problem, checked_value, stream
+from bestleaf.search.result import Progress, Result
+
+NOTHING = Proposal(SAMPLE, 0, -1, -1, -1, 0.0)
+SLICE = 0.05  # seconds between two looks at the clock, the callback and Ctrl-C
+
+
+class Search:
+    """A search that can be run to its end, or opened up by `ask` and `tell`.
+
+    Takes the keywords of `bestleaf.best_arm` and ``task="arm"`` or ``"leaf"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bestleaf import Search, problems
+    >>> lattice, rng = problems.paper_lattice(), np.random.default_rng(0)
+    >>> search = Search(lattice, task="arm", epsilon=0.2, delta=0.1, seed=0)
+    >>> while (leaf := search.ask()) is not None:
+    ...     search.tell(lattice.sample(leaf, rng))
+    >>> search.result().reason
+    'identified'
+    """
+
+    def __init__(
+        self,
+        problem: Any,
+        *,
+        task: str = "arm",
+        epsilon: float,
+        delta: float,
+        rule: Any = "lucb",
+        bound: Any = "hoeffding",
+        stopping: str = "sound",
+        expansion: float | None = None,
+        max_samples: int | None = None,
+        max_time: float | None = None,
+        seed: Any = None,
+        callback: Callable[[Progress], Any] | None = None,
+    ) -> None:
+        self.options = Options.checked(
+            task=task,
+            epsilon=epsilon,
+            delta=delta,
+            rule=rule,
+            bound=bound,
+            stopping=stopping,
+            expansion=expansion,
+            max_samples=max_samples,
+            max_time=max_time,
+        )
+        checked_problem(problem)
+        self.problem = problem
+        self.rng, self.seed = stream(seed)
+        self.callback = callback
+        self.reason: str | None = None
+        self.exact_evaluations = 0
+        self.elapsed = 0.0
+        self._rounds = 32
+        self._proposal: Proposal | None = None
+        self._first_value: float | None = None
+        self._build()
+
+    def _build(self) -> None:
+        """Make the first graph and what is known of it."""
+        options, problem = self.options, self.problem
+        root = problem.root()
+        if problem.is_terminal(root):
+            raise ValueError(f"the root {root!r} is terminal, so there is nothing to choose")
+        fixed = options.expansion is None
+        self.graph = GrowingGraph.whole(problem) if fixed else GrowingGraph.opening(problem)
+        if len(self.graph.linked("child", 0)) == 0:
+            raise ValueError(f"the root {root!r} has no children, so there is nothing to choose")
+        self.known = Knowledge(self.graph, options.rule, options.bound, options.settings)
+        self.known.start(fixed)
+        self.growth = Growth(self.graph, self.known, options.expansion or 0.0, self.rng)
+        self.oracle = problem.oracle() if hasattr(problem, "oracle") else None
+        self._introduce(range(len(self.graph)))
+        self._check_fit(fixed)
+
+    def _check_fit(self, fixed: bool) -> None:
+        """Refuse combinations that could not keep their promise."""
+        options, leaves = self.options, int(self.known.world["stochastic"])
+        if options.bound.name == "theory" and leaves and options.delta > 0.1 * leaves:
+            raise ValueError(f"bound theory needs delta of at most 0.1 times the {leaves} leaves, got {options.delta}")
+        if not self.graph.adversarial or options.epsilon > 0:
+            return
+        if not fixed or self.graph.has_twin_arms():
+            raise ValueError(
+                "epsilon must be positive in a two-player graph that grows or in which two children of the root "
+                "reach the same leaves, got 0"
+            )
+
+    @property
+    def samples(self) -> int:
+        """Noisy samples drawn so far."""
+        return int(self.known.world["samples"])
+
+    def again(self, seed: Any) -> Search:
+        """Return this search as it stands with a stream of its own; only for a graph that does not grow."""
+        if self.options.expansion is not None:
+            raise ValueError("again() shares the graph, so expansion must be None")
+        other = copy(self)
+        other.rng, other.seed = stream(seed)
+        other.known = self.known.copy()
+        return other
+
+    def run(self) -> Result:
+        """Search until the answer is identified, a budget is spent or Ctrl-C is pressed."""
+        self.finish()
+        return self.result()
+
+    def finish(self) -> None:
+        """Search as `run` does without putting a result together."""
+        started = perf_counter() - self.elapsed
+        with deferred_interrupt() as interrupted:
+            try:
+                while self.reason is None:
+                    begun = perf_counter()
+                    self._handle(self._play())
+                    self.elapsed = perf_counter() - started
+                    self._pace(perf_counter() - begun)
+                    if interrupted() and self.reason is None:
+                        self.reason = "interrupted"
+            except KeyboardInterrupt:
+                self.reason = "interrupted"
+        self.elapsed = perf_counter() - started
+
+    def _pace(self, seconds: float) -> None:
+        """Set the length of the next slice, look at the clock and report."""
+        limit = self.options.max_time
+        left = SLICE if limit is None else min(SLICE, limit - self.elapsed)
+        if left <= 0 and self.reason is None:
+            self.reason = "max_time"
+        scale = min(4.0, max(0.1, left / max(seconds, 1e-6)))
+        self._rounds = int(min(1e8, max(1.0, self._rounds * scale)))
+        if self.callback is not None:
+            self.callback(self.progress())
+
+    def _play(self) -> Proposal:
+        """Play one slice of rounds; return the proposal that needs a decision."""
+        limit = self.options.max_samples
+        self.known.world["limit"] = UNLIMITED if limit is None else limit - self.exact_evaluations
+        if self.oracle is not None:
+            return run(self.known.world, self.oracle.record, self.rng, self._rounds)
+        deadline = perf_counter() + SLICE
+        while (proposal := self._propose()).action == SAMPLE and perf_counter() < deadline:
+            if self._left() <= 0:
+                return proposal._replace(action=LIMITED)
+            second = proposal.second if self._left() > 1 else -1
+            self._absorb(proposal._replace(second=second), [self._draw(leaf) for leaf in (proposal.first, second)])
+        return proposal
+
+    def _propose(self) -> Proposal:
+        """Return what to do next, without doing it."""
+        if self._proposal is None:
+            world = self.known.world
+            if self.oracle is not None:
+                self._proposal = run(world, self.oracle.record, self.rng, 0)
+            else:
+                self._proposal = step(NOTHING, 0.0, 0.0, world)
+        return self._proposal
+
+    def _absorb(self, proposal: Proposal, values: list[float]) -> None:
+        """Take in the samples of a proposal."""
+        self._proposal = step(proposal, *values, self.known.world)
+
+    def _draw(self, leaf: int) -> float:
+        if leaf < 0:
+            return 0.0
+        state = self.graph.states[leaf]
+        return checked_value(self.problem.sample(state, self.rng), "sample", state)
+
+    def _left(self) -> int:
+        """Return how many oracle calls the budget still allows."""
+        limit = self.options.max_samples
+        return UNLIMITED if limit is None else limit - self.samples - self.exact_evaluations
+
+    def _handle(self, proposal: Proposal) -> None:
+        """Do in Python what a kernel cannot: stop, grow, ask for an exact value, complain."""
+        action = proposal.action
+        if action == SOLVED:
+            self.reason = "identified"
+        elif action == LIMITED or (action == EVALUATE and self._left() <= 0):
+            self.reason = "max_samples"
+        elif action == EVALUATE:
+            self._evaluate(proposal)
+        elif action in (OPEN, GROW):
+            change = self.growth.open if action == OPEN else self.growth.grow
+            self._introduce(change(proposal.root))
+        elif action == BAD_RULE:
+            raise ValueError(f"rule {self.options.rule.name} must return children of its root (rival may be -1)")
+        elif action == BAD_BOUND:
+            state = self.graph.states[proposal.first]
+            raise ValueError(f"bound {self.options.bound.name} must return lower <= upper, but did not for {state!r}")
+        if action != SAMPLE or self.oracle is not None:
+            self._proposal = None
+
+    def _introduce(self, nodes: Any) -> None:
+        """Tell the compiled oracle of new nodes."""
+        if self.oracle is not None:
+            for node in nodes:
+                self.oracle.add(node, self.graph.states[node])
+
+    def _evaluate(self, proposal: Proposal) -> None:
+        """Ask for the exact value of a terminal leaf; one that has none becomes a noisy leaf."""
+        leaf = proposal.first
+        state = self.graph.states[leaf]
+        value = self.problem.exact(state)
+        if value is None:
+            self.known.admit(leaf)
+            return
+        self.exact_evaluations += 1
+        count_round(proposal, self.known.world)
+        settle(leaf, checked_value(value, "exact", state), self.known.world)
+
+    def ask(self) -> Any:
+        """Return the state to sample next, or None when the search is over."""
+        while self.reason is None:
+            proposal = self._propose()
+            if proposal.action == SAMPLE and self._left() > 0:
+                return self.graph.states[proposal.first if self._first_value is None else proposal.second]
+            self._handle(proposal._replace(action=LIMITED) if proposal.action == SAMPLE else proposal)
+        return None
+
+    def tell(self, value: float) -> None:
+        """Give one sample of the state last asked for."""
+        proposal = self._proposal
+        if self.reason is not None or proposal is None or proposal.action != SAMPLE:
+            raise RuntimeError("tell() must follow an ask() that returned a state")
+        value = checked_value(value, "sample", self.graph.states[proposal.first])
+        if self._first_value is None and proposal.second >= 0 and self._left() > 1:
+            self._first_value = value
+            return
+        values = [value, 0.0] if self._first_value is None else [self._first_value, value]
+        second = proposal.second if self._first_value is not None else -1
+        self._first_value = None
+        self._absorb(proposal._replace(second=second), values)
+
+    def progress(self) -> Progress:
+        """Return a look at the search as it stands."""
+        node, gap = recommendation(self._propose(), self.options.task, self.graph, self.known)
+        leaves = int((self.graph.kinds != INNER).sum())
+        best = self.graph.states[node]
+        return Progress(self.samples, self.exact_evaluations, self.growth.growths, leaves, gap, best, self.elapsed)
+
+    @property
+    def recommended(self) -> Any:
+        """The answer as of now."""
+        return self.graph.states[recommendation(self._propose(), self.options.task, self.graph, self.known)[0]]
+
+    def result(self) -> Result:
+        """Return the answer as of now, with honest bounds."""
+        node, gap = recommendation(self._propose(), self.options.task, self.graph, self.known)
+        options, world, known = self.options, self.known.world, self.known.known[node]
+        return Result(
+            answer=self.graph.states[node],
+            lower=max(0.0, float(known["lower"])),
+            upper=min(1.0, float(known["upper"])),
+            gap=float(gap),
+            samples=self.samples,
+            node_updates=int(world["updates"]),
+            growths=self.growth.growths,
+            reason=self.reason or "unfinished",
+            leaves=self.known.list_leaves(),
+            elapsed=self.elapsed,
+            exact_evaluations=self.exact_evaluations,
+            node_refreshes=int(world["refreshes"]),
+            nodes=len(self.graph),
+            task=options.task,
+            epsilon=options.epsilon,
+            delta=options.delta,
+            rule=options.rule.name,
+            bound=options.bound.name,
+            stopping=options.stopping,
+            expansion=options.expansion,
+            seed=self.seed,
+        )

@@ -1,0 +1,362 @@
+"""The whole search in plain dictionaries, written from the paper: slow, and easy to believe.
+
+Everything is recomputed from the samples in every round. It takes the same problem and the same random
+stream as the fast engine and must do the same thing step by step.
+"""
+
+from __future__ import annotations
+
+from math import e, inf, log, sqrt
+from typing import Any
+
+import numpy as np
+
+
+def theory(count, delta, leaves):
+    return log(leaves / delta) + 3 * log(log(leaves / delta)) + 1.5 * log(log(count) + 1)
+
+
+def beta1(count, delta, leaves):
+    return log(leaves / delta) + log(log(count) + 1)
+
+
+def beta1_published(count, delta, leaves):
+    return log(leaves) / delta + log(log(count) + 1)
+
+
+def beta2(count, delta, leaves):
+    return log(log(e * count) / delta)
+
+
+RATES = {"theory": theory, "beta1": beta1, "beta1_published": beta1_published, "beta2": beta2}
+
+
+def hoeffding(mean, count, alpha):
+    half = 1.7 * sqrt((log(log(2 * count)) + 0.72 * log(10.4 / alpha)) / (4 * count))
+    return mean - half, mean + half
+
+
+class NaiveSearch:
+    """Best arm or best leaf by the book."""
+
+    def __init__(self, problem: Any, *, task, epsilon, delta, bound, stopping, expansion=None, seed=None, rule="lucb"):
+        self.problem, self.task, self.epsilon, self.delta = problem, task, epsilon, delta
+        self.bound, self.stopping, self.b, self.rule = bound, stopping, expansion, rule
+        self.rng = np.random.default_rng(seed)
+        self.samples: dict = {}  # state -> list of values
+        self.running: dict = {}  # state -> running intersection
+        self.children: dict = {}  # state -> children in D_t, in the order they were linked
+        self.parents: dict = {}
+        self.share: dict = {}
+        self.exact: dict = {}  # state -> exact value
+        self.known_noisy: set = set()  # terminal states whose exact() said None
+        self.visits: dict = {}
+        self.rounds: dict = {}
+        self.grown_for: set = set()  # (state, t) for which the graph has grown
+        self.opened: set = set()
+        self.created = 0
+        self.samples_drawn = 0
+        self._start()
+
+    # ---- the graph
+
+    def _start(self):
+        root = self.problem.root()
+        self._add(root)
+        if self.b is None:
+            for state in list_growing(self.children):
+                for child in self._all_children(state):
+                    if child not in self.children:
+                        self._add(child, link=False)
+            self.children = {state: [] for state in self.children}
+            self.parents = {state: [] for state in self.children}
+            for state in self.children:
+                for child in self._all_children(state):
+                    self.children[state].append(child)
+                    self.parents[child].append(state)
+        else:
+            for child in self._all_children(root):
+                self._add(child)
+        self.opened = set(self.children) if self.b is None else {root}
+        leaves = self.leaves()
+        for leaf in leaves:
+            if not self._presumed_exact(leaf):
+                self._give_share(leaf, len(leaves) if self.b is None and not hasattr(self.problem, "exact") else None)
+
+    def _all_children(self, state):
+        return [] if self.problem.is_terminal(state) else list(dict.fromkeys(self.problem.children(state)))
+
+    def _add(self, state, link=True):
+        self.children[state], self.parents[state] = [], []
+        if not link:
+            return
+        for other in list(self.children):
+            if other != state and state in self._all_children(other):
+                self.children[other].append(state)
+                self.parents[state].append(other)
+        for child in self._all_children(state):
+            if child in self.children:
+                self.children[state].append(child)
+                self.parents[child].append(state)
+
+    def _presumed_exact(self, state):
+        terminal = self.problem.is_terminal(state)
+        return terminal and hasattr(self.problem, "exact") and state not in self.known_noisy
+
+    def _give_share(self, leaf, fixed=None):
+        self.created += 1
+        self.share[leaf] = self.delta / fixed if fixed else self.delta / (self.created * (self.created + 1))
+
+    def leaves(self):
+        return [state for state in self.children if not self.children[state]]
+
+    def label(self, state):
+        return self.problem.label(state) if hasattr(self.problem, "label") else state
+
+    def minimizes(self, state):
+        return hasattr(self.problem, "maximizes") and not self.problem.maximizes(state)
+
+    def adversarial(self):
+        if self.b is None:
+            return any(self.minimizes(state) for state in self.children if self.children[state])
+        return hasattr(self.problem, "maximizes")
+
+    def level(self, state):
+        return max((1 + self.level(parent) for parent in self.parents[state]), default=0)
+
+    def below(self, state):
+        found = {state}
+        for child in self.children[state]:
+            found |= self.below(child)
+        return found
+
+    def cone(self, state):
+        return {self.label(s) for s in self.below(state) if not self.children[s]}
+
+    # ---- intervals
+
+    def leaf_interval(self, leaf):
+        if leaf in self.exact:
+            return self.exact[leaf], self.exact[leaf]
+        values = self.samples.get(leaf, [])
+        if self.bound in RATES:
+            if not values:
+                return -inf, inf
+            stochastic = sum(not self._presumed_exact(state) for state in self.leaves())
+            half = sqrt(RATES[self.bound](len(values), self.delta, stochastic) / (2 * len(values)))
+            return sum(values) / len(values) - half, sum(values) / len(values) + half
+        return self.running.get(leaf, (0.0, 1.0))
+
+    def interval(self, state):
+        if not self.children[state]:
+            return self.leaf_interval(state)
+        pairs = [self.interval(child) for child in self.children[state]]
+        best = min if self.minimizes(state) else max
+        return best(low for low, _ in pairs), best(high for _, high in pairs)
+
+    def representative_child(self, state):
+        chosen, value = None, -inf
+        for child in self.children[state]:
+            low, high = self.interval(child)
+            candidate = -low if self.minimizes(state) else high
+            if candidate >= value:
+                chosen, value = child, candidate
+        return chosen
+
+    def representative_leaf(self, state):
+        return self.representative_leaf(self.representative_child(state)) if self.children[state] else state
+
+    # ---- the rule
+
+    def pessimistic(self, child, root):
+        low, high = self.interval(child)
+        return -high if self.minimizes(root) else low
+
+    def optimistic(self, child, root):
+        low, high = self.interval(child)
+        return -low if self.minimizes(root) else high
+
+    def best_child(self, root):
+        arms = self.children[root]
+        if self.rule == "lucb":
+            return last_argmax(arms, lambda arm: self.pessimistic(arm, root))
+        if self.rule == "lucb_mcts":
+            sign = -1 if self.minimizes(root) else 1
+            return last_argmax(arms, lambda arm: sign * self.empirical(self.representative_leaf(arm)))
+        assert self.rule == "ugape"
+
+        def regret(arm):
+            others = [self.optimistic(other, root) for other in arms if other != arm]
+            return max(others, default=-inf) - self.pessimistic(arm, root)
+
+        return last_argmax(arms, lambda arm: -regret(arm))
+
+    def empirical(self, leaf):
+        if leaf in self.exact:
+            return self.exact[leaf]
+        values = self.samples.get(leaf)
+        return sum(values) / len(values) if values else 0.5
+
+    def contest(self, root):
+        """Return (best, first leaf, second leaf, gap, solved)."""
+        best = self.best_child(root)
+        if self.stopping == "paper" or self.adversarial():
+            return self.plain_contest(best, root)
+        found = self.sound_contest(best, root)
+        leader = last_argmax(self.children[root], lambda arm: self.pessimistic(arm, root))
+        stuck = not found[4] and self.width(found[1]) <= 0
+        if stuck and self.interval(found[0])[0] < self.interval(leader)[0]:
+            found = self.sound_contest(leader, root)
+        return found
+
+    def width(self, state):
+        low, high = self.interval(state)
+        return high - low
+
+    def sound_contest(self, best, root):
+        lower = self.interval(best)[0]
+        if lower > 0:
+            tied = [arm for arm in self.children[root] if self.interval(arm)[0] == lower]
+            best = last_argmax(tied, lambda arm: len(self.cone(arm)))
+        inside = self.cone(best)
+        outside = [leaf for leaf in self.leaves() if self.label(leaf) not in inside]
+        leaf = self.representative_leaf(best)
+        if not outside:
+            return best, leaf, None, 0.0, True
+        order = list(self.children)
+        rival = max(outside, key=lambda state: (self.leaf_interval(state)[1], order.index(state)))
+        gap = self.leaf_interval(rival)[1] - self.interval(best)[0]
+        pair = (rival, leaf) if self.width(rival) > self.width(leaf) else (leaf, rival)
+        return best, *pair, gap, gap <= self.epsilon
+
+    def plain_contest(self, best, root):
+        rivals = [arm for arm in self.children[root] if arm != best]
+        if not self.adversarial():
+            same = self.label(self.representative_leaf(best))
+            rivals = [arm for arm in rivals if self.label(self.representative_leaf(arm)) != same]
+        if not rivals:
+            return best, self.representative_leaf(best), None, 0.0, True
+        rival = last_argmax(rivals, lambda arm: self.optimistic(arm, root))
+        gap = self.optimistic(rival, root) - self.pessimistic(best, root)
+        wider = self.width(rival) > self.width(best)
+        first, second = (rival, best) if wider else (best, rival)
+        solved = gap < self.epsilon or (self.width(best) <= 0 and self.width(rival) <= 0)
+        return best, self.representative_leaf(first), self.representative_leaf(second), gap, solved
+
+    # ---- growth
+
+    def due(self, step):
+        return int((step + 1) ** self.b) - int(step**self.b) == 1
+
+    def grow(self, root):
+        candidates = [s for s in self.children if s in self.below(root)]
+        candidates = [s for s in candidates if any(c not in self.children for c in self._all_children(s))]
+        if not candidates:
+            return
+
+        def index(state):
+            depth = self.level(state) - self.level(root) + 1
+            return self.visits.get(state, 0) / (len(self.children[state]) + 1) / depth
+
+        chosen = max(candidates, key=index)  # the first of equals is the oldest
+        absent = [child for child in self._all_children(chosen) if child not in self.children]
+        self._enter([absent[int(self.rng.integers(len(absent)))]])
+
+    def open(self, state):
+        self.opened.add(state)
+        self._enter([child for child in self._all_children(state) if child not in self.children])
+
+    def _enter(self, states):
+        for state in states:
+            self._add(state)
+        for state in states:
+            if not self.children[state] and not self._presumed_exact(state):
+                self._give_share(state)
+
+    # ---- one round
+
+    def step(self):
+        """Play until one sample or exact value has been taken; return (state, value), or None when done."""
+        while True:
+            root = self.problem.root()
+            while True:
+                best, first, _, _, solved = self.contest(root)
+                if not solved:
+                    break
+                if self.task == "arm" or self.problem.is_terminal(best):
+                    self.answer = best
+                    if self.task == "leaf" and self._presumed_exact(best) and best not in self.exact:
+                        return self._take(root, best, best)
+                    return None
+                if best not in self.opened:
+                    self.open(best)
+                    root = self.problem.root()
+                else:
+                    root = best
+            t = self.rounds.get(root, 0)
+            if self.b and self.due(t) and (root, t) not in self.grown_for:
+                self.grown_for.add((root, t))
+                self.grow(root)
+                continue
+            taken = self._take(root, best, first)
+            if taken is not None:
+                return taken
+
+    def _take(self, root, best, leaf):
+        if self._presumed_exact(leaf) and leaf not in self.exact:
+            value = self.problem.exact(leaf)
+            if value is None:
+                self.known_noisy.add(leaf)
+                self._give_share(leaf)
+                return None
+            self._count_round(root, best, leaf)
+            self.exact[leaf] = value
+            return leaf, value
+        self._count_round(root, best, leaf)
+        value = self.problem.sample(leaf, self.rng)
+        self.samples.setdefault(leaf, []).append(value)
+        self.samples_drawn += 1
+        if self.bound == "hoeffding":
+            values = self.samples[leaf]
+            low, high = hoeffding(sum(values) / len(values), len(values), self.share[leaf])
+            before = self.running.get(leaf, (0.0, 1.0))
+            low = min(max(low, before[0]), before[1])
+            self.running[leaf] = (low, max(min(high, before[1]), low))
+        return leaf, value
+
+    def _count_round(self, root, best, leaf):
+        self.rounds[root] = self.rounds.get(root, 0) + 1
+        path = [root]
+        arms = [arm for arm in self.children[root] if self.representative_leaf(arm) == leaf]
+        node = best if best in arms else (arms[0] if arms else None)
+        if node is None:
+            node = leaf
+            while self.level(node) > self.level(root):
+                path.append(node)
+                node = self.parents[node][0]
+        else:
+            path.append(node)
+            while node != leaf:
+                node = self.representative_child(node)
+                path.append(node)
+        for state in path:
+            self.visits[state] = self.visits.get(state, 0) + 1
+
+
+def last_argmax(items, key):
+    chosen, value = None, -inf
+    for item in items:
+        if key(item) >= value:
+            chosen, value = item, key(item)
+    return chosen
+
+
+def list_growing(mapping):
+    """Iterate over the keys of a dictionary that grows meanwhile."""
+    seen: list = []
+    while True:
+        fresh = [key for key in mapping if key not in seen]
+        if not fresh:
+            return
+        seen.append(fresh[0])
+        yield fresh[0]
