@@ -178,7 +178,7 @@ class NaiveSearch:
 
     def best_child(self, root):
         arms = self.children[root]
-        if self.rule == "lucb":
+        if self.rule in ("lucb", "lucb_micro"):
             return last_argmax(arms, lambda arm: self.pessimistic(arm, root))
         if self.rule == "lucb_mcts":
             sign = -1 if self.minimizes(root) else 1
@@ -199,14 +199,13 @@ class NaiveSearch:
 
     def contest(self, root):
         """Return (best, first leaf, second leaf, gap, solved)."""
-        best = self.best_child(root)
-        if self.stopping == "paper" or self.adversarial():
-            return self.plain_contest(best, root)
-        found = self.sound_contest(best, root)
+        plain = self.stopping == "paper" or self.adversarial()
+        contest = self.plain_contest if plain else self.sound_contest
+        found = contest(self.best_child(root), root)
         leader = last_argmax(self.children[root], lambda arm: self.pessimistic(arm, root))
         stuck = not found[4] and self.width(found[1]) <= 0
-        if stuck and self.interval(found[0])[0] < self.interval(leader)[0]:
-            found = self.sound_contest(leader, root)
+        if stuck and self.pessimistic(found[0], root) < self.pessimistic(leader, root):
+            found = contest(leader, root)
         return found
 
     def width(self, state):
@@ -215,9 +214,8 @@ class NaiveSearch:
 
     def sound_contest(self, best, root):
         lower = self.interval(best)[0]
-        if lower > 0:
-            tied = [arm for arm in self.children[root] if self.interval(arm)[0] == lower]
-            best = last_argmax(tied, lambda arm: len(self.cone(arm)))
+        tied = [arm for arm in self.children[root] if self.interval(arm)[0] == lower]
+        best = last_argmax(tied, lambda arm: len(self.cone(arm)))
         inside = self.cone(best)
         outside = [leaf for leaf in self.leaves() if self.label(leaf) not in inside]
         leaf = self.representative_leaf(best)
@@ -240,7 +238,8 @@ class NaiveSearch:
         gap = self.optimistic(rival, root) - self.pessimistic(best, root)
         wider = self.width(rival) > self.width(best)
         first, second = (rival, best) if wider else (best, rival)
-        solved = gap < self.epsilon or (self.width(best) <= 0 and self.width(rival) <= 0)
+        exhausted = self.width(best) <= 0 and self.width(rival) <= 0
+        solved = gap < self.epsilon or (gap == self.epsilon and (self.stopping == "sound" or exhausted))
         return best, self.representative_leaf(first), self.representative_leaf(second), gap, solved
 
     # ---- growth
@@ -276,11 +275,14 @@ class NaiveSearch:
     # ---- one round
 
     def step(self):
-        """Play until one sample or exact value has been taken; return (state, value), or None when done."""
+        """Play until one sample or exact value has been taken; return (state, value), or None when done.
+
+        `lucb_micro` takes two samples in a round; the step then returns the second.
+        """
         while True:
             root = self.problem.root()
             while True:
-                best, first, _, _, solved = self.contest(root)
+                best, first, second, _, solved = self.contest(root)
                 if not solved:
                     break
                 if self.task == "arm" or self.problem.is_terminal(best):
@@ -298,12 +300,18 @@ class NaiveSearch:
                 self.grown_for.add((root, t))
                 self.grow(root)
                 continue
+            both = self.rule == "lucb_micro" and second not in (None, first) and self.width(second) > 0
+            if both and self._pending(second):
+                first, both = second, False
+            both = both and not self._pending(first)
             taken = self._take(root, best, first)
+            if both:
+                taken = self._sample(second)
             if taken is not None:
                 return taken
 
     def _take(self, root, best, leaf):
-        if self._presumed_exact(leaf) and leaf not in self.exact:
+        if self._pending(leaf):
             value = self.problem.exact(leaf)
             if value is None:
                 self.known_noisy.add(leaf)
@@ -313,6 +321,12 @@ class NaiveSearch:
             self.exact[leaf] = value
             return leaf, value
         self._count_round(root, best, leaf)
+        return self._sample(leaf)
+
+    def _pending(self, leaf):
+        return self._presumed_exact(leaf) and leaf not in self.exact
+
+    def _sample(self, leaf):
         value = self.problem.sample(leaf, self.rng)
         self.samples.setdefault(leaf, []).append(value)
         self.samples_drawn += 1

@@ -7,7 +7,7 @@ import pytest
 
 from bestleaf import Search, best_arm, best_leaf
 from bestleaf._records import EVALUATE, SAMPLE
-from bestleaf.problems import ScoreLattice, Unrolled, random_dag, random_game_tree
+from bestleaf.problems import ScoreLattice, TableProblem, Unrolled, random_dag, random_game_tree
 from naive import NaiveSearch
 
 LATTICE = ScoreLattice((-0.4, 0.1, 0.5, 0.9), 2)
@@ -38,8 +38,10 @@ def follow(problem, steps, **keywords):
         while search.reason is None:
             proposal = search._propose()
             if proposal.action == SAMPLE:
-                taken = (search.graph.states[proposal.first], search._draw(proposal.first))
-                search._absorb(proposal, [taken[1], 0.0])
+                values = [search._draw(leaf) for leaf in (proposal.first, proposal.second)]
+                last = proposal.first if proposal.second < 0 else proposal.second
+                taken = (search.graph.states[last], values[proposal.second >= 0])
+                search._absorb(proposal, values)
                 break
             evaluated = search.exact_evaluations
             search._handle(proposal)
@@ -94,7 +96,7 @@ def test_growing_graphs_step_by_step(name, task, stopping):
         )
 
 
-@pytest.mark.parametrize("rule", ["ugape", "lucb_mcts"])
+@pytest.mark.parametrize("rule", ["ugape", "lucb_mcts", "lucb_micro"])
 @pytest.mark.parametrize("name", ["lattice", "dag0", "exact1", "game0"])
 def test_other_rules_step_by_step(name, rule):
     for stopping in ("sound", "paper"):
@@ -133,3 +135,14 @@ def test_backup_is_idempotent():
     before = search.known.known.copy()
     search.known._refresh_all()
     assert np.array_equal(before, search.known.known)
+
+
+def test_graphs_grow_far_beyond_their_first_capacity():
+    """One arm with a wide open crown: 300 leaves enter while the other arm's single leaf must stay a rival."""
+    problem = TableProblem({0: [1, 2], 2: range(3, 303)}, {1: 0.7, **dict.fromkeys(range(2, 303), 0.4)})
+    for seed in range(5):
+        result = best_arm(problem, epsilon=0.05, delta=0.1, expansion=0.9, seed=seed, max_samples=50_000)
+        assert result.nodes > 70
+        assert next(leaf for leaf in result.leaves if leaf.state == 1).count > 0
+        assert not (result.reason == "identified" and result.answer == 2)
+    follow(problem, 90, task="arm", epsilon=0.1, delta=0.1, bound="hoeffding", stopping="sound", expansion=1.0, seed=0)

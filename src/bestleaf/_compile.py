@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable
 from functools import cache, cached_property
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import numba
@@ -90,6 +91,11 @@ def helper(function: Callable) -> Any:
     return njit(**_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
 
+def pasted(function: Callable) -> Any:
+    """Return `function` as a piece whose source is pasted into the caller: the only kind that may return an array."""
+    return njit(**_OPTIONS, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
 def inlined(function: Callable) -> Any:
     """Return `function` as a piece of kernels that is always inlined: for the path of every sample."""
     return njit(**_OPTIONS, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
@@ -132,31 +138,34 @@ def _array_at(dtype: Any) -> Any:
     return array_at
 
 
-def _array_of(dtype: Any, address: str) -> Any:
+def _array_of(dtype: Any, address: str, length: str | None = None) -> Any:
     """Return an intrinsic ``(world)`` that views the array whose address the world holds.
 
-    Its length is nominal: kernels index from the front and never ask.
+    Arrays that rules see have their true length; that of scratch is nominal, kernels index it from the front.
     """
     array_type = types.Array(from_dtype(np.dtype(dtype)), 1, "C")
-    assert WORLD.fields is not None
-    offset = WORLD.fields[address][1]
 
     @intrinsic
     def array_of(typing_context, world):
         def generate(context, builder, _, arguments):
             integer = context.get_value_type(types.int64)
-            place = cgutils.pointer_add(builder, arguments[0], offset, integer.as_pointer())
-            length = context.get_constant(types.int64, 1 << 40)
-            return _array(context, builder, array_type, builder.load(place, typ=integer), length)
+
+            def field(name: str) -> Any:
+                offset = WORLD.fields[name][1]  # type: ignore[index]
+                place = cgutils.pointer_add(builder, arguments[0], offset, integer.as_pointer())
+                return builder.load(place, typ=integer)
+
+            count = field(length) if length else context.get_constant(types.int64, 1 << 40)
+            return _array(context, builder, array_type, field(address), count)
 
         return array_type(world), generate
 
     return array_of
 
 
-nodes_of = _array_of(NODE, "nodes")
-edges_of = _array_of(np.int64, "edges")
-known_of = _array_of(INTERVAL, "known")
+nodes_of = _array_of(NODE, "nodes", "size")
+edges_of = _array_of(np.int64, "edges", "pool")
+known_of = _array_of(INTERVAL, "known", "size")
 track_of = _array_of(TRACK, "track")
 bucket_of = _array_of(np.int64, "bucket")
 stack_of = _array_of(np.int64, "stack")
@@ -198,6 +207,9 @@ def is_ours(function: Callable) -> bool:
     return function.__module__.startswith(f"{__package__}.")
 
 
+_COMPILING = RLock()
+
+
 class Compiled:
     """A function with one of the fixed `SIGNATURES`, compiled alone when its address is first asked for.
 
@@ -209,9 +221,14 @@ class Compiled:
         self.signature = signature
         self.cached = cached
 
-    @cached_property
+    @property
     def address(self) -> int:
         """Where the machine code lies."""
+        with _COMPILING:
+            return self._address
+
+    @cached_property
+    def _address(self) -> int:
         compiled = kernel(self.function) if self.cached else njit(**_OPTIONS)(self.function)
         signature = SIGNATURES[self.signature]
         try:

@@ -52,9 +52,10 @@ TRACK = _record(
     seen="i",  # number of the last walk that met the node
     ancestors="i",  # 1 + number of ancestors, 0 for unknown
     cone="i",  # row of `inside` with the labels below the node, -1 for none
+    reach="i",  # how many labels of leaves lie below the node, 0 for unknown
 )
 
-CONE = _record(node="i", size="i")  # whose row it is, and how many leaves lie below
+CONE = _record(node="i")  # whose row it is
 
 # What the user asked for, what has been counted, where the parts and the arrays lie.
 WORLD = _record(
@@ -93,12 +94,14 @@ WORLD = _record(
     tree="i",  # -> [2 slots] tournament of the leaves: tree[i] is the stronger of tree[2i] and tree[2i + 1]
     cones="i",  # -> [CONES] CONE
     inside="i",  # -> [CONES, words] bit sets of labels
+    size="i",  # nodes
+    pool="i",  # edges
     width="i",
     slots="i",
     words="i",
 )
 
-CONES = 64  # cones remembered at a time: more than the arms whose lower bounds tie plus the levels of a descent
+CONES = 64  # cones remembered at a time: more than the levels of a descent plus the arms that take turns as best
 
 
 class Graph(NamedTuple):

@@ -50,6 +50,8 @@ class Bound:
     """
 
     def __init__(self, function: Callable, *, width: int = 0, observe: Callable = keep_nothing) -> None:
+        if observe is not keep_nothing and width < 1:
+            raise ValueError(f"width must be at least 1 for a bound that observes, got {width}")
         self.name = function.__name__
         self.width = width
         self.part = Compiled(function, "interval", cached=is_ours(function))

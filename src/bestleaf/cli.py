@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,10 +21,25 @@ app = typer.Typer(
 experiments = typer.Typer(help="Run the paper's experiments again.", no_args_is_help=True)
 app.add_typer(experiments, name="reproduce")
 
-Runs = Annotated[int | None, typer.Option(min=1, help="Runs of each row (default: the paper's number).")]
+
+def _at_least(least: int) -> Callable[[str | int], int]:
+    """Return a parser of whole numbers from `least` on that names the value it got."""
+
+    def parse(given: str | int) -> int:  # typer hands the default over too
+        text = str(given)
+        if not text.isascii() or not text.isdigit() or int(text) < least:
+            raise typer.BadParameter(f"must be a whole number of at least {least}, got {text!r}")
+        return int(text)
+
+    return parse
+
+
+Runs = Annotated[
+    int | None, typer.Option(parser=_at_least(1), help="Runs of each row (default: the paper's number).", metavar="N")
+]
 Json = Annotated[Path | None, typer.Option("--json", help="File of the rows; the same command goes on from it.")]
-Seed = Annotated[int, typer.Option(min=0, help="Everything random follows from it.")]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Threads (default: all cores).")]
+Seed = Annotated[int, typer.Option(parser=_at_least(0), help="Everything random follows from it.", metavar="N")]
+Jobs = Annotated[int | None, typer.Option(parser=_at_least(1), help="Threads (default: all cores).", metavar="N")]
 
 
 @app.callback(invoke_without_command=True)
@@ -70,9 +86,12 @@ def _rows(experiment: Any, runs: int | None, json: Path | None, seed: int, n_job
     name = experiment.__name__.rsplit(".", 1)[-1]
     path = json or Path(f"bestleaf-{name}.json")
     console.print(f"Rows are kept in {path}; the same command goes on from there.", highlight=False)
-    return experiment.reproduce(
-        runs or experiment.RUNS, path, seed=seed, n_jobs=n_jobs or default_jobs(), console=console
-    )
+    runs, n_jobs = runs or experiment.RUNS, n_jobs or default_jobs()
+    try:
+        return experiment.reproduce(runs, path, seed=seed, n_jobs=n_jobs, console=console)
+    except KeyboardInterrupt:
+        print(f"Interrupted; the rows so far are in {path}.", file=sys.stderr)
+        raise typer.Exit(130) from None
 
 
 def _wide(console: Console) -> Console:
@@ -114,9 +133,6 @@ def main() -> None:
     """Run the command line; bad input is one sentence and exit code 2."""
     try:
         app()
-    except KeyboardInterrupt:
-        print("Interrupted; rows computed so far are kept.", file=sys.stderr)
-        sys.exit(130)
-    except (ValueError, TypeError, OSError) as error:
+    except (ValueError, OSError) as error:
         print(f"bestleaf: {error}", file=sys.stderr)
         sys.exit(2)

@@ -35,6 +35,8 @@ def _economy(seed: int, runs: int = 10) -> Table:
             for number in range(runs):
                 one = search.again(seed + number)
                 one.finish()
+                if one.reason == "interrupted":
+                    raise KeyboardInterrupt
                 total += one.samples
             table.add_row(graph, bound, stopping, f"{total / runs:,.0f}")
     return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -232,6 +233,12 @@ class GrowingGraph:
                 node = next(above for above in parents[node] if waiting[above] > 0)
             raise self._cycle(node)
         self.nodes["level"][: len(level)] = level
+
+    def frozen_copy(self) -> GrowingGraph:
+        """Return a graph with records of its own on the same states and edges; it must not grow."""
+        other = copy(self)
+        other.nodes = self.nodes.copy()
+        return other
 
     def has_twin_arms(self) -> bool:
         """Whether two children of the root reach exactly the same leaves."""

@@ -10,7 +10,7 @@ from bestleaf._kernels.grow import ripest
 from bestleaf.graph import GrowingGraph
 from bestleaf.intervals import UNLIMITED, Knowledge
 
-FAR = 2**50  # no search gets this far, and beyond it t + 1 and t have the same power in floating point
+FAR = 2**45  # rounds no search gets to, and still far from where t and t + 1 have the same power in floating point
 
 
 def is_due(step: int, exponent: float) -> bool:
@@ -22,16 +22,19 @@ def next_due(step: int, exponent: float) -> int:
     """Return the first step from `step` on at which the graph grows; never for an exponent of 0."""
     if exponent == 0:
         return UNLIMITED
-    target = int(step**exponent) + 1  # floor((t + 1)^b) has to reach this
-    try:
-        guess = max(step, int(target ** (1 / exponent)) - 2)
-    except OverflowError:
-        return UNLIMITED
-    if guess > FAR:
-        return UNLIMITED
-    while not is_due(guess, exponent):
-        guess += 1
-    return guess
+    target = int(step**exponent) + 1
+    low, high = step, step + 1
+    while int((high + 1) ** exponent) < target:
+        low, high = high, 2 * high
+        if high > FAR:
+            return UNLIMITED
+    while low < high:  # the first t with floor((t + 1)^b) >= target
+        middle = (low + high) // 2
+        if int((middle + 1) ** exponent) < target:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 class Growth:
@@ -43,6 +46,7 @@ class Growth:
         self.exponent = exponent
         self.rng = rng
         self.growths = 0
+        self._complete: set[int] = set()  # roots with nothing missing below
 
     def pick(self, node: int) -> Any:
         """Return a child of `node` that is not in the graph."""
@@ -55,6 +59,8 @@ class Growth:
         track["grow_at"][root] = next_due(int(track["rounds"][root]) + 1, self.exponent)
         node = int(ripest(root, self.known.world))
         if node < 0:
+            track["grow_at"][root] = UNLIMITED
+            self._complete.add(root)
             return []
         self.growths += 1
         return self._add([self.pick(node)])
@@ -71,4 +77,7 @@ class Growth:
                 added.append(self.graph.add(state))
         finally:  # what is in the graph is known, even when the problem's rules raise halfway
             self.known.take_in(added)
+            for root in self._complete:  # there may be something to add below them again
+                self.known.track["grow_at"][root] = next_due(int(self.known.track["rounds"][root]), self.exponent)
+            self._complete.clear()
         return [node for node, _ in added]

@@ -30,11 +30,11 @@ class Leaf:
     terminal: bool
     exact: bool  # its exact value has been asked for
     count: int
-    mean: float  # nan for a leaf never sampled
+    mean: float | None  # None for a leaf never sampled
     lower: float
     upper: float
-    order: int  # place in the order of creation, which fixes its share of delta; 0 for an exact leaf
-    share: float  # its part of delta; 0 for an exact leaf
+    order: int  # place in the order of creation, from 1; 0 for an exact leaf
+    share: float  # its part of delta: delta / (order (order + 1)), or an equal part of a fixed graph; 0 if exact
 
 
 class Knowledge:
@@ -84,7 +84,8 @@ class Knowledge:
             "cones": self.cones,
             "inside": self.inside,
         }
-        sizes = {"width": self.rows.shape[1], "slots": len(self.tree) // 2, "words": self.inside.shape[1]}
+        sizes = {"size": len(self.graph), "pool": len(self.graph.edges)}
+        sizes |= {"width": self.rows.shape[1], "slots": len(self.tree) // 2, "words": self.inside.shape[1]}
         addresses = {name: array.ctypes.data for name, array in arrays.items()}
         for name, value in {**sizes, **addresses}.items():
             self.world[name] = value
@@ -100,6 +101,7 @@ class Knowledge:
             self.inside = np.zeros((CONES, 2 * words), np.uint64)
         self.track["ancestors"] = 0
         self.track["cone"] = -1
+        self.track["reach"] = 0
         self.cones["node"] = -1
         self._survey()
 
@@ -126,7 +128,7 @@ class Knowledge:
         """Seat every leaf and let the stronger of each pair climb (as the kernel `reseat` does one by one)."""
         slots, slot = len(self.tree) // 2, self.track["slot"]
         self.tree[:] = -1
-        leaves = np.flatnonzero(slot >= 0)
+        leaves = np.flatnonzero(slot[: len(self.graph)] >= 0)
         self.tree[slots + slot[leaves]] = leaves
         while slots > 1:
             slots //= 2
@@ -147,7 +149,13 @@ class Knowledge:
         """Treat a terminal leaf that turned out to have no exact value as a noisy one."""
         self.graph.nodes["kind"][leaf] = NOISY
         self.share_delta(leaf)
-        self._refresh_all()
+        if self._uses_leaves:
+            self._refresh_all()
+
+    @property
+    def _uses_leaves(self) -> bool:
+        """Whether the interval of a leaf depends on how many leaves there are."""
+        return isinstance(self.bound, Rate) and self.bound.uses_leaves
 
     def start(self, fixed: bool) -> None:
         """Take in the first graph. With a set of leaves fixed in advance every leaf gets an equal share of delta."""
@@ -167,8 +175,7 @@ class Knowledge:
         """Recompute every node from the samples, deepest level first."""
         self._survey()
         order = np.argsort(-self.graph.nodes["level"][: len(self.graph)], kind="stable")
-        leaves_too = isinstance(self.bound, Rate) and self.bound.uses_leaves
-        if not recompute(order, leaves_too, self.world):
+        if not recompute(order, self._uses_leaves, self.world):
             raise ValueError(f"bound {self.bound.name} must return lower <= upper, but did not after the graph grew")
         self._hold_tournament()
 
@@ -195,9 +202,10 @@ class Knowledge:
             self.free.append(slot)
             self.world["stochastic"] -= 1
 
-    def copy(self) -> Knowledge:
-        """Return an independent copy on the same graph."""
+    def copy(self, graph: GrowingGraph) -> Knowledge:
+        """Return an independent copy on a copy of the graph."""
         twin = copy(self)
+        twin.graph = graph
         for name, value in vars(self).items():
             if isinstance(value, np.ndarray | list):
                 setattr(twin, name, value.copy())
@@ -211,7 +219,8 @@ class Knowledge:
         nodes = np.flatnonzero(graph.kinds != INNER)
         known = self.known[nodes]
         counts = known["count"]
-        means = np.divide(known["total"], counts, out=np.full(len(nodes), np.nan), where=counts > 0)
+        means = (known["total"] / np.maximum(counts, 1)).astype(object)
+        means[counts == 0] = None
         columns = (
             nodes,
             graph.nodes["label"][nodes],

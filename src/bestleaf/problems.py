@@ -54,9 +54,9 @@ class BernoulliProblem:
         """Return 1.0 with probability ``mean(state)``, otherwise 0.0."""
         return 1.0 if rng.random() < self.mean(state) else 0.0
 
-    def oracle(self) -> BernoulliTable:
-        """Return the compiled form of `sample`."""
-        return BernoulliTable(self)
+    def compiled_oracle(self) -> BernoulliTable | None:
+        """Return the compiled form of `sample`, or None when a subclass samples in its own way."""
+        return BernoulliTable(self) if type(self).sample is BernoulliProblem.sample else None
 
 
 class BernoulliTable:
@@ -70,7 +70,10 @@ class BernoulliTable:
         """Note the mean of a new node."""
         if node >= len(self.means):
             self.means = np.resize(self.means, 2 * node)
-        self.means[node] = self.problem.mean(state)
+        mean = self.problem.mean(state)
+        if not 0.0 <= mean <= 1.0:
+            raise ValueError(f"mean({state!r}) must return a number in [0, 1], got {mean!r}")
+        self.means[node] = mean
 
     @property
     def record(self) -> Bernoulli:
@@ -127,8 +130,8 @@ class Unrolled:
         for optional in ("maximizes", "exact", "mean"):
             if hasattr(problem, optional):
                 setattr(self, optional, self._at_the_end(optional))
-        if hasattr(problem, "oracle"):
-            self.oracle = lambda: BernoulliTable(self)  # type: ignore[arg-type]
+        if isinstance(problem, BernoulliProblem):
+            self.compiled_oracle = lambda: problem.compiled_oracle() and BernoulliTable(self)  # type: ignore[arg-type]
 
     def _at_the_end(self, name: str) -> Any:
         method = getattr(self.problem, name)

@@ -7,7 +7,7 @@ gap^2 tau = 8 (n_0 + tau^b) ln((n_0 + tau^b) / delta).
 
 from __future__ import annotations
 
-from math import exp, log, sqrt
+from math import exp, inf, log, sqrt
 from typing import Any
 
 from scipy.optimize import brentq
@@ -44,7 +44,13 @@ class _Values:
         """Return the gap between the best arm and the best of those with another value."""
         top = self.value[0]
         others = [self.value[arm] for arm in self.children[0] if self.value[arm] != top]
-        return top - max(others) if others else 0.0
+        return min((abs(top - other) for other in others), default=0.0)
+
+    def complexity(self, epsilon: float) -> float:
+        """Return H_eps; infinite when all arms tie and epsilon is 0."""
+        floor = max(self.arm_gap(), epsilon)
+        gaps = [max(gap, floor) for gap in self.leaf_gaps()]
+        return sum(1.0 / gap**2 for gap in gaps) if min(gaps) > 0 else inf
 
     def leaf_gaps(self) -> list[float]:
         """Return for each leaf the largest step of value on any path to it, the root's own step left out."""
@@ -61,7 +67,7 @@ def arm_gap(problem: Any) -> float:
 
 
 def complexity(problem: Any, epsilon: float = 0.0) -> float:
-    """Return H_eps of a complete graph whose leaf means are known.
+    """Return H_eps of a complete graph whose leaf means are known (infinite when all arms tie and epsilon is 0).
 
     Examples
     --------
@@ -69,9 +75,7 @@ def complexity(problem: Any, epsilon: float = 0.0) -> float:
     >>> round(complexity(paper_lattice()))
     2277
     """
-    values = _Values(problem)
-    floor = max(values.arm_gap(), epsilon)
-    return sum(1.0 / max(gap, floor) ** 2 for gap in values.leaf_gaps())
+    return _Values(problem).complexity(epsilon)
 
 
 def tau_ub(problem: Any, delta: float, epsilon: float = 0.0) -> float:
@@ -84,20 +88,21 @@ def tau_ub(problem: Any, delta: float, epsilon: float = 0.0) -> float:
     96520
     """
     values = _Values(problem)
-    return 8.0 * complexity(problem, epsilon) * log(len(values.leaves) / delta)
+    return 8.0 * values.complexity(epsilon) * log(len(values.leaves) / delta)
 
 
-def _lambert_argument(b: float, delta: float, gap: float) -> float:
+def _log_argument(b: float, delta: float, gap: float) -> float:
+    """Return ln(-x) of the argument x of W_{-1} in theorem 2."""
     if not 0 < b < 1:
         raise ValueError(f"b must be between 0 and 1, got {b!r}")
     if not 0 < delta < 1:
         raise ValueError(f"delta must be between 0 and 1, got {delta!r}")
     if not gap > 0:
         raise ValueError(f"gap must be positive, got {gap!r}")
-    argument = gap**2 * (b - 1) / (8 * b * delta ** ((b - 1) / b))
-    if argument <= -exp(-1):
-        raise ValueError(f"tau_max has no solution for b={b}, delta={delta}, gap={gap}: b is too small")
-    return argument
+    logarithm = 2 * log(gap) + log((1 - b) / (8 * b)) + (1 - b) / b * log(delta)
+    if logarithm >= -1:
+        raise ValueError(f"tau_max has no solution for b={b}, delta={delta}, gap={gap}: the gap is too large")
+    return logarithm
 
 
 def tau_max(b: float, delta: float, gap: float) -> float:
@@ -112,13 +117,15 @@ def tau_max(b: float, delta: float, gap: float) -> float:
     gap : float
         max(gap of the best arm, epsilon).
     """
-    argument = _lambert_argument(b, delta, gap)
-    return _tau_from_w(float(lambertw(argument, k=-1).real), b, delta)
+    logarithm = _log_argument(b, delta, gap)
+    if logarithm < -700:  # the argument underflows
+        return tau_max_root(b, delta, gap)
+    return _tau_from_w(float(lambertw(-exp(logarithm), k=-1).real), b, delta)
 
 
 def tau_max_elementary(b: float, delta: float, gap: float) -> float:
     """Return an upper bound of `tau_max` without special functions, from W_{-1}(-e^{-u-1}) > -1 - sqrt(2u) - u."""
-    u = -log(-_lambert_argument(b, delta, gap)) - 1
+    u = -_log_argument(b, delta, gap) - 1
     return _tau_from_w(-1 - sqrt(2 * u) - u, b, delta)
 
 
@@ -127,12 +134,12 @@ def tau_max_printed(b: float, delta: float, gap: float) -> float:
 
     It bounds W from above; since tau falls as W rises, this is a bound of `tau_max` from *below*.
     """
-    u = -log(-_lambert_argument(b, delta, gap)) - 1
+    u = -_log_argument(b, delta, gap) - 1
     return _tau_from_w(-1 - sqrt(2 * u) - 2 * u / 3, b, delta)
 
 
 def _tau_from_w(w: float, b: float, delta: float) -> float:
-    return (delta ** ((b - 1) / b) * exp(w)) ** (1 / (b - 1))
+    return exp(((b - 1) / b * log(delta) + w) / (b - 1))
 
 
 def tau_max_root(b: float, delta: float, gap: float, leaves: int = 0) -> float:

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from bestleaf._compile import helper, inlined
+from bestleaf._compile import helper, inlined, pasted
 
 
-@inlined
+@pasted
 def children(graph, node):
     """Return the children of `node` in the current graph, in the order they were linked."""
     start = graph.nodes[node].child_start

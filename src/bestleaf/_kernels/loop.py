@@ -18,7 +18,7 @@ from bestleaf._compile import (
     rule_at,
     track_of,
 )
-from bestleaf._kernels.arms import highest_lower_bound
+from bestleaf._kernels.arms import highest_lower_bound, pessimistic, strongest_rival
 from bestleaf._kernels.backup import absorb
 from bestleaf._kernels.reach import cone
 from bestleaf._records import (
@@ -71,8 +71,8 @@ def contest_plain(best, rival, root, world):
         gap = known[best].upper - known[rival].lower
     else:
         gap = known[rival].upper - known[best].lower
-    nothing_to_learn = width(best, known) <= 0.0 and width(rival, known) <= 0.0
-    solved = gap < world.epsilon or nothing_to_learn
+    exhausted = width(best, known) <= 0.0 and width(rival, known) <= 0.0
+    solved = gap < world.epsilon or (gap == world.epsilon and (world.sound == 1 or exhausted))
     if width(rival, known) > width(best, known):
         return Contest(best, known[rival].leaf, known[best].leaf, gap, solved)
     return Contest(best, known[best].leaf, known[rival].leaf, gap, solved)
@@ -86,15 +86,21 @@ def contest(root, world):
     best, rival = rule(root, graph, known)
     if best < 0:
         return Contest(-1, -1, -1, 0.0, False)
-    if world.sound == 0 or graph.nodes[0].adversarial == 1:
-        return contest_plain(best, rival, root, world)
+    adversarial = graph.nodes[0].adversarial == 1
+    if adversarial and world.sound == 1:  # reachability says nothing through a min node: any other child is a rival
+        rival = strongest_rival(best, root, graph, known)
     while True:
-        found = contest_sound(best, root, world)
-        leader = highest_lower_bound(root, graph, known)
-        if found.solved or width(found.first, known) > 0.0 or known[found.best].lower >= known[leader].lower:
+        if world.sound == 1 and not adversarial:
+            found = contest_sound(best, root, world)
+        else:
+            found = contest_plain(best, rival, root, world)
+        if found.solved or width(found.first, known) > 0.0:
             return found
-        # Neither leaf can be narrowed any more, so the rule's best is not the best: take the highest lower bound.
-        best = leader
+        # Neither leaf can be narrowed any more, so the rule's best is not the best: take the one that is.
+        best = highest_lower_bound(root, graph, known)
+        rival = strongest_rival(best, root, graph, known)
+        if pessimistic(found.best, root, graph, known) == pessimistic(best, root, graph, known):
+            return found
 
 
 @inlined
@@ -111,7 +117,8 @@ def propose(world):
     while True:
         found = contest(root, world)
         best = found.best
-        gap = found.gap if world.sound == 1 else max(gap, found.gap)
+        # The sound test at the last node speaks of all leaves; otherwise every node on the way has its own gap.
+        gap = found.gap if world.sound == 1 and nodes[0].adversarial == 0 else max(gap, found.gap)
         if best < 0:
             return Proposal(BAD_RULE, root, best, -1, -1, gap)
         if not found.solved:
@@ -125,7 +132,7 @@ def propose(world):
     if world.growing == 1 and track[root].rounds >= track[root].grow_at:
         return Proposal(GROW, root, best, -1, -1, gap)
     first, second = found.first, found.second
-    if world.both == 0 or width(second, known_of(world)) <= 0.0:
+    if world.both == 0 or second == first or width(second, known_of(world)) <= 0.0:
         second = -1
     if pending(second, world):
         first, second = second, -1

@@ -22,8 +22,6 @@ from bestleaf._compile import (
 )
 from bestleaf._records import CONES, INNER
 
-MAX_TIES = 16  # arms with equal lower bounds whose cones are compared; more would only save samples
-
 
 @inlined
 def stronger(one, other, known):
@@ -101,8 +99,8 @@ def find_cone(node, world):
         if nodes[below].kind != INNER and include(inside, nodes[below].label):
             size += 1
     track[node].cone = row
+    track[node].reach = size
     cones[row].node = node
-    cones[row].size = size
     return row
 
 
@@ -116,20 +114,16 @@ def cone(node, world):
 @separate("at_arms")
 def widest_cone(best, root, world):
     """Among children with the lower bound of `best`, return the one with most leaves below (ties: the last)."""
-    nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
-    lower = known[best].lower
-    if lower <= 0.0:
-        return best
-    cones = cones_of(world)
-    compared, winner, size = 0, best, -1
+    nodes, edges, known, track = nodes_of(world), edges_of(world), known_of(world), track_of(world)
+    winner, widest = best, -1
     start = nodes[root].child_start
-    for edge in range(start + nodes[root].child_count - 1, start - 1, -1):
+    for edge in range(start, start + nodes[root].child_count):
         child = edges[edge]
-        if known[child].lower == lower and compared < MAX_TIES:
-            compared += 1
-            below = cones[cone(child, world)].size
-            if below > size:
-                winner, size = child, below
+        if known[child].lower == known[best].lower:
+            if track[child].reach == 0:
+                cone(child, world)
+            if track[child].reach >= widest:
+                winner, widest = child, track[child].reach
     return winner
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from math import sqrt
 from pathlib import Path
 from time import monotonic
@@ -55,8 +55,10 @@ class RowFile:
             kind, settings, rows = found["experiment"], found["settings"], found["rows"]
         except (OSError, ValueError, KeyError, TypeError):
             raise ValueError(f"{path} exists but is not a file of rows; give another name") from None
-        if kind != self.experiment or settings != self.settings:
-            raise ValueError(f"{path} holds rows of {kind} with other settings ({settings}); give another name")
+        version = found.get("version")
+        if kind != self.experiment or settings != self.settings or version != bestleaf.__version__:
+            was = f"{kind} with settings {settings} of version {version}"
+            raise ValueError(f"{path} holds rows of {was}; give another name")
         return rows
 
     def done(self) -> set[tuple[str, int]]:
@@ -98,22 +100,30 @@ def compute(
     bar = Progress(*columns, console=console, disable=not console.is_terminal)
     pool = ThreadPoolExecutor(n_jobs)
     saved = monotonic()
+    futures = [pool.submit(lambda part: [run(*task) for task in part], part) for part in chunks]
+    collected: set[Future[list[Row]]] = set()
     try:
         with bar:
             shown = bar.add_task(file.experiment, total=len(tasks), completed=len(tasks) - len(missing))
-            waiting = {pool.submit(lambda part: [run(*task) for task in part], part) for part in chunks}
-            while waiting:
-                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            while len(collected) < len(futures):
+                finished = wait(set(futures) - collected, return_when=FIRST_COMPLETED).done
                 for future in finished:
                     file.rows += future.result()
+                    collected.add(future)
                     bar.update(shown, advance=len(future.result()))
                 if monotonic() - saved > SAVE_EVERY:
                     file.save()
                     saved = monotonic()
                     if not console.is_terminal:
                         console.print(f"{file.experiment}: {len(file.rows):,} rows", highlight=False)
-    finally:
+    except BaseException:
+        file.save()
         pool.shutdown(wait=True, cancel_futures=True)
+        ended = [one for one in futures if one not in collected and not one.cancelled() and not one.exception()]
+        file.rows += [row for future in ended for row in future.result()]
+        raise
+    finally:
+        pool.shutdown()
         file.save()
 
 

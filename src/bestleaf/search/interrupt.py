@@ -9,6 +9,10 @@ from contextlib import contextmanager
 from typing import Any
 
 
+class SecondInterrupt(KeyboardInterrupt):
+    """Ctrl-C was pressed again: whatever was being changed may be half done."""
+
+
 @contextmanager
 def deferred_interrupt() -> Iterator[Callable[[], bool]]:
     """Hold the first Ctrl-C back until the search can stop cleanly; a second one interrupts at once."""
@@ -16,7 +20,7 @@ def deferred_interrupt() -> Iterator[Callable[[], bool]]:
 
     def note(number: int, frame: Any) -> None:
         if pressed:
-            raise KeyboardInterrupt
+            raise SecondInterrupt
         pressed.append(number)
 
     if threading.current_thread() is not threading.main_thread():

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bestleaf.bounds import Bound, Rate, named_bound
+from bestleaf.intervals import UNLIMITED
 from bestleaf.rules import Rule, named_rule
 
 STOPPING = ("sound", "paper")
@@ -65,7 +66,8 @@ class Options:
         if max_samples is not None:
             if not isinstance(max_samples, Integral) or isinstance(max_samples, bool):
                 raise TypeError(f"max_samples must be a whole number of at least 1 or None, got {max_samples!r}")
-            max_samples = int(_number("max_samples", max_samples, "at least 1 or None", 1, np.inf))
+            max_samples = min(UNLIMITED, int(max_samples))
+            _number("max_samples", max_samples, "at least 1 or None", 1, np.inf)
         if max_time is not None:
             max_time = _number("max_time", max_time, "a positive number of seconds or None", 0, np.inf, open_ends=True)
         return cls(

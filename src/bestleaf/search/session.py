@@ -26,7 +26,7 @@ from bestleaf.graph import GrowingGraph
 from bestleaf.growth import Growth
 from bestleaf.intervals import UNLIMITED, Knowledge
 from bestleaf.search.answer import recommendation
-from bestleaf.search.interrupt import deferred_interrupt
+from bestleaf.search.interrupt import SecondInterrupt, deferred_interrupt
 from bestleaf.search.options import Options, checked_problem, checked_value, stream
 from bestleaf.search.result import Progress, Result
 
@@ -79,16 +79,20 @@ class Search:
             max_time=max_time,
         )
         checked_problem(problem)
+        started = perf_counter()
         self.problem = problem
         self.rng, self.seed = stream(seed)
         self.callback = callback
         self.reason: str | None = None
         self.exact_evaluations = 0
-        self.elapsed = 0.0
         self._rounds = 32
+        self._reported = 0.0
         self._proposal: Proposal | None = None
+        self._asked: int | None = None
+        self._told_at = 0.0
         self._first_value: float | None = None
         self._build()
+        self.elapsed = perf_counter() - started
 
     def _build(self) -> None:
         """Make the first graph and what is known of it."""
@@ -103,7 +107,7 @@ class Search:
         self.known = Knowledge(self.graph, options.rule, options.bound, options.settings)
         self.known.start(fixed)
         self.growth = Growth(self.graph, self.known, options.expansion or 0.0, self.rng)
-        self.oracle = problem.oracle() if hasattr(problem, "oracle") else None
+        self.oracle = problem.compiled_oracle() if hasattr(problem, "compiled_oracle") else None
         self._introduce(range(len(self.graph)))
         self._check_fit(fixed)
 
@@ -128,10 +132,11 @@ class Search:
     def again(self, seed: Any) -> Search:
         """Return this search as it stands with a stream of its own; only for a graph that does not grow."""
         if self.options.expansion is not None:
-            raise ValueError("again() shares the graph, so expansion must be None")
+            raise ValueError(f"again() needs a graph that does not grow, got expansion={self.options.expansion}")
         other = copy(self)
         other.rng, other.seed = stream(seed)
-        other.known = self.known.copy()
+        other.graph = self.graph.frozen_copy()
+        other.known = self.known.copy(other.graph)
         return other
 
     def run(self) -> Result:
@@ -141,30 +146,39 @@ class Search:
 
     def finish(self) -> None:
         """Search as `run` does without putting a result together."""
-        started = perf_counter() - self.elapsed
         with deferred_interrupt() as interrupted:
             try:
+                self._propose()  # compiles, if need be, before the clock starts
+                started = perf_counter() - self.elapsed
                 while self.reason is None:
-                    begun = perf_counter()
+                    drawn, begun = self.samples, perf_counter()
                     self._handle(self._play())
                     self.elapsed = perf_counter() - started
-                    self._pace(perf_counter() - begun)
+                    self._pace(self.samples - drawn, perf_counter() - begun)
                     if interrupted() and self.reason is None:
                         self.reason = "interrupted"
-            except KeyboardInterrupt:
+            except SecondInterrupt:
+                raise
+            except KeyboardInterrupt:  # raised by the problem or the callback
                 self.reason = "interrupted"
-        self.elapsed = perf_counter() - started
-
-    def _pace(self, seconds: float) -> None:
-        """Set the length of the next slice, look at the clock and report."""
-        limit = self.options.max_time
-        left = SLICE if limit is None else min(SLICE, limit - self.elapsed)
-        if left <= 0 and self.reason is None:
-            self.reason = "max_time"
-        scale = min(4.0, max(0.1, left / max(seconds, 1e-6)))
-        self._rounds = int(min(1e8, max(1.0, self._rounds * scale)))
         if self.callback is not None:
             self.callback(self.progress())
+
+    def _pace(self, drawn: int, seconds: float) -> None:
+        """Set the length of the next slice by the samples of the last, look at the clock and report."""
+        left = SLICE if self.options.max_time is None else min(SLICE, self.options.max_time - self.elapsed)
+        self._check_time()
+        if drawn > 0:
+            affordable = drawn * left / max(seconds, 1e-6)
+            self._rounds = int(max(1.0, min(affordable, 4.0 * self._rounds)))
+        if self.callback is not None and self.elapsed - self._reported >= SLICE:
+            self._reported = self.elapsed
+            self.callback(self.progress())
+
+    def _check_time(self) -> None:
+        limit = self.options.max_time
+        if limit is not None and self.elapsed >= limit and self.reason is None:
+            self.reason = "max_time"
 
     def _play(self) -> Proposal:
         """Play one slice of rounds; return the proposal that needs a decision."""
@@ -245,19 +259,26 @@ class Search:
 
     def ask(self) -> Any:
         """Return the state to sample next, or None when the search is over."""
+        begun = perf_counter()
+        self._check_time()
         while self.reason is None:
             proposal = self._propose()
             if proposal.action == SAMPLE and self._left() > 0:
-                return self.graph.states[proposal.first if self._first_value is None else proposal.second]
+                self._asked = proposal.first if self._first_value is None else proposal.second
+                break
             self._handle(proposal._replace(action=LIMITED) if proposal.action == SAMPLE else proposal)
-        return None
+        self._told_at = perf_counter()
+        self.elapsed += self._told_at - begun
+        return self.graph.states[self._asked] if self.reason is None and self._asked is not None else None
 
     def tell(self, value: float) -> None:
         """Give one sample of the state last asked for."""
-        proposal = self._proposal
-        if self.reason is not None or proposal is None or proposal.action != SAMPLE:
+        proposal, leaf = self._proposal, self._asked
+        if proposal is None or leaf is None or self.reason is not None:
             raise RuntimeError("tell() must follow an ask() that returned a state")
-        value = checked_value(value, "sample", self.graph.states[proposal.first])
+        value = checked_value(value, "sample", self.graph.states[leaf])
+        self.elapsed += perf_counter() - self._told_at
+        self._asked = None
         if self._first_value is None and proposal.second >= 0 and self._left() > 1:
             self._first_value = value
             return

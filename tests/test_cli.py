@@ -1,0 +1,98 @@
+"""The command line in processes of its own, as a user types it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import bestleaf
+
+
+def run(*arguments, cwd, **keywords):
+    command = [sys.executable, "-c", "from bestleaf.cli import main; main()", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, **keywords)
+
+
+def test_version_and_help(tmp_path):
+    assert run("--version", cwd=tmp_path).stdout.strip() == bestleaf.__version__
+    shown = run("reproduce", "--help", cwd=tmp_path)
+    assert shown.returncode == 0
+    assert "fixed" in shown.stdout
+    assert "expansion" in shown.stdout
+
+
+def test_demo_says_what_is_proved(tmp_path):
+    shown = run("demo", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "Best leaf: (3, 4, 5)" in shown.stdout
+    assert "With probability at least 0.95" in shown.stdout
+
+
+def test_reproduce_fixed_keeps_rows_and_prints_a_table(tmp_path):
+    shown = run("reproduce", "fixed", "--runs", "2", "--json", "rows.json", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "478,142" in shown.stdout
+    rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
+    assert len(rows) == 20
+    assert run("reproduce", "fixed", "--runs", "2", "--json", "rows.json", cwd=tmp_path).returncode == 0
+    assert json.loads((tmp_path / "rows.json").read_text())["rows"] == rows
+
+
+def test_ctrl_c_keeps_the_rows(tmp_path):
+    code = "from bestleaf.cli import main; main()"
+    arguments = [sys.executable, "-c", code, "reproduce", "fixed", "--runs", "500", "--n-jobs", "2"]
+    process = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(8)
+    os.kill(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert json.loads((tmp_path / "bestleaf-fixed.json").read_text())["rows"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["reproduce", "fixed", "--runs", "0"], "0"),
+        (["reproduce", "fixed", "--runs", "many"], "many"),
+        (["reproduce", "fixed", "--json", "no/such/rows.json"], "does not exist"),
+        (["reproduce", "expansion", "--plot", "figure.doc"], ".png or .svg"),
+        (["reproduce", "expansion", "--plot", "no/figure.png"], "does not exist"),
+        (["reproduce", "everything"], "everything"),
+        (["conquer"], "conquer"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_two(arguments, words, tmp_path):
+    shown = run(*arguments, cwd=tmp_path)
+    assert shown.returncode == 2
+    assert words in shown.stderr
+    assert "Traceback" not in shown.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_of_something_else_is_left_alone(tmp_path):
+    (tmp_path / "rows.json").write_text("my thesis")
+    shown = run("reproduce", "fixed", "--runs", "1", "--json", "rows.json", cwd=tmp_path)
+    assert shown.returncode == 2
+    assert (tmp_path / "rows.json").read_text() == "my thesis"
+
+
+def test_importing_the_package_imports_nothing_heavy(tmp_path):
+    code = "import sys, bestleaf; print([m for m in ('numba', 'scipy', 'rich', 'matplotlib') if m in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert shown.stdout.strip() == "[]"
+
+
+def test_nothing_is_compiled_at_import(tmp_path):
+    code = (
+        "import bestleaf.search as s, bestleaf._kernels.loop as l;"
+        "print([k for k, v in vars(l).items() if getattr(v, 'signatures', None)])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert shown.stdout.strip() == "[]"

@@ -1,0 +1,146 @@
+"""The paper's experiments: rows, resuming, agreement with the published means, the figure."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from bestleaf.experiments import expansion, fixed
+from bestleaf.experiments.rows import RowFile, compute, mean_and_error, write_atomically
+
+QUIET = Console(quiet=True)
+
+
+def test_samples_on_the_fixed_graphs_are_the_published_ones():
+    """Published means within four standard errors; the heavy-tailed DAG beta2 row by its median of 11,000."""
+    runner = fixed.Runner(seed=1)
+    for name, runs in (
+        ("tree beta1_published paper", 12),
+        ("DAG beta1_published paper", 60),
+        ("tree beta2 paper", 100),
+    ):
+        samples = [runner(name, run)["samples"] for run in range(runs)]
+        mean, error = mean_and_error(samples)
+        assert abs(mean - fixed.BY_NAME[name].published) < 4 * error
+    heavy = sorted(runner("DAG beta2 paper", run)["samples"] for run in range(101))
+    assert 9_000 < heavy[50] < 13_500
+
+
+def test_recommended_arms_are_the_published_ones():
+    runner = fixed.Runner(seed=2)
+    tree = [runner("tree beta2 paper", run) for run in range(60)]
+    dag = [runner("DAG beta2 paper", run) for run in range(20)]
+    assert {row["arm"] for row in tree} == {3, 4, 5}
+    assert {row["arm"] for row in dag} == {5}
+    assert all(row["updates"] == 4 * row["samples"] for row in tree)
+    assert all(row["updates"] == 8 * row["samples"] for row in dag)
+
+
+def test_rows_are_kept_and_taken_up_again(tmp_path):
+    path = tmp_path / "rows.json"
+    first = expansion_rows(path, runs=1)
+    kept = json.loads(path.read_text())["rows"]
+    assert kept == first
+    kept[0]["samples"] = -1  # a mark that shows the row was not computed again
+    path.write_text(json.dumps({**json.loads(path.read_text()), "rows": kept}))
+    second = expansion_rows(path, runs=2)
+    assert second[0]["samples"] == -1
+    assert len(second) == 2 * len(first)
+    alone = expansion_rows(None, runs=2)
+    assert [row for row in second if row["samples"] != -1] == [
+        row for row in sorted(alone, key=lambda row: (row["case"], row["run"])) if row != alone_row(alone, kept[0])
+    ]
+
+
+def alone_row(rows, marked):
+    return next(row for row in rows if (row["case"], row["run"]) == (marked["case"], marked["run"]))
+
+
+def expansion_rows(path, runs):
+    """Run the two cheapest points of the expansion figure."""
+    cases = [expansion.case_name("theory", b) for b in (0.0, 0.1)]
+    file = RowFile(path, "expansion", {"seed": 0})
+    tasks = [(case, run) for case in cases for run in range(runs)]
+    compute(
+        file,
+        tasks,
+        lambda case, run: expansion.run_row(0, case, run),
+        n_jobs=2,
+        chunk=lambda _: 1,
+        console=QUIET,
+    )
+    return sorted(file.rows, key=lambda row: (row["case"], row["run"]))
+
+
+def test_rows_of_another_experiment_are_refused(tmp_path):
+    path = tmp_path / "rows.json"
+    RowFile(path, "fixed", {"seed": 1}).save()
+    with pytest.raises(ValueError, match="holds rows of fixed with settings"):
+        RowFile(path, "fixed", {"seed": 2})
+    path.write_text("not json")
+    with pytest.raises(ValueError, match="is not a file of rows"):
+        RowFile(path, "fixed", {"seed": 1})
+    with pytest.raises(ValueError, match=r"the folder of .* does not exist"):
+        RowFile(tmp_path / "no" / "rows.json", "fixed", {})
+
+
+def test_rows_survive_an_interruption(tmp_path):
+    path = tmp_path / "rows.json"
+    file = RowFile(path, "fixed", {})
+
+    def run(case, number):
+        if number == 5:
+            raise KeyboardInterrupt
+        return {"case": case, "run": number}
+
+    with pytest.raises(KeyboardInterrupt):
+        compute(file, [("a", n) for n in range(9)], run, n_jobs=1, chunk=lambda _: 1, console=QUIET)
+    assert [row["run"] for row in json.loads(path.read_text())["rows"]][:5] == [0, 1, 2, 3, 4]
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "rows.json"
+    path.write_text("old")
+    monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError("No space left on device")))
+    with pytest.raises(OSError, match="No space left"):
+        write_atomically(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_tables_print_published_ours_and_a_verdict():
+    rows = [
+        {"case": case.name, "run": run, "samples": 100 + run, "updates": 800, "refreshes": 700, "arm": 5}
+        for case in fixed.CASES
+        for run in range(2)
+    ]
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(fixed.table(rows))
+    text = console.export_text()
+    assert "478,142" in text
+    assert "DIFFERS (-100.0%)" in text
+    assert "96,520" in text
+    case = fixed.CASES[0]
+    assert fixed.verdict(case, 480_000, 100).startswith("agrees")
+    assert fixed.verdict(case, 500_000, 100).startswith("DIFFERS")
+
+
+def test_the_expansion_figure_is_drawn(tmp_path):
+    rows = [
+        {"case": case, "run": run, "samples": 1000 + run, "growths": 3} for case in expansion.CASES for run in range(2)
+    ]
+    for name in ("figure.png", "figure.svg"):
+        expansion.plot(rows, tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 5000
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(expansion.table(rows))
+    assert "27,864,723" in console.export_text()
+
+
+def test_growth_costs_samples_below_the_theorem():
+    row = expansion.run_row(0, expansion.case_name("theory", 0.3), 0)
+    assert row["samples"] < expansion.limits(0.3)[0]
+    assert row["growths"] == int(row["samples"] ** 0.3) or row["growths"] == int((row["samples"] + 1) ** 0.3)

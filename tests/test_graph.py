@@ -1,0 +1,111 @@
+"""The growing graph: links, levels, growth times; the tournament and the cones against plain Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bestleaf import Search
+from bestleaf._records import INNER
+from bestleaf.graph import GrowingGraph
+from bestleaf.growth import is_due, next_due
+from bestleaf.problems import ScoreLattice, TableProblem, random_dag
+
+
+def edges_of(graph):
+    names = graph.states
+    return {(names[n], names[c]) for n in range(len(names)) for c in graph.linked("child", n)}
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000), order=st.randoms(use_true_random=False))
+def test_any_order_of_growth_ends_at_the_whole_graph(seed, order):
+    problem = random_dag(seed, layers=4, width=5)
+    whole, grown = GrowingGraph.whole(problem), GrowingGraph.opening(problem)
+    while absent := [state for node in grown.absent for state in node]:
+        grown.add(order.choice(absent))
+    assert edges_of(grown) == edges_of(whole)
+    assert {s: grown.nodes["level"][grown.node_of[s]] for s in grown.states} == {
+        s: whole.nodes["level"][whole.node_of[s]] for s in whole.states
+    }
+    for graph in (whole, grown):
+        parents = {(graph.states[p], graph.states[n]) for n in range(len(graph)) for p in graph.linked("parent", n)}
+        assert parents == edges_of(graph)
+        assert (graph.nodes["missing"][: len(graph)] == 0).all()
+
+
+def test_a_node_added_late_is_linked_to_children_already_there():
+    lattice = ScoreLattice([0.0] * 3, 3)
+    graph = GrowingGraph(lattice)
+    for state in ((), (0,), (0, 1)):
+        graph.add(state)
+    node, relieved = graph.add((1,))
+    assert edges_of(graph) == {((), (0,)), ((0,), (0, 1)), ((), (1,)), ((1,), (0, 1))}
+    assert relieved == []
+    assert graph.kinds[node] == INNER
+
+
+def test_levels_sink_when_a_longer_path_appears():
+    problem = TableProblem({"r": ["a", "c"], "a": ["b"], "b": ["c"], "c": ["d"]}, {}, root="r")
+    graph = GrowingGraph(problem)
+    for state in ("r", "c", "d", "a", "b"):
+        graph.add(state)
+    assert [int(graph.nodes["level"][graph.node_of[s]]) for s in "rabcd"] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("exponent", [0.05, 0.1, 0.26, 0.3, 0.5, 0.999, 1.0])
+def test_growth_is_due_when_the_published_rule_says_so(exponent):
+    expected = [t for t in range(5000) if is_due(t, exponent)]
+    found, step = [], 0
+    while (step := next_due(step, exponent)) < 5000:
+        found.append(step)
+        step += 1
+    assert found == expected
+    assert len(found) == int(5000**exponent) or len(found) == int(5000**exponent) + 1
+
+
+def test_tiny_exponents_never_grow_again():
+    assert next_due(1, 1e-5) > 2**60
+    assert next_due(0, 0) > 2**60
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10_000), samples=st.integers(1, 300))
+def test_cones_and_tournament_agree_with_plain_python(seed, samples):
+    from bestleaf._kernels.loop import contest_at
+
+    problem = random_dag(seed, layers=3, width=6)
+    search = Search(problem, epsilon=0, delta=0.1, seed=seed, max_samples=samples)
+    search.run()
+    known, graph = search.known.known, search.graph
+    best = contest_at(0, search.known.world).best
+
+    def below(node):
+        return {node}.union(*(below(int(child)) for child in graph.linked("child", node)))
+
+    outside = [n for n in range(len(graph)) if graph.kinds[n] == 2 and n not in below(best)]
+    found = contest_at(0, search.known.world)
+    if not outside:
+        assert found.solved
+        return
+    rival = max(outside, key=lambda n: (known["upper"][n], n))
+    assert rival in (found.first, found.second)
+    assert found.gap == known["upper"][rival] - known["lower"][best]
+
+
+def test_huge_graphs_are_refused_with_advice(monkeypatch):
+    monkeypatch.setattr("bestleaf.graph.MAX_NODES", 100)
+    with pytest.raises(ValueError, match="more than 100 nodes; give expansion=b"):
+        GrowingGraph.whole(ScoreLattice([0.0] * 12, 6))
+
+
+def test_many_leaves_get_a_wider_tournament():
+    lattice = ScoreLattice(np.linspace(-1, 1, 12), 4)
+    search = Search(lattice, epsilon=0, delta=0.1, seed=0, max_samples=2000)
+    result = search.run()
+    assert len(result.leaves) == 495
+    tree, upper = search.known.tree, search.known.known["upper"]
+    leaves = np.flatnonzero(search.graph.kinds != INNER)
+    assert tree[1] == max(leaves, key=lambda n: (upper[n], n))

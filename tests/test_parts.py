@@ -1,0 +1,137 @@
+"""Rules, rates and bounds are replaceable by a user's own decorated function."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import numpy as np
+import pytest
+
+from bestleaf import Bound, Rate, Rule, best_arm, best_leaf
+from bestleaf.bounds import BOUNDS
+from bestleaf.problems import paper_lattice
+from bestleaf.rules import RULES, children, highest_lower_bound, named_rule, strongest_rival
+
+
+@Rule
+def first_then_rest(root, graph, known):
+    """Best is the child of highest lower bound, found by hand; rival by the house's helper."""
+    best = children(graph, root)[0]
+    for child in children(graph, root):
+        if known[child].lower >= known[best].lower:
+            best = child
+    return best, strongest_rival(best, root, graph, known)
+
+
+@Rule
+def stray(root, graph, known):
+    return 17, -1
+
+
+@Rule
+def helpless(root, graph, known):
+    return highest_lower_bound(root, graph, known), 99_999_999
+
+
+@Rate
+def cautious(count, delta, leaves):
+    return 2.0 * log(leaves * count * (count + 1) / delta)
+
+
+def observe_variance(row, value, count):
+    """Keep sum and sum of squares."""
+    row[0] += value
+    row[1] += value * value
+
+
+def empirical(mean, count, delta, row):
+    """A user's own interval from its own numbers (a union bound over time of Maurer & Pontil's)."""
+    if count < 2:
+        return 0.0, 1.0
+    level = log(4.0 * count * (count + 1) / delta)
+    variance = max(0.0, (row[1] - row[0] * row[0] / count) / (count - 1))
+    half = sqrt(2.0 * variance * level / count) + 7.0 * level / (3.0 * (count - 1))
+    return mean - half, mean + half
+
+
+own_bound = Bound(empirical, width=2, observe=observe_variance)
+
+
+@Bound
+def inverted(mean, count, delta, row):
+    return mean + 0.1, mean - 0.1
+
+
+def test_a_users_rule_compiles_into_the_loop():
+    keywords = {"epsilon": 0.1, "delta": 0.1, "seed": 0}
+    ours = best_arm(paper_lattice(), **keywords)
+    theirs = best_arm(paper_lattice(), rule=first_then_rest, **keywords)
+    assert theirs.leaves == ours.leaves
+    assert theirs.rule == "first_then_rest"
+
+
+@pytest.mark.parametrize("rule", [stray, helpless])
+def test_a_rule_that_names_strangers_is_told_so(rule):
+    with pytest.raises(ValueError, match=f"rule {rule.name} must return children of its root"):
+        best_arm(paper_lattice(), epsilon=0.1, delta=0.1, rule=rule)
+
+
+def test_a_rule_that_does_not_compile_is_told_so():
+    @Rule
+    def wordy(root, graph, known):
+        return "best", "rival"
+
+    with pytest.raises(TypeError, match="the rule wordy does not compile"):
+        best_arm(paper_lattice(), epsilon=0.1, delta=0.1, rule=wordy)
+
+
+def test_a_users_rate_compiles_into_the_loop():
+    result = best_leaf(paper_lattice(), epsilon=0.2, delta=0.1, bound=cautious, expansion=0.4, seed=0)
+    assert (result.reason, result.bound) == ("identified", "cautious")
+    for leaf in result.leaves:
+        half = sqrt(cautious.part.function(leaf.count, 0.1, len(result.leaves)) / (2 * leaf.count))
+        assert leaf.upper == pytest.approx(min(1, leaf.mean + half))
+
+
+def test_a_users_bound_keeps_its_own_numbers():
+    result = best_leaf(paper_lattice(), epsilon=0.1, delta=0.1, bound=own_bound, seed=0)
+    assert result.answer == (3, 4, 5)
+    leaf = max(result.leaves, key=lambda one: one.count)
+    spread = leaf.mean * (1 - leaf.mean) * leaf.count / (leaf.count - 1)
+    level = log(4.0 * leaf.count * (leaf.count + 1) / leaf.share)
+    half = sqrt(2 * spread * level / leaf.count) + 7 * level / (3 * (leaf.count - 1))
+    assert leaf.upper <= leaf.mean + half + 1e-12
+    assert leaf.upper - leaf.lower == pytest.approx(2 * half, rel=0.2)
+
+
+def test_a_bound_that_is_upside_down_is_told_so():
+    for expansion in (None, 0.5):
+        with pytest.raises(ValueError, match="bound inverted must return lower <= upper"):
+            best_arm(paper_lattice(), epsilon=0.1, delta=0.1, bound=inverted, expansion=expansion, seed=0)
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_works_with_every_bound(rule, name):
+    result = best_arm(paper_lattice(), epsilon=0.1, delta=0.1, rule=rule, bound=name, seed=1)
+    assert result.reason == "identified"
+    assert result.answer[0] in (3, 4, 5)
+
+
+def test_rules_are_found_by_their_published_names():
+    assert named_rule("LUCB-exMCDS") is named_rule("lucb")
+    assert named_rule("UGapE-MCTS") is named_rule("ugape")
+    assert named_rule("lucb-micro") is named_rule("lucb_micro")
+    assert "LUCB-exMCDS" in named_rule("lucb").__doc__
+
+
+def test_rates_are_those_of_the_paper():
+    n, delta, count = 20, 0.1, 1000
+    expected = {
+        "theory": np.log(n / delta) + 3 * np.log(np.log(n / delta)) + 1.5 * np.log(np.log(count) + 1),
+        "beta1": np.log(n / delta) + np.log(np.log(count) + 1),
+        "beta1_published": np.log(n) / delta + np.log(np.log(count) + 1),
+        "beta2": np.log(np.log(np.e * count) / delta),
+    }
+    for name, level in expected.items():
+        assert BOUNDS[name].part.function(count, delta, n) == pytest.approx(level)

@@ -1,0 +1,389 @@
+"""Best arm and best leaf as a user calls them: results, budgets, ask and tell, bad input."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import bestleaf
+from bestleaf import Search, best_arm, best_leaf
+from bestleaf.problems import Problem, ScoreLattice, TableProblem, Unrolled, paper_lattice, random_game_tree
+
+
+class Walk:
+    """Steps left or right; the further right, the better. A user's own problem in a few lines."""
+
+    def __init__(self, depth=3):
+        self.depth = depth
+
+    def root(self):
+        return (0, 0)
+
+    def children(self, state):
+        step, place = state
+        return [(step + 1, place), (step + 1, place + 1)]
+
+    def is_terminal(self, state):
+        return state[0] == self.depth
+
+    def sample(self, state, rng):
+        return float(rng.random() < 0.1 + 0.8 * state[1] / self.depth)
+
+
+class TieProblem:
+    """All leaves are equal, so that epsilon = 0 is never reached."""
+
+    def __init__(self, problem):
+        self.root, self.children, self.is_terminal = problem.root, problem.children, problem.is_terminal
+
+    def sample(self, state, rng):
+        return float(rng.random() < 0.5)
+
+
+ASK = {"epsilon": 0.2, "delta": 0.1, "seed": 0}
+
+
+def test_a_problem_of_a_few_lines_is_searched():
+    assert isinstance(Walk(), Problem)
+    arm = best_arm(Walk(), **ASK)
+    leaf = best_leaf(Walk(), **ASK)
+    assert arm.answer == (1, 1)
+    assert leaf.answer == (3, 3)
+    assert arm.reason == leaf.reason == "identified"
+    assert {one.state for one in leaf.leaves} == {(3, place) for place in range(4)}
+
+
+def test_the_result_is_frozen_and_says_what_it_cost():
+    result = best_arm(Walk(), **ASK)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.answer = None
+    assert result.samples == sum(leaf.count for leaf in result.leaves)
+    assert result.gap <= 0.2
+    assert 0 <= result.lower <= result.upper <= 1
+    assert result.node_updates >= result.node_refreshes >= result.samples
+    assert result.elapsed > 0
+    assert result.growths == 0
+    assert "no arm of the whole graph is better by more than 0.2" in result.summary()
+
+
+def test_every_ancestor_counts_as_published():
+    dag = best_arm(paper_lattice(), epsilon=0.2, delta=0.1, seed=0)
+    tree = best_arm(Unrolled(paper_lattice()), epsilon=0.2, delta=0.1, seed=0)
+    assert dag.node_updates == 8 * dag.samples
+    assert tree.node_updates == 4 * tree.samples
+
+
+def test_the_same_seed_gives_the_same_search_compiled_or_not():
+    compiled = best_leaf(paper_lattice(), **ASK)
+    search = Search(paper_lattice(), task="leaf", **ASK)
+    search.oracle = None
+    plain = search.run()
+    assert compiled.leaves == plain.leaves
+    assert compiled.seed == 0
+
+
+def test_without_a_seed_the_result_names_one_that_repeats_it():
+    first = best_arm(Walk(), epsilon=0.3, delta=0.2)
+    again = best_arm(Walk(), epsilon=0.3, delta=0.2, seed=first.seed)
+    assert again.leaves == first.leaves
+
+
+@pytest.mark.parametrize("problem", [Walk(), paper_lattice()])
+def test_max_samples_stops_with_honest_bounds(problem):
+    result = best_leaf(problem, epsilon=0, delta=0.1, max_samples=37, seed=0)
+    assert (result.reason, result.samples) == ("max_samples", 37)
+    assert 0 < result.gap <= 1
+    assert "Not settled" in result.summary()
+    others = [leaf.upper for leaf in result.leaves if leaf.state != result.answer]
+    assert result.gap == pytest.approx(min(1, max(others) - result.lower))
+
+
+def test_max_samples_holds_when_both_are_sampled():
+    for problem in (Walk(), paper_lattice()):
+        result = best_arm(problem, epsilon=0, delta=0.1, rule="lucb_micro", max_samples=33, seed=0)
+        assert result.samples == 33
+
+
+@pytest.mark.parametrize("problem", [TieProblem(random_game_tree(0, depth=4)), ScoreLattice([0.0] * 8, 4)])
+def test_max_time_stops_in_time(problem):
+    started = time.perf_counter()
+    result = best_arm(problem, epsilon=0, delta=0.1, max_time=0.3, expansion=0.3, seed=0)
+    assert result.reason == "max_time"
+    assert 0.3 <= time.perf_counter() - started < 3
+
+
+@pytest.mark.parametrize("problem", [Walk(), paper_lattice()])
+def test_ctrl_c_gives_a_valid_result(problem):
+    best_arm(problem, epsilon=0.5, delta=0.1)  # compiled before the clock starts
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    result = best_arm(TieProblem(problem), epsilon=0, delta=0.1, seed=0)
+    timer.join()
+    assert result.reason == "interrupted"
+    assert result.samples > 0
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_oracle_that_is_interrupted_gives_a_valid_result():
+    class Impatient(Walk):
+        calls = 0
+
+        def sample(self, state, rng):
+            self.calls += 1
+            if self.calls > 20:
+                raise KeyboardInterrupt
+            return 0.5
+
+    result = best_leaf(Impatient(), epsilon=0, delta=0.1, seed=0)
+    assert (result.reason, result.samples) == ("interrupted", 20)
+
+
+def test_rules_of_the_game_that_are_interrupted_give_a_valid_result():
+    class Impatient(Walk):
+        calls = 0
+
+        def children(self, state):
+            self.calls += 1
+            if self.calls > 8:
+                raise KeyboardInterrupt
+            return super().children(state)
+
+    result = best_leaf(Impatient(9), epsilon=0, delta=0.1, expansion=0.9, seed=0)
+    assert result.reason == "interrupted"
+    assert result.nodes == len({leaf.state for leaf in result.leaves}) + result.nodes - len(result.leaves)
+
+
+def test_ask_and_tell_is_the_same_search():
+    rng = np.random.default_rng(0)
+    search = Search(Walk(), task="leaf", epsilon=0.2, delta=0.1, seed=rng)
+    while (state := search.ask()) is not None:
+        assert search.ask() == state
+        search.tell(Walk().sample(state, rng))
+    assert search.result().leaves == best_leaf(Walk(), **ASK).leaves
+
+
+def test_ask_and_tell_with_both_sampled():
+    rng = np.random.default_rng(0)
+    search = Search(Walk(), rule="lucb_micro", epsilon=0.2, delta=0.1, seed=rng, max_samples=101)
+    while (state := search.ask()) is not None:
+        search.tell(Walk().sample(state, rng))
+    assert search.result().samples <= 101
+    with pytest.raises(RuntimeError, match="tell"):
+        search.tell(0.5)
+
+
+def test_progress_is_reported():
+    seen = []
+    best_arm(paper_lattice(), epsilon=0, delta=0.1, bound="theory", seed=0, callback=seen.append)
+    assert seen
+    assert seen[-1].samples > 0
+    assert seen[-1].leaves == 20
+
+
+def test_growth_adds_nodes_and_says_so():
+    result = best_arm(ScoreLattice([0.0] * 6, 4), epsilon=0.1, delta=0.1, expansion=0.3, seed=0)
+    assert result.growths == int(result.samples**0.3) or result.growths == int((result.samples + 1) ** 0.3)
+    assert result.nodes == 7 + result.growths
+    assert "of the graph as grown" in result.summary()
+
+
+def test_best_leaf_of_a_growing_graph_is_terminal():
+    result = best_leaf(Walk(4), epsilon=0.3, delta=0.1, expansion=0.4, seed=0)
+    assert result.answer[0] == 4
+    assert result.reason == "identified"
+
+
+def test_expansion_zero_keeps_the_first_graph():
+    result = best_arm(ScoreLattice([0.0] * 5, 3), epsilon=0.2, delta=0.1, expansion=0, seed=0)
+    assert (result.growths, result.nodes) == (0, 6)
+
+
+def test_two_player_graphs_use_the_same_call():
+    game = random_game_tree(3, depth=3, branching=2)
+    arm = best_arm(game, epsilon=0.05, delta=0.05, seed=0)
+    leaf = best_leaf(game, epsilon=0.05, delta=0.05, seed=0)
+    assert abs(game.value(arm.answer) - game.value(())) <= 0.05
+    assert leaf.answer[:1] == arm.answer
+    assert arm.lower <= game.value(arm.answer) <= arm.upper
+
+
+def test_the_opponent_may_move_first():
+    arms = {"a": [1, 2], "b": [3]}
+    game = TableProblem({0: ["a", "b"], **arms}, {1: 0.9, 2: 0.2, 3: 0.5}, opponent=[0])
+    for stopping in ("sound", "paper"):
+        assert best_arm(game, epsilon=0.1, delta=0.1, stopping=stopping, seed=0).answer == "b"
+
+
+def test_one_child_is_the_answer_without_a_sample():
+    problem = TableProblem({0: ["only"], "only": [1, 2]}, {1: 0.1, 2: 0.9})
+    result = best_arm(problem, epsilon=0, delta=0.1)
+    assert (result.answer, result.samples, result.gap) == ("only", 0, 0.0)
+    assert best_leaf(problem, epsilon=0.1, delta=0.1, seed=0).answer == 2
+
+
+def test_exact_values_are_asked_once_and_are_exact():
+    class Exact(Walk):
+        asked = 0
+
+        def exact(self, state):
+            self.asked += 1
+            return state[1] / 4
+
+    problem = Exact()
+    result = best_leaf(problem, epsilon=0, delta=0.1, seed=0)
+    assert (result.answer, result.lower, result.upper) == ((3, 3), 0.75, 0.75)
+    assert result.samples == 0
+    assert result.exact_evaluations == problem.asked == 4
+    limited = best_leaf(Exact(), epsilon=0, delta=0.1, seed=0, max_samples=2)
+    assert (limited.reason, limited.exact_evaluations) == ("max_samples", 2)
+
+
+def test_an_exact_value_of_none_means_noisy():
+    class Mixed(Walk):
+        def exact(self, state):
+            return 0.3 if state[1] < 2 else None
+
+    result = best_leaf(Mixed(), epsilon=0.3, delta=0.1, seed=0)
+    assert result.answer[1] >= 2
+    assert result.samples > 0
+    assert all(leaf.share > 0 for leaf in result.leaves if leaf.count > 1)
+
+
+def test_shares_of_delta_never_exceed_delta():
+    fixed = best_arm(Walk(), **ASK)
+    grown = best_leaf(Walk(5), epsilon=0.3, delta=0.1, expansion=0.5, seed=0)
+    assert sum(leaf.share for leaf in fixed.leaves) == pytest.approx(0.1)
+    assert sum(leaf.share for leaf in grown.leaves) <= 0.1
+    assert len({leaf.order for leaf in grown.leaves}) == len(grown.leaves)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "sentence"),
+    [
+        ({"epsilon": -0.1}, "epsilon must be between 0 and 1, got -0.1"),
+        ({"epsilon": float("nan")}, "epsilon must be between 0 and 1, got nan"),
+        ({"epsilon": "small"}, "epsilon must be a number between 0 and 1, got 'small'"),
+        ({"delta": 0}, "delta must be between 0 and 1, got 0"),
+        ({"delta": 1.5}, "delta must be between 0 and 1, got 1.5"),
+        ({"expansion": 1.5}, "expansion must be between 0 and 1, or None for the whole graph, got 1.5"),
+        ({"expansion": -1}, "expansion must be between 0 and 1"),
+        ({"rule": "best"}, "rule must be one of lucb, ugape, lucb_mcts, lucb_micro or a bestleaf.Rule, got 'best'"),
+        ({"bound": "tight"}, "bound must be one of theory, beta1, .*got 'tight'"),
+        ({"stopping": "soon"}, "stopping must be 'sound' or 'paper', got 'soon'"),
+        ({"max_samples": 0}, "max_samples must be at least 1 or None, got 0"),
+        ({"max_samples": 1.5}, "max_samples must be a whole number"),
+        ({"max_time": 0}, "max_time must be a positive number of seconds or None, got 0"),
+        ({"seed": -1}, "seed must be a whole number of at least 0"),
+        ({"bound": "theory", "delta": 0.5}, "bound theory needs delta of at most 0.1 times the 4 leaves, got 0.5"),
+    ],
+)
+def test_bad_keywords_get_one_clear_sentence(keywords, sentence):
+    for search in (best_arm, best_leaf):
+        with pytest.raises((ValueError, TypeError), match=sentence):
+            search(Walk(), **{"epsilon": 0.1, "delta": 0.1, **keywords})
+
+
+@pytest.mark.parametrize("value", [1.5, -0.1, float("nan"), float("inf"), "high", None])
+def test_values_outside_the_unit_interval_are_refused(value):
+    class Loud(Walk):
+        def sample(self, state, rng):
+            return value
+
+    with pytest.raises((ValueError, TypeError), match=r"sample\(\(3, \d\)\) must return a number in \[0, 1\], got"):
+        best_arm(Loud(), epsilon=0.1, delta=0.1)
+
+
+def test_exact_values_outside_the_unit_interval_are_refused():
+    class Loud(Walk):
+        def exact(self, state):
+            return 7
+
+    with pytest.raises(ValueError, match=r"exact\(\(3, \d\)\) must return a number in \[0, 1\], got 7"):
+        best_arm(Loud(), epsilon=0.1, delta=0.1)
+
+
+@pytest.mark.parametrize("expansion", [None, 0.9])
+def test_cycles_are_refused(expansion):
+    class Loop(Walk):
+        def children(self, state):
+            return [*super().children(state), (0, 0)] if state == (2, 1) else super().children(state)
+
+    class Knot(Walk):
+        def children(self, state):
+            return [*super().children(state), (1, 0)] if state == (2, 1) else super().children(state)
+
+    for problem in (Loop(), Knot()):
+        with pytest.raises(ValueError, match="must have no cycles, but children"):
+            best_leaf(problem, epsilon=0, delta=0.1, expansion=expansion, seed=0, max_samples=10_000)
+
+
+@pytest.mark.parametrize("expansion", [None, 0.5])
+def test_roots_without_a_choice_are_refused(expansion):
+    class Barren(Walk):
+        def children(self, state):
+            return []
+
+    with pytest.raises(ValueError, match=r"the root \(0, 0\) has no children"):
+        best_arm(Barren(), epsilon=0.1, delta=0.1, expansion=expansion)
+    with pytest.raises(ValueError, match=r"the root \(0, 0\) is terminal"):
+        best_arm(Walk(0), epsilon=0.1, delta=0.1, expansion=expansion)
+
+
+def test_dead_ends_are_refused():
+    class Dead(Walk):
+        def children(self, state):
+            return [] if state == (1, 1) else super().children(state)
+
+    with pytest.raises(ValueError, match=r"children\(\(1, 1\)\) is empty but is_terminal\(\(1, 1\)\) is False"):
+        best_arm(Dead(), epsilon=0.1, delta=0.1)
+
+
+def test_unhashable_states_are_refused():
+    class Lists(Walk):
+        def children(self, state):
+            return [list(child) for child in super().children(state)]
+
+    class ListRoot(Walk):
+        def root(self):
+            return [0, 0]
+
+    for problem in (Lists(), ListRoot()):
+        with pytest.raises(TypeError, match="hashable"):
+            best_arm(problem, epsilon=0.1, delta=0.1)
+
+
+def test_objects_that_are_no_problems_are_refused():
+    with pytest.raises(TypeError, match="object lacks root, children, is_terminal, sample"):
+        best_arm(object(), epsilon=0.1, delta=0.1)
+
+
+def test_two_player_twins_need_a_positive_epsilon():
+    twins = TableProblem({0: ["a", "b"], "a": [1, 2], "b": [2, 1]}, {1: 0.5, 2: 0.6}, opponent=["a", "b"])
+    with pytest.raises(ValueError, match="epsilon must be positive in a two-player graph"):
+        best_arm(twins, epsilon=0, delta=0.1)
+    with pytest.raises(ValueError, match="epsilon must be positive in a two-player graph"):
+        best_arm(random_game_tree(0), epsilon=0, delta=0.1, expansion=0.3)
+    assert best_arm(twins, epsilon=0.1, delta=0.1, seed=0).reason == "identified"
+
+
+def test_errors_of_the_user_come_through():
+    class Broken(Walk):
+        def sample(self, state, rng):
+            raise RuntimeError("the simulator crashed")
+
+    with pytest.raises(RuntimeError, match="the simulator crashed"):
+        best_arm(Broken(), epsilon=0.1, delta=0.1)
+
+
+def test_the_package_lists_its_names():
+    assert set(bestleaf.__all__) <= set(dir(bestleaf))
+    for name in bestleaf.__all__:
+        assert getattr(bestleaf, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = bestleaf.nothing
