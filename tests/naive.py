@@ -155,13 +155,14 @@ class NaiveSearch:
         return best(low for low, _ in pairs), best(high for _, high in pairs)
 
     def representative_child(self, state):
-        chosen, value = None, -inf
-        for child in self.children[state]:
+        """Return the child of largest U (least L for the opponent); ties: whose leaf is the latest, then the last."""
+        created = {node: place for place, node in enumerate(self.children)}
+
+        def key(child):
             low, high = self.interval(child)
-            candidate = -low if self.minimizes(state) else high
-            if candidate >= value:
-                chosen, value = child, candidate
-        return chosen
+            return (-low if self.minimizes(state) else high, created[self.representative_leaf(child)])
+
+        return last_argmax(self.children[state], key)
 
     def representative_leaf(self, state):
         return self.representative_leaf(self.representative_child(state)) if self.children[state] else state
@@ -358,9 +359,9 @@ class NaiveSearch:
 
 
 def last_argmax(items, key):
-    chosen, value = None, -inf
+    chosen, value = None, None
     for item in items:
-        if key(item) >= value:
+        if value is None or key(item) >= value:
             chosen, value = item, key(item)
     return chosen
 

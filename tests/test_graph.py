@@ -1,8 +1,7 @@
-"""The growing graph: links, levels, growth times; the tournament and the cones against plain Python."""
+"""The growing graph: links, levels, growth times; cones and rivals against plain Python."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -73,7 +72,7 @@ def test_tiny_exponents_never_grow_again():
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), samples=st.integers(1, 300))
-def test_cones_and_tournament_agree_with_plain_python(seed, samples):
+def test_cones_and_rivals_agree_with_plain_python(seed, samples):
     from bestleaf._kernels.loop import contest_at
 
     problem = random_dag(seed, layers=3, width=6)
@@ -99,13 +98,3 @@ def test_huge_graphs_are_refused_with_advice(monkeypatch):
     monkeypatch.setattr("bestleaf.graph.MAX_NODES", 100)
     with pytest.raises(ValueError, match="more than 100 nodes; give expansion=b"):
         GrowingGraph.whole(ScoreLattice([0.0] * 12, 6))
-
-
-def test_many_leaves_get_a_wider_tournament():
-    lattice = ScoreLattice(np.linspace(-1, 1, 12), 4)
-    search = Search(lattice, epsilon=0, delta=0.1, seed=0, max_samples=2000)
-    result = search.run()
-    assert len(result.leaves) == 495
-    tree, upper = search.known.tree, search.known.known["upper"]
-    leaves = np.flatnonzero(search.graph.kinds != INNER)
-    assert tree[1] == max(leaves, key=lambda n: (upper[n], n))

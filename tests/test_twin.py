@@ -38,10 +38,10 @@ def follow(problem, steps, **keywords):
         while search.reason is None:
             proposal = search._propose()
             if proposal.action == SAMPLE:
-                values = [search._draw(leaf) for leaf in (proposal.first, proposal.second)]
+                values = [search._draw(leaf) for leaf in (proposal.first, proposal.second) if leaf >= 0]
                 last = proposal.first if proposal.second < 0 else proposal.second
-                taken = (search.graph.states[last], values[proposal.second >= 0])
-                search._absorb(proposal, values)
+                taken = (search.graph.states[last], values[-1])
+                search._absorb(proposal, *values)
                 break
             evaluated = search.exact_evaluations
             search._handle(proposal)

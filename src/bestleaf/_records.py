@@ -42,7 +42,6 @@ INTERVAL = _record(
 # Where the search has looked, and marks of the kernels on the node.
 TRACK = _record(
     share="f",  # a leaf's part of delta
-    slot="i",  # its place in the tournament, -1 for an inner node
     visits="i",  # T_s, descents through the node
     rounds="i",  # t_s, rounds spent on the choice at the node
     grow_at="i",  # the value of t_s at which the graph grows next under the node
@@ -51,7 +50,7 @@ TRACK = _record(
     following="i",  # the next node that waits on the same level
     seen="i",  # number of the last walk that met the node
     ancestors="i",  # 1 + number of ancestors, 0 for unknown
-    cone="i",  # row of `inside` with the labels below the node, -1 for none
+    cone="i",  # row of `inside` that belongs to the node, -1 for none
     reach="i",  # how many labels of leaves lie below the node, 0 for unknown
 )
 
@@ -91,13 +90,11 @@ WORLD = _record(
     rows="i",  # -> [room, width] numbers that belong to the bound in use
     bucket="i",  # -> [levels] first node waiting for a refresh, -1 for none
     stack="i",  # -> [room + 64] scratch
-    tree="i",  # -> [2 slots] tournament of the leaves: tree[i] is the stronger of tree[2i] and tree[2i + 1]
     cones="i",  # -> [CONES] CONE
-    inside="i",  # -> [CONES, words] bit sets of labels
+    inside="i",  # -> [CONES, words] bit sets of the labels below a node, its own included
     size="i",  # nodes
     pool="i",  # edges
     width="i",
-    slots="i",
     words="i",
 )
 

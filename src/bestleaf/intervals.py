@@ -51,8 +51,6 @@ class Knowledge:
         self.rows = np.zeros((64, bound.width if isinstance(bound, Bound) else 0))
         self.bucket = np.full(64, -1, np.int64)
         self.stack = np.zeros(128, np.int64)
-        self.tree = np.full(128, -1, np.int64)
-        self.free = list(range(63, -1, -1))
         self.cones = np.zeros(CONES, CONE)
         self.inside = np.zeros((CONES, 1), np.uint64)
         self.world = np.zeros(1, WORLD)[0]
@@ -80,12 +78,11 @@ class Knowledge:
             "rows": self.rows,
             "bucket": self.bucket,
             "stack": self.stack,
-            "tree": self.tree,
             "cones": self.cones,
             "inside": self.inside,
         }
         sizes = {"size": len(self.graph), "pool": len(self.graph.edges)}
-        sizes |= {"width": self.rows.shape[1], "slots": len(self.tree) // 2, "words": self.inside.shape[1]}
+        sizes |= {"width": self.rows.shape[1], "words": self.inside.shape[1]}
         addresses = {name: array.ctypes.data for name, array in arrays.items()}
         for name, value in {**sizes, **addresses}.items():
             self.world[name] = value
@@ -110,32 +107,12 @@ class Knowledge:
         """Whether intervals are clipped to [0, 1] and never widen."""
         return bool(self.world["intersect"])
 
-    def _seat_leaf(self, node: int) -> None:
-        """Give a new leaf the widest interval and a place in the tournament."""
+    def _make_leaf(self, node: int) -> None:
+        """Give a new leaf the widest interval and, if it is stochastic, its share of delta."""
         lower, upper = (0.0, 1.0) if self.intersects else (-np.inf, np.inf)
         self.known[node] = (lower, upper, node, node, 0, 0.0)
-        if not self.free:
-            self._widen_tournament()
-        self.track["slot"][node] = self.free.pop()
-
-    def _widen_tournament(self) -> None:
-        """Double the number of slots; all of them are taken."""
-        slots = len(self.tree) // 2
-        self.free = list(range(2 * slots - 1, slots - 1, -1))
-        self.tree = np.full(4 * slots, -1, np.int64)
-
-    def _hold_tournament(self) -> None:
-        """Seat every leaf and let the stronger of each pair climb (as the kernel `reseat` does one by one)."""
-        slots, slot = len(self.tree) // 2, self.track["slot"]
-        self.tree[:] = -1
-        leaves = np.flatnonzero(slot[: len(self.graph)] >= 0)
-        self.tree[slots + slot[leaves]] = leaves
-        while slots > 1:
-            slots //= 2
-            left, right = self.tree[2 * slots : 4 * slots].reshape(-1, 2).T
-            strength = np.where(np.stack([left, right]) >= 0, self.known["upper"][[left, right]], -np.inf)
-            wins = (strength[1] > strength[0]) | ((strength[1] == strength[0]) & (right > left))
-            self.tree[slots : 2 * slots] = np.where(wins, right, left)
+        if self.graph.kinds[node] != EXACT:
+            self.share_delta(node)
 
     def share_delta(self, node: int) -> None:
         """Give a new stochastic leaf its part of delta: delta / (i (i + 1)) for the i-th ever created."""
@@ -161,13 +138,10 @@ class Knowledge:
         """Take in the first graph. With a set of leaves fixed in advance every leaf gets an equal share of delta."""
         kinds = self.graph.kinds
         leaves = np.flatnonzero(kinds != INNER).tolist()
-        self.track["slot"] = -1
         if fixed and not (kinds == EXACT).any():
             self.uniform_share = float(self.world["delta"]) / len(leaves)
         for node in leaves:
-            self._seat_leaf(node)
-            if kinds[node] != EXACT:
-                self.share_delta(node)
+            self._make_leaf(node)
         self._refresh_all()
         self.track["opened"][: len(kinds) if fixed else 1] = 1
 
@@ -177,30 +151,17 @@ class Knowledge:
         order = np.argsort(-self.graph.nodes["level"][: len(self.graph)], kind="stable")
         if not recompute(order, self._uses_leaves, self.world):
             raise ValueError(f"bound {self.bound.name} must return lower <= upper, but did not after the graph grew")
-        self._hold_tournament()
 
     def take_in(self, added: list[tuple[int, list[int]]]) -> None:
         """Bring the intervals up to date with nodes just added to the graph (`GrowingGraph.add`)."""
         self._reserve()
-        kinds = self.graph.kinds
+        fresh = {node for node, _ in added}
         for node, relieved in added:
-            self.track["slot"][node] = -1
-            for former in relieved:
-                self._retire_leaf(former)
-            if kinds[node] == INNER:
-                continue
-            self._seat_leaf(node)
-            if kinds[node] != EXACT:
-                self.share_delta(node)
+            # A temporary leaf that got a child is no leaf any more: its samples no longer bound it.
+            self.world["stochastic"] -= len(set(relieved) - fresh)
+            if self.graph.kinds[node] != INNER:
+                self._make_leaf(node)
         self._refresh_all()
-
-    def _retire_leaf(self, node: int) -> None:
-        """Take a temporary leaf that got a child out of the tournament; its samples no longer bound it."""
-        slot = int(self.track["slot"][node])
-        if slot >= 0:
-            self.track["slot"][node] = -1
-            self.free.append(slot)
-            self.world["stochastic"] -= 1
 
     def copy(self, graph: GrowingGraph) -> Knowledge:
         """Return an independent copy on a copy of the graph."""

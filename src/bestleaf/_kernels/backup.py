@@ -1,7 +1,8 @@
 """From one sample to the intervals of the leaf and of every ancestor.
 
 Of an inner node: L_s = max L_c, U_s = max U_c over its children in D_t, representative child argmax U
-(where the opponent moves: min L_c, min U_c, argmin L). Ties go to the child linked last.
+(where the opponent moves: min L_c, min U_c, argmin L). Ties go to the child whose representative leaf was
+created last, so that the representative leaf is the strongest below; between equal leaves to the child linked last.
 """
 
 import numpy as np
@@ -22,7 +23,6 @@ from bestleaf._compile import (
     stack_of,
     track_of,
 )
-from bestleaf._kernels.reach import reseat
 from bestleaf._records import EXACT, INNER
 
 
@@ -31,20 +31,19 @@ def refresh(node, nodes, edges, known):
     """Recompute an inner node from its children; True when what its parents see has changed."""
     minimizes = nodes[node].minimizes == 1
     lower = upper = np.inf if minimizes else -np.inf
-    chosen = -1
+    chosen = leaf = -1
     start = nodes[node].child_start
     for edge in range(start, start + nodes[node].child_count):
         child = edges[edge]
-        low, high = known[child].lower, known[child].upper
+        low, high, best = known[child].lower, known[child].upper, known[child].leaf
         if minimizes:
             upper = min(upper, high)
-            if low <= lower:
-                lower, chosen = low, child
+            if low < lower or (low == lower and best >= leaf):
+                lower, chosen, leaf = low, child, best
         else:
             lower = max(lower, low)
-            if high >= upper:
-                upper, chosen = high, child
-    leaf = known[chosen].leaf
+            if high > upper or (high == upper and best >= leaf):
+                upper, chosen, leaf = high, child, best
     changed = lower != known[node].lower or upper != known[node].upper or leaf != known[node].leaf
     known[node].lower = lower
     known[node].upper = upper
@@ -135,13 +134,11 @@ def narrow(leaf, world):
 
 @inlined
 def publish(leaf, world):
-    """Let the tournament and all ancestors know the interval of `leaf`."""
+    """Let all ancestors know the interval of `leaf`."""
     track = track_of(world)
     if track[leaf].ancestors == 0:
         node_kernel_at(world.count_ancestors)(leaf, world)
     world.updates += track[leaf].ancestors
-    if world.sound == 1:
-        reseat(leaf, world)
     world.refreshes += 1 + node_kernel_at(world.backup)(leaf, world)
 
 

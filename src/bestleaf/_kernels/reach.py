@@ -1,7 +1,6 @@
-"""Who lies below whom: cones of labels below a node, and the strongest leaf outside a cone.
+"""Who lies below whom: the cone of labels below a node, and the strongest leaf outside a cone.
 
-Leaves sit in a tournament tree by upper bound: an update climbs until nothing changes, and the
-strongest leaf outside a cone is found from the top by skipping what cannot win.
+Of two leaves the one of larger upper bound is stronger; equals are ordered by creation, the later first.
 """
 
 import numpy as np
@@ -17,7 +16,6 @@ from bestleaf._compile import (
     separate,
     stack_of,
     track_of,
-    tree_of,
     words_at,
 )
 from bestleaf._records import CONES, INNER
@@ -25,25 +23,10 @@ from bestleaf._records import CONES, INNER
 
 @inlined
 def stronger(one, other, known):
-    """Return the leaf of larger upper bound (ties: the one created later; -1 loses to any)."""
-    if one < 0 or other < 0:
-        return max(one, other)
-    if known[one].upper == known[other].upper:
-        return max(one, other)
-    return one if known[one].upper > known[other].upper else other
-
-
-@inlined
-def reseat(leaf, world):
-    """Let the tournament know that the upper bound of `leaf` has changed."""
-    tree, known = tree_of(world), known_of(world)
-    place = (track_of(world)[leaf].slot + world.slots) >> 1
-    while place > 0:
-        winner = stronger(tree[2 * place], tree[2 * place + 1], known)
-        if winner == tree[place] and winner != leaf:
-            break
-        tree[place] = winner
-        place >>= 1
+    """Whether leaf `one` has a larger upper bound than `other` (ties: was created later; -1 loses to any)."""
+    if other < 0 or known[one].upper > known[other].upper:
+        return True
+    return known[one].upper == known[other].upper and one > other
 
 
 @inlined
@@ -84,7 +67,7 @@ def walk_down(node, world):
 
 @separate("at_node")
 def find_cone(node, world):
-    """Walk down from `node` and remember the labels of the leaves below it; return their row."""
+    """Walk down from `node` and remember the labels below it; return their row."""
     nodes, track, stack = nodes_of(world), track_of(world), stack_of(world)
     cones = cones_of(world)
     row = world.next_cone
@@ -96,7 +79,7 @@ def find_cone(node, world):
     size = 0
     for place in range(walk_down(node, world)):
         below = stack[place]
-        if nodes[below].kind != INNER and include(inside, nodes[below].label):
+        if include(inside, nodes[below].label) and nodes[below].kind != INNER:
             size += 1
     track[node].cone = row
     track[node].reach = size
@@ -106,7 +89,7 @@ def find_cone(node, world):
 
 @inlined
 def cone(node, world):
-    """Return the number of the cone with the labels of the leaves below `node`."""
+    """Return the row of the labels below `node`."""
     row = track_of(world)[node].cone
     return row if row >= 0 else node_kernel_at(world.find_cone)(node, world)
 
@@ -129,24 +112,33 @@ def widest_cone(best, root, world):
 
 @separate("at_node")
 def strongest_outside(row, world):
-    """Return the leaf of largest upper bound (ties: the latest) whose label is not in cone `row`, or -1."""
-    nodes, known, stack, tree = nodes_of(world), known_of(world), stack_of(world), tree_of(world)
+    """Return the strongest leaf whose label is not in cone `row`, or -1.
+
+    A node's representative leaf is the strongest below it. If that is outside the cone, no need to look further
+    down; if it is inside, the node is searched, unless its leaf is no match for the best found so far.
+    """
+    nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
+    track, stack = track_of(world), stack_of(world)
     inside = words_at(world.inside + 8 * world.words * row, world.words)
-    best = -1
-    stack[0] = 1
-    top = 1
+    world.walk += 1
+    best, top = -1, 1
+    stack[0] = 0
     while top > 0:
         top -= 1
-        place = stack[top]
-        winner = tree[place]
-        if winner < 0 or stronger(winner, best, known) == best:
+        node = stack[top]
+        if not stronger(known[node].leaf, best, known):
             continue
-        if not contains(inside, nodes[winner].label):
-            best = winner
-            continue
-        if place < world.slots:
-            loser_first = tree[2 * place] == winner
-            stack[top] = 2 * place + 1 if loser_first else 2 * place
-            stack[top + 1] = 2 * place if loser_first else 2 * place + 1
-            top += 2
+        start = nodes[node].child_start
+        for edge in range(start, start + nodes[node].child_count):
+            child = edges[edge]
+            leaf = known[child].leaf
+            if track[child].seen == world.walk or contains(inside, nodes[child].label):
+                continue
+            track[child].seen = world.walk
+            if stronger(leaf, best, known):
+                if contains(inside, nodes[leaf].label):
+                    stack[top] = child
+                    top += 1
+                else:
+                    best = leaf
     return best

@@ -100,6 +100,8 @@ class Options:
 
 def checked_value(value: Any, method: str, state: Any) -> float:
     """Return what a user's oracle gave as a float in [0, 1], or say what is wrong."""
+    if type(value) is float and 0.0 <= value <= 1.0:
+        return value
     if not isinstance(value, Real) and not (isinstance(value, np.ndarray) and value.size == 1):
         raise TypeError(f"{method}({state!r}) must return a number in [0, 1], got {value!r}")
     value = float(value)

@@ -188,10 +188,13 @@ class Search:
             return run(self.known.world, self.oracle.record, self.rng, self._rounds)
         deadline = perf_counter() + SLICE
         while (proposal := self._propose()).action == SAMPLE and perf_counter() < deadline:
-            if self._left() <= 0:
+            left = UNLIMITED if limit is None else self._left()
+            if left <= 0:
                 return proposal._replace(action=LIMITED)
-            second = proposal.second if self._left() > 1 else -1
-            self._absorb(proposal._replace(second=second), [self._draw(leaf) for leaf in (proposal.first, second)])
+            if left == 1:
+                proposal = proposal._replace(second=-1)
+            first = self._draw(proposal.first)
+            self._absorb(proposal, first, self._draw(proposal.second) if proposal.second >= 0 else 0.0)
         return proposal
 
     def _propose(self) -> Proposal:
@@ -204,13 +207,11 @@ class Search:
                 self._proposal = step(NOTHING, 0.0, 0.0, world)
         return self._proposal
 
-    def _absorb(self, proposal: Proposal, values: list[float]) -> None:
+    def _absorb(self, proposal: Proposal, first: float, second: float = 0.0) -> None:
         """Take in the samples of a proposal."""
-        self._proposal = step(proposal, *values, self.known.world)
+        self._proposal = step(proposal, first, second, self.known.world)
 
     def _draw(self, leaf: int) -> float:
-        if leaf < 0:
-            return 0.0
         state = self.graph.states[leaf]
         return checked_value(self.problem.sample(state, self.rng), "sample", state)
 
@@ -282,10 +283,11 @@ class Search:
         if self._first_value is None and proposal.second >= 0 and self._left() > 1:
             self._first_value = value
             return
-        values = [value, 0.0] if self._first_value is None else [self._first_value, value]
-        second = proposal.second if self._first_value is not None else -1
-        self._first_value = None
-        self._absorb(proposal._replace(second=second), values)
+        if self._first_value is None:
+            self._absorb(proposal._replace(second=-1), value)
+        else:
+            self._absorb(proposal, self._first_value, value)
+            self._first_value = None
 
     def progress(self) -> Progress:
         """Return a look at the search as it stands."""
