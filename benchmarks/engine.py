@@ -15,6 +15,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from bestleaf.demo import warm_up
 from bestleaf.problems import BernoulliProblem, Unrolled, paper_lattice
 from bestleaf.search import Search
 
@@ -137,6 +138,7 @@ def first_search():
 
 
 if __name__ == "__main__":
+    warm_up()
     samples_per_second()
     ask_and_tell()
     cost_against_size()

@@ -73,11 +73,17 @@ WORLD = _record(
     limit="i",  # samples allowed
     walk="i",  # number of the last walk
     next_cone="i",  # row to use next
+    best="i",  # of the last contest: the best child,
+    first="i",  # the leaf to sample, the wider of the two,
+    second="i",  # the other leaf, -1 for none,
+    gap="f",  # and how much better than `best` another child may be
     rule="i",
     rate="i",
     interval="i",
     observe="i",
-    narrow="i",  # separate kernels
+    contest="i",  # separate kernels
+    mark_descent="i",
+    narrow="i",
     backup="i",
     count_ancestors="i",
     find_cone="i",
@@ -106,16 +112,6 @@ class Graph(NamedTuple):
 
     nodes: np.ndarray  # [room] NODE
     edges: np.ndarray  # [pool] nodes
-
-
-class Contest(NamedTuple):
-    """The two leaves to tell apart at one node."""
-
-    best: int  # child
-    first: int  # leaf to sample, the wider of the two
-    second: int  # the other leaf, -1 for none
-    gap: float  # how much better than `best` another child may be
-    solved: bool
 
 
 class Proposal(NamedTuple):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bestleaf._kernels.backup import backup, count_ancestors, narrow, recompute
+from bestleaf._kernels.loop import contest, mark_descent
 from bestleaf._kernels.reach import find_cone, strongest_outside, widest_cone
 from bestleaf._records import CONE, CONES, EXACT, INNER, INTERVAL, NOISY, TEMPORARY, TRACK, WORLD
 from bestleaf.bounds import Bound, Rate
@@ -58,7 +59,7 @@ class Knowledge:
         self._reserve()
 
     def _enter_world(self, rule: Rule, settings: dict[str, Any]) -> None:
-        kernels = (narrow, backup, count_ancestors, find_cone, widest_cone, strongest_outside)
+        kernels = (contest, mark_descent, narrow, backup, count_ancestors, find_cone, widest_cone, strongest_outside)
         parts = {"rule": rule.part, **{kernel.function.__name__: kernel for kernel in kernels}}
         if isinstance(self.bound, Rate):
             parts["rate"] = self.bound.part

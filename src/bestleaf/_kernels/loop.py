@@ -16,6 +16,7 @@ from bestleaf._compile import (
     node_kernel_at,
     nodes_of,
     rule_at,
+    separate,
     track_of,
 )
 from bestleaf._kernels.arms import highest_lower_bound, pessimistic, strongest_rival
@@ -33,7 +34,6 @@ from bestleaf._records import (
     SAMPLE,
     SOLVED,
     TEMPORARY,
-    Contest,
     Graph,
     Proposal,
 )
@@ -46,61 +46,69 @@ def width(node, known):
 
 
 @inlined
+def enter(best, leaf, rival_leaf, gap, rival_wider, world):
+    """Write a contest down: the leaf of the wider side is first."""
+    world.best = best
+    world.first = rival_leaf if rival_wider else leaf
+    world.second = leaf if rival_wider else rival_leaf
+    world.gap = gap
+
+
+@inlined
 def contest_sound(best, root, world):
-    """Put `best` (or a tied child with a wider cone) against the strongest leaf outside its cone."""
+    """Put `best` (or a tied child with a wider cone) against the strongest leaf outside its cone; True if solved."""
     known = known_of(world)
     best = arms_kernel_at(world.widest_cone)(best, root, world)
     leaf = known[best].leaf
     rival = node_kernel_at(world.strongest_outside)(cone(best, world), world)
     if rival < 0:
-        return Contest(best, leaf, -1, 0.0, True)
+        enter(best, leaf, -1, 0.0, False, world)
+        return True
     gap = known[rival].upper - known[best].lower
-    solved = gap <= world.epsilon
-    if width(rival, known) > width(leaf, known):
-        return Contest(best, rival, leaf, gap, solved)
-    return Contest(best, leaf, rival, gap, solved)
+    enter(best, leaf, rival, gap, width(rival, known) > width(leaf, known), world)
+    return gap <= world.epsilon
 
 
 @inlined
 def contest_plain(best, rival, root, world):
-    """Put two children against each other, for whoever moves at `root`."""
+    """Put two children against each other, for whoever moves at `root`; True if solved."""
     known = known_of(world)
     if rival < 0:
-        return Contest(best, known[best].leaf, -1, 0.0, True)
+        enter(best, known[best].leaf, -1, 0.0, False, world)
+        return True
     if nodes_of(world)[root].minimizes == 1:
         gap = known[best].upper - known[rival].lower
     else:
         gap = known[rival].upper - known[best].lower
+    rival_wider = width(rival, known) > width(best, known)
+    enter(best, known[best].leaf, known[rival].leaf, gap, rival_wider, world)
     exhausted = width(best, known) <= 0.0 and width(rival, known) <= 0.0
-    solved = gap < world.epsilon or (gap == world.epsilon and (world.sound == 1 or exhausted))
-    if width(rival, known) > width(best, known):
-        return Contest(best, known[rival].leaf, known[best].leaf, gap, solved)
-    return Contest(best, known[best].leaf, known[rival].leaf, gap, solved)
+    return gap < world.epsilon or (gap == world.epsilon and (world.sound == 1 or exhausted))
 
 
-@inlined
+@separate("at_node")
 def contest(root, world):
-    """Return best child, the leaves to sample (wider first), gap, solved; best is -1 when the rule errs."""
+    """Find best child, the two leaves to tell apart and the gap at `root`; return 1 if solved, -1 if the rule errs."""
     graph, known = Graph(nodes_of(world), edges_of(world)), known_of(world)
     rule = rule_at(world.rule)
     best, rival = rule(root, graph, known)
     if best < 0:
-        return Contest(-1, -1, -1, 0.0, False)
+        return -1
     adversarial = graph.nodes[0].adversarial == 1
     if adversarial and world.sound == 1:  # reachability says nothing through a min node: any other child is a rival
         rival = strongest_rival(best, root, graph, known)
     while True:
         if world.sound == 1 and not adversarial:
-            found = contest_sound(best, root, world)
+            solved = contest_sound(best, root, world)
         else:
-            found = contest_plain(best, rival, root, world)
-        if found.solved or width(found.first, known) > 0.0:
-            return found
+            solved = contest_plain(best, rival, root, world)
+        if solved or width(world.first, known) > 0.0:
+            return 1 if solved else 0
         # Neither leaf can be narrowed any more, so the rule's best is not the best: take the one that is.
         best = highest_lower_bound(root, graph, known)
         rival = strongest_rival(best, root, graph, known)
-        if pessimistic(found.best, root, graph, known) == pessimistic(best, root, graph, known):
-            return found
+        if pessimistic(world.best, root, graph, known) == pessimistic(best, root, graph, known):
+            return 0
 
 
 @inlined
@@ -115,13 +123,13 @@ def propose(world):
     nodes, track = nodes_of(world), track_of(world)
     root, gap = 0, -np.inf
     while True:
-        found = contest(root, world)
-        best = found.best
+        solved = node_kernel_at(world.contest)(root, world)
+        if solved < 0:
+            return Proposal(BAD_RULE, root, -1, -1, -1, gap)
+        best = world.best
         # The sound test at the last node speaks of all leaves; otherwise every node on the way has its own gap.
-        gap = found.gap if world.sound == 1 and nodes[0].adversarial == 0 else max(gap, found.gap)
-        if best < 0:
-            return Proposal(BAD_RULE, root, best, -1, -1, gap)
-        if not found.solved:
+        gap = world.gap if world.sound == 1 and nodes[0].adversarial == 0 else max(gap, world.gap)
+        if solved == 0:
             break
         if world.to_leaf == 0 or (nodes[best].kind != INNER and nodes[best].kind != TEMPORARY):
             action = EVALUATE if world.to_leaf == 1 and pending(best, world) else SOLVED
@@ -131,7 +139,7 @@ def propose(world):
         root = best
     if world.growing == 1 and track[root].rounds >= track[root].grow_at:
         return Proposal(GROW, root, best, -1, -1, gap)
-    first, second = found.first, found.second
+    first, second = world.first, world.second
     if world.both == 0 or second == first or width(second, known_of(world)) <= 0.0:
         second = -1
     if pending(second, world):
@@ -140,16 +148,13 @@ def propose(world):
     return Proposal(action, root, best, first, second, gap)
 
 
-@inlined
-def begin_round(proposal, world):
-    """Count the round at the node of attention and the descent from it to the first leaf."""
+@separate("at_arms")
+def mark_descent(root, best, world):
+    """Count the descent from `root` to the leaf `world.first`, through `best` if that is represented by it."""
     nodes, edges, known, track = nodes_of(world), edges_of(world), known_of(world), track_of(world)
-    root, leaf = proposal.root, proposal.first
-    track[root].rounds += 1
-    if world.growing == 0:
-        return
+    leaf = world.first
     track[root].visits += 1
-    node = proposal.best if known[proposal.best].leaf == leaf else -1
+    node = best if known[best].leaf == leaf else -1
     start = nodes[root].child_start
     for edge in range(start, start + nodes[root].child_count):
         if node < 0 and known[edges[edge]].leaf == leaf:
@@ -159,12 +164,22 @@ def begin_round(proposal, world):
         node = known[node].child
     if node == leaf:
         track[leaf].visits += 1
-        return
+        return leaf
     # No child of the root has this leaf as its representative: climb by the parents that were first.
     node = leaf
     while nodes[node].level > nodes[root].level:
         track[node].visits += 1
         node = edges[nodes[node].parent_start]
+    return leaf
+
+
+@inlined
+def begin_round(proposal, world):
+    """Count the round at the node of attention and, while the graph grows, the descent to the first leaf."""
+    track_of(world)[proposal.root].rounds += 1
+    if world.growing == 1:
+        world.first = proposal.first
+        arms_kernel_at(world.mark_descent)(proposal.root, proposal.best, world)
 
 
 @inlined
@@ -210,8 +225,9 @@ def step(proposal, first_value, second_value, world):
 
 @kernel
 def contest_at(root, world):
-    """Return the contest at one node: its best child, the two leaves, the gap, whether it is solved."""
-    return contest(root, world)
+    """Return (best child, gap) at one node, as `contest` finds them."""
+    node_kernel_at(world.contest)(root, world)
+    return world.best, world.gap
 
 
 @kernel

@@ -25,8 +25,8 @@ def principal_variation(graph: GrowingGraph, known: Knowledge) -> tuple[int, flo
     """Follow the recommended children to a leaf; the gap is the largest on the way."""
     node, gap = 0, 0.0
     while graph.kinds[node] == INNER:
-        found = contest_at(node, known.world)
-        node, gap = found.best, max(gap, found.gap)
+        node, level_gap = contest_at(node, known.world)
+        gap = max(gap, level_gap)
     return node, gap
 
 
