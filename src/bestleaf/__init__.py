@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bestleaf import bounds, problems, rules, theory
+    from bestleaf import bounds, datasets, oracles, problems, rules, theory
     from bestleaf.bounds import Bound, Rate
     from bestleaf.problems import Problem
     from bestleaf.rules import Rule
@@ -28,7 +28,7 @@ _HOMES = {
     "best_arm": "search",
     "best_leaf": "search",
 }
-_MODULES = ("bounds", "problems", "rules", "search", "theory")
+_MODULES = ("bounds", "datasets", "oracles", "problems", "rules", "search", "theory")
 
 __all__ = [
     "Bound",
@@ -42,6 +42,8 @@ __all__ = [
     "best_arm",
     "best_leaf",
     "bounds",
+    "datasets",
+    "oracles",
     "problems",
     "rules",
     "theory",

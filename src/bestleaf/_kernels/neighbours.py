@@ -1,0 +1,182 @@
+"""Nearest neighbours on a subset of features, and how well their votes rank the examples.
+
+The data lie feature by feature in single precision. For one query the squared distances to all examples are summed
+feature after feature, which the compiler turns into vector instructions. The k nearest are found without sorting:
+examples are dealt into lanes (example i into lane i modulo their number), the k-th smallest of the lanes' minima
+bounds the k-th distance from above, and only lanes whose minimum is within that bound are looked at. Distances are
+compared through their bits, which order numbers that are not negative like whole numbers, so that minima of lanes are
+vector instructions too.
+"""
+
+import numpy as np
+
+from bestleaf._compile import inlined, kernel
+
+FAR = 2139095040  # the bits of infinity in single precision
+
+
+@inlined
+def measure(columns, subset, size, query, distance):
+    """Write the squared distance of `query` to every example into `distance`, on the first `size` of `subset`."""
+    length = len(distance)
+    if size == 0:
+        for example in range(length):
+            distance[example] = np.float32(0.0)
+    for place in range(size):
+        column = columns[subset[place]]
+        value = column[query]
+        if place == 0:
+            for example in range(length):
+                difference = column[example] - value
+                distance[example] = difference * difference
+        else:
+            for example in range(length):
+                difference = column[example] - value
+                distance[example] += difference * difference
+
+
+@inlined
+def exclude(query, examples, drop_zero, distance):
+    """Put the query itself, the padding and, if asked, everything at distance 0 out of reach."""
+    if drop_zero:
+        for example in range(len(distance)):
+            if distance[example] == 0:
+                distance[example] = np.float32(np.inf)
+    distance[query] = np.float32(np.inf)
+    for example in range(examples, len(distance)):
+        distance[example] = np.float32(np.inf)
+
+
+@inlined
+def lane_minima(bits, minima):
+    """Write the smallest distance of each lane."""
+    for lane in range(len(minima)):
+        minima[lane] = bits[0, lane]
+    for row in range(1, bits.shape[0]):
+        for lane in range(len(minima)):
+            minima[lane] = min(minima[lane], bits[row, lane])
+
+
+@inlined
+def bound_of(minima, nearest):
+    """Return the len(nearest)-th smallest of the minima (infinity when there are fewer lanes)."""
+    last = len(nearest) - 1
+    for place in range(len(nearest)):
+        nearest[place] = FAR
+    bound = np.int32(FAR)
+    for lane in range(len(minima)):
+        value = minima[lane]
+        if value < bound:
+            place = last
+            while place > 0 and value < nearest[place - 1]:
+                nearest[place] = nearest[place - 1]
+                place -= 1
+            nearest[place] = value
+            bound = nearest[last]
+    return bound
+
+
+@inlined
+def insert(value, example, nearest, who):
+    """Put an example into the sorted list of the nearest; of equals the smaller number comes first."""
+    place = len(nearest) - 1
+    if value > nearest[place] or (value == nearest[place] and example > who[place] and who[place] >= 0):
+        return
+    while place > 0 and (value < nearest[place - 1] or (value == nearest[place - 1] and example < who[place - 1])):
+        nearest[place] = nearest[place - 1]
+        who[place] = who[place - 1]
+        place -= 1
+    nearest[place] = value
+    who[place] = example
+
+
+@inlined
+def select(bits, minima, nearest, who):
+    """Find the len(nearest) smallest of `bits` and who they are; -1 for places nobody within reach can fill."""
+    lane_minima(bits, minima)
+    lanes = len(minima)
+    bound = min(bound_of(minima, nearest), np.int32(FAR - 1))
+    for place in range(len(nearest)):
+        nearest[place] = FAR
+        who[place] = -1
+    for lane in range(lanes):
+        if minima[lane] <= bound:
+            for row in range(bits.shape[0]):
+                if bits[row, lane] <= bound:
+                    insert(bits[row, lane], row * lanes + lane, nearest, who)
+
+
+@kernel
+def neighbour_sums(columns, subset, targets, queries, drop_zero, scratch, sums, found):
+    """For each query sum the targets of its nearest neighbours on `subset`, and count the neighbours found.
+
+    `columns` [features, padded examples] and `targets` [outputs, examples] are read, `sums` [queries, outputs] and
+    `found` [queries] are written. `scratch` is (distance, bits, minima, nearest, who): bits [rows, lanes] is distance
+    seen as whole numbers, the length of nearest is k.
+    """
+    distance, bits, minima, nearest, who = scratch
+    for place in range(len(queries)):
+        query = queries[place]
+        measure(columns, subset, len(subset), query, distance)
+        exclude(query, targets.shape[1], drop_zero, distance)
+        select(bits, minima, nearest, who)
+        filled = 0
+        while filled < len(who) and who[filled] >= 0:
+            filled += 1
+        found[place] = filled
+        for output in range(targets.shape[0]):
+            total = 0.0  # in double precision the order of the neighbours does not matter
+            for rank in range(filled):
+                total += np.float64(targets[output, who[rank]])
+            sums[place, output] = total
+
+
+@kernel
+def distances_only(columns, subset, queries, distance):
+    """Measure every query and do nothing else: what `neighbour_sums` is compared with in the benchmark."""
+    total = np.float32(0.0)
+    for place in range(len(queries)):
+        measure(columns, subset, len(subset), queries[place], distance)
+        total += distance[place]
+    return total
+
+
+@kernel
+def concordance(score, target, row_order):
+    """Count pairs target_i < target_j: return (ordered the same way by score, tied, tied and i before j, all)."""
+    same = tied = tied_in_order = pairs = 0
+    for i in range(len(score)):
+        for j in range(len(score)):
+            if target[i] < target[j]:
+                pairs += 1
+                if score[i] < score[j]:
+                    same += 1
+                elif score[i] == score[j]:
+                    tied += 1
+                    if row_order[i] < row_order[j]:
+                        tied_in_order += 1
+    return same, tied, tied_in_order, pairs
+
+
+@kernel
+def vote_concordance(votes, positive, below, level):
+    """Return the same counts for whole-numbered votes and two classes, in one pass over the examples in order.
+
+    `below` and `level` are scratch with one place for each possible number of votes: negatives and positives.
+    """
+    tied_in_order = 0
+    below[:] = 0
+    level[:] = 0
+    for place in range(len(votes)):
+        if positive[place]:
+            level[votes[place]] += 1
+            tied_in_order += below[votes[place]]
+        else:
+            below[votes[place]] += 1
+    same = tied = positives = seen = 0
+    for vote in range(len(below)):
+        same += level[vote] * seen
+        tied += level[vote] * below[vote]
+        seen += below[vote]
+        positives += level[vote]
+    return same, tied, tied_in_order, positives * seen

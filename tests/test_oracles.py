@@ -1,0 +1,148 @@
+"""The k-NN oracle against the paper's numbers, scikit-learn and plain Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+from sklearn.neighbors import NearestNeighbors
+
+from bestleaf.datasets import load_linear
+from bestleaf.oracles import KNNOracle
+
+# strict, half and row-order ties on the paper's linear data
+PAPER = {
+    (5,): (0.4902, 0.5913, 0.5907),
+    (5, 1): (0.9058, 0.9364, 0.9412),
+    (5, 1, 2): (0.9919, 0.9941, 0.9943),
+}
+
+
+@pytest.mark.parametrize("subset", PAPER)
+@pytest.mark.parametrize(("place", "ties"), list(enumerate(["strict", "half", "row_order"])))
+def test_values_on_the_linear_data_are_the_published_ones(subset, place, ties):
+    oracle = KNNOracle(*load_linear(return_X_y=True), ties=ties, scale=False)
+    assert round(oracle.value(subset), 4) == PAPER[subset][place]
+
+
+def random_data(seed, rows, columns, classes=2):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, columns))
+    y = np.concatenate([np.arange(classes), rng.integers(0, classes, rows - classes)])
+    return X, y, rng
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    rows=st.integers(8, 400),
+    columns=st.integers(1, 8),
+    k=st.integers(1, 7),
+    size=st.integers(1, 8),
+)
+def test_votes_are_those_of_scikit_learn_and_so_is_the_auc(seed, rows, columns, k, size):
+    X, y, rng = random_data(seed, rows, columns)
+    subset = rng.choice(columns, min(size, columns), replace=False)
+    oracle = KNNOracle(X, y, n_neighbors=k, subsample=5, scale=False)
+    chosen = X.astype(np.float32)[:, subset]
+    neighbours = NearestNeighbors(n_neighbors=k).fit(chosen).kneighbors(return_distance=False)
+    votes = y[neighbours].sum(axis=1)
+    assert np.array_equal(oracle.sums(subset)[:, 0], votes)
+    assert oracle.value(subset) == pytest.approx(roc_auc_score(y, votes))
+
+
+def naive_neighbours(X, query, k, drop_zero):
+    distance = [(np.float32(((row - X[query]) ** 2).sum(dtype=np.float32)), i) for i, row in enumerate(X) if i != query]
+    return [i for d, i in sorted(distance) if not (drop_zero and d == 0)][:k]
+
+
+@pytest.mark.parametrize("drop_zero", [False, True])
+def test_equal_distances_go_to_the_smaller_row_and_duplicates_can_be_dropped(drop_zero):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (80, 2)).astype(np.float32)
+    y = rng.integers(0, 2, 80)
+    oracle = KNNOracle(X, y, scale=False, drop_zero=drop_zero)
+    expected = [y[naive_neighbours(X, query, 5, drop_zero)].sum() for query in range(80)]
+    assert np.array_equal(oracle.sums([0, 1])[:, 0], expected)
+
+
+def test_several_classes_average_one_against_rest():
+    X, y, _ = random_data(3, 150, 3, classes=4)
+    oracle = KNNOracle(X, y, scale=False)
+    neighbours = NearestNeighbors(n_neighbors=5).fit(X.astype(np.float32)).kneighbors(return_distance=False)
+    shares = np.stack([(y[neighbours] == label).mean(axis=1) for label in range(4)], axis=1)
+    assert oracle.value(range(3)) == pytest.approx(roc_auc_score(y, shares, multi_class="ovr"))
+
+
+def test_real_targets_have_a_concordance_index():
+    X, _, rng = random_data(4, 60, 2)
+    y = X[:, 0] + 0.1 * rng.normal(size=60)
+    oracle = KNNOracle(X, y, task="regression", scale=False)
+    neighbours = NearestNeighbors(n_neighbors=5).fit(X[:, :1].astype(np.float32)).kneighbors(return_distance=False)
+    score = y.astype(np.float32)[neighbours].astype(np.float64).sum(axis=1).astype(np.float32)
+    pairs = [(i, j) for i in range(60) for j in range(60) if y[i] < y[j]]
+    right = [(score[i] < score[j]) + (score[i] == score[j]) / 2 for i, j in pairs]
+    assert oracle.value([0]) == pytest.approx(np.mean(right))
+    assert oracle.value([0]) > 0.9 > oracle.value([1])
+
+
+def test_samples_average_near_the_exact_value_and_are_remembered():
+    X, y = load_linear(return_X_y=True)
+    oracle, rng = KNNOracle(X, y, scale=False), np.random.default_rng(0)
+    values = [oracle.sample([1, 2, 5], rng) for _ in range(400)]
+    error = np.std(values) / 20
+    assert abs(np.mean(values) - oracle.value([1, 2, 5])) < 4 * error
+    forgetful, same = KNNOracle(X, y, scale=False, memory=0), np.random.default_rng(0)
+    assert [forgetful.sample([1, 2, 5], same) for _ in range(50)] == values[:50]
+
+
+def test_subsamples_with_one_class_are_drawn_again():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = np.zeros(40)
+    y[:2] = 1
+    oracle = KNNOracle(X, y, subsample=3)
+    assert 0 <= oracle.sample([0], np.random.default_rng(1)) <= 1
+
+
+def test_the_empty_subset_is_worth_nothing_special():
+    X, y = load_linear(return_X_y=True)
+    assert KNNOracle(X, y, ties="strict", scale=False).value([]) <= 0.5
+
+
+def test_scaling_makes_units_irrelevant():
+    X, y, _ = random_data(5, 100, 3)
+    stretched = X * [1, 1000, 0.001] + [5, 0, 1]
+    assert KNNOracle(X, y).value([0, 1, 2]) == pytest.approx(KNNOracle(stretched, y).value([0, 1, 2]), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"X": [["a", "b"]] * 10}, "X must hold numbers only"),
+        ({"X": [1.0, 2.0]}, r"X must be a table of rows and columns, got shape \(2,\)"),
+        ({"X": np.ones((1, 2)), "y": [1]}, "X must have at least 2 rows, got 1"),
+        ({"X": np.where(np.arange(20).reshape(10, 2) == 3, np.nan, 1.0)}, r"missing or infinite .* columns \[1\]"),
+        ({"X": np.full((10, 2), np.inf)}, r"found in columns \[0, 1\]"),
+        ({"y": np.zeros(10)}, r"y must have at least two classes, got only \[0.0\]"),
+        ({"y": np.zeros(3)}, r"y must have one value for each of the 10 rows, got shape \(3,\)"),
+        ({"y": np.ones(10), "task": "regression"}, "y must have at least two different values, got only 1.0"),
+        ({"y": np.full(10, np.nan), "task": "regression"}, "y must not have missing or infinite values"),
+        ({"task": "ranking"}, "task must be 'classification' or 'regression', got 'ranking'"),
+        ({"n_neighbors": 10}, "n_neighbors must be between 1 and the number of rows less one, got 10"),
+        ({"n_neighbors": 0}, "n_neighbors must be between 1"),
+        ({"subsample": 11}, r"subsample must be between 2 and the number of rows \(10\), got 11"),
+        ({"ties": "none"}, "ties must be one of half, strict, row_order, got 'none'"),
+    ],
+)
+def test_bad_data_get_one_clear_sentence(change, sentence):
+    good = {"X": np.arange(20.0).reshape(10, 2), "y": np.arange(10) % 2, "subsample": 5}
+    with pytest.raises(ValueError, match=sentence):
+        KNNOracle(**{**good, **change})
+
+
+def test_features_that_do_not_exist_are_refused():
+    oracle = KNNOracle(*load_linear(return_X_y=True))
+    with pytest.raises(ValueError, match="subset must name features from 0 to 29, got"):
+        oracle.value([3, 30])
