@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from bestleaf._kernels.neighbours import distances_only, neighbour_sums, vote_concordance
+from bestleaf._kernels.neighbours import distances_only, neighbour_sums, share_of_votes
 from bestleaf.datasets import make_linear, make_madelon_like
 from bestleaf.oracles import KNNOracle
 
@@ -33,13 +33,13 @@ def parts(oracle, subset, queries):
     features = np.array(subset)
     sums = np.empty((len(queries), 1), np.float32)
     found = np.empty(len(queries), np.int64)
-    votes = oracle.sums(subset)[queries, 0].astype(np.int64)
-    positive = oracle.targets[0, queries] > 0
+    votes = oracle.sums(subset)[queries, 0].copy()
+    truth = oracle.targets[0, queries].copy()
     arguments = (oracle.columns, features, oracle.targets, queries, False, oracle._scratch, sums, found)
     return (
         fastest(300, lambda: distances_only(oracle.columns, features, queries, oracle._scratch[0])),
         fastest(300, lambda: neighbour_sums(*arguments)),
-        fastest(300, lambda: vote_concordance(votes, positive, *oracle._histograms)),
+        fastest(300, lambda: share_of_votes(votes, truth, 0, *oracle._histograms)),
     )
 
 

@@ -131,6 +131,34 @@ class Bernoulli(NamedTuple):
     means: np.ndarray
 
 
+class Neighbours(NamedTuple):
+    """Oracle of the feature lattice: rollouts valued by nearest neighbours."""
+
+    columns: np.ndarray  # [features, padded examples] single precision
+    targets: np.ndarray  # [outputs, examples]
+    subsets: np.ndarray  # [nodes, words] bit set of each node
+    keys: np.ndarray  # [features] random words; a subset's key is their exclusive or
+    allowed: np.ndarray  # features a rollout may add
+    chances: np.ndarray  # [features + 1] chance to go on at each size
+    limits: np.ndarray  # largest size, how ties count (TIES), drop examples at distance 0, real targets
+    owners: np.ndarray  # [rows] key of the subset whose votes the row holds
+    votes: np.ndarray  # [rows, outputs x examples] sums of neighbours' targets, nan for unknown
+    order: np.ndarray  # [examples] the front is the current subsample
+    score: np.ndarray  # [m] scratch from here on
+    truth: np.ndarray  # [m]
+    chosen: np.ndarray  # [features]
+    current: np.ndarray  # [words]
+    below: np.ndarray  # [k + 1]
+    level: np.ndarray  # [k + 1]
+    distance: np.ndarray
+    bits: np.ndarray
+    minima: np.ndarray
+    nearest: np.ndarray
+    who: np.ndarray
+
+
+# How pairs with equal scores count.
+HALF, STRICT, ROW_ORDER = 0, 1, 2
 # Kinds of node.
 INNER, TEMPORARY, NOISY, EXACT = 0, 1, 2, 3
 # What a kernel hands back to Python.

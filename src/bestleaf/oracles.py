@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from bestleaf._kernels.neighbours import concordance, neighbour_sums, vote_concordance
+from bestleaf._kernels.neighbours import neighbour_sums, share_of_pairs, share_of_votes
+from bestleaf._records import HALF, ROW_ORDER, STRICT
 
-TIES = ("half", "strict", "row_order")
+TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}
 VECTOR = 16  # single-precision numbers in the widest vector
 
 
@@ -74,11 +75,13 @@ class KNNOracle:
         if not 2 <= subsample <= examples:
             raise ValueError(f"subsample must be between 2 and the number of rows ({examples}), got {subsample}")
         self.ties, self.subsample, self.drop_zero = ties, subsample, drop_zero
+        self.n_neighbors, self.memory = n_neighbors, memory
         self.classes, self.targets = _checked_targets(y, examples, task)
         self.n_samples, self.n_features = data.shape
         lanes = _lanes(examples, n_neighbors)
         self.columns = _columns(data, scale, lanes)
-        self._scratch = _scratch(self.columns.shape[1], lanes, n_neighbors)
+        self._lanes = lanes
+        self._scratch = tuple(self.scratch().values())
         self._histograms = (np.zeros(n_neighbors + 1, np.int64), np.zeros(n_neighbors + 1, np.int64))
         self._memory: OrderedDict[bytes, tuple[np.ndarray, np.ndarray]] = OrderedDict()
         self._room = max(1, memory // (examples * (1 + 4 * len(self.targets))))
@@ -103,6 +106,17 @@ class KNNOracle:
     def sums(self, subset: Iterable[int]) -> np.ndarray:
         """Return for each example the summed targets of its nearest neighbours, one column an output."""
         return self._sums(self._features(subset), self._everyone)
+
+    def scratch(self) -> dict[str, np.ndarray]:
+        """Return work arrays for the neighbour kernels (see `neighbour_sums`)."""
+        distance = np.zeros(self.columns.shape[1], np.float32)
+        return {
+            "distance": distance,
+            "bits": distance.view(np.int32).reshape(-1, self._lanes),
+            "minima": np.zeros(self._lanes, np.int32),
+            "nearest": np.zeros(self.n_neighbors, np.int32),
+            "who": np.zeros(self.n_neighbors, np.int64),
+        }
 
     def _features(self, subset: Iterable[int]) -> np.ndarray:
         features = np.unique(np.fromiter(subset, np.int64))
@@ -144,14 +158,10 @@ class KNNOracle:
     def _share(self, queries: np.ndarray, score: np.ndarray, output: int) -> float | None:
         target = self.targets[output, queries]
         if self.classes is None:
-            counts = concordance(score, target, np.arange(len(queries)))
+            good, pairs = share_of_pairs(score, target, TIES[self.ties])
         else:
-            counts = vote_concordance(score.astype(np.int64), target > 0, *self._histograms)
-        same, tied, in_order, pairs = counts
-        if pairs == 0:
-            return None
-        extra = {"half": tied / 2, "strict": 0, "row_order": in_order}[self.ties]
-        return float((same + extra) / pairs)
+            good, pairs = share_of_votes(score, target, TIES[self.ties], *self._histograms)
+        return float(good / pairs) if pairs else None
 
 
 def _checked_data(X: Any) -> np.ndarray:
@@ -208,10 +218,3 @@ def _lanes(examples: int, n_neighbors: int) -> int:
     Finding the bound costs one step a lane, searching k lanes n / lanes steps each: the sum is least there.
     """
     return max(VECTOR, VECTOR * round((n_neighbors * examples) ** 0.5 / VECTOR))
-
-
-def _scratch(padded: int, lanes: int, n_neighbors: int) -> tuple[np.ndarray, ...]:
-    """Return the work arrays of `neighbour_sums`: distance, its bits, minima of lanes, the nearest and who they are."""
-    distance = np.zeros(padded, np.float32)
-    nearest = (np.zeros(n_neighbors, np.int32), np.zeros(n_neighbors, np.int64))
-    return distance, distance.view(np.int32).reshape(-1, lanes), np.zeros(lanes, np.int32), *nearest

@@ -10,7 +10,8 @@ vector instructions too.
 
 import numpy as np
 
-from bestleaf._compile import inlined, kernel
+from bestleaf._compile import helper, inlined, kernel
+from bestleaf._records import HALF, ROW_ORDER
 
 FAR = 2139095040  # the bits of infinity in single precision
 
@@ -141,42 +142,63 @@ def distances_only(columns, subset, queries, distance):
     return total
 
 
-@kernel
-def concordance(score, target, row_order):
-    """Count pairs target_i < target_j: return (ordered the same way by score, tied, tied and i before j, all)."""
-    same = tied = tied_in_order = pairs = 0
+@helper
+def pairs_in_order(score, truth, ties):
+    """Return (pairs truth_i < truth_j that the scores put in order, all such pairs); i and j in any order of rows.
+
+    Pairs with equal scores count one half, nothing, or one if i stands before j, as `ties` says.
+    """
+    good, pairs = 0.0, 0
     for i in range(len(score)):
         for j in range(len(score)):
-            if target[i] < target[j]:
+            if truth[i] < truth[j]:
                 pairs += 1
                 if score[i] < score[j]:
-                    same += 1
+                    good += 1.0
                 elif score[i] == score[j]:
-                    tied += 1
-                    if row_order[i] < row_order[j]:
-                        tied_in_order += 1
-    return same, tied, tied_in_order, pairs
+                    if ties == HALF:
+                        good += 0.5
+                    elif ties == ROW_ORDER and i < j:
+                        good += 1.0
+    return good, pairs
 
 
 @kernel
-def vote_concordance(votes, positive, below, level):
-    """Return the same counts for whole-numbered votes and two classes, in one pass over the examples in order.
+def share_of_pairs(score, truth, ties):
+    """Return `pairs_in_order` for Python."""
+    return pairs_in_order(score, truth, ties)
+
+
+@helper
+def votes_in_order(score, truth, ties, below, level):
+    """Return the same for two classes and scores that are numbers of votes, in one pass over the examples.
 
     `below` and `level` are scratch with one place for each possible number of votes: negatives and positives.
     """
-    tied_in_order = 0
-    below[:] = 0
-    level[:] = 0
-    for place in range(len(votes)):
-        if positive[place]:
-            level[votes[place]] += 1
-            tied_in_order += below[votes[place]]
-        else:
-            below[votes[place]] += 1
-    same = tied = positives = seen = 0
+    in_order = 0
     for vote in range(len(below)):
-        same += level[vote] * seen
-        tied += level[vote] * below[vote]
+        below[vote] = 0
+        level[vote] = 0
+    for place in range(len(score)):
+        vote = int(score[place])
+        if truth[place] > 0:
+            level[vote] += 1
+            in_order += below[vote]
+        else:
+            below[vote] += 1
+    good, positives, seen = 0.0, 0, 0
+    for vote in range(len(below)):
+        good += level[vote] * seen
+        if ties == HALF:
+            good += 0.5 * level[vote] * below[vote]
         seen += below[vote]
         positives += level[vote]
-    return same, tied, tied_in_order, positives * seen
+    if ties == ROW_ORDER:
+        good += in_order
+    return good, positives * seen
+
+
+@kernel
+def share_of_votes(score, truth, ties, below, level):
+    """Return `votes_in_order` for Python."""
+    return votes_in_order(score, truth, ties, below, level)
