@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 from threading import RLock
@@ -71,6 +72,9 @@ class _Cache(caching.FunctionCache):
     _impl_class = _CacheImpl
 
 
+if getattr(numba.config, "DISABLE_JIT", 0):
+    raise ImportError("bestleaf runs on numba's compiler; unset NUMBA_DISABLE_JIT to use it")
+
 njit: Any = numba.njit
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -82,7 +86,8 @@ _OPTIONS: dict[str, Any] = {
 def kernel(function: Callable) -> Any:
     """Return `function` as a cached kernel that Python may call, compiled on its first call."""
     compiled = njit(**_OPTIONS)(function)
-    compiled._cache = _Cache(function)
+    with suppress(RuntimeError):  # no folder can be written: compile anew in every process
+        compiled._cache = _Cache(function)
     return compiled
 
 

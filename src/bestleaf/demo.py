@@ -13,9 +13,9 @@ from bestleaf.search import Search, best_arm, best_leaf
 
 def run(console: Console, seed: int) -> None:
     """Show a best-leaf search in words, then samples by stopping rule, bound and graph."""
-    with console.status("Compiling (only the first time)"):
-        warm_up()
     lattice = paper_lattice()
+    with console.status("Compiling (only the first time)"):
+        best_leaf(lattice, epsilon=0.5, delta=0.1, seed=0)
     console.print("[bold]The best 3 of 6 features[/] (20 subsets, each sampled as a coin with its own bias)\n")
     found = best_leaf(lattice, epsilon=0.03, delta=0.05, seed=seed)
     console.print(found.summary(), highlight=False)
