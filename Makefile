@@ -5,17 +5,21 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+USE := $(VENV)/.use
+STAMP := $(VENV)/.develop
 
 .PHONY: demo test lint format bench wheel clean
 
-$(STAMP): pyproject.toml
+$(USE): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[plot]"
+	touch $(USE)
+
+$(STAMP): $(USE)
 	$(BIN)/python -m pip install --quiet --editable ".[plot,test,lint]"
 	touch $(STAMP)
 
-demo: $(STAMP)
+demo: $(USE)
 	$(BIN)/bestleaf demo
 
 test: $(STAMP)

@@ -54,6 +54,7 @@ class NaiveSearch:
         self.rounds: dict = {}
         self.grown_for: set = set()  # (state, t) for which the graph has grown
         self.opened: set = set()
+        self.deepened: dict = {}
         self.created = 0
         self.samples_drawn = 0
         self._start()
@@ -283,9 +284,15 @@ class NaiveSearch:
         while True:
             root = self.problem.root()
             while True:
-                best, first, second, _, solved = self.contest(root)
+                if len(self.children[root]) == 1:
+                    best, second, solved = self.children[root][0], None, True
+                else:
+                    best, first, second, _, solved = self.contest(root)
                 if not solved:
                     break
+                if second is None and self._deepen(root):
+                    root = self.problem.root()
+                    continue
                 if self.task == "arm" or self.problem.is_terminal(best):
                     self.answer = best
                     if self.task == "leaf" and self._presumed_exact(best) and best not in self.exact:
@@ -310,6 +317,17 @@ class NaiveSearch:
                 taken = self._sample(second)
             if taken is not None:
                 return taken
+
+    def _deepen(self, root):
+        """Grow out of turn when all leaves hang below the best child, at most once for each child of the root."""
+        times, many = self.deepened.get(root, 0), len(self.children[root])
+        single_player = self.stopping == "sound" and not self.adversarial()
+        missing = any(c not in self.children for s in self.below(root) for c in self._all_children(s))
+        if not (self.b and single_player and many > 1 and times < many and missing):
+            return False
+        self.deepened[root] = times + 1
+        self.grow(root)
+        return True
 
     def _take(self, root, best, leaf):
         if self._pending(leaf):

@@ -31,7 +31,7 @@ def test_demo_says_what_is_proved(tmp_path):
     shown = run("demo", cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
     assert "Best leaf: (3, 4, 5)" in shown.stdout
-    assert "With probability at least 0.95" in shown.stdout
+    assert "With probability at least 1 - 0.05" in shown.stdout
 
 
 def test_reproduce_fixed_keeps_rows_and_prints_a_table(tmp_path):

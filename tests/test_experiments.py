@@ -115,7 +115,7 @@ def test_the_tables_print_published_ours_and_a_verdict():
     rows = [
         {"case": case.name, "run": run, "samples": 100 + run, "updates": 800, "refreshes": 700, "arm": 5}
         for case in fixed.CASES
-        for run in range(2)
+        for run in range(30)
     ]
     console = Console(width=200, record=True, file=io.StringIO())
     console.print(fixed.table(rows))

@@ -135,3 +135,9 @@ def test_rates_are_those_of_the_paper():
     }
     for name, level in expected.items():
         assert BOUNDS[name].part.function(count, delta, n) == pytest.approx(level)
+
+
+@pytest.mark.parametrize("kind", [Rule, Rate, Bound])
+def test_parts_are_made_from_functions(kind):
+    with pytest.raises(TypeError, match=f"{kind.__name__} must be made from a function, got 3"):
+        kind(3)

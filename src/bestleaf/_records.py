@@ -46,6 +46,7 @@ TRACK = _record(
     rounds="i",  # t_s, rounds spent on the choice at the node
     grow_at="i",  # the value of t_s at which the graph grows next under the node
     opened="i",  # 1 once the search has been asked to choose here
+    deepened="i",  # times the graph has grown under the node because there was nothing to compare
     waiting="i",  # 1 while the node waits for a refresh
     following="i",  # the next node that waits on the same level
     seen="i",  # number of the last walk that met the node
@@ -159,7 +160,8 @@ class Neighbours(NamedTuple):
 
 # How pairs with equal scores count.
 HALF, STRICT, ROW_ORDER = 0, 1, 2
+NEVER = 2**63 - 1  # of `grow_at`
 # Kinds of node.
 INNER, TEMPORARY, NOISY, EXACT = 0, 1, 2, 3
 # What a kernel hands back to Python.
-SAMPLE, SOLVED, OPEN, GROW, EVALUATE, LIMITED, BAD_RULE, BAD_BOUND = 0, 1, 2, 3, 4, 5, 6, 7
+SAMPLE, SOLVED, OPEN, GROW, DEEPEN, EVALUATE, LIMITED, BAD_RULE, BAD_BOUND = 0, 1, 2, 3, 4, 5, 6, 7, 8

@@ -23,6 +23,8 @@ class Rate:
     """
 
     def __init__(self, function: Callable, *, uses_leaves: bool = True) -> None:
+        if not callable(function):
+            raise TypeError(f"Rate must be made from a function, got {function!r}")
         self.name = function.__name__
         self.uses_leaves = uses_leaves
         self.part = Compiled(function, "rate", cached=is_ours(function))
@@ -50,6 +52,8 @@ class Bound:
     """
 
     def __init__(self, function: Callable, *, width: int = 0, observe: Callable = keep_nothing) -> None:
+        if not callable(function):
+            raise TypeError(f"Bound must be made from a function, got {function!r}")
         if observe is not keep_nothing and width < 1:
             raise ValueError(f"width must be at least 1 for a bound that observes, got {width}")
         self.name = function.__name__

@@ -57,6 +57,18 @@ class Growth:
         """Add one node below `root` where it pays (`BAIAdd`); return the nodes added."""
         track = self.known.track
         track["grow_at"][root] = next_due(int(track["rounds"][root]) + 1, self.exponent)
+        return self._grow_once(root)
+
+    def deepen(self, root: int) -> list[int]:
+        """Add one node below `root` out of turn, because all leaves hang below its best child; return the nodes added.
+
+        It happens at most once for each child of the root, so that twins do not drag the whole graph in.
+        """
+        self.known.track["deepened"][root] += 1
+        return self._grow_once(root)
+
+    def _grow_once(self, root: int) -> list[int]:
+        track = self.known.track
         node = int(ripest(root, self.known.world))
         if node < 0:
             track["grow_at"][root] = UNLIMITED

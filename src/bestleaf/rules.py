@@ -64,6 +64,8 @@ class Rule:
     """
 
     def __init__(self, function: Callable, *, both: bool = False, intersect: bool = False) -> None:
+        if not callable(function):
+            raise TypeError(f"Rule must be made from a function, got {function!r}")
         self.name = function.__name__
         self.both = both
         self.intersect = intersect

@@ -25,11 +25,13 @@ from bestleaf._kernels.reach import cone
 from bestleaf._records import (
     BAD_BOUND,
     BAD_RULE,
+    DEEPEN,
     EVALUATE,
     EXACT,
     GROW,
     INNER,
     LIMITED,
+    NEVER,
     OPEN,
     SAMPLE,
     SOLVED,
@@ -118,22 +120,36 @@ def pending(leaf, world):
 
 
 @inlined
+def nothing_to_compare(root, world):
+    """Whether the sound test found no leaf outside the cone although more growth could bring one."""
+    many = nodes_of(world)[root].child_count
+    track = track_of(world)
+    waits = track[root].deepened < many and track[root].grow_at < NEVER
+    return world.sound == 1 and world.growing == 1 and world.second < 0 and many > 1 and waits
+
+
+@inlined
 def propose(world):
     """Go down through solved nodes to the first open choice and say what to do there."""
     nodes, track = nodes_of(world), track_of(world)
     root, gap = 0, -np.inf
     while True:
-        solved = node_kernel_at(world.contest)(root, world)
-        if solved < 0:
-            return Proposal(BAD_RULE, root, -1, -1, -1, gap)
-        best = world.best
-        # The sound test at the last node speaks of all leaves; otherwise every node on the way has its own gap.
-        gap = world.gap if world.sound == 1 and nodes[0].adversarial == 0 else max(gap, world.gap)
-        if solved == 0:
-            break
+        if nodes[root].child_count == 1:
+            best = edges_of(world)[nodes[root].child_start]
+        else:
+            solved = node_kernel_at(world.contest)(root, world)
+            if solved < 0:
+                return Proposal(BAD_RULE, root, -1, -1, -1, gap)
+            best = world.best
+            # The sound test at the last node speaks of all leaves; otherwise every node on the way has its own gap.
+            gap = world.gap if world.sound == 1 and nodes[0].adversarial == 0 else max(gap, world.gap)
+            if solved == 0:
+                break
+            if nothing_to_compare(root, world):
+                return Proposal(DEEPEN, root, best, -1, -1, gap)
         if world.to_leaf == 0 or (nodes[best].kind != INNER and nodes[best].kind != TEMPORARY):
             action = EVALUATE if world.to_leaf == 1 and pending(best, world) else SOLVED
-            return Proposal(action, root, best, best, -1, gap)
+            return Proposal(action, root, best, best, -1, gap if gap > -np.inf else 0.0)
         if track[best].opened == 0:
             return Proposal(OPEN, best, best, -1, -1, gap)
         root = best

@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from math import sqrt
+from math import inf, isfinite, sqrt
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -140,12 +140,17 @@ def _chunks(tasks: list[tuple[str, int]], size: Callable[[str], int]) -> Iterabl
 
 
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and its standard error (nan for fewer than two values)."""
+    """Return the mean and its standard error (infinite for fewer than two values)."""
     count = len(values)
     mean = sum(values) / count
     if count < 2:
-        return mean, float("nan")
+        return mean, inf
     return mean, sqrt(sum((value - mean) ** 2 for value in values) / (count - 1) / count)
+
+
+def with_error(mean: float, error: float) -> str:
+    """Return "mean ± standard error" as text."""
+    return f"{mean:,.0f} ± {error:,.0f}" if isfinite(error) else f"{mean:,.0f}"
 
 
 def default_jobs() -> int:

@@ -38,4 +38,6 @@ def best_terminal_leaf(graph: GrowingGraph, known: Knowledge) -> tuple[int, floa
     candidates = terminal if len(terminal) else leaves
     node = int(candidates[np.lexsort((upper[candidates], lower[candidates]))[-1]])
     others = leaves[labels[leaves] != labels[node]]
+    if kinds[node] == TEMPORARY:
+        return node, 1.0  # nothing is known of the best way on from it
     return node, float(upper[others].max() - lower[node]) if len(others) else 0.0

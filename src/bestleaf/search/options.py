@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bestleaf.bounds import Bound, Rate, named_bound
+from bestleaf.bounds import BOUNDS, Bound, Rate, named_bound
 from bestleaf.intervals import UNLIMITED
 from bestleaf.rules import Rule, named_rule
 
@@ -73,7 +73,7 @@ class Options:
         return cls(
             task,
             _number("epsilon", epsilon, "between 0 and 1", 0, 1),
-            _number("delta", delta, "between 0 and 1", 0, 1, open_ends=True),
+            _number("delta", delta, "strictly between 0 and 1", 0, 1, open_ends=True),
             named_rule(rule),
             named_bound(bound),
             stopping,
@@ -81,6 +81,16 @@ class Options:
             max_samples,
             max_time,
         )
+
+    @property
+    def proof(self) -> str:
+        """What the answer rests on: "rigorous", "conditional" on the user's own bound, or "none"."""
+        fixed_theory = self.bound is BOUNDS["theory"] and self.expansion is None
+        if self.stopping != "sound":
+            return "none"
+        if self.bound is BOUNDS["hoeffding"] or fixed_theory:
+            return "rigorous"
+        return "none" if self.bound in BOUNDS.values() else "conditional"
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -102,7 +112,9 @@ def checked_value(value: Any, method: str, state: Any) -> float:
     """Return what a user's oracle gave as a float in [0, 1], or say what is wrong."""
     if type(value) is float and 0.0 <= value <= 1.0:
         return value
-    if not isinstance(value, Real) and not (isinstance(value, np.ndarray) and value.size == 1):
+    if isinstance(value, np.bool_ | np.ndarray) and value.size == 1:
+        value = value.item()
+    if not isinstance(value, Real):
         raise TypeError(f"{method}({state!r}) must return a number in [0, 1], got {value!r}")
     value = float(value)
     if not (isfinite(value) and 0.0 <= value <= 1.0):
@@ -115,6 +127,11 @@ def checked_problem(problem: Any) -> None:
     lacking = [
         name for name in ("root", "children", "is_terminal", "sample") if not callable(getattr(problem, name, None))
     ]
+    if isinstance(problem, type):
+        raise TypeError(f"problem must be an object, got the class {problem.__name__}; call it first")
+    for name in ("label", "maximizes", "exact"):
+        if not callable(getattr(problem, name, print)):
+            raise TypeError(f"{name} of a problem must be a method, got {getattr(problem, name)!r}")
     if lacking:
         raise TypeError(
             "problem must have the methods root, children, is_terminal and sample; "

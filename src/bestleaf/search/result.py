@@ -58,6 +58,8 @@ class Result:
     stopping: str
     expansion: float | None
     seed: int | None
+    two_player: bool
+    proof: str  # "rigorous", "conditional" on the user's own bound, or "none"
 
     @property
     def identified(self) -> bool:
@@ -66,25 +68,33 @@ class Result:
 
     def summary(self) -> str:
         """Return the result in words."""
-        thing = "arm" if self.task == "arm" else "leaf"
-        cost = f"{self.samples:,} samples"
+        cost = _counted(self.samples, "sample")
         if self.exact_evaluations:
-            cost += f" and {self.exact_evaluations:,} exact values"
+            cost += f" and {_counted(self.exact_evaluations, 'exact value')}"
+        grown = "" if self.expansion is None else " in the graph as grown"
         lines = [
-            f"Best {thing}: {self.answer!r}, value between {self.lower:.4f} and {self.upper:.4f}.",
-            f"{cost} on {len(self.leaves):,} leaves in {self.elapsed:.2f} s ({self.reason}; "
+            f"Best {self.task}: {self.answer!r}, value{grown} between {self.lower:.4f} and {self.upper:.4f}.",
+            f"{cost} on {_counted(len(self.leaves), 'leaf', 'leaves')} in {self.elapsed:.2f} s ({self.reason}; "
             f"rule {self.rule}, bound {self.bound}, stopping {self.stopping}).",
-            self._promise(thing),
+            self._promise(),
         ]
         return "\n".join(lines)
 
-    def _promise(self, thing: str) -> str:
+    def _promise(self) -> str:
         if not self.identified:
-            return f"Not settled: another {thing} may be better by up to {self.gap:.4f}."
-        scope = "of the whole graph" if self.expansion is None else "of the graph as grown"
-        return (
-            f"With probability at least {1 - self.delta:g} no {thing} {scope} is better by more than {self.epsilon:g}."
-        )
+            return f"Not settled: another {self.task} may be better by up to {self.gap:.4f}."
+        where = "of the whole graph" if self.expansion is None else "of the graph as grown"
+        claim = f"no {self.task} {where} is better by more than {self.epsilon:g}"
+        if self.two_player and self.task == "leaf":
+            claim = f"no move on the way to this leaf gives away more than {self.epsilon:g}"
+        if self.proof == "none":
+            return f"It seems that {claim}; bound {self.bound} with stopping {self.stopping} has no proof."
+        condition = f", provided that bound {self.bound} holds" if self.proof == "conditional" else ""
+        return f"With probability at least 1 - {self.delta:g} {claim}{condition}."
+
+
+def _counted(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 class Progress(NamedTuple):

@@ -13,6 +13,7 @@ from bestleaf._kernels.loop import count_round, run, step
 from bestleaf._records import (
     BAD_BOUND,
     BAD_RULE,
+    DEEPEN,
     EVALUATE,
     GROW,
     INNER,
@@ -79,6 +80,8 @@ class Search:
             max_time=max_time,
         )
         checked_problem(problem)
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be a function or None, got {callback!r}")
         started = perf_counter()
         self.problem = problem
         self.rng, self.seed = stream(seed)
@@ -157,12 +160,12 @@ class Search:
                     self._pace(self.samples - drawn, perf_counter() - begun)
                     if interrupted() and self.reason is None:
                         self.reason = "interrupted"
+                if self.callback is not None:
+                    self.callback(self.progress())
             except SecondInterrupt:
                 raise
             except KeyboardInterrupt:  # raised by the problem or the callback
                 self.reason = "interrupted"
-        if self.callback is not None:
-            self.callback(self.progress())
 
     def _pace(self, drawn: int, seconds: float) -> None:
         """Set the length of the next slice by the samples of the last, look at the clock and report."""
@@ -186,7 +189,8 @@ class Search:
         self.known.world["limit"] = UNLIMITED if limit is None else limit - self.exact_evaluations
         if self.oracle is not None:
             return run(self.known.world, self.oracle.record, self.rng, self._rounds)
-        deadline = perf_counter() + SLICE
+        limit_time = self.options.max_time
+        deadline = perf_counter() + (SLICE if limit_time is None else min(SLICE, limit_time - self.elapsed))
         while (proposal := self._propose()).action == SAMPLE and perf_counter() < deadline:
             left = UNLIMITED if limit is None else self._left()
             if left <= 0:
@@ -229,8 +233,8 @@ class Search:
             self.reason = "max_samples"
         elif action == EVALUATE:
             self._evaluate(proposal)
-        elif action in (OPEN, GROW):
-            change = self.growth.open if action == OPEN else self.growth.grow
+        elif action in (OPEN, GROW, DEEPEN):
+            change = {OPEN: self.growth.open, GROW: self.growth.grow, DEEPEN: self.growth.deepen}[action]
             self._introduce(change(proposal.root))
         elif action == BAD_RULE:
             raise ValueError(f"rule {self.options.rule.name} must return children of its root (rival may be -1)")
@@ -327,4 +331,6 @@ class Search:
             stopping=options.stopping,
             expansion=options.expansion,
             seed=self.seed,
+            two_player=self.graph.adversarial,
+            proof=options.proof,
         )
