@@ -82,7 +82,6 @@ class Search:
         checked_problem(problem)
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be a function or None, got {callback!r}")
-        started = perf_counter()
         self.problem = problem
         self.rng, self.seed = stream(seed)
         self.callback = callback
@@ -95,7 +94,6 @@ class Search:
         self._told_at = 0.0
         self._first_value: float | None = None
         self._build()
-        self.elapsed = perf_counter() - started
 
     def _build(self) -> None:
         """Make the first graph and what is known of it."""
@@ -104,7 +102,9 @@ class Search:
         if problem.is_terminal(root):
             raise ValueError(f"the root {root!r} is terminal, so there is nothing to choose")
         fixed = options.expansion is None
+        started = perf_counter()
         self.graph = GrowingGraph.whole(problem) if fixed else GrowingGraph.opening(problem)
+        self.elapsed = perf_counter() - started  # compiling is not counted
         if len(self.graph.linked("child", 0)) == 0:
             raise ValueError(f"the root {root!r} has no children, so there is nothing to choose")
         self.known = Knowledge(self.graph, options.rule, options.bound, options.settings)
