@@ -37,8 +37,8 @@ _KEYWORDS = """
     expansion : float or None, default=None
         Exponent b in [0, 1]: the graph has about t^b nodes more after t samples. None builds all of it at once.
     max_samples, max_time : default=None
-        Budgets: oracle calls (exact ones included) and seconds of search (building the whole graph and compiling
-        come before). The result then says how much is left open.
+        Budgets: oracle calls (exact ones included) and seconds (building the graph counts but is not cut short,
+        compiling does not count). The result then says how much is left open.
     seed : int, Generator or None, default=None
         Everything random follows from it.
     callback : callable, default=None
