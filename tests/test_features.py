@@ -7,7 +7,8 @@ import pytest
 
 from bestleaf import Search, best_leaf
 from bestleaf._compile import kernel
-from bestleaf._kernels.rollout import complete, draw_neighbours, has
+from bestleaf._kernels.reach import contains
+from bestleaf._kernels.rollout import complete, draw_neighbours
 from bestleaf.datasets import load_linear, make_linear
 from bestleaf.features import STOP, FeatureLattice
 from bestleaf.oracles import KNNOracle
@@ -110,7 +111,7 @@ def test_wide_data_are_searched():
     assert result.samples + result.exact_evaluations == 3000
     rollouts = search.oracle.record
     node = search.graph.node_of[(234,)]
-    assert has.py_func(rollouts.subsets[node], 234)
+    assert contains.py_func(rollouts.subsets[node], 234)
 
 
 @pytest.mark.parametrize(

@@ -254,8 +254,8 @@ def separate(signature: str) -> Callable[[Callable], Compiled]:
 
 
 def draw(oracle: Any, leaf: int, rng: np.random.Generator) -> float:
-    """Return one sample of `leaf`; each kind of oracle has its own kernel, chosen by type."""
-    return _DRAWS[type(oracle)].py_func(oracle, leaf, rng)
+    """Return one sample of `leaf`, in kernels only: each kind of oracle has its own, chosen by type."""
+    raise NotImplementedError
 
 
 _DRAWS: dict[type, Any] = {}

@@ -90,13 +90,13 @@ WORLD = _record(
     find_cone="i",
     widest_cone="i",
     strongest_outside="i",
-    nodes="i",  # -> [room] NODE
+    nodes="i",  # -> [size] NODE
     edges="i",  # -> [pool] nodes; children and parents of a node are contiguous blocks
-    known="i",  # -> [room] INTERVAL
-    track="i",  # -> [room] TRACK
-    rows="i",  # -> [room, width] numbers that belong to the bound in use
+    known="i",  # -> [size] INTERVAL
+    track="i",  # -> [size] TRACK
+    rows="i",  # -> [size, width] numbers that belong to the bound in use
     bucket="i",  # -> [levels] first node waiting for a refresh, -1 for none
-    stack="i",  # -> [room + 64] scratch
+    stack="i",  # -> [size + 64] scratch
     cones="i",  # -> [CONES] CONE
     inside="i",  # -> [CONES, words] bit sets of the labels below a node, its own included
     size="i",  # nodes
@@ -111,7 +111,7 @@ CONES = 64  # cones remembered at a time: more than the levels of a descent plus
 class Graph(NamedTuple):
     """The current graph D_t as rules see it."""
 
-    nodes: np.ndarray  # [room] NODE
+    nodes: np.ndarray  # [size] NODE
     edges: np.ndarray  # [pool] nodes
 
 
@@ -160,7 +160,7 @@ class Neighbours(NamedTuple):
 
 # How pairs with equal scores count.
 HALF, STRICT, ROW_ORDER = 0, 1, 2
-NEVER = 2**63 - 1  # of `grow_at`
+UNLIMITED = 2**63 - 1  # of `limit`, and of `grow_at` where nothing grows any more
 # Kinds of node.
 INNER, TEMPORARY, NOISY, EXACT = 0, 1, 2, 3
 # What a kernel hands back to Python.

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from bestleaf._kernels.grow import ripest
+from bestleaf._records import UNLIMITED
 from bestleaf.graph import GrowingGraph
-from bestleaf.intervals import UNLIMITED, Knowledge
+from bestleaf.intervals import Knowledge
 
 FAR = 2**45  # rounds no search gets to, and still far from where t and t + 1 have the same power in floating point
 

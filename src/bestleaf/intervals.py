@@ -14,12 +14,10 @@ import numpy as np
 from bestleaf._kernels.backup import backup, count_ancestors, narrow, recompute
 from bestleaf._kernels.loop import contest, mark_descent
 from bestleaf._kernels.reach import find_cone, strongest_outside, widest_cone
-from bestleaf._records import CONE, CONES, EXACT, INNER, INTERVAL, NEVER, NOISY, TEMPORARY, TRACK, WORLD
+from bestleaf._records import CONE, CONES, EXACT, INNER, INTERVAL, NOISY, TEMPORARY, TRACK, UNLIMITED, WORLD
 from bestleaf.bounds import Bound, Rate
 from bestleaf.graph import GrowingGraph, enlarged
 from bestleaf.rules import Rule
-
-UNLIMITED = NEVER
 
 
 @dataclass(frozen=True, slots=True)

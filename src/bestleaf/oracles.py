@@ -78,9 +78,8 @@ class KNNOracle:
         self.n_neighbors, self.memory = n_neighbors, memory
         self.classes, self.targets = _checked_targets(y, examples, task)
         self.n_samples, self.n_features = data.shape
-        lanes = _lanes(examples, n_neighbors)
-        self.columns = _columns(data, scale, lanes)
-        self._lanes = lanes
+        self._lanes = _lanes(examples, n_neighbors)
+        self.columns = _columns(data, scale, self._lanes)
         self._scratch = tuple(self.scratch().values())
         self._histograms = (np.zeros(n_neighbors + 1, np.int64), np.zeros(n_neighbors + 1, np.int64))
         self._memory: OrderedDict[bytes, tuple[np.ndarray, np.ndarray]] = OrderedDict()
@@ -90,8 +89,7 @@ class KNNOracle:
     def value(self, subset: Iterable[int]) -> float:
         """Return the exact value of a subset: all examples are queries."""
         found = self._score(self._everyone, self.sums(subset))
-        if found is None:
-            raise ValueError("y must have at least two different values")
+        assert found is not None, "targets were checked to differ"
         return found
 
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:

@@ -31,11 +31,11 @@ from bestleaf._records import (
     GROW,
     INNER,
     LIMITED,
-    NEVER,
     OPEN,
     SAMPLE,
     SOLVED,
     TEMPORARY,
+    UNLIMITED,
     Graph,
     Proposal,
 )
@@ -124,7 +124,7 @@ def nothing_to_compare(root, world):
     """Whether the sound test found no leaf outside the cone although more growth could bring one."""
     many = nodes_of(world)[root].child_count
     track = track_of(world)
-    waits = track[root].deepened < many and track[root].grow_at < NEVER
+    waits = track[root].deepened < many and track[root].grow_at < UNLIMITED
     return world.sound == 1 and world.growing == 1 and world.second < 0 and many > 1 and waits
 
 

@@ -107,29 +107,44 @@ def select(bits, minima, nearest, who):
                     insert(bits[row, lane], row * lanes + lane, nearest, who)
 
 
+@inlined
+def find_nearest(query, columns, subset, size, examples, drop_zero, scratch):
+    """Find the nearest of `query` on the first `size` of `subset`; return how many were found.
+
+    `scratch` is (distance, bits, minima, nearest, who): bits [rows, lanes] is distance seen as whole numbers, the
+    length of nearest is k.
+    """
+    distance, bits, minima, nearest, who = scratch
+    measure(columns, subset, size, query, distance)
+    exclude(query, examples, drop_zero, distance)
+    select(bits, minima, nearest, who)
+    found = 0
+    while found < len(who) and who[found] >= 0:
+        found += 1
+    return found
+
+
+@inlined
+def sum_targets(target, who, found):
+    """Return the sum of the targets of the first `found`; in double precision their order does not matter."""
+    total = 0.0
+    for rank in range(found):
+        total += np.float64(target[who[rank]])
+    return total
+
+
 @kernel
 def neighbour_sums(columns, subset, targets, queries, drop_zero, scratch, sums, found):
     """For each query sum the targets of its nearest neighbours on `subset`, and count the neighbours found.
 
     `columns` [features, padded examples] and `targets` [outputs, examples] are read, `sums` [queries, outputs] and
-    `found` [queries] are written. `scratch` is (distance, bits, minima, nearest, who): bits [rows, lanes] is distance
-    seen as whole numbers, the length of nearest is k.
+    `found` [queries] are written.
     """
-    distance, bits, minima, nearest, who = scratch
     for place in range(len(queries)):
-        query = queries[place]
-        measure(columns, subset, len(subset), query, distance)
-        exclude(query, targets.shape[1], drop_zero, distance)
-        select(bits, minima, nearest, who)
-        filled = 0
-        while filled < len(who) and who[filled] >= 0:
-            filled += 1
-        found[place] = filled
+        count = find_nearest(queries[place], columns, subset, len(subset), targets.shape[1], drop_zero, scratch)
+        found[place] = count
         for output in range(targets.shape[0]):
-            total = 0.0  # in double precision the order of the neighbours does not matter
-            for rank in range(filled):
-                total += np.float64(targets[output, who[rank]])
-            sums[place, output] = total
+            sums[place, output] = sum_targets(targets[output], scratch[4], count)
 
 
 @kernel

@@ -31,7 +31,7 @@ def stronger(one, other, known):
 
 @inlined
 def include(inside, label):
-    """Add `label` to a bit set; True when it was not in it."""
+    """Add a number to a bit set; True when it was not in it."""
     bit = np.uint64(1) << np.uint64(label & 63)
     fresh = (inside[label >> 6] & bit) == 0
     inside[label >> 6] |= bit
@@ -40,7 +40,7 @@ def include(inside, label):
 
 @inlined
 def contains(inside, label):
-    """Whether `label` is in the bit set."""
+    """Whether a number is in the bit set."""
     return (inside[label >> 6] >> np.uint64(label & 63)) & np.uint64(1) != 0
 
 
@@ -121,6 +121,7 @@ def strongest_outside(row, world):
     track, stack = track_of(world), stack_of(world)
     inside = words_at(world.inside + 8 * world.words * row, world.words)
     world.walk += 1
+    walk = world.walk
     best, top = -1, 1
     stack[0] = 0
     while top > 0:
@@ -132,9 +133,9 @@ def strongest_outside(row, world):
         for edge in range(start, start + nodes[node].child_count):
             child = edges[edge]
             leaf = known[child].leaf
-            if track[child].seen == world.walk or contains(inside, nodes[child].label):
+            if track[child].seen == walk or contains(inside, nodes[child].label):
                 continue
-            track[child].seen = world.walk
+            track[child].seen = walk
             if stronger(leaf, best, known):
                 if contains(inside, nodes[leaf].label):
                     stack[top] = child

@@ -3,14 +3,9 @@
 import numpy as np
 
 from bestleaf._compile import draws, helper, inlined, kernel
-from bestleaf._kernels.neighbours import exclude, measure, pairs_in_order, select, votes_in_order
+from bestleaf._kernels.neighbours import find_nearest, pairs_in_order, sum_targets, votes_in_order
+from bestleaf._kernels.reach import contains, include
 from bestleaf._records import Neighbours
-
-
-@inlined
-def has(bits, feature):
-    """Whether `feature` is in the bit set."""
-    return (bits[feature >> 6] >> np.uint64(feature & 63)) & np.uint64(1) != 0
 
 
 @helper
@@ -21,18 +16,18 @@ def complete(bits, oracle, rng):
     for word in range(len(current)):
         current[word] = bits[word]
     for place in range(len(oracle.allowed)):
-        if not has(current, oracle.allowed[place]):
+        if not contains(current, oracle.allowed[place]):
             left += 1
     for feature in range(len(oracle.keys)):
-        if has(current, feature):
+        if contains(current, feature):
             chosen[size] = feature
             key ^= oracle.keys[feature]
             size += 1
     while left > 0 and size < oracle.limits[0] and rng.random() < oracle.chances[size]:
         feature = oracle.allowed[int(rng.random() * len(oracle.allowed))]
-        while has(current, feature):
+        while contains(current, feature):
             feature = oracle.allowed[int(rng.random() * len(oracle.allowed))]
-        current[feature >> 6] |= np.uint64(1) << np.uint64(feature & 63)
+        include(current, feature)
         chosen[size] = feature
         key ^= oracle.keys[feature]
         size += 1
@@ -64,16 +59,13 @@ def remember(key, oracle):
 def vote(query, row, size, oracle):
     """Find the neighbours of one query on the chosen features and remember the sums of their targets."""
     targets = oracle.targets
-    measure(oracle.columns, oracle.chosen, size, query, oracle.distance)
-    exclude(query, targets.shape[1], oracle.limits[2] == 1, oracle.distance)
-    select(oracle.bits, oracle.minima, oracle.nearest, oracle.who)
+    scratch = (oracle.distance, oracle.bits, oracle.minima, oracle.nearest, oracle.who)
+    drop_zero = oracle.limits[2] == 1
+    found = find_nearest(query, oracle.columns, oracle.chosen, size, targets.shape[1], drop_zero, scratch)
     for output in range(targets.shape[0]):
-        total, filled = 0.0, 0
-        while filled < len(oracle.who) and oracle.who[filled] >= 0:
-            total += np.float64(targets[output, oracle.who[filled]])
-            filled += 1
+        total = sum_targets(targets[output], oracle.who, found)
         if oracle.limits[3] == 1:
-            total /= max(filled, 1)
+            total /= max(found, 1)
         oracle.votes[row, output * targets.shape[1] + query] = total
 
 

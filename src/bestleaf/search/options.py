@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from bestleaf._records import UNLIMITED
 from bestleaf.bounds import BOUNDS, Bound, Rate, named_bound
-from bestleaf.intervals import UNLIMITED
 from bestleaf.rules import Rule, named_rule
 
 STOPPING = ("sound", "paper")
@@ -82,10 +82,12 @@ class Options:
             max_time,
         )
 
-    @property
-    def proof(self) -> str:
-        """What the answer rests on: "rigorous", "conditional" on the user's own bound, or "none"."""
-        fixed_theory = self.bound is BOUNDS["theory"] and self.expansion is None
+    def proof(self, exact: bool) -> str:
+        """Return what the answer rests on: "rigorous", "conditional" on the user's own bound, or "none".
+
+        The rate `theory` needs the noisy leaves known in advance: no growth, and no `exact` that may say None.
+        """
+        fixed_theory = self.bound is BOUNDS["theory"] and self.expansion is None and not exact
         if self.stopping != "sound":
             return "none"
         if self.bound is BOUNDS["hoeffding"] or fixed_theory:

@@ -21,11 +21,12 @@ from bestleaf._records import (
     OPEN,
     SAMPLE,
     SOLVED,
+    UNLIMITED,
     Proposal,
 )
 from bestleaf.graph import GrowingGraph
 from bestleaf.growth import Growth
-from bestleaf.intervals import UNLIMITED, Knowledge
+from bestleaf.intervals import Knowledge
 from bestleaf.search.answer import recommendation
 from bestleaf.search.interrupt import SecondInterrupt, deferred_interrupt
 from bestleaf.search.options import Options, checked_problem, checked_value, stream
@@ -295,7 +296,7 @@ class Search:
 
     def progress(self) -> Progress:
         """Return a look at the search as it stands."""
-        node, gap = recommendation(self._propose(), self.options.task, self.graph, self.known)
+        node, gap = self._recommend()
         leaves = int((self.graph.kinds != INNER).sum())
         best = self.graph.states[node]
         return Progress(self.samples, self.exact_evaluations, self.growth.growths, leaves, gap, best, self.elapsed)
@@ -303,11 +304,15 @@ class Search:
     @property
     def recommended(self) -> Any:
         """The answer as of now."""
-        return self.graph.states[recommendation(self._propose(), self.options.task, self.graph, self.known)[0]]
+        return self.graph.states[self._recommend()[0]]
+
+    def _recommend(self) -> tuple[int, float]:
+        """Return (node, gap) of the answer as of now."""
+        return recommendation(self._propose(), self.options.task, self.graph, self.known)
 
     def result(self) -> Result:
         """Return the answer as of now, with honest bounds."""
-        node, gap = recommendation(self._propose(), self.options.task, self.graph, self.known)
+        node, gap = self._recommend()
         options, world, known = self.options, self.known.world, self.known.known[node]
         return Result(
             answer=self.graph.states[node],
@@ -332,5 +337,5 @@ class Search:
             expansion=options.expansion,
             seed=self.seed,
             two_player=self.graph.adversarial,
-            proof=options.proof,
+            proof=options.proof(exact=hasattr(self.problem, "exact")),
         )
