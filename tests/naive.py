@@ -76,13 +76,16 @@ class NaiveSearch:
                     self.children[state].append(child)
                     self.parents[child].append(state)
         else:
-            for child in self._all_children(root):
-                self._add(child)
-        self.opened = set(self.children) if self.b is None else {root}
+            self._start_growing(root)
+        self.opened = set(self.children) if self.b is None else {root} if self.children[root] else set()
         leaves = self.leaves()
         for leaf in leaves:
-            if not self._presumed_exact(leaf):
+            if not self._presumed_exact(leaf) and leaf != self.problem.root():
                 self._give_share(leaf, len(leaves) if self.b is None and not hasattr(self.problem, "exact") else None)
+
+    def _start_growing(self, root):
+        for child in self._all_children(root):
+            self._add(child)
 
     def _all_children(self, state):
         return [] if self.problem.is_terminal(state) else list(dict.fromkeys(self.problem.children(state)))
@@ -260,8 +263,11 @@ class NaiveSearch:
             return self.visits.get(state, 0) / (len(self.children[state]) + 1) / depth
 
         chosen = max(candidates, key=index)  # the first of equals is the oldest
-        absent = [child for child in self._all_children(chosen) if child not in self.children]
-        self._enter([absent[int(self.rng.integers(len(absent)))]])
+        self._enter([self.pick(chosen)])
+
+    def pick(self, state):
+        absent = [child for child in self._all_children(state) if child not in self.children]
+        return absent[int(self.rng.integers(len(absent)))]
 
     def open(self, state):
         self.opened.add(state)
@@ -283,6 +289,8 @@ class NaiveSearch:
         """
         while True:
             root = self.problem.root()
+            if root not in self.opened:
+                self.open(root)
             while True:
                 if len(self.children[root]) == 1:
                     best, second, solved = self.children[root][0], None, True
@@ -393,3 +401,94 @@ def list_growing(mapping):
             return
         seen.append(fresh[0])
         yield fresh[0]
+
+
+class NaiveLattice:
+    """Feature subsets as sorted tuples, -1 at the end of a terminal leaf; neighbours by sorting all distances."""
+
+    def __init__(self, X, y, *, k, m, q, max_features):
+        self.X, self.y, self.k, self.m, self.q, self.limit = X.astype(np.float32), y, k, m, q, max_features
+        self.rollouts = []  # (where, subset reached, value)
+
+    def root(self):
+        return ()
+
+    def is_terminal(self, state):
+        return -1 in state
+
+    def children(self, state):
+        stop = [(*state, -1)] if state else []
+        return stop + [tuple(sorted({*state, f})) for f in self.addable(state)]
+
+    def addable(self, state):
+        return [f for f in range(self.X.shape[1]) if f not in state] if len(state) < self.limit else []
+
+    def votes(self, subset, example):
+        columns = self.X[:, list(subset)]
+        distance = sum(((column - column[example]) ** 2 for column in columns.T), np.zeros(len(self.y), np.float32))
+        nearest = [other for other in np.argsort(distance, kind="stable") if other != example]
+        return sum(self.y[other] for other in nearest[: self.k])
+
+    def auc(self, subset, examples):
+        votes = {example: self.votes(subset, example) for example in examples}
+        pairs = [(votes[i], votes[j]) for i in examples for j in examples if self.y[i] < self.y[j]]
+        if not pairs:
+            return None
+        return sum(1.0 if low < high else 0.5 if low == high else 0.0 for low, high in pairs) / len(pairs)
+
+    def exact(self, state):
+        return self.auc(state[:-1], range(len(self.y)))
+
+    def sample(self, state, rng):
+        subset = set(state)
+        while self.addable(tuple(subset)) and rng.random() < self.q ** len(subset):
+            feature = int(rng.random() * self.X.shape[1])
+            while feature in subset:
+                feature = int(rng.random() * self.X.shape[1])
+            subset.add(feature)
+        value = None
+        while value is None:
+            deck = list(range(len(self.y)))
+            for place in range(self.m):
+                other = place + int(rng.random() * (len(deck) - place))
+                deck[place], deck[other] = deck[other], deck[place]
+            value = self.auc(sorted(subset), deck[: self.m])
+        self.rollouts.append((state, subset, value))
+        return value
+
+
+class NaiveSelection(NaiveSearch):
+    """Best leaf on the lattice, growing by RAVE; choices open with 7 features to depth two."""
+
+    def _start_growing(self, root):
+        pass
+
+    def rave(self, state, feature):
+        below = self.below(state)
+        local = [value for where, subset, value in self.problem.rollouts if where in below and feature in subset]
+        everywhere = [value for _, subset, value in self.problem.rollouts if feature in subset]
+        beta = 200 / (200 + len(local))
+        return (1 - beta) * (sum(local) / len(local) if local else 0) + beta * sum(everywhere) / len(everywhere)
+
+    def best_features(self, state, features):
+        return sorted(features, key=lambda feature: -self.rave(state, feature))
+
+    def pick(self, state):
+        if state and (*state, -1) not in self.children:
+            return (*state, -1)
+        features = [f for f in self.problem.addable(state) if tuple(sorted({*state, f})) not in self.children]
+        return tuple(sorted({*state, self.best_features(state, features)[0]}))
+
+    def open(self, state):
+        self.opened.add(state)
+        for _ in range(20 * len(self.problem.addable(state))):
+            self.problem.sample(state, self.rng)
+        features = self.best_features(state, self.problem.addable(state))[:7]
+        states = [(*state, -1)] if state else []
+        for feature in features:
+            one = tuple(sorted({*state, feature}))
+            states += [one, (*one, -1)]
+        if len(state) + 2 <= self.problem.limit:
+            pairs = [(f, g) for place, f in enumerate(features) for g in features[place + 1 :]]
+            states += [tuple(sorted({*state, f, g})) for f, g in pairs]
+        self._enter([state for state in states if state not in self.children])

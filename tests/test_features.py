@@ -7,11 +7,11 @@ import pytest
 
 from bestleaf import Search, best_leaf
 from bestleaf._compile import kernel
-from bestleaf._kernels.reach import contains
-from bestleaf._kernels.rollout import complete, draw_neighbours
+from bestleaf._kernels.rollout import complete, draw_neighbours, spell_out
 from bestleaf.datasets import load_linear, make_linear
 from bestleaf.features import STOP, FeatureLattice
 from bestleaf.oracles import KNNOracle
+from naive import NaiveLattice, NaiveSelection
 
 
 @pytest.fixture(scope="module")
@@ -22,10 +22,11 @@ def oracle():
 @kernel
 def completion(oracle, leaf, rng, found):
     """Write the features of one random completion; return how many."""
-    size, _ = complete(oracle.subsets[leaf], oracle, rng)
-    for place in range(size):
+    complete(oracle.subsets[leaf], oracle.sizes[leaf], oracle, rng)
+    columns, _ = spell_out(oracle)
+    for place in range(columns):
         found[place] = oracle.chosen[place]
-    return size
+    return columns
 
 
 def completions(lattice, state, runs):
@@ -56,29 +57,29 @@ def test_rollouts_have_the_published_mean_size(oracle):
 def test_rollouts_hold_their_start_and_respect_the_limits(oracle):
     lattice = FeatureLattice(oracle, max_features=4, forced=[3], forbidden=range(6, 30))
     for found in completions(lattice, (3, 5), 500):
-        assert found[:2] == [3, 5]
+        assert {3, 5} <= set(found)
         assert len(set(found)) == len(found) <= 4
         assert set(found) <= set(range(6))
 
 
 def test_every_feature_is_as_likely_in_a_rollout(oracle):
-    first = [found[0] for found in completions(FeatureLattice(oracle), (), 6000)]
+    first = [found[0] for found in completions(FeatureLattice(oracle, max_features=1), (), 6000)]
     counts = np.bincount(first, minlength=30)
     assert ((counts - 200) ** 2 / 200).sum() < 70  # chi-squared with 29 degrees of freedom, p < 1e-4
 
 
 @pytest.mark.parametrize("task", ["two classes", "several classes", "real"])
-def test_compiled_and_plain_rollouts_have_the_same_mean(task):
+@pytest.mark.parametrize("groups", [None, [[0, 5], [1], [2, 3, 4], [6, 7], [8, 9, 10, 11]]])
+def test_compiled_and_plain_rollouts_are_the_same(task, groups):
     X, y = make_linear(120, 12, seed=1, return_X_y=True)
     target = {"two classes": y, "several classes": (4 * X[:, 0]).astype(int), "real": X[:, 0] - X[:, 1]}[task]
     kind = "regression" if task == "real" else "classification"
-    lattice = FeatureLattice(KNNOracle(X, target, task=kind, subsample=30))
-    rng, rollouts = np.random.default_rng(0), lattice.compiled_oracle()
+    lattice = FeatureLattice(KNNOracle(X, target, task=kind, subsample=30), groups=groups, forbidden=[2])
+    rollouts = lattice.compiled_oracle()
     rollouts.add(0, (1,))
-    compiled = [draw_neighbours(rollouts.record, 0, rng) for _ in range(4000)]
-    plain = [lattice.sample((1,), rng) for _ in range(800)]
-    error = np.hypot(np.std(compiled) / np.sqrt(4000), np.std(plain) / np.sqrt(800))
-    assert abs(np.mean(compiled) - np.mean(plain)) < 4 * error
+    compiled, plain = np.random.default_rng(0), np.random.default_rng(0)
+    for _ in range(100):
+        assert draw_neighbours(rollouts.record, 0, compiled) == lattice.sample((1,), plain)
 
 
 def test_votes_remembered_or_not_give_the_same_samples():
@@ -101,17 +102,84 @@ def test_best_leaf_on_the_lattice_is_the_best_of_what_it_evaluated(oracle):
     assert result.lower == result.upper >= max(evaluated) - 0.02
 
 
-def test_wide_data_are_searched():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 300)).astype(np.float32)
-    y = (X[:, 234] > 0).astype(int)
-    lattice = FeatureLattice(KNNOracle(X, y, subsample=20), max_features=3)
-    search = Search(lattice, task="leaf", epsilon=0, delta=0.1, expansion=0.3, seed=0, max_samples=3000)
+def data_of(seed, rows, features):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 9, (rows, features)).astype(np.float32)  # whole numbers: many equal distances
+    return X, (X[:, 0] + X[:, 1] + rng.normal(size=rows) > 8).astype(int)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("stopping", "bound", "limit", "epsilon"),
+    [("paper", "beta2", 3, 0.4), ("sound", "hoeffding", 2, 0.45), ("sound", "beta2", 3, 0.3)],
+)
+def test_selection_agrees_with_the_naive_twin(seed, stopping, bound, limit, epsilon):
+    X, y = data_of(seed, 24, 9)
+    settings = {"task": "leaf", "epsilon": epsilon, "delta": 0.1, "bound": bound, "stopping": stopping, "expansion": 0.4}
+    oracle = KNNOracle(X, y, scale=False, n_neighbors=3, subsample=8)
+    search = Search(FeatureLattice(oracle, max_features=limit), **settings, seed=seed)
     result = search.run()
-    assert result.samples + result.exact_evaluations == 3000
-    rollouts = search.oracle.record
-    node = search.graph.node_of[(234,)]
-    assert contains.py_func(rollouts.subsets[node], 234)
+    twin = NaiveSelection(NaiveLattice(X, y, k=3, m=8, q=0.9, max_features=limit), **settings, seed=seed)
+    while twin.step() is not None:
+        assert len(twin.problem.rollouts) <= result.samples
+    assert twin.answer == result.answer
+    assert len(twin.problem.rollouts) == result.samples
+    assert len(twin.exact) == result.exact_evaluations
+    assert search.graph.states == list(twin.children)
+    for leaf in result.leaves:
+        low, high = twin.leaf_interval(leaf.state)
+        assert leaf.count == (leaf.state in twin.exact) + len(twin.samples.get(leaf.state, []))
+        assert (leaf.lower, leaf.upper) == pytest.approx((max(low, 0), min(high, 1)), abs=1e-12)
+    assert result.growths > 0
+
+
+def test_a_solved_node_opens_with_its_best_features_to_depth_two(oracle):
+    search = Search(FeatureLattice(oracle), task="leaf", epsilon=0.1, delta=0.1, expansion=0.0, seed=0, max_samples=601)
+    search.run()
+    states = search.graph.states
+    assert search.warmup_samples == 20 * 30
+    assert [len(state) for state in states if STOP not in state] == [0] + [1] * 7 + [2] * 21
+    assert {state[0] for state in states if STOP in state} == {state[0] for state in states if len(state) == 1}
+    proposals = search.growth.proposals
+    sums, counts = search.oracle.global_rave_sums.T
+    assert set(np.argsort(-sums / counts)[:7]) == {state[0] for state in states if len(state) == 1}
+    stopped = proposals.next(search.graph.node_of[states[-1]])
+    assert stopped == (*states[-1], STOP)
+
+
+def test_wide_data_are_searched_without_listing_children():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 20_000)).astype(np.float32)
+    y = (X[:, 12_345] > 0).astype(int)
+    lattice = FeatureLattice(KNNOracle(X, y, subsample=20))
+    lattice.children = lambda state: pytest.fail("would take seconds")
+    result = best_leaf(lattice, epsilon=0, delta=0.1, expansion=0.3, seed=0, max_samples=420_000)
+    assert result.samples + result.exact_evaluations == 420_000
+    assert len(result.leaves) > 30
+    best = max((leaf for leaf in result.leaves if leaf.exact), key=lambda leaf: leaf.mean)
+    assert 12_345 in best.state
+
+
+def test_features_of_a_group_enter_together(oracle):
+    lattice = FeatureLattice(oracle, groups=[[5, 1], [0], [2, 3, 4], [*range(6, 30)]], forced=[0], forbidden=[7])
+    assert lattice.root() == (1,)
+    assert lattice.children((1,)) == [(1, STOP), (0, 1), (1, 2)]
+    assert lattice.count_children((1,)) == 3
+    assert lattice.parents((0, 1)) == [(1,)]
+    assert lattice.exact((0, 1, STOP)) == oracle.value([0, 1, 5])
+    for found in completions(lattice, (1,), 200):
+        units = tuple(unit for unit in (0, 1, 2) if lattice.groups[unit][0] in found)
+        assert sorted(found) == lattice.features_of(units)
+
+
+def test_relatives_in_the_lattice_are_the_same_listed_or_not(oracle):
+    lattice = FeatureLattice(oracle, max_features=3, forced=[4], forbidden=range(8, 30))
+    states = [lattice.root(), *lattice.children(lattice.root())]
+    states += [child for state in states[2:5] for child in lattice.children(state)]
+    for state in dict.fromkeys(states):
+        if not lattice.is_terminal(state):
+            assert lattice.count_children(state) == len(lattice.children(state))
+            assert all(state in lattice.parents(child) for child in lattice.children(state))
 
 
 @pytest.mark.parametrize(
@@ -119,10 +187,15 @@ def test_wide_data_are_searched():
     [
         ({"forced": [30]}, r"forced must name features from 0 to 29, got \[30\]"),
         ({"forbidden": [-1]}, r"forbidden must name features from 0 to 29, got \[-1\]"),
-        ({"forced": [1, 2], "forbidden": [2]}, r"forced and forbidden must not share features, got \[2\]"),
-        ({"max_features": 0}, "max_features must be between 1 and the number of features"),
-        ({"max_features": 31}, "max_features must be between 1 and the number of features"),
-        ({"forced": [1, 2], "max_features": 1}, "max_features must be between 2 and"),
+        ({"forced": [1, 2], "forbidden": [2]}, r"forced and forbidden must not share features, got \[2\] in both"),
+        ({"max_features": 0}, r"max_features must be between 1 \(forced, or one\) and 30 \(not forbidden\), got 0"),
+        ({"max_features": 31}, r"max_features must be between 1 \(forced, or one\) and 30 \(not forbidden\), got 31"),
+        ({"forced": [1, 2], "max_features": 1}, "max_features must be between 2 "),
+        ({"forbidden": range(30)}, "forbidden must leave at least one of the features, got all 30"),
+        ({"groups": [[0, 1], [1, 2]]}, "groups must not overlap, got feature 1 in groups 0 and 1"),
+        ({"groups": [[0, 1], []]}, "groups must not be empty, got nothing in group 1"),
+        ({"groups": [[0, 30]]}, "groups must name features from 0 to 29, got 30"),
+        ({"groups": [range(29)]}, r"groups must hold every feature, got none with \[29\]"),
         ({"continue_probability": 1.2}, "continue_probability must be between 0 and 1, got 1.2"),
     ],
 )

@@ -23,7 +23,7 @@ def edges_of(graph):
 def test_any_order_of_growth_ends_at_the_whole_graph(seed, order):
     problem = random_dag(seed, layers=4, width=5)
     whole, grown = GrowingGraph.whole(problem), GrowingGraph.opening(problem)
-    while absent := [state for node in grown.absent for state in node]:
+    while absent := [state for node in range(len(grown)) for state in grown.relatives.absent(node)]:
         grown.add(order.choice(absent))
     assert edges_of(grown) == edges_of(whole)
     assert {s: grown.nodes["level"][grown.node_of[s]] for s in grown.states} == {

@@ -6,7 +6,7 @@ holds the addresses of the arrays: arrays that cross a call cost time both to ca
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,15 @@ import numpy as np
 def _record(**fields: str) -> np.dtype:
     """Return a record type; "i" is a whole number, "f" a floating-point number."""
     return np.dtype([(name, {"i": np.int64, "f": np.float64}[kind]) for name, kind in fields.items()])
+
+
+def enlarged(array: np.ndarray, size: int, fill: Any = 0) -> np.ndarray:
+    """Return `array`, or a copy at least `size` and at least twice as long, filled with `fill` at the end."""
+    if size <= len(array):
+        return array
+    longer = np.full((max(size, 2 * len(array)), *array.shape[1:]), fill, array.dtype)
+    longer[: len(array)] = array
+    return longer
 
 
 NODE = _record(
@@ -133,20 +142,32 @@ class Bernoulli(NamedTuple):
 
 
 class Neighbours(NamedTuple):
-    """Oracle of the feature lattice: rollouts valued by nearest neighbours."""
+    """Oracle of the feature lattice: rollouts valued by nearest neighbours.
+
+    A unit is a feature or a group of features that enter together.
+    """
 
     columns: np.ndarray  # [features, padded examples] single precision
     targets: np.ndarray  # [outputs, examples]
-    subsets: np.ndarray  # [nodes, words] bit set of each node
-    keys: np.ndarray  # [features] random words; a subset's key is their exclusive or
-    allowed: np.ndarray  # features a rollout may add
-    chances: np.ndarray  # [features + 1] chance to go on at each size
-    limits: np.ndarray  # largest size, how ties count (TIES), drop examples at distance 0, real targets
+    weights: np.ndarray  # [outputs, rows, lanes] targets of classes as whole numbers; see `sum_nearest`
+    subsets: np.ndarray  # [nodes, words] bit set of the units of each node
+    sizes: np.ndarray  # [nodes] how many units
+    slots: np.ndarray  # [nodes] row of `rave` that belongs to the node
+    rave: np.ndarray  # [rows, units, 2] sum and number of the values of rollouts with each unit; row 0 for all nodes
+    keys: np.ndarray  # [units] random words; a subset's key is their exclusive or
+    starts: np.ndarray  # [units + 1] where the features of each unit begin in `members`
+    members: np.ndarray  # [features]
+    allowed: np.ndarray  # units a rollout may add
+    chances: np.ndarray  # [units + 1] chance to go on at each size
+    limits: np.ndarray  # largest size, how ties count (TIES), drop examples at distance 0, real targets, units forced
     owners: np.ndarray  # [rows] key of the subset whose votes the row holds
-    votes: np.ndarray  # [rows, outputs x examples] sums of neighbours' targets, nan for unknown
-    order: np.ndarray  # [examples] the front is the current subsample
-    score: np.ndarray  # [m] scratch from here on
+    votes: np.ndarray  # [rows, outputs x examples] sums of neighbours' targets, UNKNOWN where not computed
+    order: np.ndarray  # [examples] in order, but for the subsample at the front while one is drawn
+    picks: np.ndarray  # [m] scratch from here on
+    score: np.ndarray  # [m]
     truth: np.ndarray  # [m]
+    sums: np.ndarray  # [outputs]
+    units: np.ndarray  # [units]
     chosen: np.ndarray  # [features]
     current: np.ndarray  # [words]
     below: np.ndarray  # [k + 1]
@@ -154,12 +175,14 @@ class Neighbours(NamedTuple):
     distance: np.ndarray
     bits: np.ndarray
     minima: np.ndarray
+    tally: np.ndarray
     nearest: np.ndarray
     who: np.ndarray
 
 
 # How pairs with equal scores count.
 HALF, STRICT, ROW_ORDER = 0, 1, 2
+UNKNOWN = -1  # of votes, which are never negative
 UNLIMITED = 2**63 - 1  # of `limit`, and of `grow_at` where nothing grows any more
 # Kinds of node.
 INNER, TEMPORARY, NOISY, EXACT = 0, 1, 2, 3

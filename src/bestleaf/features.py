@@ -1,23 +1,26 @@
 """The lattice of feature subsets as a problem: add a feature, or stop and have the subset valued exactly.
 
-A state is a sorted tuple of features, or the same with `STOP` at the end: the terminal leaf of that subset. Leaves that
-are not terminal are valued by rollouts: random features are added, before each one the rollout goes on with
-probability q^size, and the subset reached is valued on a random subsample.
+A *unit* is a feature, or a group of features that enter together. A state is a sorted tuple of units, or the same with
+`STOP` at the end: the terminal leaf of that subset. Leaves that are not terminal are valued by rollouts: random units
+are added, before each one the rollout goes on with probability q^size, and the subset reached is valued on a random
+subsample.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from bestleaf._kernels import rollout  # noqa: F401  registers how to draw
-from bestleaf._records import Neighbours
+from bestleaf._kernels.rollout import warm_up  # also registers how to draw
+from bestleaf._records import Neighbours, enlarged
 from bestleaf.oracles import TIES, KNNOracle
 
 STOP = -1
-ROWS_OF_VOTES = 2**16  # at most; fewer when the oracle's memory is small
+ROWS_OF_VOTES = 2**20  # at most
+
+Subset = tuple[int, ...]
 
 
 class FeatureLattice:
@@ -30,9 +33,11 @@ class FeatureLattice:
     continue_probability : float, default=0.9
         q: a rollout at size s goes on with probability q^s.
     max_features : int, default=None
-        Largest size of a subset.
+        Largest size of a subset; a group counts as one.
     forced, forbidden : iterable of int
-        Features every subset has, and features none has.
+        Features every subset has, and features none has; a group follows any of its features.
+    groups : sequence of sequences of int, default=None
+        Features that enter together; every feature is in exactly one group. States then hold numbers of groups.
 
     Examples
     --------
@@ -40,8 +45,8 @@ class FeatureLattice:
     >>> from bestleaf.datasets import load_linear
     >>> lattice = FeatureLattice(KNNOracle(*load_linear(return_X_y=True), scale=False), max_features=1)
     >>> found = best_leaf(lattice, epsilon=0.005, delta=0.1, expansion=0.3, seed=0)
-    >>> found.answer  # feature 4 is twice feature 1 and worth the same
-    (4, -1)
+    >>> found.answer in [(1, -1), (4, -1)]  # feature 4 is twice feature 1 and worth the same
+    True
     """
 
     def __init__(
@@ -52,82 +57,153 @@ class FeatureLattice:
         max_features: int | None = None,
         forced: Iterable[int] = (),
         forbidden: Iterable[int] = (),
+        groups: Sequence[Sequence[int]] | None = None,
     ) -> None:
-        features = range(oracle.n_features)
         self.oracle = oracle
-        self.forced, banned = tuple(sorted(set(forced))), set(forbidden)
-        for name, given in (("forced", self.forced), ("forbidden", banned)):
-            strange = [feature for feature in given if feature not in features]
-            if strange:
-                raise ValueError(f"{name} must name features from 0 to {oracle.n_features - 1}, got {strange}")
-        if both := sorted(banned.intersection(self.forced)):
-            raise ValueError(f"forced and forbidden must not share features, got {both}")
+        self.groups = _checked_groups(groups, oracle.n_features)
+        self.forced = self._units("forced", forced)
+        banned = self._units("forbidden", forbidden)
+        what = "features" if groups is None else "groups"
+        if both := sorted(set(banned).intersection(self.forced)):
+            raise ValueError(f"forced and forbidden must not share {what}, got {both} in both")
         if not 0 <= continue_probability <= 1:
             raise ValueError(f"continue_probability must be between 0 and 1, got {continue_probability}")
-        self.allowed = [feature for feature in features if feature not in banned and feature not in self.forced]
-        self.limit = len(self.forced) + len(self.allowed) if max_features is None else max_features
-        if not max(1, len(self.forced)) <= self.limit <= len(self.forced) + len(self.allowed):
+        taken = {*banned, *self.forced}
+        self.allowed = [unit for unit in range(len(self.groups)) if unit not in taken]
+        most, least = len(self.forced) + len(self.allowed), max(1, len(self.forced))
+        if most == 0:
+            raise ValueError(f"forbidden must leave at least one of the {what}, got all {len(self.groups)}")
+        self.limit = most if max_features is None else max_features
+        if not least <= self.limit <= most:
             raise ValueError(
-                f"max_features must be between {max(1, len(self.forced))} and the number of features that are not "
-                f"forbidden, got {self.limit}"
+                f"max_features must be between {least} (forced, or one) and {most} (not forbidden), got {self.limit}"
             )
-        self.chances = continue_probability ** np.arange(oracle.n_features + 1.0)
+        self.continue_probability = continue_probability
+        self.chances = continue_probability ** np.arange(len(self.groups) + 1.0)
 
-    def root(self) -> tuple[int, ...]:
+    def _units(self, name: str, features: Iterable[int]) -> Subset:
+        """Return the units of some features."""
+        unit_of = {feature: unit for unit, group in enumerate(self.groups) for feature in group}
+        given = list(features)
+        strange = [feature for feature in given if feature not in unit_of]
+        if strange:
+            raise ValueError(f"{name} must name features from 0 to {self.oracle.n_features - 1}, got {strange}")
+        return tuple(sorted({unit_of[feature] for feature in given}))
+
+    def features_of(self, state: Subset) -> list[int]:
+        """Return the features of a state, in order."""
+        return sorted(feature for unit in state if unit != STOP for feature in self.groups[unit])
+
+    def root(self) -> Subset:
         """Return the subset of the forced features."""
         return self.forced
 
-    def children(self, state: tuple[int, ...]) -> list[tuple[int, ...]]:
-        """Return the terminal leaf of the subset (none for the empty one) and the subsets with one feature more."""
-        stop = [(*state, STOP)] if state else []
-        if len(state) >= self.limit:
-            return stop
-        chosen = set(state)
-        return stop + [tuple(sorted((*state, feature))) for feature in self.allowed if feature not in chosen]
+    def grown(self, state: Subset, unit: int) -> Subset:
+        """Return the subset with one unit more."""
+        return tuple(sorted((*state, unit)))
 
-    def is_terminal(self, state: tuple[int, ...]) -> bool:
+    def missing(self, state: Subset) -> Iterator[int]:
+        """Yield the units that may still be added."""
+        if len(state) < self.limit:
+            chosen = set(state)
+            yield from (unit for unit in self.allowed if unit not in chosen)
+
+    def children(self, state: Subset) -> list[Subset]:
+        """Return the terminal leaf of the subset (none for the empty one) and the subsets with one unit more."""
+        stop = [(*state, STOP)] if state else []
+        return stop + [self.grown(state, unit) for unit in self.missing(state)]
+
+    def count_children(self, state: Subset) -> int:
+        """Return how many children a state has, without listing them."""
+        left = len(self.allowed) + len(self.forced) - len(state)
+        return bool(state) + (left if len(state) < self.limit else 0)
+
+    def parents(self, state: Subset) -> list[Subset]:
+        """Return the states one move above."""
+        if self.is_terminal(state):
+            return [state[:-1]]
+        kept = set(self.forced)
+        return [state[:place] + state[place + 1 :] for place, unit in enumerate(state) if unit not in kept]
+
+    def is_terminal(self, state: Subset) -> bool:
         """Return whether the search has stopped at this subset."""
         return bool(state) and state[-1] == STOP
 
-    def exact(self, state: tuple[int, ...]) -> float:
+    def exact(self, state: Subset) -> float:
         """Return the exact value of a terminal leaf."""
-        return self.oracle.value(state[:-1])
+        return self.oracle.value(self.features_of(state))
 
-    def sample(self, state: tuple[int, ...], rng: np.random.Generator) -> float:
-        """Return the value of a random completion on a random subsample."""
-        subset = list(state)
-        while len(subset) < self.limit and rng.random() < self.chances[len(subset)]:
-            subset.append(int(rng.choice([feature for feature in self.allowed if feature not in subset])))
-        return self.oracle.sample(subset, rng)
+    def sample(self, state: Subset, rng: np.random.Generator) -> float:
+        """Return the value of a random completion on a random subsample; the stream is used as the kernel does."""
+        subset, left = set(state), self.count_children(state) - bool(state)
+        while left > 0 and len(subset) < self.limit and rng.random() < self.chances[len(subset)]:
+            unit = self.allowed[int(rng.random() * len(self.allowed))]
+            while unit in subset:
+                unit = self.allowed[int(rng.random() * len(self.allowed))]
+            subset.add(unit)
+            left -= 1
+        return self.oracle.sample(self.features_of(tuple(subset)), rng)
 
     def compiled_oracle(self) -> NeighbourRollouts:
-        """Return the compiled form of `sample`."""
+        """Return the compiled form of `sample`, which also keeps RAVE sums."""
         return NeighbourRollouts(self)
 
 
+def _checked_groups(groups: Sequence[Sequence[int]] | None, features: int) -> list[list[int]]:
+    """Return the features of each unit, or say in one sentence why the groups do not share them out."""
+    if groups is None:
+        return [[feature] for feature in range(features)]
+    units = [list(group) for group in groups]
+    if empty := [number for number, unit in enumerate(units) if not unit]:
+        raise ValueError(f"groups must not be empty, got nothing in group {empty[0]}")
+    met: dict[int, int] = {}
+    for number, unit in enumerate(units):
+        for feature in unit:
+            if feature not in range(features):
+                raise ValueError(f"groups must name features from 0 to {features - 1}, got {feature}")
+            if feature in met:
+                raise ValueError(f"groups must not overlap, got feature {feature} in groups {met[feature]} and {number}")
+            met[feature] = number
+    if lost := [feature for feature in range(features) if feature not in met]:
+        raise ValueError(f"groups must hold every feature, got none with {lost[:10]}")
+    return units
+
+
 class NeighbourRollouts:
-    """The subsets of the nodes of one search as bit sets, and what rollouts need to value them."""
+    """The subsets of the nodes of one search as bit sets, what rollouts need to value them, and their RAVE sums."""
 
     def __init__(self, lattice: FeatureLattice) -> None:
-        oracle = lattice.oracle
+        oracle, units = lattice.oracle, len(lattice.groups)
         outputs, examples = oracle.targets.shape
-        rows = int(np.clip(oracle.memory // (4 * outputs * examples), 1, ROWS_OF_VOTES))
-        words = -(-oracle.n_features // 64)
-        words_of = np.frombuffer(np.random.default_rng(2019).bytes(8 * oracle.n_features), np.uint64)
-        limits = [lattice.limit, TIES[oracle.ties], oracle.drop_zero, oracle.classes is None]
+        small = oracle.classes is not None and oracle.n_neighbors <= np.iinfo(np.int8).max
+        kind = np.dtype(np.int8 if small else np.float32)  # numbers of votes fit into a byte
+        rows = int(np.clip(oracle.memory // (kind.itemsize * outputs * examples), 1, ROWS_OF_VOTES))
+        words = -(-units // 64)
+        keys = np.frombuffer(np.random.default_rng(2019).bytes(8 * units), np.uint64)
+        limits = [lattice.limit, TIES[oracle.ties], oracle.drop_zero, oracle.classes is None, len(lattice.forced)]
+        self._rows = 1  # of `rave` in use
         self.record = Neighbours(
             columns=oracle.columns,
             targets=oracle.targets,
+            weights=oracle.weights,
             subsets=np.zeros((64, words), np.uint64),
-            keys=words_of.copy(),
+            sizes=np.zeros(64, np.int64),
+            slots=np.zeros(64, np.int64),
+            rave=np.zeros((16, units, 2)),
+            keys=keys.copy(),
+            starts=np.cumsum([0, *map(len, lattice.groups)]),
+            members=np.concatenate([np.array(group, np.int64) for group in lattice.groups]),
             allowed=np.array(lattice.allowed or [0], np.int64),
             chances=lattice.chances,
             limits=np.array(limits, np.int64),
             owners=np.zeros(rows, np.uint64),
-            votes=np.full((rows, outputs * examples), np.nan, np.float32),
+            votes=np.empty((rows, outputs * examples), kind),  # a row is emptied when a subset takes it
             order=np.arange(examples),
+            picks=np.zeros(oracle.subsample, np.int64),
             score=np.zeros(oracle.subsample, np.float32),
             truth=np.zeros(oracle.subsample, np.float32),
+            sums=np.zeros(outputs, np.float32),
+            units=np.zeros(units, np.int64),
             chosen=np.zeros(oracle.n_features, np.int64),
             current=np.zeros(words, np.uint64),
             below=np.zeros(oracle.n_neighbors + 1, np.int64),
@@ -135,13 +211,28 @@ class NeighbourRollouts:
             **oracle.scratch(),
         )
 
-    def add(self, node: int, state: Any) -> None:
-        """Note the subset of a new node."""
-        record = self.record
-        if node >= len(record.subsets):
-            longer = np.zeros((2 * node, record.subsets.shape[1]), np.uint64)
-            longer[: len(record.subsets)] = record.subsets
-            self.record = record = record._replace(subsets=longer)
-        for feature in state:
-            if feature != STOP:
-                record.subsets[node, feature >> 6] |= np.uint64(1) << np.uint64(feature & 63)
+    def add(self, node: int, state: Subset) -> None:
+        """Note the subset of a new node; one that may be sampled gets a row of RAVE sums."""
+        longer = {name: enlarged(getattr(self.record, name), node + 1) for name in ("subsets", "sizes", "slots")}
+        record = self.record._replace(**longer, rave=enlarged(self.record.rave, self._rows + 1))
+        if not (state and state[-1] == STOP):
+            record.slots[node] = self._rows
+            record.sizes[node] = len(state)
+            self._rows += 1
+            for unit in state:
+                record.subsets[node, unit >> 6] |= np.uint64(1) << np.uint64(unit & 63)
+        self.record = record
+
+    def warm_up(self, node: int, rng: np.random.Generator, rollouts: int) -> None:
+        """Draw rollouts from a node for their RAVE sums."""
+        warm_up(self.record, node, rng, rollouts)
+
+    def rave_sums(self, nodes: np.ndarray) -> np.ndarray:
+        """Return [units, 2], sum and number of the rollouts drawn at these nodes, by unit."""
+        rows = self.record.slots[nodes]
+        return self.record.rave[rows[rows > 0]].sum(axis=0)
+
+    @property
+    def global_rave_sums(self) -> np.ndarray:
+        """The same of all rollouts."""
+        return self.record.rave[0]

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bestleaf._records import EXACT, INNER, NODE, NOISY, TEMPORARY, Graph
+from bestleaf._records import EXACT, INNER, NODE, NOISY, TEMPORARY, Graph, enlarged
 
 MAX_NODES = 5_000_000  # about 3 GB of records and states
-
-
-def enlarged(array: np.ndarray, size: int, fill: Any = 0) -> np.ndarray:
-    """Return `array`, or a copy at least `size` and at least twice as long, filled with `fill` at the end."""
-    if size <= len(array):
-        return array
-    longer = np.full((max(size, 2 * len(array)), *array.shape[1:]), fill, array.dtype)
-    longer[: len(array)] = array
-    return longer
 
 
 class Description(NamedTuple):
@@ -28,7 +20,57 @@ class Description(NamedTuple):
     label: Any
     terminal: bool
     minimizes: bool
-    children: dict[Any, None]  # in the problem's order, each once
+    children: dict[Any, None]  # in the problem's order, each once; empty when the problem knows parents
+
+
+class ListedRelatives:
+    """Who is next to whom, for a problem that lists children: every node keeps the children that are not there yet."""
+
+    def __init__(self, graph: GrowingGraph) -> None:
+        self.graph = graph
+        self._absent: list[dict[Any, None]] = []  # children in D but not in D_t, in the problem's order
+        self._wanted: dict[Any, list[int]] = {}  # state not in D_t -> nodes that have it as a child
+
+    def meet(self, node: int, given: Description) -> tuple[list[int], list[int], int]:
+        """Return (parents in D_t, children in D_t, number of children missing) of a node that enters."""
+        node_of = self.graph.node_of
+        present = [node_of[child] for child in given.children if child in node_of]
+        self._absent.append({child: None for child in given.children if child not in node_of})
+        for child in self._absent[node]:
+            self._wanted.setdefault(child, []).append(node)
+        parents = self._wanted.pop(given.state, [])
+        for parent in parents:
+            del self._absent[parent][given.state]
+        return parents, present, len(self._absent[node])
+
+    def absent(self, node: int) -> Iterable[Any]:
+        """Return the children of a node that are not in D_t."""
+        return self._absent[node]
+
+
+class KnownParents:
+    """The same for a problem that knows the parents of a state: the children of a wide node are never listed."""
+
+    def __init__(self, graph: GrowingGraph) -> None:
+        self.graph = graph
+        self._orphans: dict[Any, list[int]] = {}  # state not in D_t -> nodes that have it as a parent
+
+    def meet(self, node: int, given: Description) -> tuple[list[int], list[int], int]:
+        """Return (parents in D_t, children in D_t, number of children missing) of a node that enters."""
+        parents = []
+        for parent in self.graph.problem.parents(given.state):
+            if parent in self.graph.node_of:
+                parents.append(self.graph.node_of[parent])
+            else:
+                self._orphans.setdefault(parent, []).append(node)
+        present = self._orphans.pop(given.state, [])
+        many = 0 if given.terminal else self.graph.problem.count_children(given.state)
+        return parents, present, many - len(present)
+
+    def absent(self, node: int) -> Iterable[Any]:
+        """Return the children of a node that are not in D_t."""
+        children = self.graph.problem.children(self.graph.states[node])
+        return [child for child in children if child not in self.graph.node_of]
 
 
 class GrowingGraph:
@@ -40,8 +82,8 @@ class GrowingGraph:
         self.states: list[Any] = []
         self.node_of: dict[Any, int] = {}
         self.labels: dict[Any, int] = {}
-        self.absent: list[dict[Any, None]] = []  # children in D but not in D_t, in the problem's order
-        self.wanted: dict[Any, list[int]] = {}  # state not in D_t -> nodes that have it as a child
+        self.knows_parents = hasattr(problem, "parents")
+        self.relatives = KnownParents(self) if self.knows_parents else ListedRelatives(self)
         self.nodes = np.zeros(64, NODE)
         self.nodes["adversarial"][0] = self.two_player
         self.edges = np.zeros(256, np.int64)
@@ -90,8 +132,8 @@ class GrowingGraph:
         self.edges[self.nodes[f"{side}_start"][node] + len(old)] = other
         self.nodes[f"{side}_count"][node] += 1
 
-    def describe(self, state: Any) -> Description:
-        """Ask the problem everything about a state, changing nothing."""
+    def describe(self, state: Any, *, listed: bool = True) -> Description:
+        """Ask the problem everything about a state (its children only if `listed`), changing nothing."""
         problem = self.problem
         label = problem.label(state) if hasattr(problem, "label") else state
         try:
@@ -100,14 +142,18 @@ class GrowingGraph:
             raise TypeError(f"states and labels must be hashable, got {state!r}: {error}") from None
         if problem.is_terminal(state):
             return Description(state, label, True, False, {})
-        children = problem.children(state)
+        children = self._children(state) if listed else {}
+        return Description(state, label, False, self.two_player and not problem.maximizes(state), children)
+
+    def _children(self, state: Any) -> dict[Any, None]:
+        children = self.problem.children(state)
         try:
             children = dict.fromkeys(children)
         except TypeError as error:
             raise TypeError(f"children({state!r}) must list hashable states: {error}") from None
         if not children and self.states:
             raise ValueError(f"children({state!r}) is empty but is_terminal({state!r}) is False; one must be right")
-        return Description(state, label, False, self.two_player and not problem.maximizes(state), children)
+        return children
 
     def _enter(self, given: Description) -> int:
         """Give a described state its number."""
@@ -126,20 +172,15 @@ class GrowingGraph:
 
     def add(self, state: Any) -> tuple[int, list[int]]:
         """Add a state with all its links; return its node and the nodes that stop being leaves."""
-        given = self.describe(state)
+        given = self.describe(state, listed=not self.knows_parents)
         node = self._enter(given)
-        present = [self.node_of[child] for child in given.children if child in self.node_of]
-        self.absent.append({child: None for child in given.children if child not in self.node_of})
-        for child in self.absent[node]:
-            self.wanted.setdefault(child, []).append(node)
+        parents, present, many = self.relatives.meet(node, given)
         kind, missing = self.nodes["kind"], self.nodes["missing"]
-        missing[node] = len(self.absent[node])
+        missing[node] = many
         kind[node] = INNER if present else self._leaf_kind(given.terminal)
-        parents = self.wanted.pop(state, [])
         relieved = [parent for parent in parents if kind[parent] != INNER]
         for parent in parents:
             self._link(parent, node)
-            del self.absent[parent][state]
             missing[parent] -= 1
             kind[parent] = INNER
         for child in present:
@@ -169,12 +210,13 @@ class GrowingGraph:
         return ValueError(f"the graph must have no cycles, but children() leads from {state!r} back to itself")
 
     @classmethod
-    def opening(cls, problem: Any) -> GrowingGraph:
-        """Return the first graph of a growing search: the root and its children."""
+    def opening(cls, problem: Any, *, with_children: bool = True) -> GrowingGraph:
+        """Return the first graph of a growing search: the root and its children, or the root alone."""
         graph = cls(problem)
         graph.add(problem.root())
-        for child in list(graph.absent[0]):
-            graph.add(child)
+        if with_children:
+            for child in list(graph.relatives.absent(0)):
+                graph.add(child)
         return graph
 
     @classmethod
@@ -211,7 +253,6 @@ class GrowingGraph:
         for side, part in (("child", slice(0, size)), ("parent", slice(size, None))):
             self.nodes[f"{side}_start"][:size] = starts[part]
             self.nodes[f"{side}_count"][:size] = counts[part]
-        self.absent = [{} for _ in children]
         self.nodes["adversarial"][0] = self.nodes["minimizes"].any()
         self._level_all(children, parents)
 

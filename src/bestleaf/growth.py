@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import combinations
+from typing import Any, Protocol
 
 import numpy as np
 
-from bestleaf._kernels.grow import ripest
+from bestleaf._kernels.grow import list_below, ripest
 from bestleaf._records import UNLIMITED
+from bestleaf.features import STOP
 from bestleaf.graph import GrowingGraph
 from bestleaf.intervals import Knowledge
 
@@ -38,21 +40,130 @@ def next_due(step: int, exponent: float) -> int:
     return low
 
 
-class Growth:
-    """Grows the graph of one search with the exponent b; new children are drawn at random."""
+class Proposals(Protocol):
+    """Which nodes enter the graph: when a choice opens, and one at a time later."""
 
-    def __init__(self, graph: GrowingGraph, known: Knowledge, exponent: float, rng: np.random.Generator) -> None:
+    whole_opening: bool  # every child of a node enters when its choice opens
+
+    def warm_up(self, node: int, rounds: int) -> int:
+        """Draw up to `rounds` rollouts that `opening` needs; return how many, 0 when it needs no more."""
+
+    def opening(self, node: int) -> list[Any]:
+        """Return the states that enter the graph when the choice at `node` opens, parents first."""
+
+    def next(self, node: int) -> Any:
+        """Return a child of `node` that is not in the graph."""
+
+
+class RandomProposals:
+    """Proposals for any problem: a choice opens with all its children, later ones are drawn at random."""
+
+    whole_opening = True
+
+    def __init__(self, graph: GrowingGraph, known: Knowledge, oracle: Any, rng: np.random.Generator) -> None:
+        self.graph = graph
+        self.rng = rng
+
+    def warm_up(self, node: int, rounds: int) -> int:
+        """Draw nothing."""
+        return 0
+
+    def opening(self, node: int) -> list[Any]:
+        """Return all children that are not in the graph."""
+        return list(self.graph.relatives.absent(node))
+
+    def next(self, node: int) -> Any:
+        """Return one of them."""
+        absent = self.opening(node)
+        return absent[int(self.rng.integers(len(absent)))]
+
+
+class RaveProposals:
+    """Proposals on the lattice of feature subsets by the mean value of rollouts that had a feature (RAVE).
+
+    RAVE of feature f at subset F is (1 - beta) l + beta g with beta = c_l / (c_l + t): l is the mean over the t rollouts
+    with f at F or below it, g the mean over all rollouts with f. A choice opens with rollouts from its node, then the best
+    features to depth two, those of depth one with their terminal leaves. A terminal leaf goes before any feature.
+    """
+
+    whole_opening = False
+    LOCALITY = 200.0  # c_l, as in the published program
+    ROLLOUTS = 20  # a feature, when a choice opens; as in the published program
+    BREADTH = 7  # features a choice opens with; as in the paper
+
+    def __init__(self, graph: GrowingGraph, known: Knowledge, oracle: Any, rng: np.random.Generator) -> None:
+        self.graph = graph
+        self.lattice = graph.problem
+        self.known = known
+        self.oracle = oracle
+        self.rng = rng
+        self._left: dict[int, int] = {}  # warm-up rollouts still to draw at a node
+
+    def warm_up(self, node: int, rounds: int) -> int:
+        """Draw rollouts from the node, 20 for each feature that may be added."""
+        subset = self.graph.states[node]
+        left = self._left.setdefault(node, self.ROLLOUTS * (self.lattice.count_children(subset) - bool(subset)))
+        drawn = min(rounds, left)
+        if drawn:
+            self.oracle.warm_up(node, self.rng, drawn)
+        self._left[node] -= drawn
+        return drawn
+
+    def scores(self, node: int) -> np.ndarray:
+        """Return the RAVE score of every unit at a node."""
+        world = self.known.world
+        below = self.known.stack[: list_below(node, world)]
+        total, count = self.oracle.rave_sums(below).T
+        all_total, all_count = self.oracle.global_rave_sums.T
+        seen = all_count.sum()
+        middle = all_total.sum() / seen if seen else 0.5  # a unit never met is neither good nor bad
+        everywhere = np.where(all_count > 0, all_total / np.maximum(all_count, 1.0), middle)
+        here = np.where(count > 0, total / np.maximum(count, 1.0), 0.0)
+        beta = self.LOCALITY / (self.LOCALITY + count)
+        return (1.0 - beta) * here + beta * everywhere
+
+    def best_units(self, node: int, most: int) -> list[int]:
+        """Return the units of highest score that may be added to the subset of a node; ties go to the first."""
+        scores = self.scores(node)
+        units = np.fromiter(self.lattice.missing(self.graph.states[node]), np.int64)
+        return units[np.argsort(-scores[units], kind="stable")][:most].tolist()
+
+    def opening(self, node: int) -> list[Any]:
+        """Return the terminal leaf, the best units each with its terminal leaf, and all pairs of them."""
+        subset, lattice = self.graph.states[node], self.lattice
+        units = self.best_units(node, self.BREADTH)
+        states = [(*subset, STOP)] if subset else []
+        for unit in units:
+            one = lattice.grown(subset, unit)
+            states += [one, (*one, STOP)]
+        if len(subset) + 2 <= lattice.limit:
+            states += [lattice.grown(lattice.grown(subset, one), two) for one, two in combinations(units, 2)]
+        return [state for state in states if state not in self.graph.node_of]
+
+    def next(self, node: int) -> Any:
+        """Return the terminal leaf if it is not in the graph, otherwise the child of highest RAVE."""
+        subset, lattice, present = self.graph.states[node], self.lattice, self.graph.node_of
+        if subset and (*subset, STOP) not in present:
+            return (*subset, STOP)
+        scores = self.scores(node)
+        there = {unit for child in self.graph.linked("child", node) for unit in self.graph.states[child]}
+        units = np.array([unit for unit in lattice.missing(subset) if unit not in there], np.int64)
+        return lattice.grown(subset, int(units[np.argmax(scores[units])]))
+
+
+PROPOSALS: dict[str, Any] = {"random": RandomProposals, "rave": RaveProposals}
+
+
+class Growth:
+    """Grows the graph of one search with the exponent b, by what the proposals say."""
+
+    def __init__(self, graph: GrowingGraph, known: Knowledge, exponent: float, proposals: Proposals) -> None:
         self.graph = graph
         self.known = known
         self.exponent = exponent
-        self.rng = rng
+        self.proposals = proposals
         self.growths = 0
         self._complete: set[int] = set()  # roots with nothing missing below
-
-    def pick(self, node: int) -> Any:
-        """Return a child of `node` that is not in the graph."""
-        absent = list(self.graph.absent[node])
-        return absent[int(self.rng.integers(len(absent)))]
 
     def grow(self, root: int) -> list[int]:
         """Add one node below `root` where it pays (`BAIAdd`); return the nodes added."""
@@ -76,12 +187,12 @@ class Growth:
             self._complete.add(root)
             return []
         self.growths += 1
-        return self._add([self.pick(node)])
+        return self._add([self.proposals.next(node)])
 
     def open(self, node: int) -> list[int]:
-        """Prepare the first choice at `node`: all its children enter the graph; return the nodes added."""
+        """Prepare the first choice at `node`; return the nodes added."""
         self.known.track["opened"][node] = 1
-        return self._add(list(self.graph.absent[node]))
+        return self._add(self.proposals.opening(node))
 
     def _add(self, states: list[Any]) -> list[int]:
         added: list[tuple[int, list[int]]] = []

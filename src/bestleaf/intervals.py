@@ -14,9 +14,9 @@ import numpy as np
 from bestleaf._kernels.backup import backup, count_ancestors, narrow, recompute
 from bestleaf._kernels.loop import contest, mark_descent
 from bestleaf._kernels.reach import find_cone, strongest_outside, widest_cone
-from bestleaf._records import CONE, CONES, EXACT, INNER, INTERVAL, NOISY, TEMPORARY, TRACK, UNLIMITED, WORLD
+from bestleaf._records import CONE, CONES, EXACT, INNER, INTERVAL, NOISY, TEMPORARY, TRACK, UNLIMITED, WORLD, enlarged
 from bestleaf.bounds import Bound, Rate
-from bestleaf.graph import GrowingGraph, enlarged
+from bestleaf.graph import GrowingGraph
 from bestleaf.rules import Rule
 
 
@@ -118,7 +118,7 @@ class Knowledge:
         self.created += 1
         self.order[node] = self.created
         delta, place = float(self.world["delta"]), self.created
-        self.track["share"][node] = self.uniform_share or delta / (place * (place + 1))
+        self.track["share"][node] = self.uniform_share or delta / max(1, place * (place + 1))
         self.world["stochastic"] += 1
 
     def admit(self, leaf: int) -> None:
@@ -139,10 +139,12 @@ class Knowledge:
         leaves = np.flatnonzero(kinds != INNER).tolist()
         if fixed and not (kinds == EXACT).any():
             self.uniform_share = float(self.world["delta"]) / len(leaves)
+        if leaves == [0]:  # a root still to be opened is never sampled for its interval and needs no share
+            self.created = -1
         for node in leaves:
             self._make_leaf(node)
         self._refresh_all()
-        self.track["opened"][: len(kinds) if fixed else 1] = 1
+        self.track["opened"][: len(kinds) if fixed else int(kinds[0] == INNER)] = 1
 
     def _refresh_all(self) -> None:
         """Recompute every node from the samples, deepest level first."""

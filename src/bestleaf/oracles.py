@@ -13,10 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from bestleaf._kernels.neighbours import neighbour_sums, share_of_pairs, share_of_votes
+from bestleaf._kernels.neighbours import ONE, neighbour_sums, share_of_pairs, share_of_votes
 from bestleaf._records import HALF, ROW_ORDER, STRICT
 
 TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}
+VALUE_COST = 10**9  # distances computed for one exact value, at most (about a second a feature)
+FEWEST_QUERIES = 1000  # examples an exact value is computed on, at least
+FEWEST_OF_A_CLASS = 20
 VECTOR = 16  # single-precision numbers in the widest vector
 
 
@@ -42,8 +45,14 @@ class KNNOracle:
         Standardise the features first.
     drop_zero : bool, default=False
         Leave out all examples at distance 0, not only the example itself, as the published program does.
-    memory : int, default=64 MiB
+    memory : int, default=256 MiB
         Bytes for votes of subsets already evaluated; a subset met again then costs next to nothing.
+
+    Attributes
+    ----------
+    queries : array of int
+        The examples on which `value` is computed: all of them, unless there are more than about 31,000. Then it is a
+        fixed subsample, the same for every subset; neighbours are still searched among all examples.
 
     Examples
     --------
@@ -64,7 +73,7 @@ class KNNOracle:
         ties: str = "half",
         scale: bool = True,
         drop_zero: bool = False,
-        memory: int = 64 * 2**20,
+        memory: int = 256 * 2**20,
     ) -> None:
         if ties not in TIES:
             raise ValueError(f"ties must be one of {', '.join(TIES)}, got {ties!r}")
@@ -80,15 +89,17 @@ class KNNOracle:
         self.n_samples, self.n_features = data.shape
         self._lanes = _lanes(examples, n_neighbors)
         self.columns = _columns(data, scale, self._lanes)
+        self.weights = self._weights()
         self._scratch = tuple(self.scratch().values())
         self._histograms = (np.zeros(n_neighbors + 1, np.int64), np.zeros(n_neighbors + 1, np.int64))
         self._memory: OrderedDict[bytes, tuple[np.ndarray, np.ndarray]] = OrderedDict()
         self._room = max(1, memory // (examples * (1 + 4 * len(self.targets))))
         self._everyone = np.arange(examples)
+        self.queries = self._everyone if examples**2 <= VALUE_COST else _fixed_queries(self.targets)
 
     def value(self, subset: Iterable[int]) -> float:
-        """Return the exact value of a subset: all examples are queries."""
-        found = self._score(self._everyone, self.sums(subset))
+        """Return the exact value of a subset: all examples (of huge data `queries`) are ranked."""
+        found = self._score(self.queries, self._sums(self._features(subset), self.queries))
         assert found is not None, "targets were checked to differ"
         return found
 
@@ -96,7 +107,7 @@ class KNNOracle:
         """Return the value of a subset on a fresh uniform subsample (drawn again while it has one class only)."""
         features = self._features(subset)
         while True:
-            queries = rng.choice(self.n_samples, self.subsample, replace=False)
+            queries = _drawn(self.n_samples, self.subsample, rng)
             found = self._score(queries, self._sums(features, queries))
             if found is not None:
                 return found
@@ -112,9 +123,17 @@ class KNNOracle:
             "distance": distance,
             "bits": distance.view(np.int32).reshape(-1, self._lanes),
             "minima": np.zeros(self._lanes, np.int32),
+            "tally": np.zeros(self._lanes, np.int32),
             "nearest": np.zeros(self.n_neighbors, np.int32),
             "who": np.zeros(self.n_neighbors, np.int64),
         }
+
+    def _weights(self) -> np.ndarray:
+        """Return the targets of classes as whole numbers plus the weight of an example; nothing for real targets."""
+        sums_fit = self.classes is not None and self.n_neighbors < ONE // 2
+        weights = np.zeros((len(self.targets) if sums_fit else 0, self.columns.shape[1]), np.int32)
+        weights[:, : self.n_samples] = self.targets[: len(weights)] + ONE
+        return weights.reshape(len(weights), self.columns.shape[1] // self._lanes, self._lanes)
 
     def _features(self, subset: Iterable[int]) -> np.ndarray:
         features = np.unique(np.fromiter(subset, np.int64))
@@ -129,7 +148,8 @@ class KNNOracle:
         if len(missing):
             fresh = np.empty((len(missing), len(self.targets)), np.float32)
             found = np.empty(len(missing), np.int64)
-            neighbour_sums(self.columns, features, self.targets, missing, self.drop_zero, self._scratch, fresh, found)
+            data = (self.columns, features, self.targets, self.weights)
+            neighbour_sums(*data, missing, self.drop_zero, self._scratch, fresh, found)
             if self.classes is None:
                 fresh /= np.maximum(found, 1)[:, None]
             sums[missing], known[missing] = fresh, True
@@ -184,12 +204,12 @@ def _checked_targets(y: Any, examples: int, task: str) -> tuple[np.ndarray | Non
     if labels.shape != (examples,):
         raise ValueError(f"y must have one value for each of the {examples} rows, got shape {labels.shape}")
     if task == "regression":
-        targets = labels.astype(np.float32)[None, :]
+        targets = labels.astype(np.float64)
         if not np.isfinite(targets).all():
             raise ValueError("y must not have missing or infinite values")
         if targets.min() == targets.max():
-            raise ValueError(f"y must have at least two different values, got only {targets[0, 0]}")
-        return None, targets
+            raise ValueError(f"y must have at least two different values, got only {targets[0]}")
+        return None, (targets - targets.min()).astype(np.float32)[None, :]  # only their order matters
     if task != "classification":
         raise ValueError(f"task must be 'classification' or 'regression', got {task!r}")
     classes = np.unique(labels)
@@ -208,6 +228,28 @@ def _columns(data: np.ndarray, scale: bool, lanes: int) -> np.ndarray:
     columns = np.zeros((data.shape[1], padded), np.float32)
     columns[:, : len(data)] = data.T
     return columns
+
+
+def _drawn(examples: int, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Return a uniform subsample, using the stream as the compiled rollouts do (Fisher and Yates, from the front)."""
+    moved: dict[int, int] = {}
+    drawn = np.empty(size, np.int64)
+    for place in range(size):
+        other = place + int(rng.random() * (examples - place))
+        drawn[place] = moved.get(other, other)
+        moved[other] = moved.get(place, place)
+    return drawn
+
+
+def _fixed_queries(targets: np.ndarray) -> np.ndarray:
+    """Return the examples on which the values of huge data are computed: a fixed subsample that has every class."""
+    examples = targets.shape[1]
+    order = np.random.default_rng(2019).permutation(examples)
+    queries = set(order[: max(FEWEST_QUERIES, VALUE_COST // examples)].tolist())
+    for target in targets:
+        for value in (target.min(), target.max()):
+            queries.update(order[target[order] == value][:FEWEST_OF_A_CLASS].tolist())
+    return np.array(sorted(queries), np.int64)
 
 
 def _lanes(examples: int, n_neighbors: int) -> int:

@@ -21,3 +21,9 @@ def ripest(root, world):
         if index > highest or (index == highest and node < chosen):
             chosen, highest = node, index
     return chosen
+
+
+@kernel
+def list_below(node, world):
+    """List `node` and everything below it at the start of the stack, for Python; return how many."""
+    return walk_down(node, world)

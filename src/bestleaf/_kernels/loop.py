@@ -133,6 +133,8 @@ def propose(world):
     """Go down through solved nodes to the first open choice and say what to do there."""
     nodes, track = nodes_of(world), track_of(world)
     root, gap = 0, -np.inf
+    if track[0].opened == 0:
+        return Proposal(OPEN, 0, 0, -1, -1, gap)
     while True:
         if nodes[root].child_count == 1:
             best = edges_of(world)[nodes[root].child_start]

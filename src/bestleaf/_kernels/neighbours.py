@@ -14,26 +14,43 @@ from bestleaf._compile import helper, inlined, kernel
 from bestleaf._records import HALF, ROW_ORDER
 
 FAR = 2139095040  # the bits of infinity in single precision
+ONE = 65536  # weight of an example, beside its target
+
+
+@inlined
+def add_one(columns, feature, query, fresh, distance):
+    """Add the squared differences on one feature, to nothing if `fresh`."""
+    column = columns[feature]
+    value = column[query]
+    for example in range(len(distance)):
+        difference = column[example] - value
+        before = np.float32(0.0) if fresh else distance[example]
+        distance[example] = before + difference * difference
+
+
+@inlined
+def add_two(columns, one, two, query, fresh, distance):
+    """Add the squared differences on two features, one after the other, touching `distance` once."""
+    a, b = columns[one], columns[two]
+    at_a, at_b = a[query], b[query]
+    for example in range(len(distance)):
+        by_a, by_b = a[example] - at_a, b[example] - at_b
+        before = np.float32(0.0) if fresh else distance[example]
+        distance[example] = (before + by_a * by_a) + by_b * by_b
 
 
 @inlined
 def measure(columns, subset, size, query, distance):
     """Write the squared distance of `query` to every example into `distance`, on the first `size` of `subset`."""
-    length = len(distance)
     if size == 0:
-        for example in range(length):
+        for example in range(len(distance)):
             distance[example] = np.float32(0.0)
-    for place in range(size):
-        column = columns[subset[place]]
-        value = column[query]
-        if place == 0:
-            for example in range(length):
-                difference = column[example] - value
-                distance[example] = difference * difference
-        else:
-            for example in range(length):
-                difference = column[example] - value
-                distance[example] += difference * difference
+    elif size % 2 == 1:
+        add_one(columns, subset[0], query, True, distance)
+    else:
+        add_two(columns, subset[0], subset[1], query, True, distance)
+    for place in range(2 - size % 2, size, 2):
+        add_two(columns, subset[place], subset[place + 1], query, False, distance)
 
 
 @inlined
@@ -59,7 +76,27 @@ def lane_minima(bits, minima):
 
 
 @inlined
-def bound_of(minima, nearest):
+def fifth_smallest(minima, rank):
+    """Return the rank-th smallest for ranks up to 5: without branches, which would be guessed wrong."""
+    a, b, c, d, e = FAR, FAR, FAR, FAR, FAR
+    for lane in range(len(minima)):
+        value = minima[lane]
+        a, value = min(a, value), max(a, value)
+        b, value = min(b, value), max(b, value)
+        c, value = min(c, value), max(c, value)
+        d, value = min(d, value), max(d, value)
+        e = min(e, value)
+    if rank == 5:
+        return e
+    if rank == 4:
+        return d
+    if rank == 3:
+        return c
+    return b if rank == 2 else a
+
+
+@inlined
+def smallest(minima, nearest):
     """Return the len(nearest)-th smallest of the minima (infinity when there are fewer lanes)."""
     last = len(nearest) - 1
     for place in range(len(nearest)):
@@ -92,11 +129,38 @@ def insert(value, example, nearest, who):
 
 
 @inlined
-def select(bits, minima, nearest, who):
-    """Find the len(nearest) smallest of `bits` and who they are; -1 for places nobody within reach can fill."""
+def find_bound(query, columns, subset, size, examples, drop_zero, scratch):
+    """Measure the distances of `query` on the first `size` of `subset`; return a bound of the k-th, never too small."""
+    distance, bits, minima, _, nearest, _ = scratch
+    measure(columns, subset, size, query, distance)
+    exclude(query, examples, drop_zero, distance)
     lane_minima(bits, minima)
+    rank = len(nearest)
+    bound = fifth_smallest(minima, rank) if rank <= 5 else smallest(minima, nearest)
+    return np.int32(min(bound, FAR - 1))
+
+
+@inlined
+def weigh(bits, bound, weight, tally):
+    """Return the summed weights of the examples within the bound."""
+    lanes = len(tally)
+    for lane in range(lanes):
+        heavy = weight[0, lane]
+        tally[lane] = heavy if bits[0, lane] <= bound else np.int32(0)
+    for row in range(1, bits.shape[0]):
+        for lane in range(lanes):
+            heavy = weight[row, lane]
+            tally[lane] += heavy if bits[row, lane] <= bound else np.int32(0)
+    total = 0
+    for lane in range(lanes):
+        total += tally[lane]
+    return total
+
+
+@inlined
+def collect(bits, minima, bound, nearest, who):
+    """Find the len(nearest) smallest of `bits` within the bound and who they are; return how many there are."""
     lanes = len(minima)
-    bound = min(bound_of(minima, nearest), np.int32(FAR - 1))
     for place in range(len(nearest)):
         nearest[place] = FAR
         who[place] = -1
@@ -105,19 +169,6 @@ def select(bits, minima, nearest, who):
             for row in range(bits.shape[0]):
                 if bits[row, lane] <= bound:
                     insert(bits[row, lane], row * lanes + lane, nearest, who)
-
-
-@inlined
-def find_nearest(query, columns, subset, size, examples, drop_zero, scratch):
-    """Find the nearest of `query` on the first `size` of `subset`; return how many were found.
-
-    `scratch` is (distance, bits, minima, nearest, who): bits [rows, lanes] is distance seen as whole numbers, the
-    length of nearest is k.
-    """
-    distance, bits, minima, nearest, who = scratch
-    measure(columns, subset, size, query, distance)
-    exclude(query, examples, drop_zero, distance)
-    select(bits, minima, nearest, who)
     found = 0
     while found < len(who) and who[found] >= 0:
         found += 1
@@ -133,18 +184,41 @@ def sum_targets(target, who, found):
     return total
 
 
+@inlined
+def sum_nearest(query, columns, subset, size, targets, weights, drop_zero, scratch, sums):
+    """Write for each output the sum of the targets of the nearest of `query`; return how many there are.
+
+    `scratch` is (distance, bits, minima, tally, nearest, who): bits [rows, lanes] is distance seen as whole numbers, the
+    length of nearest is k. `weights` [outputs, rows, lanes] are the targets of classes as whole numbers plus
+    `ONE`, so that one sum counts and adds; there are none for real targets. Mostly exactly k examples are within the
+    bound, and then nobody needs to know who they are.
+    """
+    _, bits, minima, tally, nearest, who = scratch
+    bound = find_bound(query, columns, subset, size, targets.shape[1], drop_zero, scratch)
+    if len(weights) > 0:
+        total = weigh(bits, bound, weights[0], tally)
+        if total // ONE <= len(nearest):
+            sums[0] = total % ONE
+            for output in range(1, len(weights)):
+                sums[output] = weigh(bits, bound, weights[output], tally) % ONE
+            return total // ONE
+    found = collect(bits, minima, bound, nearest, who)
+    for output in range(targets.shape[0]):
+        sums[output] = sum_targets(targets[output], who, found)
+    return found
+
+
 @kernel
-def neighbour_sums(columns, subset, targets, queries, drop_zero, scratch, sums, found):
+def neighbour_sums(columns, subset, targets, weights, queries, drop_zero, scratch, sums, found):
     """For each query sum the targets of its nearest neighbours on `subset`, and count the neighbours found.
 
     `columns` [features, padded examples] and `targets` [outputs, examples] are read, `sums` [queries, outputs] and
     `found` [queries] are written.
     """
     for place in range(len(queries)):
-        count = find_nearest(queries[place], columns, subset, len(subset), targets.shape[1], drop_zero, scratch)
-        found[place] = count
-        for output in range(targets.shape[0]):
-            sums[place, output] = sum_targets(targets[output], scratch[4], count)
+        found[place] = sum_nearest(
+            queries[place], columns, subset, len(subset), targets, weights, drop_zero, scratch, sums[place]
+        )
 
 
 @kernel

@@ -36,6 +36,9 @@ _KEYWORDS = """
         shared leaves and kept for reproducing tables.
     expansion : float or None, default=None
         Exponent b in [0, 1]: the graph has about t^b nodes more after t samples. None builds all of it at once.
+    proposal : {"random", "rave"} or None, default=None
+        Which child enters when the graph grows: a random one, or (on the lattice of feature subsets, where it is the
+        default) the one whose rollouts were best.
     max_samples, max_time : default=None
         Budgets: oracle calls (exact ones included) and seconds (building the graph counts but is not cut short,
         compiling does not count). The result then says how much is left open.
@@ -59,6 +62,7 @@ def best_arm(
     bound: str | Rate | Bound = "hoeffding",
     stopping: str = "sound",
     expansion: float | None = None,
+    proposal: str | None = None,
     max_samples: int | None = None,
     max_time: float | None = None,
     seed: Any = None,
@@ -78,6 +82,7 @@ def best_leaf(
     bound: str | Rate | Bound = "hoeffding",
     stopping: str = "sound",
     expansion: float | None = None,
+    proposal: str | None = None,
     max_samples: int | None = None,
     max_time: float | None = None,
     seed: Any = None,

@@ -12,6 +12,7 @@ import numpy as np
 
 from bestleaf._records import UNLIMITED
 from bestleaf.bounds import BOUNDS, Bound, Rate, named_bound
+from bestleaf.growth import PROPOSALS
 from bestleaf.rules import Rule, named_rule
 
 STOPPING = ("sound", "paper")
@@ -39,6 +40,7 @@ class Options:
     bound: Rate | Bound
     stopping: str
     expansion: float | None
+    proposal: str | None
     max_samples: int | None
     max_time: float | None
 
@@ -53,6 +55,7 @@ class Options:
         bound: Any,
         stopping: Any,
         expansion: Any,
+        proposal: Any,
         max_samples: Any,
         max_time: Any,
     ) -> Options:
@@ -63,6 +66,8 @@ class Options:
             raise ValueError(f"stopping must be 'sound' or 'paper', got {stopping!r}")
         if expansion is not None:
             expansion = _number("expansion", expansion, "between 0 and 1, or None for the whole graph", 0, 1)
+        if proposal is not None and proposal not in PROPOSALS:
+            raise ValueError(f"proposal must be one of {', '.join(PROPOSALS)} or None, got {proposal!r}")
         if max_samples is not None:
             if not isinstance(max_samples, Integral) or isinstance(max_samples, bool):
                 raise TypeError(f"max_samples must be a whole number of at least 1 or None, got {max_samples!r}")
@@ -78,6 +83,7 @@ class Options:
             named_bound(bound),
             stopping,
             expansion,
+            proposal,
             max_samples,
             max_time,
         )

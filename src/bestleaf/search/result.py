@@ -22,6 +22,8 @@ class Result:
         How much better than the answer another one may be: at most `epsilon` when identified.
     samples, exact_evaluations : int
         Noisy samples drawn and exact values asked for.
+    warmup_samples : int
+        How many of the samples only served to propose nodes; they bear on no interval.
     node_updates : int
         Nodes whose interval a sample bears on: the leaf and all its ancestors, summed over the samples.
     node_refreshes : int
@@ -48,6 +50,7 @@ class Result:
     leaves: tuple[Leaf, ...]
     elapsed: float
     exact_evaluations: int
+    warmup_samples: int
     node_refreshes: int
     nodes: int
     task: str

@@ -25,7 +25,7 @@ from bestleaf._records import (
     Proposal,
 )
 from bestleaf.graph import GrowingGraph
-from bestleaf.growth import Growth
+from bestleaf.growth import PROPOSALS, Growth
 from bestleaf.intervals import Knowledge
 from bestleaf.search.answer import recommendation
 from bestleaf.search.interrupt import SecondInterrupt, deferred_interrupt
@@ -33,6 +33,7 @@ from bestleaf.search.options import Options, checked_problem, checked_value, str
 from bestleaf.search.result import Progress, Result
 
 NOTHING = Proposal(SAMPLE, 0, -1, -1, -1, 0.0)
+WARM_UP_SHARE = 0.1  # of max_time that may go into one warm-up
 SLICE = 0.05  # seconds between two looks at the clock, the callback and Ctrl-C
 
 
@@ -64,6 +65,7 @@ class Search:
         bound: Any = "hoeffding",
         stopping: str = "sound",
         expansion: float | None = None,
+        proposal: str | None = None,
         max_samples: int | None = None,
         max_time: float | None = None,
         seed: Any = None,
@@ -77,6 +79,7 @@ class Search:
             bound=bound,
             stopping=stopping,
             expansion=expansion,
+            proposal=proposal,
             max_samples=max_samples,
             max_time=max_time,
         )
@@ -88,6 +91,8 @@ class Search:
         self.callback = callback
         self.reason: str | None = None
         self.exact_evaluations = 0
+        self.warmup_samples = 0
+        self._warming: tuple[int, float] | None = None  # node that is warmed up, and since when
         self._rounds = 32
         self._reported = 0.0
         self._proposal: Proposal | None = None
@@ -103,17 +108,30 @@ class Search:
         if problem.is_terminal(root):
             raise ValueError(f"the root {root!r} is terminal, so there is nothing to choose")
         fixed = options.expansion is None
+        self.oracle = problem.compiled_oracle() if hasattr(problem, "compiled_oracle") else None
+        proposals = self._proposals()
         started = perf_counter()
-        self.graph = GrowingGraph.whole(problem) if fixed else GrowingGraph.opening(problem)
+        if fixed:
+            self.graph = GrowingGraph.whole(problem)
+        else:
+            self.graph = GrowingGraph.opening(problem, with_children=proposals.whole_opening)
         self.elapsed = perf_counter() - started  # compiling is not counted
-        if len(self.graph.linked("child", 0)) == 0:
+        if len(self.graph.linked("child", 0)) == 0 and proposals.whole_opening:
             raise ValueError(f"the root {root!r} has no children, so there is nothing to choose")
         self.known = Knowledge(self.graph, options.rule, options.bound, options.settings)
         self.known.start(fixed)
-        self.growth = Growth(self.graph, self.known, options.expansion or 0.0, self.rng)
-        self.oracle = problem.compiled_oracle() if hasattr(problem, "compiled_oracle") else None
+        chosen = proposals(self.graph, self.known, self.oracle, self.rng)
+        self.growth = Growth(self.graph, self.known, options.expansion or 0.0, chosen)
         self._introduce(range(len(self.graph)))
         self._check_fit(fixed)
+
+    def _proposals(self) -> Any:
+        """Return the class of the proposals: by RAVE where rollouts keep the sums for it, otherwise random."""
+        keeps_sums = hasattr(self.oracle, "rave_sums")
+        name = self.options.proposal or ("rave" if keeps_sums and self.options.expansion is not None else "random")
+        if name == "rave" and (not keeps_sums or self.options.expansion is None):
+            raise ValueError("proposal 'rave' needs a growing lattice of feature subsets; use 'random' or None")
+        return PROPOSALS[name]
 
     def _check_fit(self, fixed: bool) -> None:
         """Refuse combinations that could not keep their promise."""
@@ -130,8 +148,8 @@ class Search:
 
     @property
     def samples(self) -> int:
-        """Noisy samples drawn so far."""
-        return int(self.known.world["samples"])
+        """Noisy samples drawn so far, those of warm-ups included."""
+        return int(self.known.world["samples"]) + self.warmup_samples
 
     def again(self, seed: Any) -> Search:
         """Return this search as it stands with a stream of its own; only for a graph that does not grow."""
@@ -161,6 +179,7 @@ class Search:
                     self._pace(self.samples - drawn, perf_counter() - begun)
                     if interrupted() and self.reason is None:
                         self.reason = "interrupted"
+                self._open_root()
                 if self.callback is not None:
                     self.callback(self.progress())
             except SecondInterrupt:
@@ -187,7 +206,8 @@ class Search:
     def _play(self) -> Proposal:
         """Play one slice of rounds; return the proposal that needs a decision."""
         limit = self.options.max_samples
-        self.known.world["limit"] = UNLIMITED if limit is None else limit - self.exact_evaluations
+        spent = self.exact_evaluations + self.warmup_samples
+        self.known.world["limit"] = UNLIMITED if limit is None else limit - spent
         if self.oracle is not None:
             return run(self.known.world, self.oracle.record, self.rng, self._rounds)
         limit_time = self.options.max_time
@@ -234,6 +254,8 @@ class Search:
             self.reason = "max_samples"
         elif action == EVALUATE:
             self._evaluate(proposal)
+        elif action == OPEN and self._warm_up(proposal.root):
+            pass  # the same proposal comes back in the next slice
         elif action in (OPEN, GROW, DEEPEN):
             change = {OPEN: self.growth.open, GROW: self.growth.grow, DEEPEN: self.growth.deepen}[action]
             self._introduce(change(proposal.root))
@@ -243,6 +265,23 @@ class Search:
             state = self.graph.states[proposal.first]
             raise ValueError(f"bound {self.options.bound.name} must return lower <= upper, but did not for {state!r}")
         if action != SAMPLE or self.oracle is not None:
+            self._proposal = None
+
+    def _warm_up(self, node: int) -> bool:
+        """Draw some of the rollouts that the choice at `node` opens with; False when no more are needed or allowed."""
+        limit = self.options.max_time
+        if self._warming is None or self._warming[0] != node:
+            self._warming = (node, self.elapsed)
+        if limit is not None and self.elapsed - self._warming[1] > WARM_UP_SHARE * limit:
+            return False
+        drawn = self.growth.proposals.warm_up(node, min(self._rounds, self._left()))
+        self.warmup_samples += drawn
+        return drawn > 0
+
+    def _open_root(self) -> None:
+        """Open the first choice with what is known, if the search was stopped before it could."""
+        if not self.known.track["opened"][0]:
+            self._introduce(self.growth.open(0))
             self._proposal = None
 
     def _introduce(self, nodes: Any) -> None:
@@ -308,6 +347,8 @@ class Search:
 
     def _recommend(self) -> tuple[int, float]:
         """Return (node, gap) of the answer as of now."""
+        if not self.known.track["opened"][0]:
+            return 0, 1.0
         return recommendation(self._propose(), self.options.task, self.graph, self.known)
 
     def result(self) -> Result:
@@ -320,6 +361,7 @@ class Search:
             upper=min(1.0, float(known["upper"])),
             gap=float(gap),
             samples=self.samples,
+            warmup_samples=self.warmup_samples,
             node_updates=int(world["updates"]),
             growths=self.growth.growths,
             reason=self.reason or "unfinished",
