@@ -115,7 +115,14 @@ def data_of(seed, rows, features):
 )
 def test_selection_agrees_with_the_naive_twin(seed, stopping, bound, limit, epsilon):
     X, y = data_of(seed, 24, 9)
-    settings = {"task": "leaf", "epsilon": epsilon, "delta": 0.1, "bound": bound, "stopping": stopping, "expansion": 0.4}
+    settings = {
+        "task": "leaf",
+        "epsilon": epsilon,
+        "delta": 0.1,
+        "bound": bound,
+        "stopping": stopping,
+        "expansion": 0.4,
+    }
     oracle = KNNOracle(X, y, scale=False, n_neighbors=3, subsample=8)
     search = Search(FeatureLattice(oracle, max_features=limit), **settings, seed=seed)
     result = search.run()

@@ -9,15 +9,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bestleaf import bounds, datasets, oracles, problems, rules, theory
+    from bestleaf import bounds, datasets, features, oracles, problems, rules, theory
     from bestleaf.bounds import Bound, Rate
+    from bestleaf.certificate import Certificate
     from bestleaf.problems import Problem
     from bestleaf.rules import Rule
     from bestleaf.search import Progress, Result, Search, best_arm, best_leaf
+    from bestleaf.selector import BestLeafSelector
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BestLeafSelector": "selector",
+    "Certificate": "certificate",
     "Bound": "bounds",
     "Problem": "problems",
     "Progress": "search",
@@ -28,10 +32,12 @@ _HOMES = {
     "best_arm": "search",
     "best_leaf": "search",
 }
-_MODULES = ("bounds", "datasets", "oracles", "problems", "rules", "search", "theory")
+_MODULES = ("bounds", "datasets", "features", "oracles", "problems", "rules", "search", "theory")
 
 __all__ = [
+    "BestLeafSelector",
     "Bound",
+    "Certificate",
     "Problem",
     "Progress",
     "Rate",
@@ -43,6 +49,7 @@ __all__ = [
     "best_leaf",
     "bounds",
     "datasets",
+    "features",
     "oracles",
     "problems",
     "rules",

@@ -9,7 +9,6 @@ subsample.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -162,7 +161,9 @@ def _checked_groups(groups: Sequence[Sequence[int]] | None, features: int) -> li
             if feature not in range(features):
                 raise ValueError(f"groups must name features from 0 to {features - 1}, got {feature}")
             if feature in met:
-                raise ValueError(f"groups must not overlap, got feature {feature} in groups {met[feature]} and {number}")
+                raise ValueError(
+                    f"groups must not overlap, got feature {feature} in groups {met[feature]} and {number}"
+                )
             met[feature] = number
     if lost := [feature for feature in range(features) if feature not in met]:
         raise ValueError(f"groups must hold every feature, got none with {lost[:10]}")

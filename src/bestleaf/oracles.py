@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}
 VALUE_COST = 10**9  # distances computed for one exact value, at most (about a second a feature)
 FEWEST_QUERIES = 1000  # examples an exact value is computed on, at least
 FEWEST_OF_A_CLASS = 20
+DISTANCES_A_THREAD = 10**6  # fewer are not worth a thread
 VECTOR = 16  # single-precision numbers in the widest vector
 
 
@@ -48,6 +51,9 @@ class KNNOracle:
     memory : int, default=256 MiB
         Bytes for votes of subsets already evaluated; a subset met again then costs next to nothing.
 
+    n_jobs : int, default=1
+        Threads that share an exact value of large data; the value does not depend on it.
+
     Attributes
     ----------
     queries : array of int
@@ -74,6 +80,7 @@ class KNNOracle:
         scale: bool = True,
         drop_zero: bool = False,
         memory: int = 256 * 2**20,
+        n_jobs: int = 1,
     ) -> None:
         if ties not in TIES:
             raise ValueError(f"ties must be one of {', '.join(TIES)}, got {ties!r}")
@@ -84,13 +91,13 @@ class KNNOracle:
         if not 2 <= subsample <= examples:
             raise ValueError(f"subsample must be between 2 and the number of rows ({examples}), got {subsample}")
         self.ties, self.subsample, self.drop_zero = ties, subsample, drop_zero
-        self.n_neighbors, self.memory = n_neighbors, memory
+        self.n_neighbors, self.memory, self.n_jobs = n_neighbors, memory, n_jobs
         self.classes, self.targets = _checked_targets(y, examples, task)
         self.n_samples, self.n_features = data.shape
         self._lanes = _lanes(examples, n_neighbors)
         self.columns = _columns(data, scale, self._lanes)
         self.weights = self._weights()
-        self._scratch = tuple(self.scratch().values())
+        self._scratch = self._own_scratch()
         self._histograms = (np.zeros(n_neighbors + 1, np.int64), np.zeros(n_neighbors + 1, np.int64))
         self._memory: OrderedDict[bytes, tuple[np.ndarray, np.ndarray]] = OrderedDict()
         self._room = max(1, memory // (examples * (1 + 4 * len(self.targets))))
@@ -99,22 +106,32 @@ class KNNOracle:
 
     def value(self, subset: Iterable[int]) -> float:
         """Return the exact value of a subset: all examples (of huge data `queries`) are ranked."""
-        found = self._score(self.queries, self._sums(self._features(subset), self.queries))
-        assert found is not None, "targets were checked to differ"
-        return found
+        return self._score(self.queries, self._sums(self._features(subset), self.queries))
 
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return the value of a subset on a fresh uniform subsample (drawn again while it has one class only)."""
         features = self._features(subset)
         while True:
             queries = _drawn(self.n_samples, self.subsample, rng)
-            found = self._score(queries, self._sums(features, queries))
-            if found is not None:
-                return found
+            drawn = self.targets[:, queries]
+            if (drawn != drawn[:, :1]).any():
+                return self._score(queries, self._sums(features, queries))
 
     def sums(self, subset: Iterable[int]) -> np.ndarray:
         """Return for each example the summed targets of its nearest neighbours, one column an output."""
         return self._sums(self._features(subset), self._everyone)
+
+    def in_words(self) -> str:
+        """Return what `value` is, in words."""
+        many = 0 if self.classes is None else len(self.classes)
+        kind = "AUC" if many == 2 else "mean one-against-rest AUC" if many else "concordance index"
+        where = f"all {self.n_samples:,} examples"
+        if len(self.queries) < self.n_samples:
+            where = (
+                f"a fixed random subsample of {len(self.queries):,} of the {self.n_samples:,} examples (computing it on "
+                "all would take too long; neighbours are searched among all)"
+            )
+        return f"leave-one-out {kind} of the votes of {self.n_neighbors} nearest neighbours on {where}"
 
     def scratch(self) -> dict[str, np.ndarray]:
         """Return work arrays for the neighbour kernels (see `neighbour_sums`)."""
@@ -146,14 +163,37 @@ class KNNOracle:
         sums, known = self._remembered(features)
         missing = queries[~known[queries]]
         if len(missing):
-            fresh = np.empty((len(missing), len(self.targets)), np.float32)
-            found = np.empty(len(missing), np.int64)
-            data = (self.columns, features, self.targets, self.weights)
-            neighbour_sums(*data, missing, self.drop_zero, self._scratch, fresh, found)
+            fresh, found = self._computed(features, missing)
             if self.classes is None:
                 fresh /= np.maximum(found, 1)[:, None]
             sums[missing], known[missing] = fresh, True
         return sums[queries]
+
+    def _computed(self, features: np.ndarray, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (sums, neighbours found) of the queries, shared out among threads where that pays."""
+        sums = np.empty((len(queries), len(self.targets)), np.float32)
+        found = np.empty(len(queries), np.int64)
+        data = (self.columns, features, self.targets, self.weights)
+        distances = len(queries) * self.n_samples
+        threads = min(self.n_jobs, distances // DISTANCES_A_THREAD)
+        if threads < 2:
+            neighbour_sums(*data, queries, self.drop_zero, self._scratch, sums, found)
+            return sums, found
+        edges = np.linspace(0, len(queries), threads + 1).astype(int)
+        parts = [slice(start, stop) for start, stop in pairwise(edges.tolist())]
+        with ThreadPoolExecutor(threads) as pool:
+            work = [
+                pool.submit(
+                    neighbour_sums, *data, queries[part], self.drop_zero, self._own_scratch(), sums[part], found[part]
+                )
+                for part in parts
+            ]
+            for one in work:
+                one.result()
+        return sums, found
+
+    def _own_scratch(self) -> tuple[np.ndarray, ...]:
+        return tuple(self.scratch().values())
 
     def _remembered(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what is remembered of a subset, forgetting the one unused for longest when memory is full."""
@@ -167,11 +207,11 @@ class KNNOracle:
             self._memory[key] = (empty, np.zeros(self.n_samples, np.bool_))
         return self._memory[key]
 
-    def _score(self, queries: np.ndarray, sums: np.ndarray) -> float | None:
-        """Return the share of well-ordered pairs, averaged over outputs; None when there is no pair."""
+    def _score(self, queries: np.ndarray, sums: np.ndarray) -> float:
+        """Return the share of well-ordered pairs, averaged over the outputs that have any."""
         shares = [self._share(queries, sums[:, output], output) for output in range(len(self.targets))]
         counted = [share for share in shares if share is not None]
-        return sum(counted) / len(counted) if counted else None
+        return sum(counted) / len(counted)
 
     def _share(self, queries: np.ndarray, score: np.ndarray, output: int) -> float | None:
         target = self.targets[output, queries]
@@ -185,16 +225,17 @@ class KNNOracle:
 def _checked_data(X: Any) -> np.ndarray:
     """Return X as numbers, or say in one sentence why not."""
     try:
-        data = np.asarray(X, dtype=np.float64)
+        data = np.asarray(X)
+        data = data if data.dtype in (np.float32, np.float64) else data.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"X must hold numbers only: {error}") from None
     if data.ndim != 2 or data.shape[1] == 0:
         raise ValueError(f"X must be a table of rows and columns, got shape {data.shape}")
     if len(data) < 2:
         raise ValueError(f"X must have at least 2 rows, got {len(data)}")
-    broken = np.flatnonzero(~np.isfinite(data).all(axis=0))
-    if len(broken):
-        raise ValueError(f"X must not have missing or infinite values, found in columns {broken[:10].tolist()}")
+    broken = [number for number, column in enumerate(data.T) if not np.isfinite(column).all()]
+    if broken:
+        raise ValueError(f"X must not have missing or infinite values, found in columns {broken[:10]}")
     return data
 
 
@@ -221,12 +262,14 @@ def _checked_targets(y: Any, examples: int, task: str) -> tuple[np.ndarray | Non
 
 def _columns(data: np.ndarray, scale: bool, lanes: int) -> np.ndarray:
     """Return the features as rows in single precision, padded to whole lanes."""
-    if scale:
-        spread = data.std(axis=0)
-        data = (data - data.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    padded = -(-len(data) // lanes) * lanes
-    columns = np.zeros((data.shape[1], padded), np.float32)
-    columns[:, : len(data)] = data.T
+    examples = len(data)
+    columns = np.zeros((data.shape[1], -(-examples // lanes) * lanes), np.float32)
+    for row, column in zip(columns, data.T, strict=True):
+        if scale:
+            column = column.astype(np.float64)
+            spread = column.std()
+            column = (column - column.mean()) / (spread if spread > 0 else 1.0)
+        row[:examples] = column
     return columns
 
 

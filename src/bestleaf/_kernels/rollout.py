@@ -59,6 +59,17 @@ def draw_queries(oracle, rng):
 
 
 @inlined
+def tells_apart(oracle):
+    """Whether the subsample at the front of `oracle.order` has two different targets."""
+    targets, first = oracle.targets, oracle.order[0]
+    for output in range(targets.shape[0]):
+        for place in range(1, len(oracle.picks)):
+            if targets[output, oracle.order[place]] != targets[output, first]:
+                return True
+    return False
+
+
+@inlined
 def undo_queries(oracle):
     """Put `oracle.order` back as it was, so that a subsample depends on the stream alone."""
     order, picks = oracle.order, oracle.picks
@@ -88,14 +99,16 @@ def vote(row, columns, oracle):
     for place in range(len(oracle.picks)):
         query = oracle.order[place]
         if votes[row, query] < 0:
-            found = sum_nearest(query, oracle.columns, oracle.chosen, columns, targets, weights, drop_zero, scratch, sums)
+            found = sum_nearest(
+                query, oracle.columns, oracle.chosen, columns, targets, weights, drop_zero, scratch, sums
+            )
             for output in range(len(sums)):
                 votes[row, output * examples + query] = sums[output] / max(found, 1) if mean else sums[output]
 
 
 @helper
 def value_on_subsample(row, oracle):
-    """Return the value of votes in `row` on the examples at the front of `oracle.order`, -1 for one class only."""
+    """Return the value of the votes in `row` on the examples at the front of `oracle.order`."""
     examples = oracle.targets.shape[1]
     total, counted = 0.0, 0
     for output in range(oracle.targets.shape[0]):
@@ -110,7 +123,7 @@ def value_on_subsample(row, oracle):
         if pairs > 0:
             total += good / pairs
             counted += 1
-    return total / counted if counted > 0 else -1.0
+    return total / counted
 
 
 @inlined
@@ -128,12 +141,13 @@ def draw_neighbours(oracle, leaf, rng):
     size = complete(oracle.subsets[leaf], oracle.sizes[leaf], oracle, rng)
     columns, key = spell_out(oracle)
     row = remember(key, oracle)
-    value = -1.0
-    while value < 0.0:
-        draw_queries(oracle, rng)
-        vote(row, columns, oracle)
-        value = value_on_subsample(row, oracle)
+    draw_queries(oracle, rng)
+    while not tells_apart(oracle):
         undo_queries(oracle)
+        draw_queries(oracle, rng)
+    vote(row, columns, oracle)
+    value = value_on_subsample(row, oracle)
+    undo_queries(oracle)
     credit(size, 0, value, oracle)
     credit(size, oracle.slots[leaf], value, oracle)
     return value

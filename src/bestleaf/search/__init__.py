@@ -45,7 +45,7 @@ _KEYWORDS = """
     seed : int, Generator or None, default=None
         Everything random follows from it.
     callback : callable, default=None
-        Called with a `Progress` about twenty times a second.
+        Called with a `Progress` about twenty times a second; the search ends when it returns True.
 
     Returns
     -------

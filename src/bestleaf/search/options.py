@@ -96,7 +96,7 @@ class Options:
         fixed_theory = self.bound is BOUNDS["theory"] and self.expansion is None and not exact
         if self.stopping != "sound":
             return "none"
-        if self.bound is BOUNDS["hoeffding"] or fixed_theory:
+        if self.bound in (BOUNDS["hoeffding"], BOUNDS["betting"]) or fixed_theory:
             return "rigorous"
         return "none" if self.bound in BOUNDS.values() else "conditional"
 

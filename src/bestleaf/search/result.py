@@ -31,7 +31,7 @@ class Result:
     growths : int
         Times the graph grew by one node.
     reason : str
-        ``"identified"``, ``"max_samples"``, ``"max_time"`` or ``"interrupted"``
+        ``"identified"``, ``"max_samples"``, ``"max_time"``, ``"interrupted"`` or ``"callback"``
         (``"unfinished"`` when `Search.result` is asked before the end).
     leaves : tuple of Leaf
         Every leaf of the final graph with its statistics.

@@ -7,6 +7,8 @@ from copy import copy
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from bestleaf._kernels import draw  # noqa: F401  registers the compiled oracles
 from bestleaf._kernels.backup import settle
 from bestleaf._kernels.loop import count_round, run, step
@@ -15,6 +17,7 @@ from bestleaf._records import (
     BAD_RULE,
     DEEPEN,
     EVALUATE,
+    EXACT,
     GROW,
     INNER,
     LIMITED,
@@ -196,7 +199,8 @@ class Search:
             self._rounds = int(max(1.0, min(affordable, 4.0 * self._rounds)))
         if self.callback is not None and self.elapsed - self._reported >= SLICE:
             self._reported = self.elapsed
-            self.callback(self.progress())
+            if self.callback(self.progress()) is True and self.reason is None:
+                self.reason = "callback"
 
     def _check_time(self) -> None:
         limit = self.options.max_time
@@ -284,6 +288,16 @@ class Search:
             self._introduce(self.growth.open(0))
             self._proposal = None
 
+    def ensure_value(self) -> None:
+        """Compute one exact value if a budget ended the search before there was any, so that something can be said."""
+        self._open_root()
+        exact = np.flatnonzero(self.graph.kinds == EXACT)
+        if len(exact) and not self.known.known["count"][exact].any():
+            value = self._exact(int(exact[0]))
+            if value is not None:
+                settle(int(exact[0]), value, self.known.world)
+            self._proposal = None
+
     def _introduce(self, nodes: Any) -> None:
         """Tell the compiled oracle of new nodes."""
         if self.oracle is not None:
@@ -292,15 +306,20 @@ class Search:
 
     def _evaluate(self, proposal: Proposal) -> None:
         """Ask for the exact value of a terminal leaf; one that has none becomes a noisy leaf."""
-        leaf = proposal.first
+        value = self._exact(proposal.first)
+        if value is not None:
+            count_round(proposal, self.known.world)
+            settle(proposal.first, value, self.known.world)
+
+    def _exact(self, leaf: int) -> float | None:
+        """Return the exact value of a leaf; None, and it becomes a noisy leaf, when there is none."""
         state = self.graph.states[leaf]
         value = self.problem.exact(state)
         if value is None:
             self.known.admit(leaf)
-            return
+            return None
         self.exact_evaluations += 1
-        count_round(proposal, self.known.world)
-        settle(leaf, checked_value(value, "exact", state), self.known.world)
+        return checked_value(value, "exact", state)
 
     def ask(self) -> Any:
         """Return the state to sample next, or None when the search is over."""

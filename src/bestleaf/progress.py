@@ -1,0 +1,63 @@
+"""Show a running search: one line that changes on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from bestleaf.search.result import Progress
+
+EVERY = 2.0  # seconds between two lines when the output is no terminal
+
+
+class ProgressLine:
+    """A context whose `show` takes the `Progress` of a search; `name_of` turns a state into words."""
+
+    def __init__(
+        self, console: Console, name_of: Callable[[Any], str], *, max_time: float | None, max_samples: int | None
+    ) -> None:
+        self.console = console
+        self.name_of = name_of
+        self.max_time = max_time
+        self.max_samples = max_samples
+        self._live = Live(console=console, transient=True, auto_refresh=False) if console.is_terminal else None
+        self._shown_at = 0.0
+
+    def __enter__(self) -> ProgressLine:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, now: Progress, value: float | None) -> None:
+        """Show where the search stands; `value` is that of the best answer so far."""
+        if self._live is not None:
+            self._live.update(Text(self.line(now, value), no_wrap=True, overflow="ellipsis"), refresh=True)
+        elif now.elapsed - self._shown_at >= EVERY:
+            self._shown_at = now.elapsed
+            self.console.print(self.line(now, value), highlight=False, markup=False, soft_wrap=True)
+
+    def line(self, now: Progress, value: float | None) -> str:
+        """Return the state of the search in one line."""
+        rate = now.samples / now.elapsed if now.elapsed > 0 else 0.0
+        parts = [f"{now.samples:,} rollouts ({rate:,.0f}/s)", f"{now.exact_evaluations:,} exact values"]
+        parts += [f"gap {now.gap:.4f}"] if now.gap < 1 else []
+        if value is not None:
+            parts.append(f"best {value:.4f} {self.name_of(now.best)}")
+        if self.max_time is not None:
+            parts.append(f"{max(0.0, self.max_time - now.elapsed):.0f} s left")
+        elif self.max_samples is not None:
+            parts.append(f"{max(0, self.max_samples - now.samples - now.exact_evaluations):,} samples left")
+        else:
+            parts.append(f"{now.elapsed:.0f} s")
+        return " · ".join(parts)

@@ -1,0 +1,542 @@
+"""`BestLeafSelector`: feature selection by best leaf identification, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from rich.console import Console
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import validate_data
+
+import bestleaf
+from bestleaf._records import EXACT
+from bestleaf.bounds import BOUNDS, Bound, Rate
+from bestleaf.certificate import NOT_CLAIMED, Certificate, claims_of
+from bestleaf.features import FeatureLattice
+from bestleaf.intervals import Leaf
+from bestleaf.oracles import TIES, KNNOracle
+from bestleaf.progress import ProgressLine
+from bestleaf.search import Progress, Result, Search
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:  # before scikit-learn 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """No callbacks."""
+
+
+SUBSAMPLE = 50  # examples of a rollout, as in the paper
+HISTORY_RATIO = 1.01  # time between two entries of `history_`, so that long searches keep few hundred
+
+
+class EvaluatedSubset(NamedTuple):
+    """A subset of features with its exact value."""
+
+    features: tuple[str, ...]
+    score: float
+
+
+class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
+    """Every subset evaluated exactly, best first."""
+
+    def by_size(self) -> dict[int, EvaluatedSubset]:
+        """Return the best subset of each size, smallest size first."""
+        found: dict[int, EvaluatedSubset] = {}
+        for subset in self:
+            found.setdefault(len(subset.features), subset)
+        return dict(sorted(found.items()))
+
+
+class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+    """Select features by Monte-Carlo search with a confidence interval on every subset considered.
+
+    The search walks the lattice of feature subsets. Complete subsets are valued exactly, by how well the votes of nearest
+    neighbours rank the examples (leave-one-out): the AUC for two classes, the mean one-against-rest AUC for several, the
+    concordance index for real targets. It stops when no leaf of the graph it has grown is better than the answer by
+    more than `epsilon` with probability 1 - `delta`.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.01
+        How much better than the answer another leaf may be.
+    delta : float, default=0.05
+        Probability with which that may be wrong.
+    algorithm : {"bli"}, default="bli"
+        Best leaf identification (BLI-MCDS).
+    bound : str, Rate or Bound, default="betting"
+        Confidence interval of a leaf; see `bestleaf.best_leaf`.
+    stopping : {"sound", "paper"}, default="sound"
+        When to stop; "paper" is the published test, which has no proof.
+    expansion : float, default=0.6
+        Exponent b: the graph grows by about t^b nodes in t samples.
+    n_neighbors : int, default=5
+        Neighbours that vote.
+    subsample : int, default=None
+        Examples on which a rollout is valued: 50, or all if there are fewer.
+    continue_probability : float, default=0.9
+        q: a rollout at size s goes on with probability q^s.
+    ties : {"half", "strict", "row_order"}, default="half"
+        How a pair with equal votes counts: one half (as in `roc_auc_score`), nothing, or by the order of rows.
+    scale : bool, default=True
+        Standardise the features for the distances.
+    drop_zero : bool, default=False
+        Leave out all examples at distance 0 as the published program does, not only the example itself.
+    task : {"auto", "classification", "regression"}, default="auto"
+        What `y` is; "auto" asks `sklearn.utils.multiclass.type_of_target`.
+    max_features : int, default=None
+        Largest number of features; a group counts as one.
+    forced, forbidden : sequence of int or str, default=()
+        Features, by number or name, that every subset has, and that none has.
+    feature_groups : sequence of sequences, or dict of them, default=None
+        Features that enter together, by number or name; every feature is in exactly one group.
+    prefer_small : bool, default=True
+        Answer with the smallest evaluated subset that passes the final test; otherwise with the best one evaluated.
+    max_samples : int, default=None
+        Rollouts and exact values allowed.
+    max_time : float, default=None
+        Seconds allowed.
+    n_jobs : int, default=None
+        Threads for the exact values of large data; the answer does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Everything random follows from it.
+    verbose : int, default=0
+        1 shows the progress and the result in words.
+
+    Attributes
+    ----------
+    support_ : array of bool
+        Which features are selected.
+    subset_ : array
+        The selected features: their names, or numbers if the data have no names.
+    score_ : float
+        Exact value of the selected subset.
+    certificate_ : Certificate
+        What was found, what is proved and what is not; ``print(selector.certificate_)``.
+    history_ : list of dict
+        How samples, exact values, gap and best value went with time; ``pandas.DataFrame(selector.history_)``.
+    feature_scores_ : array of float
+        Mean value of the rollouts with each feature (RAVE); nan for features that were in none.
+    evaluated_ : EvaluatedSubsets
+        Every subset evaluated exactly, best first; ``evaluated_.by_size()`` is the best of each size.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from bestleaf import BestLeafSelector
+    >>> from bestleaf.datasets import load_linear
+    >>> X, y = load_linear(return_X_y=True)
+    >>> selector = BestLeafSelector(random_state=0).fit(X, y)
+    >>> selector.transform(X).shape[1] == len(selector.subset_)
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  as in scikit-learn
+        "epsilon": [Interval(Real, 0, 1, closed="both")],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "algorithm": [StrOptions({"bli"})],
+        "bound": [StrOptions(set(BOUNDS)), Rate, Bound],
+        "stopping": [StrOptions({"sound", "paper"})],
+        "expansion": [Interval(Real, 0, 1, closed="both")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "subsample": [Interval(Integral, 2, None, closed="left"), None],
+        "continue_probability": [Interval(Real, 0, 1, closed="both")],
+        "ties": [StrOptions(set(TIES))],
+        "scale": ["boolean"],
+        "drop_zero": ["boolean"],
+        "task": [StrOptions({"auto", "classification", "regression"})],
+        "max_features": [Interval(Integral, 1, None, closed="left"), None],
+        "forced": ["array-like"],
+        "forbidden": ["array-like"],
+        "feature_groups": [list, tuple, dict, None],
+        "prefer_small": ["boolean"],
+        "max_samples": [Interval(Integral, 1, None, closed="left"), None],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.01,
+        delta: float = 0.05,
+        algorithm: str = "bli",
+        bound: str | Rate | Bound = "betting",
+        stopping: str = "sound",
+        expansion: float = 0.6,
+        n_neighbors: int = 5,
+        subsample: int | None = None,
+        continue_probability: float = 0.9,
+        ties: str = "half",
+        scale: bool = True,
+        drop_zero: bool = False,
+        task: str = "auto",
+        max_features: int | None = None,
+        forced: Iterable[Any] = (),
+        forbidden: Iterable[Any] = (),
+        feature_groups: Any = None,
+        prefer_small: bool = True,
+        max_samples: int | None = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.algorithm = algorithm
+        self.bound = bound
+        self.stopping = stopping
+        self.expansion = expansion
+        self.n_neighbors = n_neighbors
+        self.subsample = subsample
+        self.continue_probability = continue_probability
+        self.ties = ties
+        self.scale = scale
+        self.drop_zero = drop_zero
+        self.task = task
+        self.max_features = max_features
+        self.forced = forced
+        self.forbidden = forbidden
+        self.feature_groups = feature_groups
+        self.prefer_small = prefer_small
+        self.max_samples = max_samples
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = False
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> BestLeafSelector:
+        """Search for the best subset.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Numbers without gaps.
+        y : array-like of shape (n_samples,)
+            Labels or real targets.
+
+        Returns
+        -------
+        self : BestLeafSelector
+        """
+        X, y = self._validated(X, y)
+        names = self._names()
+        oracle = self._oracle(X, y)
+        lattice = self._lattice(oracle, X)
+        search = Search(
+            lattice,
+            task="leaf",
+            epsilon=self.epsilon,
+            delta=self.delta,
+            bound=self.bound,
+            stopping=self.stopping,
+            expansion=self.expansion,
+            max_samples=self.max_samples,
+            max_time=self.max_time,
+            seed=self._seed(),
+        )
+        self._watch(search, lattice, names, X, y)
+        search.ensure_value()
+        self._keep(search, lattice, names)
+        if self.certificate_.reason in ("max_samples", "max_time"):
+            warnings.warn(
+                f"{self.certificate_.reason} ended the search: {self.certificate_.claims[0]} Give it more, or a larger "
+                f"epsilon than {self.epsilon:g}.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _get_support_mask(self) -> np.ndarray:
+        return self.support_
+
+    def _validated(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the data as scikit-learn checks them, with sentences of our own where it matters which column it is."""
+        names = _names_of(X)
+        repeated = sorted(name for name, times in Counter(names).items() if times > 1)
+        if repeated:
+            raise ValueError(f"X must have a different name for every column, got {repeated[:5]} more than once")
+        text = _columns_of_text(X)
+        if text:
+            raise ValueError(f"X must hold numbers only, got text in columns {text[:10]}; encode or drop them")
+        X, y = validate_data(self, X, y, dtype=(np.float64, np.float32), ensure_all_finite=False, ensure_min_samples=2)
+        broken = [number for number, column in enumerate(X.T) if not np.isfinite(column).all()]
+        if broken:
+            shown = [self._names()[number] for number in broken[:10]]
+            raise ValueError(
+                f"Input X must not have missing values (NaN) or infinity (inf), found in columns {shown}; impute or drop them"
+            )
+        return X, y
+
+    def _names(self) -> np.ndarray:
+        """Return the names of the features, x0, x1, … if they have none."""
+        given = getattr(self, "feature_names_in_", None)
+        return np.array([f"x{number}" for number in range(self.n_features_in_)], object) if given is None else given
+
+    def _oracle(self, X: np.ndarray, y: np.ndarray) -> KNNOracle:
+        task = self.task
+        if task == "auto":
+            kind = type_of_target(y, input_name="y", raise_unknown=True)
+            task = "regression" if kind.startswith("continuous") else "classification"
+        if len(X) <= self.n_neighbors:
+            raise ValueError(
+                f"n_neighbors must be less than the number of rows (n_samples={len(X)}), got {self.n_neighbors}"
+            )
+        if self.subsample is not None and self.subsample > len(X):
+            raise ValueError(f"subsample must be at most the number of rows ({len(X)}), got {self.subsample}")
+        return KNNOracle(
+            X,
+            y,
+            task=task,
+            n_neighbors=self.n_neighbors,
+            subsample=self.subsample or min(SUBSAMPLE, len(X)),
+            ties=self.ties,
+            scale=self.scale,
+            drop_zero=self.drop_zero,
+            n_jobs=effective_n_jobs(self.n_jobs),
+        )
+
+    def _lattice(self, oracle: KNNOracle, X: np.ndarray) -> FeatureLattice:
+        forced, forbidden = self._columns("forced", self.forced), self._columns("forbidden", self.forbidden)
+        groups = self.feature_groups
+        if groups is not None:
+            listed = groups.values() if isinstance(groups, dict) else groups
+            groups = [self._columns("feature_groups", group) for group in listed]
+        else:
+            forbidden = self._without_constants(X, forced, forbidden)
+        return FeatureLattice(
+            oracle,
+            continue_probability=self.continue_probability,
+            max_features=self._limit(groups, forced, forbidden),
+            forced=forced,
+            forbidden=forbidden,
+            groups=groups,
+        )
+
+    def _limit(self, groups: Any, forced: list[int], forbidden: list[int]) -> int | None:
+        """Return the largest size, which may be given larger than there are features to choose from."""
+        if self.max_features is None or groups is not None:
+            return self.max_features
+        if self.max_features > self.n_features_in_:
+            raise ValueError(
+                f"max_features must be at most the number of features ({self.n_features_in_}), got {self.max_features}"
+            )
+        return min(self.max_features, self.n_features_in_ - len(set(forbidden) - set(forced)))
+
+    def _without_constants(self, X: np.ndarray, forced: list[int], forbidden: list[int]) -> list[int]:
+        """Return the forbidden features and those that never change: they tell no two examples apart."""
+        constant = [number for number, column in enumerate(X.T) if (column == column[0]).all()]
+        useless = sorted(set(constant) - set(forced) - set(forbidden))
+        if not useless:
+            return forbidden
+        if len(set(constant) | set(forbidden)) == self.n_features_in_ and not forced:
+            raise ValueError(
+                f"X must have a column that changes, got {len(constant)} constant of {self.n_features_in_}"
+            )
+        shown = [self._names()[number] for number in useless[:10]]
+        warnings.warn(f"columns {shown} are constant and left out of the search", UserWarning, stacklevel=5)
+        return forbidden + useless
+
+    def _columns(self, name: str, given: Iterable[Any]) -> list[int]:
+        """Return the numbers of features given by number or by name."""
+        number_of = {text: number for number, text in enumerate(getattr(self, "feature_names_in_", ()))}
+        found = []
+        for one in [given] if isinstance(given, str) else given:
+            if isinstance(one, str):
+                if one not in number_of:
+                    raise ValueError(f"{name} must name features of X, got {one!r}")
+                found.append(number_of[one])
+            elif isinstance(one, Integral) and not isinstance(one, bool) and 0 <= one < self.n_features_in_:
+                found.append(int(one))
+            else:
+                raise ValueError(f"{name} must hold names or numbers from 0 to {self.n_features_in_ - 1}, got {one!r}")
+        return found
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _watch(self, search: Search, lattice: FeatureLattice, names: np.ndarray, X: np.ndarray, y: np.ndarray) -> None:
+        """Run the search, keeping its history, showing its progress and calling scikit-learn's callbacks."""
+        self.history_: list[dict[str, Any]] = []
+        hooks = _Hooks(self, X, y)
+
+        def words(state: tuple[int, ...]) -> str:
+            return "{" + ", ".join(names[lattice.features_of(state)]) + "}"
+
+        line = ProgressLine(
+            Console(stderr=True, quiet=not self.verbose), words, max_time=self.max_time, max_samples=None
+        )
+
+        def callback(now: Progress) -> bool:
+            value = _value_of(search)
+            if not self.history_ or now.elapsed > HISTORY_RATIO * self.history_[-1]["elapsed"]:
+                self.history_.append({**now._asdict(), "best": words(now.best), "score": value})
+            line.show(now, value)
+            return hooks.end_of_slice()
+
+        search.callback = callback
+        with line:
+            hooks.begin()
+            search.finish()
+            hooks.end()
+
+    def _keep(self, search: Search, lattice: FeatureLattice, names: np.ndarray) -> None:
+        """Turn the result of the search into fitted attributes."""
+        result = search.result()
+        answer, gap = chosen(result.leaves, result.epsilon, prefer_small=self.prefer_small)
+        columns = lattice.features_of(answer.state)
+        self.support_ = np.zeros(self.n_features_in_, bool)
+        self.support_[columns] = True
+        self.subset_ = names[columns] if hasattr(self, "feature_names_in_") else np.array(columns)
+        self.score_ = float(answer.lower)
+        self.feature_scores_ = _scores(search, lattice)
+        evaluated = sorted(
+            (leaf for leaf in result.leaves if leaf.exact), key=lambda leaf: (-leaf.lower, len(leaf.state))
+        )
+        self.evaluated_ = EvaluatedSubsets(
+            EvaluatedSubset(tuple(names[lattice.features_of(leaf.state)]), float(leaf.lower)) for leaf in evaluated
+        )
+        self.certificate_ = self._certificate(result, lattice, names[columns], gap, answer)
+        if self.verbose:
+            Console(stderr=True).print(self.certificate_.summary(), highlight=False, markup=False)
+
+    def _certificate(
+        self, result: Result, lattice: FeatureLattice, features: Iterable[str], gap: float, answer: Leaf
+    ) -> Certificate:
+        return Certificate(
+            features=tuple(features),
+            n_features=self.n_features_in_,
+            score=self.score_,
+            gap=gap,
+            epsilon=result.epsilon,
+            delta=result.delta,
+            samples=result.samples,
+            warmup_samples=result.warmup_samples,
+            exact_evaluations=result.exact_evaluations,
+            growths=result.growths,
+            elapsed=result.elapsed,
+            reason=result.reason,
+            rule=result.rule,
+            bound=result.bound,
+            stopping=result.stopping,
+            expansion=result.expansion,
+            seed=result.seed,
+            objective=lattice.oracle.in_words(),
+            claims=claims_of(
+                identified=result.identified,
+                proof=result.proof,
+                bound=result.bound,
+                stopping=result.stopping,
+                epsilon=result.epsilon,
+                delta=result.delta,
+                gap=gap,
+                leaves=len(result.leaves),
+            ),
+            not_claimed=NOT_CLAIMED,
+            leaves=result.leaves,
+            settings={name: value for name, value in self.get_params().items() if name not in ("verbose", "n_jobs")},
+            version=bestleaf.__version__,
+        )
+
+
+class _Hooks:
+    """scikit-learn's callbacks (from version 1.9 on): one task a fit, one below it a time slice."""
+
+    def __init__(self, selector: BestLeafSelector, X: np.ndarray, y: np.ndarray) -> None:
+        self.data: dict[str, Any] = {"estimator": selector, "X": X, "y": y}
+        self.context = None
+        if hasattr(selector, "_skl_callbacks") or hasattr(selector, "_parent_callback_ctx"):
+            self.context = selector._init_callback_context(max_subtasks=None)
+
+    def begin(self) -> None:
+        if self.context is not None:
+            self.context.call_on_fit_task_begin(**self.data)
+
+    def end_of_slice(self) -> bool:
+        """Report a slice; True when a callback wants the search to end."""
+        if self.context is None:
+            return False
+        part = self.context.subcontext(task_name="slice")
+        part.call_on_fit_task_begin(**self.data)
+        return bool(part.call_on_fit_task_end(**self.data))
+
+    def end(self) -> None:
+        if self.context is not None:
+            self.context.call_on_fit_task_end(**self.data)
+
+
+def chosen(leaves: Iterable[Leaf], epsilon: float, *, prefer_small: bool) -> tuple[Leaf, float]:
+    """Return the leaf to answer with and its gap: how much better another leaf may be.
+
+    It is the evaluated leaf of highest value or, if small ones are preferred, the smallest whose gap is at most epsilon.
+    """
+    ordered = sorted(leaves, key=lambda leaf: -leaf.upper)
+    candidates = sorted((leaf for leaf in ordered if leaf.exact), key=lambda leaf: (-leaf.lower, len(leaf.state)))
+
+    def gap(leaf: Leaf) -> float:
+        rival = next((other for other in ordered if other.label != leaf.label), None)
+        return 0.0 if rival is None else min(1.0, rival.upper - leaf.lower)
+
+    best = candidates[0]
+    if prefer_small:
+        passing = [leaf for leaf in candidates if gap(leaf) <= epsilon]
+        best = min(passing, key=lambda leaf: len(leaf.state), default=best)
+    return best, gap(best)
+
+
+def _value_of(search: Search) -> float | None:
+    """Return the best exact value so far."""
+    known, exact = search.known.known[: len(search.graph)], search.graph.kinds == EXACT
+    values = known["lower"][exact & (known["count"] > 0)]
+    return float(values.max()) if len(values) else None
+
+
+def _scores(search: Search, lattice: FeatureLattice) -> np.ndarray:
+    """Return the mean value of the rollouts with each feature, nan where there was none."""
+    scores = np.full(lattice.oracle.n_features, np.nan)
+    sums, counts = search.oracle.global_rave_sums.T
+    for unit, group in enumerate(lattice.groups):
+        scores[group] = sums[unit] / counts[unit] if counts[unit] else np.nan
+    return scores
+
+
+def _names_of(X: Any) -> list[Any]:
+    """Return the column names of a data frame; none for anything else."""
+    return list(X.columns) if hasattr(X, "columns") and hasattr(X, "shape") else []
+
+
+def _columns_of_text(X: Any) -> list[Any]:
+    """Return the columns of a data frame that hold text."""
+    found = []
+    for name in _names_of(X):
+        column = np.asarray(X[name])
+        if column.dtype.kind in "OUS" and any(isinstance(value, str) for value in column[:1000]):
+            try:
+                column.astype(np.float64)
+            except (TypeError, ValueError):
+                found.append(name)
+    return found
