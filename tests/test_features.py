@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bestleaf import Search, best_leaf
-from bestleaf._compile import kernel
-from bestleaf._kernels.rollout import complete, draw_neighbours, spell_out
+from bestleaf._compile import draw_at, kernel
+from bestleaf._kernels.rollout import complete, spell_out
 from bestleaf.datasets import load_linear, make_linear
 from bestleaf.features import STOP, FeatureLattice
 from bestleaf.oracles import KNNOracle
@@ -20,20 +20,27 @@ def oracle():
 
 
 @kernel
-def completion(oracle, leaf, rng, found):
-    """Write the features of one random completion; return how many."""
-    complete(oracle.subsets[leaf], oracle.sizes[leaf], oracle, rng)
-    columns, _ = spell_out(oracle)
-    for place in range(columns):
-        found[place] = oracle.chosen[place]
-    return columns
+def completion(leaf, oracle):
+    """Complete the subset of a leaf in the oracle's scratch; return the number of features."""
+    complete(leaf, oracle)
+    return spell_out(oracle)[0]
 
 
 def completions(lattice, state, runs):
-    rollouts, rng = lattice.compiled_oracle(), np.random.default_rng(0)
+    rollouts = lattice.compiled_oracle(np.random.default_rng(0))
     rollouts.add(0, state)
-    found = np.zeros(lattice.oracle.n_features, np.int64)
-    return [found[: completion(rollouts.record, 0, rng, found)].tolist() for _ in range(runs)]
+    return [rollouts.place.arrays["chosen"][: completion(0, rollouts.record)].tolist() for _ in range(runs)]
+
+
+def draws(lattice, state, seed, runs):
+    rollouts = lattice.compiled_oracle(np.random.default_rng(seed))
+    rollouts.add(0, state)
+    return [draw_once(0, rollouts.record) for _ in range(runs)]
+
+
+@kernel
+def draw_once(leaf, oracle):
+    return draw_at(oracle.draw)(leaf, oracle)
 
 
 def test_the_lattice_stops_or_adds_one_feature(oracle):
@@ -75,11 +82,8 @@ def test_compiled_and_plain_rollouts_are_the_same(task, groups):
     target = {"two classes": y, "several classes": (4 * X[:, 0]).astype(int), "real": X[:, 0] - X[:, 1]}[task]
     kind = "regression" if task == "real" else "classification"
     lattice = FeatureLattice(KNNOracle(X, target, task=kind, subsample=30), groups=groups, forbidden=[2])
-    rollouts = lattice.compiled_oracle()
-    rollouts.add(0, (1,))
-    compiled, plain = np.random.default_rng(0), np.random.default_rng(0)
-    for _ in range(100):
-        assert draw_neighbours(rollouts.record, 0, compiled) == lattice.sample((1,), plain)
+    plain = np.random.default_rng(0)
+    assert draws(lattice, (1,), 0, 100) == [lattice.sample((1,), plain) for _ in range(100)]
 
 
 def test_votes_remembered_or_not_give_the_same_samples():
@@ -87,9 +91,7 @@ def test_votes_remembered_or_not_give_the_same_samples():
     values = []
     for memory in (2**24, 0):
         lattice = FeatureLattice(KNNOracle(X, y, scale=False, memory=memory))
-        rollouts, rng = lattice.compiled_oracle(), np.random.default_rng(3)
-        rollouts.add(0, (1, 2))
-        values.append([draw_neighbours(rollouts.record, 0, rng) for _ in range(300)])
+        values.append(draws(lattice, (1, 2), 3, 300))
     assert values[0] == values[1]
 
 

@@ -26,7 +26,7 @@ from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype
 
-from bestleaf._records import CONE, INTERVAL, NODE, TRACK, WORLD, Graph
+from bestleaf._records import CONE, INTERVAL, NEIGHBOURS, NODE, TRACK, WORLD, Graph
 
 
 @cache
@@ -117,6 +117,10 @@ SIGNATURES = {
     "observe": types.void(types.float64[::1], types.float64, types.int64),
     "at_node": types.int64(types.int64, from_dtype(WORLD)),
     "at_arms": types.int64(types.int64, types.int64, from_dtype(WORLD)),
+    "draw": types.float64(types.int64, from_dtype(NEIGHBOURS)),
+    "query": types.int64(types.int64, types.int64, from_dtype(NEIGHBOURS)),
+    "pairs": types.Tuple((types.float64, types.int64))(types.float32[::1], types.float32[::1], types.int64),
+    "uniform": types.float64(types.int64),
 }
 
 
@@ -176,7 +180,11 @@ bucket_of = _array_of(np.int64, "bucket")
 stack_of = _array_of(np.int64, "stack")
 cones_of = _array_of(CONE, "cones")
 floats_at = _array_at(np.float64)
+singles_at = _array_at(np.float32)
 words_at = _array_at(np.uint64)
+longs_at = _array_at(np.int64)
+ints_at = _array_at(np.int32)
+bytes_at = _array_at(np.int8)
 
 
 def _function_at(signature: Any) -> Any:
@@ -204,6 +212,10 @@ interval_at = _function_at(SIGNATURES["interval"])
 observe_at = _function_at(SIGNATURES["observe"])
 node_kernel_at = _function_at(SIGNATURES["at_node"])
 arms_kernel_at = _function_at(SIGNATURES["at_arms"])
+draw_at = _function_at(SIGNATURES["draw"])
+query_kernel_at = _function_at(SIGNATURES["query"])
+pairs_at = _function_at(SIGNATURES["pairs"])
+uniform_at = _function_at(SIGNATURES["uniform"])
 
 
 def is_ours(function: Callable) -> bool:
@@ -273,6 +285,8 @@ def draws(record: type) -> Callable:
 
 @overload(draw, inline="never")
 def _draw_overload(oracle, leaf, rng):
+    if isinstance(oracle, types.Record):  # an oracle that brings its own kernel and stream
+        return lambda oracle, leaf, rng: draw_at(oracle.draw)(leaf, oracle)
     chosen = _DRAWS.get(getattr(oracle, "instance_class", type(None)))
     if chosen is None:
         return None

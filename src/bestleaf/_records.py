@@ -141,43 +141,61 @@ class Bernoulli(NamedTuple):
     means: np.ndarray
 
 
-class Neighbours(NamedTuple):
-    """Oracle of the feature lattice: rollouts valued by nearest neighbours.
-
-    A unit is a feature or a group of features that enter together.
-    """
-
-    columns: np.ndarray  # [features, padded examples] single precision
-    targets: np.ndarray  # [outputs, examples]
-    weights: np.ndarray  # [outputs, rows, lanes] targets of classes as whole numbers; see `sum_nearest`
-    subsets: np.ndarray  # [nodes, words] bit set of the units of each node
-    sizes: np.ndarray  # [nodes] how many units
-    slots: np.ndarray  # [nodes] row of `rave` that belongs to the node
-    rave: np.ndarray  # [rows, units, 2] sum and number of the values of rollouts with each unit; row 0 for all nodes
-    keys: np.ndarray  # [units] random words; a subset's key is their exclusive or
-    starts: np.ndarray  # [units + 1] where the features of each unit begin in `members`
-    members: np.ndarray  # [features]
-    allowed: np.ndarray  # units a rollout may add
-    chances: np.ndarray  # [units + 1] chance to go on at each size
-    limits: np.ndarray  # largest size, how ties count (TIES), drop examples at distance 0, real targets, units forced
-    owners: np.ndarray  # [rows] key of the subset whose votes the row holds
-    votes: np.ndarray  # [rows, outputs x examples] sums of neighbours' targets, UNKNOWN where not computed
-    order: np.ndarray  # [examples] in order, but for the subsample at the front while one is drawn
-    picks: np.ndarray  # [m] scratch from here on
-    score: np.ndarray  # [m]
-    truth: np.ndarray  # [m]
-    sums: np.ndarray  # [outputs]
-    units: np.ndarray  # [units]
-    chosen: np.ndarray  # [features]
-    current: np.ndarray  # [words]
-    below: np.ndarray  # [k + 1]
-    level: np.ndarray  # [k + 1]
-    distance: np.ndarray
-    bits: np.ndarray
-    minima: np.ndarray
-    tally: np.ndarray
-    nearest: np.ndarray
-    who: np.ndarray
+# Oracle of the feature lattice: rollouts valued by nearest neighbours. A unit is a feature or a group of features that
+# enter together. The record holds numbers and addresses of arrays; see `KNNOracle` and `NeighbourRollouts`.
+NEIGHBOURS = _record(
+    examples="i",
+    padded="i",  # examples and padding, a multiple of the lanes
+    lanes="i",
+    outputs="i",
+    neighbours="i",  # k
+    drop_zero="i",  # leave out examples at distance 0
+    real="i",  # targets are real, not classes
+    weighed="i",  # there are weights
+    columns="i",  # -> [features, padded] single precision
+    targets="i",  # -> [outputs, examples] single precision
+    weights="i",  # -> [outputs, padded] targets of classes as 32-bit whole numbers; see `sum_nearest`
+    distance="i",  # -> [padded] scratch, single precision
+    minima="i",  # -> [lanes] scratch, 32 bits
+    tally="i",  # -> [lanes] scratch, 32 bits
+    nearest="i",  # -> [k] scratch, 32 bits
+    who="i",  # -> [k] scratch
+    sums="i",  # -> [outputs] scratch, single precision
+    chosen="i",  # -> [features] scratch
+    sum_nearest="i",  # kernels
+    pairs_in_order="i",  # only of real targets
+    # of rollouts only
+    draw="i",  # the kernel
+    next_double="i",  # function and state of the random stream
+    stream="i",
+    subsample="i",  # m
+    ties="i",  # how ties count
+    limit="i",  # largest size
+    forced="i",  # units in every subset
+    units="i",
+    words="i",  # of a bit set
+    choices="i",  # units a rollout may add
+    memory="i",  # rows of votes
+    small="i",  # votes are bytes, not single precision
+    subsets="i",  # -> [nodes, words] bit set of the units of each node
+    sizes="i",  # -> [nodes] how many units
+    slots="i",  # -> [nodes] row of `rave` that belongs to the node
+    rave="i",  # -> [rows, units, 2] sum and number of values of rollouts with each unit; row 0 for all nodes
+    keys="i",  # -> [units] random words; a subset's key is their exclusive or
+    starts="i",  # -> [units + 1] where the features of each unit begin in `members`
+    members="i",  # -> [features]
+    allowed="i",  # -> [choices] units a rollout may add
+    chances="i",  # -> [units + 1] chance to go on at each size
+    owners="i",  # -> [memory] key of the subset whose votes the row holds
+    votes="i",  # -> [memory, outputs x examples] sums of neighbours' targets, UNKNOWN where not computed
+    order="i",  # -> [examples] in order, but for the subsample at the front while one is drawn
+    picks="i",  # -> [m] scratch from here on
+    score="i",  # -> [m] single precision
+    truth="i",  # -> [m] single precision
+    current="i",  # -> [words]
+    below="i",  # -> [k + 1]
+    level="i",  # -> [k + 1]
+)
 
 
 # How pairs with equal scores count.

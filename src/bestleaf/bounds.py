@@ -12,6 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from math import e, exp, inf, log, sqrt
 
+import numpy as np
+
 from bestleaf._compile import Compiled, helper, is_ours
 
 
@@ -100,8 +102,8 @@ def hoeffding(mean, count, delta, row):
 
 # The nodes over which `betting` spreads samples: fine towards 0 and 1, where means of good and bad leaves lie.
 _HALF_GRID = (0.0, 0.002, 0.004, 0.007, 0.011, 0.016, 0.023, 0.033, 0.047, 0.067, 0.095, 0.135, 0.19, 0.27, 0.37)
-GRID = (*_HALF_GRID, 0.5, *(1.0 - node for node in reversed(_HALF_GRID)))
-BETS = (0.01, 0.019, 0.036, 0.069, 0.13, 0.25, 0.47, 0.9)  # shares of the capital, in equal ratios
+GRID = np.array([*_HALF_GRID, 0.5, *(1.0 - node for node in reversed(_HALF_GRID))])
+BETS = np.array([0.01, 0.019, 0.036, 0.069, 0.13, 0.25, 0.47, 0.9])  # shares of the capital, in equal ratios
 HALVINGS = 8  # the bound is found to 1/256 of its distance from the mean
 SCHEDULE = 20  # a leaf is looked at again when its samples have grown by a twentieth
 HEAD = 3  # numbers in front of the weights of the nodes: count of the next look, lower, upper
@@ -163,8 +165,8 @@ def betting(mean, count, delta, row):
     if count >= row[0]:
         row[0] = count + 1 + count // SCHEDULE
         threshold = log(2.0 / delta)
-        row[1] = farthest(mean, row[1], threshold, row, True)
-        row[2] = farthest(mean, row[2], threshold, row, False)
+        for side in range(1, 3):
+            row[side] = farthest(mean, row[side], threshold, row, side == 1)
     return row[1], row[2]
 
 

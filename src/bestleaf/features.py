@@ -9,11 +9,13 @@ subsample.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from ctypes import c_void_p, cast
+from typing import Any
 
 import numpy as np
 
-from bestleaf._kernels.rollout import warm_up  # also registers how to draw
-from bestleaf._records import Neighbours, enlarged
+from bestleaf._kernels.rollout import draw_neighbours, warm_up
+from bestleaf._records import enlarged
 from bestleaf.oracles import TIES, KNNOracle
 
 STOP = -1
@@ -143,9 +145,9 @@ class FeatureLattice:
             left -= 1
         return self.oracle.sample(self.features_of(tuple(subset)), rng)
 
-    def compiled_oracle(self) -> NeighbourRollouts:
+    def compiled_oracle(self, rng: np.random.Generator) -> NeighbourRollouts:
         """Return the compiled form of `sample`, which also keeps RAVE sums."""
-        return NeighbourRollouts(self)
+        return NeighbourRollouts(self, rng)
 
 
 def _checked_groups(groups: Sequence[Sequence[int]] | None, features: int) -> list[list[int]]:
@@ -173,67 +175,82 @@ def _checked_groups(groups: Sequence[Sequence[int]] | None, features: int) -> li
 class NeighbourRollouts:
     """The subsets of the nodes of one search as bit sets, what rollouts need to value them, and their RAVE sums."""
 
-    def __init__(self, lattice: FeatureLattice) -> None:
+    def __init__(self, lattice: FeatureLattice, rng: np.random.Generator) -> None:
         oracle, units = lattice.oracle, len(lattice.groups)
         outputs, examples = oracle.targets.shape
         small = oracle.classes is not None and oracle.n_neighbors <= np.iinfo(np.int8).max
         kind = np.dtype(np.int8 if small else np.float32)  # numbers of votes fit into a byte
         rows = int(np.clip(oracle.memory // (kind.itemsize * outputs * examples), 1, ROWS_OF_VOTES))
-        words = -(-units // 64)
+        words, order = -(-units // 64), np.arange(examples)
         keys = np.frombuffer(np.random.default_rng(2019).bytes(8 * units), np.uint64)
-        limits = [lattice.limit, TIES[oracle.ties], oracle.drop_zero, oracle.classes is None, len(lattice.forced)]
+        stream = rng.bit_generator.ctypes
+        self.lattice = lattice
+        self.rng = rng
         self._rows = 1  # of `rave` in use
-        self.record = Neighbours(
-            columns=oracle.columns,
-            targets=oracle.targets,
-            weights=oracle.weights,
+        self.place = oracle.workplace()
+        self.place.set(
+            draw=draw_neighbours.address,
+            next_double=cast(stream.next_double, c_void_p).value,
+            stream=stream.state_address,
+            subsample=oracle.subsample,
+            ties=TIES[oracle.ties],
+            limit=lattice.limit,
+            forced=len(lattice.forced),
+            units=units,
+            words=words,
+            choices=len(lattice.allowed),
+            memory=rows,
+            small=small,
+        )
+        self.place.point(
             subsets=np.zeros((64, words), np.uint64),
             sizes=np.zeros(64, np.int64),
             slots=np.zeros(64, np.int64),
             rave=np.zeros((16, units, 2)),
-            keys=keys.copy(),
+            keys=keys,
             starts=np.cumsum([0, *map(len, lattice.groups)]),
             members=np.concatenate([np.array(group, np.int64) for group in lattice.groups]),
-            allowed=np.array(lattice.allowed or [0], np.int64),
+            allowed=np.array(lattice.allowed, np.int64),
             chances=lattice.chances,
-            limits=np.array(limits, np.int64),
             owners=np.zeros(rows, np.uint64),
             votes=np.empty((rows, outputs * examples), kind),  # a row is emptied when a subset takes it
-            order=np.arange(examples),
+            order=order,
             picks=np.zeros(oracle.subsample, np.int64),
             score=np.zeros(oracle.subsample, np.float32),
             truth=np.zeros(oracle.subsample, np.float32),
-            sums=np.zeros(outputs, np.float32),
-            units=np.zeros(units, np.int64),
-            chosen=np.zeros(oracle.n_features, np.int64),
             current=np.zeros(words, np.uint64),
             below=np.zeros(oracle.n_neighbors + 1, np.int64),
             level=np.zeros(oracle.n_neighbors + 1, np.int64),
-            **oracle.scratch(),
         )
+
+    @property
+    def record(self) -> Any:
+        """What the kernel draws from."""
+        return self.place.record
 
     def add(self, node: int, state: Subset) -> None:
         """Note the subset of a new node; one that may be sampled gets a row of RAVE sums."""
-        longer = {name: enlarged(getattr(self.record, name), node + 1) for name in ("subsets", "sizes", "slots")}
-        record = self.record._replace(**longer, rave=enlarged(self.record.rave, self._rows + 1))
-        if not (state and state[-1] == STOP):
-            record.slots[node] = self._rows
-            record.sizes[node] = len(state)
-            self._rows += 1
-            for unit in state:
-                record.subsets[node, unit >> 6] |= np.uint64(1) << np.uint64(unit & 63)
-        self.record = record
+        arrays = self.place.arrays
+        longer = {name: enlarged(arrays[name], node + 1) for name in ("subsets", "sizes", "slots")}
+        self.place.point(**longer, rave=enlarged(arrays["rave"], self._rows + 1))
+        if self.lattice.is_terminal(state):
+            return
+        longer["slots"][node] = self._rows
+        longer["sizes"][node] = len(state)
+        self._rows += 1
+        for unit in state:
+            longer["subsets"][node, unit >> 6] |= np.uint64(1) << np.uint64(unit & 63)
 
-    def warm_up(self, node: int, rng: np.random.Generator, rollouts: int) -> None:
+    def warm_up(self, node: int, rollouts: int) -> None:
         """Draw rollouts from a node for their RAVE sums."""
-        warm_up(self.record, node, rng, rollouts)
+        warm_up(node, rollouts, self.record)
 
     def rave_sums(self, nodes: np.ndarray) -> np.ndarray:
         """Return [units, 2], sum and number of the rollouts drawn at these nodes, by unit."""
-        rows = self.record.slots[nodes]
-        return self.record.rave[rows[rows > 0]].sum(axis=0)
+        rows = self.place.arrays["slots"][nodes]
+        return self.place.arrays["rave"][rows[rows > 0]].sum(axis=0)
 
     @property
     def global_rave_sums(self) -> np.ndarray:
         """The same of all rollouts."""
-        return self.record.rave[0]
+        return self.place.arrays["rave"][0]

@@ -96,7 +96,6 @@ class RaveProposals:
         self.lattice = graph.problem
         self.known = known
         self.oracle = oracle
-        self.rng = rng
         self._left: dict[int, int] = {}  # warm-up rollouts still to draw at a node
 
     def warm_up(self, node: int, rounds: int) -> int:
@@ -105,7 +104,7 @@ class RaveProposals:
         left = self._left.setdefault(node, self.ROLLOUTS * (self.lattice.count_children(subset) - bool(subset)))
         drawn = min(rounds, left)
         if drawn:
-            self.oracle.warm_up(node, self.rng, drawn)
+            self.oracle.warm_up(node, drawn)
         self._left[node] -= drawn
         return drawn
 

@@ -15,8 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from bestleaf._kernels.neighbours import ONE, neighbour_sums, share_of_pairs, share_of_votes
-from bestleaf._records import HALF, ROW_ORDER, STRICT
+from bestleaf._kernels.neighbours import (
+    ONE,
+    neighbour_sums,
+    pairs_in_order,
+    share_of_pairs,
+    share_of_votes,
+    sum_nearest,
+)
+from bestleaf._records import HALF, NEIGHBOURS, ROW_ORDER, STRICT
 
 TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}
 VALUE_COST = 10**9  # distances computed for one exact value, at most (about a second a feature)
@@ -24,6 +31,26 @@ FEWEST_QUERIES = 1000  # examples an exact value is computed on, at least
 FEWEST_OF_A_CLASS = 20
 DISTANCES_A_THREAD = 10**6  # fewer are not worth a thread
 VECTOR = 16  # single-precision numbers in the widest vector
+
+
+class Workplace:
+    """A `NEIGHBOURS` record for the kernels, and the arrays behind its addresses."""
+
+    def __init__(self) -> None:
+        self.record = np.zeros(1, NEIGHBOURS)[0]
+        self.arrays: dict[str, np.ndarray] = {}
+
+    def set(self, **numbers: Any) -> None:
+        """Write numbers into the record."""
+        for name, number in numbers.items():
+            self.record[name] = number
+
+    def point(self, **arrays: np.ndarray) -> None:
+        """Write addresses of arrays into the record and keep the arrays."""
+        for name, array in arrays.items():
+            assert array.flags.c_contiguous
+            self.arrays[name] = array
+            self.record[name] = array.ctypes.data
 
 
 class KNNOracle:
@@ -97,7 +124,7 @@ class KNNOracle:
         self._lanes = _lanes(examples, n_neighbors)
         self.columns = _columns(data, scale, self._lanes)
         self.weights = self._weights()
-        self._scratch = self._own_scratch()
+        self._workplace = self.workplace()
         self._histograms = (np.zeros(n_neighbors + 1, np.int64), np.zeros(n_neighbors + 1, np.int64))
         self._memory: OrderedDict[bytes, tuple[np.ndarray, np.ndarray]] = OrderedDict()
         self._room = max(1, memory // (examples * (1 + 4 * len(self.targets))))
@@ -133,24 +160,41 @@ class KNNOracle:
             )
         return f"leave-one-out {kind} of the votes of {self.n_neighbors} nearest neighbours on {where}"
 
-    def scratch(self) -> dict[str, np.ndarray]:
-        """Return work arrays for the neighbour kernels (see `neighbour_sums`)."""
-        distance = np.zeros(self.columns.shape[1], np.float32)
-        return {
-            "distance": distance,
-            "bits": distance.view(np.int32).reshape(-1, self._lanes),
-            "minima": np.zeros(self._lanes, np.int32),
-            "tally": np.zeros(self._lanes, np.int32),
-            "nearest": np.zeros(self.n_neighbors, np.int32),
-            "who": np.zeros(self.n_neighbors, np.int64),
-        }
+    def workplace(self) -> Workplace:
+        """Return the data with scratch of their own, for one thread of the neighbour kernels."""
+        place = Workplace()
+        place.set(
+            examples=self.n_samples,
+            padded=self.columns.shape[1],
+            lanes=self._lanes,
+            outputs=len(self.targets),
+            neighbours=self.n_neighbors,
+            drop_zero=self.drop_zero,
+            real=self.classes is None,
+            weighed=len(self.weights) > 0,
+            sum_nearest=sum_nearest.address,
+            pairs_in_order=pairs_in_order.address if self.classes is None else 0,
+        )
+        place.point(
+            columns=self.columns,
+            targets=self.targets,
+            weights=self.weights,
+            distance=np.zeros(self.columns.shape[1], np.float32),
+            minima=np.zeros(self._lanes, np.int32),
+            tally=np.zeros(self._lanes, np.int32),
+            nearest=np.zeros(self.n_neighbors, np.int32),
+            who=np.zeros(self.n_neighbors, np.int64),
+            sums=np.zeros(len(self.targets), np.float32),
+            chosen=np.zeros(self.n_features, np.int64),
+        )
+        return place
 
     def _weights(self) -> np.ndarray:
         """Return the targets of classes as whole numbers plus the weight of an example; nothing for real targets."""
         sums_fit = self.classes is not None and self.n_neighbors < ONE // 2
         weights = np.zeros((len(self.targets) if sums_fit else 0, self.columns.shape[1]), np.int32)
         weights[:, : self.n_samples] = self.targets[: len(weights)] + ONE
-        return weights.reshape(len(weights), self.columns.shape[1] // self._lanes, self._lanes)
+        return weights
 
     def _features(self, subset: Iterable[int]) -> np.ndarray:
         features = np.unique(np.fromiter(subset, np.int64))
@@ -163,37 +207,30 @@ class KNNOracle:
         sums, known = self._remembered(features)
         missing = queries[~known[queries]]
         if len(missing):
-            fresh, found = self._computed(features, missing)
-            if self.classes is None:
-                fresh /= np.maximum(found, 1)[:, None]
-            sums[missing], known[missing] = fresh, True
+            sums[missing], known[missing] = self._computed(features, missing), True
         return sums[queries]
 
-    def _computed(self, features: np.ndarray, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return (sums, neighbours found) of the queries, shared out among threads where that pays."""
+    def _computed(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
+        """Return the sums of the queries, shared out among threads where that pays."""
         sums = np.empty((len(queries), len(self.targets)), np.float32)
-        found = np.empty(len(queries), np.int64)
-        data = (self.columns, features, self.targets, self.weights)
-        distances = len(queries) * self.n_samples
-        threads = min(self.n_jobs, distances // DISTANCES_A_THREAD)
+        threads = min(self.n_jobs, len(queries) * self.n_samples // DISTANCES_A_THREAD)
         if threads < 2:
-            neighbour_sums(*data, queries, self.drop_zero, self._scratch, sums, found)
-            return sums, found
+            self._workplace.arrays["chosen"][: len(features)] = features
+            neighbour_sums(len(features), queries, self._workplace.record, sums)
+            return sums
         edges = np.linspace(0, len(queries), threads + 1).astype(int)
-        parts = [slice(start, stop) for start, stop in pairwise(edges.tolist())]
+        workplaces = [self.workplace() for _ in range(threads)]
+        for place in workplaces:
+            place.arrays["chosen"][: len(features)] = features
         with ThreadPoolExecutor(threads) as pool:
+            parts = [slice(start, stop) for start, stop in pairwise(edges.tolist())]
             work = [
-                pool.submit(
-                    neighbour_sums, *data, queries[part], self.drop_zero, self._own_scratch(), sums[part], found[part]
-                )
-                for part in parts
+                pool.submit(neighbour_sums, len(features), queries[part], place.record, sums[part])
+                for part, place in zip(parts, workplaces, strict=True)
             ]
             for one in work:
                 one.result()
-        return sums, found
-
-    def _own_scratch(self) -> tuple[np.ndarray, ...]:
-        return tuple(self.scratch().values())
+        return sums
 
     def _remembered(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what is remembered of a subset, forgetting the one unused for longest when memory is full."""
@@ -216,7 +253,7 @@ class KNNOracle:
     def _share(self, queries: np.ndarray, score: np.ndarray, output: int) -> float | None:
         target = self.targets[output, queries]
         if self.classes is None:
-            good, pairs = share_of_pairs(score, target, TIES[self.ties])
+            good, pairs = share_of_pairs(score, target, TIES[self.ties], pairs_in_order.address)
         else:
             good, pairs = share_of_votes(score, target, TIES[self.ties], *self._histograms)
         return float(good / pairs) if pairs else None

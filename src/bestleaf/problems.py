@@ -54,7 +54,7 @@ class BernoulliProblem:
         """Return 1.0 with probability ``mean(state)``, otherwise 0.0."""
         return 1.0 if rng.random() < self.mean(state) else 0.0
 
-    def compiled_oracle(self) -> BernoulliTable | None:
+    def compiled_oracle(self, rng: np.random.Generator) -> BernoulliTable | None:
         """Return the compiled form of `sample`, or None when a subclass samples in its own way."""
         return BernoulliTable(self) if type(self).sample is BernoulliProblem.sample else None
 
@@ -131,7 +131,7 @@ class Unrolled:
             if hasattr(problem, optional):
                 setattr(self, optional, self._at_the_end(optional))
         if isinstance(problem, BernoulliProblem):
-            self.compiled_oracle = lambda: problem.compiled_oracle() and BernoulliTable(self)  # type: ignore[arg-type]
+            self.compiled_oracle = lambda rng: problem.compiled_oracle(rng) and BernoulliTable(self)  # type: ignore[arg-type]
 
     def _at_the_end(self, name: str) -> Any:
         method = getattr(self.problem, name)

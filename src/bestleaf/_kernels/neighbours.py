@@ -10,7 +10,17 @@ vector instructions too.
 
 import numpy as np
 
-from bestleaf._compile import helper, inlined, kernel
+from bestleaf._compile import (
+    helper,
+    inlined,
+    ints_at,
+    kernel,
+    longs_at,
+    pairs_at,
+    query_kernel_at,
+    separate,
+    singles_at,
+)
 from bestleaf._records import HALF, ROW_ORDER
 
 FAR = 2139095040  # the bits of infinity in single precision
@@ -18,20 +28,22 @@ ONE = 65536  # weight of an example, beside its target
 
 
 @inlined
-def add_one(columns, feature, query, fresh, distance):
-    """Add the squared differences on one feature, to nothing if `fresh`."""
-    column = columns[feature]
-    value = column[query]
+def add_one(one, query, oracle):
+    """Write the squared differences on one feature."""
+    distance = singles_at(oracle.distance, oracle.padded)
+    a = singles_at(oracle.columns + 4 * oracle.padded * one, oracle.padded)
+    at_a = a[query]
     for example in range(len(distance)):
-        difference = column[example] - value
-        before = np.float32(0.0) if fresh else distance[example]
-        distance[example] = before + difference * difference
+        by_a = a[example] - at_a
+        distance[example] = by_a * by_a
 
 
 @inlined
-def add_two(columns, one, two, query, fresh, distance):
-    """Add the squared differences on two features, one after the other, touching `distance` once."""
-    a, b = columns[one], columns[two]
+def add_two(one, two, query, fresh, oracle):
+    """Add the squared differences on two features to the distances, or to nothing if `fresh`, touching them once."""
+    distance = singles_at(oracle.distance, oracle.padded)
+    a = singles_at(oracle.columns + 4 * oracle.padded * one, oracle.padded)
+    b = singles_at(oracle.columns + 4 * oracle.padded * two, oracle.padded)
     at_a, at_b = a[query], b[query]
     for example in range(len(distance)):
         by_a, by_b = a[example] - at_a, b[example] - at_b
@@ -40,39 +52,46 @@ def add_two(columns, one, two, query, fresh, distance):
 
 
 @inlined
-def measure(columns, subset, size, query, distance):
-    """Write the squared distance of `query` to every example into `distance`, on the first `size` of `subset`."""
+def measure(size, query, oracle):
+    """Write the squared distance of `query` to every example, on the first `size` of the chosen features."""
+    chosen = longs_at(oracle.chosen, size)
+    fresh = True
     if size == 0:
+        distance = singles_at(oracle.distance, oracle.padded)
         for example in range(len(distance)):
             distance[example] = np.float32(0.0)
-    elif size % 2 == 1:
-        add_one(columns, subset[0], query, True, distance)
-    else:
-        add_two(columns, subset[0], subset[1], query, True, distance)
-    for place in range(2 - size % 2, size, 2):
-        add_two(columns, subset[place], subset[place + 1], query, False, distance)
+    if size % 2 == 1:
+        add_one(chosen[0], query, oracle)
+        fresh = False
+    for place in range(size % 2, size, 2):
+        add_two(chosen[place], chosen[place + 1], query, fresh, oracle)
+        fresh = False
 
 
 @inlined
-def exclude(query, examples, drop_zero, distance):
+def exclude(query, oracle):
     """Put the query itself, the padding and, if asked, everything at distance 0 out of reach."""
-    if drop_zero:
+    distance = singles_at(oracle.distance, oracle.padded)
+    if oracle.drop_zero == 1:
         for example in range(len(distance)):
             if distance[example] == 0:
                 distance[example] = np.float32(np.inf)
     distance[query] = np.float32(np.inf)
-    for example in range(examples, len(distance)):
+    for example in range(oracle.examples, len(distance)):
         distance[example] = np.float32(np.inf)
 
 
 @inlined
-def lane_minima(bits, minima):
-    """Write the smallest distance of each lane."""
-    for lane in range(len(minima)):
-        minima[lane] = bits[0, lane]
-    for row in range(1, bits.shape[0]):
-        for lane in range(len(minima)):
-            minima[lane] = min(minima[lane], bits[row, lane])
+def lane_minima(oracle):
+    """Write the smallest distance of each lane, as bits."""
+    lanes = oracle.lanes
+    minima, line = ints_at(oracle.minima, lanes), ints_at(oracle.distance, lanes)
+    for lane in range(lanes):
+        minima[lane] = line[lane]
+    for start in range(lanes, oracle.padded, lanes):
+        line = ints_at(oracle.distance + 4 * start, lanes)
+        for lane in range(lanes):
+            minima[lane] = min(minima[lane], line[lane])
 
 
 @inlined
@@ -101,7 +120,7 @@ def smallest(minima, nearest):
     last = len(nearest) - 1
     for place in range(len(nearest)):
         nearest[place] = FAR
-    bound = np.int32(FAR)
+    bound = FAR
     for lane in range(len(minima)):
         value = minima[lane]
         if value < bound:
@@ -112,6 +131,34 @@ def smallest(minima, nearest):
             nearest[place] = value
             bound = nearest[last]
     return bound
+
+
+@inlined
+def find_bound(oracle):
+    """Return a bound of the k-th distance that is never too small."""
+    lane_minima(oracle)
+    minima, rank = ints_at(oracle.minima, oracle.lanes), oracle.neighbours
+    bound = fifth_smallest(minima, rank) if rank <= 5 else smallest(minima, ints_at(oracle.nearest, rank))
+    return min(bound, FAR - 1)
+
+
+@inlined
+def weigh(bound, output, oracle):
+    """Return the summed weights of the examples within the bound."""
+    lanes = oracle.lanes
+    weights = oracle.weights + 4 * oracle.padded * output
+    tally, limit = ints_at(oracle.tally, lanes), np.int32(bound)
+    for lane in range(lanes):
+        tally[lane] = 0
+    for start in range(0, oracle.padded, lanes):
+        line, weight = ints_at(oracle.distance + 4 * start, lanes), ints_at(weights + 4 * start, lanes)
+        for lane in range(lanes):
+            heavy = weight[lane]
+            tally[lane] += heavy if line[lane] <= limit else np.int32(0)
+    total = 0
+    for lane in range(lanes):
+        total += tally[lane]
+    return total
 
 
 @inlined
@@ -128,110 +175,80 @@ def insert(value, example, nearest, who):
     who[place] = example
 
 
-@inlined
-def find_bound(query, columns, subset, size, examples, drop_zero, scratch):
-    """Measure the distances of `query` on the first `size` of `subset`; return a bound of the k-th, never too small."""
-    distance, bits, minima, _, nearest, _ = scratch
-    measure(columns, subset, size, query, distance)
-    exclude(query, examples, drop_zero, distance)
-    lane_minima(bits, minima)
-    rank = len(nearest)
-    bound = fifth_smallest(minima, rank) if rank <= 5 else smallest(minima, nearest)
-    return np.int32(min(bound, FAR - 1))
-
-
-@inlined
-def weigh(bits, bound, weight, tally):
-    """Return the summed weights of the examples within the bound."""
-    lanes = len(tally)
-    for lane in range(lanes):
-        heavy = weight[0, lane]
-        tally[lane] = heavy if bits[0, lane] <= bound else np.int32(0)
-    for row in range(1, bits.shape[0]):
-        for lane in range(lanes):
-            heavy = weight[row, lane]
-            tally[lane] += heavy if bits[row, lane] <= bound else np.int32(0)
-    total = 0
-    for lane in range(lanes):
-        total += tally[lane]
-    return total
-
-
-@inlined
-def collect(bits, minima, bound, nearest, who):
-    """Find the len(nearest) smallest of `bits` within the bound and who they are; return how many there are."""
-    lanes = len(minima)
-    for place in range(len(nearest)):
+@helper
+def collect(bound, oracle):
+    """Find the k nearest within the bound and who they are; return how many there are."""
+    lanes, count = oracle.lanes, oracle.neighbours
+    bits, minima = ints_at(oracle.distance, oracle.padded), ints_at(oracle.minima, lanes)
+    nearest, who = ints_at(oracle.nearest, count), longs_at(oracle.who, count)
+    for place in range(count):
         nearest[place] = FAR
         who[place] = -1
     for lane in range(lanes):
         if minima[lane] <= bound:
-            for row in range(bits.shape[0]):
-                if bits[row, lane] <= bound:
-                    insert(bits[row, lane], row * lanes + lane, nearest, who)
+            for example in range(lane, oracle.padded, lanes):
+                if bits[example] <= bound:
+                    insert(bits[example], example, nearest, who)
     found = 0
-    while found < len(who) and who[found] >= 0:
+    while found < count and who[found] >= 0:
         found += 1
     return found
 
 
-@inlined
-def sum_targets(target, who, found):
-    """Return the sum of the targets of the first `found`; in double precision their order does not matter."""
-    total = 0.0
-    for rank in range(found):
-        total += np.float64(target[who[rank]])
-    return total
+@separate("query")
+def sum_nearest(query, size, oracle):
+    """On the first `size` chosen features, write for each output the sum of the targets of the nearest of `query`.
 
-
-@inlined
-def sum_nearest(query, columns, subset, size, targets, weights, drop_zero, scratch, sums):
-    """Write for each output the sum of the targets of the nearest of `query`; return how many there are.
-
-    `scratch` is (distance, bits, minima, tally, nearest, who): bits [rows, lanes] is distance seen as whole numbers, the
-    length of nearest is k. `weights` [outputs, rows, lanes] are the targets of classes as whole numbers plus
-    `ONE`, so that one sum counts and adds; there are none for real targets. Mostly exactly k examples are within the
-    bound, and then nobody needs to know who they are.
+    Weights are the targets of classes as whole numbers plus `ONE`, so that one sum counts and adds. Mostly exactly k
+    examples are within the bound, and then nobody needs to know who they are. Of real targets the sum is a mean.
     """
-    _, bits, minima, tally, nearest, who = scratch
-    bound = find_bound(query, columns, subset, size, targets.shape[1], drop_zero, scratch)
-    if len(weights) > 0:
-        total = weigh(bits, bound, weights[0], tally)
-        if total // ONE <= len(nearest):
-            sums[0] = total % ONE
-            for output in range(1, len(weights)):
-                sums[output] = weigh(bits, bound, weights[output], tally) % ONE
-            return total // ONE
-    found = collect(bits, minima, bound, nearest, who)
-    for output in range(targets.shape[0]):
-        sums[output] = sum_targets(targets[output], who, found)
-    return found
+    sums = singles_at(oracle.sums, oracle.outputs)
+    measure(size, query, oracle)
+    exclude(query, oracle)
+    bound, output, simple = find_bound(oracle), 0, oracle.weighed == 1
+    while simple and output < oracle.outputs:
+        total = weigh(bound, output, oracle)
+        simple = total // ONE <= oracle.neighbours
+        sums[output] = total % ONE
+        output += 1
+    if simple:
+        return 0
+    found = collect(bound, oracle)
+    who = longs_at(oracle.who, found)
+    for output in range(oracle.outputs):
+        target = singles_at(oracle.targets + 4 * oracle.examples * output, oracle.examples)
+        sum_of_all = 0.0  # in double precision the order of the neighbours does not matter
+        for rank in range(found):
+            sum_of_all += np.float64(target[who[rank]])
+        sums[output] = sum_of_all / max(found, 1) if oracle.real == 1 else sum_of_all
+    return 0
 
 
 @kernel
-def neighbour_sums(columns, subset, targets, weights, queries, drop_zero, scratch, sums, found):
-    """For each query sum the targets of its nearest neighbours on `subset`, and count the neighbours found.
+def neighbour_sums(size, queries, oracle, found):
+    """For each query write the sums of the targets of its nearest neighbours to `found` [queries, outputs].
 
-    `columns` [features, padded examples] and `targets` [outputs, examples] are read, `sums` [queries, outputs] and
-    `found` [queries] are written.
+    They are searched on the first `size` of the chosen features.
     """
+    sums = singles_at(oracle.sums, oracle.outputs)
     for place in range(len(queries)):
-        found[place] = sum_nearest(
-            queries[place], columns, subset, len(subset), targets, weights, drop_zero, scratch, sums[place]
-        )
+        query_kernel_at(oracle.sum_nearest)(queries[place], size, oracle)
+        for output in range(oracle.outputs):
+            found[place, output] = sums[output]
 
 
 @kernel
-def distances_only(columns, subset, queries, distance):
+def distances_only(size, queries, oracle):
     """Measure every query and do nothing else: what `neighbour_sums` is compared with in the benchmark."""
+    distance = singles_at(oracle.distance, oracle.padded)
     total = np.float32(0.0)
     for place in range(len(queries)):
-        measure(columns, subset, len(subset), queries[place], distance)
+        measure(size, queries[place], oracle)
         total += distance[place]
     return total
 
 
-@helper
+@separate("pairs")
 def pairs_in_order(score, truth, ties):
     """Return (pairs truth_i < truth_j that the scores put in order, all such pairs); i and j in any order of rows.
 
@@ -253,9 +270,9 @@ def pairs_in_order(score, truth, ties):
 
 
 @kernel
-def share_of_pairs(score, truth, ties):
-    """Return `pairs_in_order` for Python."""
-    return pairs_in_order(score, truth, ties)
+def share_of_pairs(score, truth, ties, address):
+    """Return `pairs_in_order`, which lies at an address, for Python."""
+    return pairs_at(address)(score, truth, ties)
 
 
 @helper

@@ -2,23 +2,52 @@
 
 import numpy as np
 
-from bestleaf._compile import draws, helper, inlined, kernel
-from bestleaf._kernels.neighbours import pairs_in_order, sum_nearest, votes_in_order
+from bestleaf._compile import (
+    bytes_at,
+    draw_at,
+    floats_at,
+    helper,
+    inlined,
+    kernel,
+    longs_at,
+    pairs_at,
+    query_kernel_at,
+    separate,
+    singles_at,
+    uniform_at,
+    words_at,
+)
+from bestleaf._kernels.neighbours import votes_in_order
 from bestleaf._kernels.reach import contains, include
-from bestleaf._records import UNKNOWN, Neighbours
+from bestleaf._records import UNKNOWN
+
+
+@inlined
+def uniform(oracle):
+    """Return the next number of the stream, between 0 and 1."""
+    return uniform_at(oracle.next_double)(oracle.stream)
+
+
+@inlined
+def below(count, oracle):
+    """Return a random whole number from 0 to count - 1."""
+    return int(uniform(oracle) * count)
 
 
 @helper
-def complete(bits, size, oracle, rng):
-    """Copy a subset of `size` units and add random allowed ones until the coin says stop; return the new size."""
-    current, allowed = oracle.current, oracle.allowed
-    for word in range(len(current)):
+def complete(leaf, oracle):
+    """Copy the subset of a leaf and add random allowed units until the coin says stop; return the new size."""
+    words = oracle.words
+    bits, current = words_at(oracle.subsets + 8 * words * leaf, words), words_at(oracle.current, words)
+    allowed, chances = longs_at(oracle.allowed, oracle.choices), floats_at(oracle.chances, oracle.units + 1)
+    for word in range(words):
         current[word] = bits[word]
-    left = len(allowed) + oracle.limits[4] - size
-    while left > 0 and size < oracle.limits[0] and rng.random() < oracle.chances[size]:
-        unit = allowed[int(rng.random() * len(allowed))]
+    size = longs_at(oracle.sizes, leaf + 1)[leaf]
+    left = oracle.choices + oracle.forced - size
+    while left > 0 and size < oracle.limit and uniform(oracle) < chances[size]:
+        unit = allowed[below(oracle.choices, oracle)]
         while contains(current, unit):
-            unit = allowed[int(rng.random() * len(allowed))]
+            unit = allowed[below(oracle.choices, oracle)]
         include(current, unit)
         size += 1
         left -= 1
@@ -27,134 +56,160 @@ def complete(bits, size, oracle, rng):
 
 @helper
 def spell_out(oracle):
-    """List the units and the columns of the current subset in order; return (columns, key of the subset).
+    """List the features of the current subset in order; return (how many, key of the subset).
 
     In one order whatever the way to the subset: its votes are then a function of the subset alone.
     """
-    size, columns, key = 0, 0, np.uint64(0)
-    for word in range(len(oracle.current)):
-        rest = oracle.current[word]
-        unit = 64 * word
+    current, keys = words_at(oracle.current, oracle.words), words_at(oracle.keys, oracle.units)
+    starts, chosen = longs_at(oracle.starts, oracle.units + 1), longs_at(oracle.chosen, 1 << 40)
+    members = longs_at(oracle.members, 1 << 40)
+    features, key = 0, np.uint64(0)
+    for word in range(oracle.words):
+        rest, unit = current[word], 64 * word
         while rest != 0:
             if rest & np.uint64(1):
-                oracle.units[size] = unit
-                size += 1
-                key ^= oracle.keys[unit]
-                for place in range(oracle.starts[unit], oracle.starts[unit + 1]):
-                    oracle.chosen[columns] = oracle.members[place]
-                    columns += 1
+                key ^= keys[unit]
+                for place in range(starts[unit], starts[unit + 1]):
+                    chosen[features] = members[place]
+                    features += 1
             rest >>= np.uint64(1)
             unit += 1
-    return columns, key
+    return features, key
 
 
 @inlined
-def draw_queries(oracle, rng):
-    """Put a fresh uniform subsample at the front of `oracle.order`."""
-    order, picks = oracle.order, oracle.picks
+def draw_queries(oracle):
+    """Put a fresh uniform subsample at the front of the order."""
+    order, picks = longs_at(oracle.order, oracle.examples), longs_at(oracle.picks, oracle.subsample)
     for place in range(len(picks)):
-        other = place + int(rng.random() * (len(order) - place))
+        other = place + below(oracle.examples - place, oracle)
         picks[place] = other
         order[place], order[other] = order[other], order[place]
 
 
 @inlined
-def tells_apart(oracle):
-    """Whether the subsample at the front of `oracle.order` has two different targets."""
-    targets, first = oracle.targets, oracle.order[0]
-    for output in range(targets.shape[0]):
-        for place in range(1, len(oracle.picks)):
-            if targets[output, oracle.order[place]] != targets[output, first]:
-                return True
-    return False
-
-
-@inlined
 def undo_queries(oracle):
-    """Put `oracle.order` back as it was, so that a subsample depends on the stream alone."""
-    order, picks = oracle.order, oracle.picks
+    """Put the order back as it was, so that a subsample depends on the stream alone."""
+    order, picks = longs_at(oracle.order, oracle.examples), longs_at(oracle.picks, oracle.subsample)
     for place in range(len(picks) - 1, -1, -1):
         other = picks[place]
         order[place], order[other] = order[other], order[place]
 
 
+@inlined
+def tells_apart(oracle):
+    """Whether the subsample at the front of the order has two different targets."""
+    order = longs_at(oracle.order, oracle.examples)
+    for output in range(oracle.outputs):
+        target = singles_at(oracle.targets + 4 * oracle.examples * output, oracle.examples)
+        for place in range(1, oracle.subsample):
+            if target[order[place]] != target[order[0]]:
+                return True
+    return False
+
+
+@inlined
+def read_vote(place, oracle):
+    """Return what is remembered at a place."""
+    if oracle.small == 1:
+        return np.float32(bytes_at(oracle.votes, 1 << 50)[place])
+    return singles_at(oracle.votes, 1 << 50)[place]
+
+
+@inlined
+def write_vote(place, value, oracle):
+    """Remember a number of votes."""
+    if oracle.small == 1:
+        bytes_at(oracle.votes, 1 << 50)[place] = np.int8(value)
+    else:
+        singles_at(oracle.votes, 1 << 50)[place] = value
+
+
 @helper
 def remember(key, oracle):
-    """Return the row of votes that belongs to the subset `key`, emptied if it held another's."""
-    row = int(key % np.uint64(len(oracle.owners)))
-    if oracle.owners[row] != key:
-        oracle.owners[row] = key
-        for place in range(oracle.votes.shape[1]):
-            oracle.votes[row, place] = UNKNOWN
-    return row
+    """Return where the votes of the subset `key` begin, emptied if they were another's."""
+    owners = words_at(oracle.owners, oracle.memory)
+    row = int(key % np.uint64(oracle.memory))
+    width = oracle.outputs * oracle.examples
+    if owners[row] != key:
+        owners[row] = key
+        for place in range(row * width, (row + 1) * width):
+            write_vote(place, UNKNOWN, oracle)
+    return row * width
 
 
 @helper
-def vote(row, columns, oracle):
-    """Find the neighbours of the queries not met before on the chosen columns, remember the sums of their targets."""
-    targets, votes, examples = oracle.targets, oracle.votes, oracle.targets.shape[1]
-    scratch = (oracle.distance, oracle.bits, oracle.minima, oracle.tally, oracle.nearest, oracle.who)
-    drop_zero, mean = oracle.limits[2] == 1, oracle.limits[3] == 1
-    sums, weights = oracle.sums, oracle.weights
-    for place in range(len(oracle.picks)):
-        query = oracle.order[place]
-        if votes[row, query] < 0:
-            found = sum_nearest(
-                query, oracle.columns, oracle.chosen, columns, targets, weights, drop_zero, scratch, sums
-            )
-            for output in range(len(sums)):
-                votes[row, output * examples + query] = sums[output] / max(found, 1) if mean else sums[output]
+def vote(start, features, oracle):
+    """Find the neighbours of the queries not met before on the chosen features, remember the sums of their targets."""
+    order, sums = longs_at(oracle.order, oracle.examples), singles_at(oracle.sums, oracle.outputs)
+    for place in range(oracle.subsample):
+        query = order[place]
+        if read_vote(start + query, oracle) < 0:
+            query_kernel_at(oracle.sum_nearest)(query, features, oracle)
+            for output in range(oracle.outputs):
+                write_vote(start + output * oracle.examples + query, sums[output], oracle)
 
 
 @helper
-def value_on_subsample(row, oracle):
-    """Return the value of the votes in `row` on the examples at the front of `oracle.order`."""
-    examples = oracle.targets.shape[1]
+def value_on_subsample(start, oracle):
+    """Return the value of the votes from `start` on of the examples at the front of the order."""
+    order, length = longs_at(oracle.order, oracle.examples), oracle.subsample
+    score, truth = singles_at(oracle.score, length), singles_at(oracle.truth, length)
+    below, level = longs_at(oracle.below, oracle.neighbours + 1), longs_at(oracle.level, oracle.neighbours + 1)
     total, counted = 0.0, 0
-    for output in range(oracle.targets.shape[0]):
-        for place in range(len(oracle.score)):
-            query = oracle.order[place]
-            oracle.score[place] = oracle.votes[row, output * examples + query]
-            oracle.truth[place] = oracle.targets[output, query]
-        if oracle.limits[3] == 1:
-            good, pairs = pairs_in_order(oracle.score, oracle.truth, oracle.limits[1])
+    for output in range(oracle.outputs):
+        target = singles_at(oracle.targets + 4 * oracle.examples * output, oracle.examples)
+        for place in range(length):
+            score[place] = read_vote(start + output * oracle.examples + order[place], oracle)
+            truth[place] = target[order[place]]
+        if oracle.real == 1:
+            good, pairs = pairs_at(oracle.pairs_in_order)(score, truth, oracle.ties)
         else:
-            good, pairs = votes_in_order(oracle.score, oracle.truth, oracle.limits[1], oracle.below, oracle.level)
+            good, pairs = votes_in_order(score, truth, oracle.ties, below, level)
         if pairs > 0:
             total += good / pairs
             counted += 1
     return total / counted
 
 
-@inlined
-def credit(size, row, value, oracle):
-    """Add a value to the RAVE sums of the units of the current subset, in the row of a leaf."""
-    for place in range(size):
-        oracle.rave[row, oracle.units[place], 0] += value
-        oracle.rave[row, oracle.units[place], 1] += 1.0
+@helper
+def credit(row, value, oracle):
+    """Add a value to the RAVE sums of the units of the current subset, in the row of a leaf and in that of all."""
+    current = words_at(oracle.current, oracle.words)
+    sums = floats_at(oracle.rave + 16 * oracle.units * row, 2 * oracle.units)
+    totals = floats_at(oracle.rave, 2 * oracle.units)
+    for word in range(oracle.words):
+        rest, unit = current[word], 64 * word
+        while rest != 0:
+            if rest & np.uint64(1):
+                sums[2 * unit] += value
+                sums[2 * unit + 1] += 1.0
+                totals[2 * unit] += value
+                totals[2 * unit + 1] += 1.0
+            rest >>= np.uint64(1)
+            unit += 1
 
 
-@draws(Neighbours)
-@kernel
-def draw_neighbours(oracle, leaf, rng):
+@separate("draw")
+def draw_neighbours(leaf, oracle):
     """Return the value of a random completion of the subset of `leaf` on a random subsample."""
-    size = complete(oracle.subsets[leaf], oracle.sizes[leaf], oracle, rng)
-    columns, key = spell_out(oracle)
-    row = remember(key, oracle)
-    draw_queries(oracle, rng)
+    complete(leaf, oracle)
+    features, key = spell_out(oracle)
+    start = remember(key, oracle)
+    draw_queries(oracle)
     while not tells_apart(oracle):
         undo_queries(oracle)
-        draw_queries(oracle, rng)
-    vote(row, columns, oracle)
-    value = value_on_subsample(row, oracle)
+        draw_queries(oracle)
+    vote(start, features, oracle)
+    value = value_on_subsample(start, oracle)
     undo_queries(oracle)
-    credit(size, 0, value, oracle)
-    credit(size, oracle.slots[leaf], value, oracle)
+    row = longs_at(oracle.slots, leaf + 1)[leaf]
+    credit(row, value, oracle)
     return value
 
 
 @kernel
-def warm_up(oracle, leaf, rng, rollouts):
+def warm_up(leaf, rollouts, oracle):
     """Draw rollouts from `leaf` for their RAVE sums alone."""
     for _ in range(rollouts):
-        draw_neighbours(oracle, leaf, rng)
+        draw_at(oracle.draw)(leaf, oracle)

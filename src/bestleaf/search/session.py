@@ -111,7 +111,7 @@ class Search:
         if problem.is_terminal(root):
             raise ValueError(f"the root {root!r} is terminal, so there is nothing to choose")
         fixed = options.expansion is None
-        self.oracle = problem.compiled_oracle() if hasattr(problem, "compiled_oracle") else None
+        self.oracle = problem.compiled_oracle(self.rng) if hasattr(problem, "compiled_oracle") else None
         proposals = self._proposals()
         started = perf_counter()
         if fixed:
