@@ -1,0 +1,235 @@
+"""The selector as a scikit-learn citizen, what it answers, and what it says of bad input."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from bestleaf import BestLeafSelector
+from bestleaf.datasets import load_linear
+from bestleaf.oracles import KNNOracle
+from bestleaf.selector import chosen
+
+
+@parametrize_with_checks([BestLeafSelector()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def linear():
+    return load_linear()
+
+
+@pytest.fixture(scope="module")
+def frame(linear):
+    return pd.DataFrame(linear.data, columns=linear.feature_names)
+
+
+@pytest.fixture(scope="module")
+def fitted(frame, linear):
+    return BestLeafSelector(random_state=0).fit(frame, linear.target)
+
+
+def test_fitted_attributes_fit_together(fitted, frame, linear):
+    assert list(fitted.subset_) == list(frame.columns[fitted.support_]) == list(fitted.get_feature_names_out())
+    columns = np.flatnonzero(fitted.support_)
+    assert fitted.score_ == KNNOracle(linear.data, linear.target).value(columns) == fitted.certificate_.score
+    assert fitted.n_features_in_ == 30
+    assert list(fitted.feature_names_in_) == list(frame.columns)
+    scores = [subset.score for subset in fitted.evaluated_]
+    assert scores == sorted(scores, reverse=True)
+    assert len(scores) == fitted.certificate_.exact_evaluations
+    by_size = fitted.evaluated_.by_size()
+    assert list(by_size) == sorted(by_size)
+    assert all(best.score == max(s.score for s in fitted.evaluated_ if len(s.features) == n) for n, best in by_size.items())
+    assert fitted.feature_scores_.shape == (30,)
+    assert 0 < fitted.feature_scores_.min() < fitted.feature_scores_.max() < 1
+
+
+def test_the_certificate_counts_every_rollout_and_speaks_in_words(fitted):
+    found = fitted.certificate_
+    assert found.samples > found.warmup_samples >= 600
+    assert found.identified
+    assert found.gap <= 0.01
+    words = str(found)
+    for part in ("Selected", "leave-one-out AUC", "With probability at least 1 - 0.05", "Not claimed", "rollouts"):
+        assert part in words
+
+
+def test_history_goes_forward(fitted):
+    history = pd.DataFrame(fitted.history_)
+    assert history.elapsed.is_monotonic_increasing
+    assert history.samples.is_monotonic_increasing
+    assert history.samples.iloc[-1] == fitted.certificate_.samples
+
+
+def test_the_same_seed_gives_the_same_answer(fitted, frame, linear):
+    again = BestLeafSelector(random_state=0, n_jobs=2).fit(frame.to_numpy(), linear.target)
+    assert (again.support_ == fitted.support_).all()
+    assert again.certificate_.samples == fitted.certificate_.samples
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_frames_in_and_out(kind, frame, linear):
+    data = frame if kind == "pandas" else pl.DataFrame({str(name): frame[name].to_numpy() for name in frame})
+    selector = BestLeafSelector(epsilon=0.05, random_state=0).set_output(transform=kind)
+    reduced = selector.fit_transform(data, linear.target)
+    assert list(reduced.columns) == list(selector.subset_)
+    assert type(reduced).__module__.split(".")[0] == kind
+
+
+def test_in_a_pipeline_under_a_grid_search(linear):
+    pipeline = make_pipeline(BestLeafSelector(epsilon=0.05, random_state=0), LogisticRegression())
+    grid = GridSearchCV(pipeline, {"bestleafselector__max_features": [1, 3]}, cv=3).fit(linear.data, linear.target)
+    assert grid.best_params_ == {"bestleafselector__max_features": 3}
+    assert grid.best_score_ > 0.9
+
+
+def test_clone_and_pickle(fitted, frame):
+    assert clone(fitted).get_params() == fitted.get_params()
+    copy = pickle.loads(pickle.dumps(fitted))
+    assert (copy.transform(frame) == fitted.transform(frame)).all(axis=None)
+    assert copy.certificate_ == fitted.certificate_
+    assert "BestLeafSelector" in fitted._repr_html_()
+
+
+def test_several_classes_and_real_targets(linear):
+    X = linear.data
+    several = BestLeafSelector(epsilon=0.05, random_state=0, max_features=3).fit(X, (3 * X[:, 1]).astype(int))
+    assert several.support_[[1, 4]].any()
+    assert "mean one-against-rest AUC" in several.certificate_.objective
+    real = BestLeafSelector(epsilon=0.05, random_state=0, max_features=3).fit(X, X[:, 1] - X[:, 2])
+    assert real.support_[2]
+    assert "concordance index" in real.certificate_.objective
+
+
+def test_forced_forbidden_and_groups_by_name_and_number(frame, linear):
+    settings = {"epsilon": 0.05, "random_state": 0}
+    selector = BestLeafSelector(forced=["noise3", 0], forbidden=["xz"], **settings).fit(frame, linear.target)
+    assert {"noise3", "x"} <= set(selector.subset_)
+    assert "xz" not in selector.subset_
+    groups = {"first": ["x", "y", "z"], "second": range(3, 10), "noise": range(10, 30)}
+    grouped = BestLeafSelector(feature_groups=groups, max_features=1, **settings).fit(frame, linear.target)
+    assert list(grouped.subset_) in (["x", "y", "z"], list(frame.columns[3:10]))
+
+
+def test_small_subsets_are_preferred_only_when_they_pass(linear):
+    selector = BestLeafSelector(epsilon=0.03, random_state=1).fit(linear.data, linear.target)
+    leaves = selector.certificate_.leaves
+    small, gap = chosen(leaves, 0.03, prefer_small=True)
+    best, _ = chosen(leaves, 0.03, prefer_small=False)
+    rivals = [leaf for leaf in leaves if leaf.label != small.label]
+    assert gap == max(leaf.upper for leaf in rivals) - small.lower <= 0.03
+    assert best.lower == max(leaf.lower for leaf in leaves if leaf.exact)
+    smaller = [leaf for leaf in leaves if leaf.exact and len(leaf.state) < len(small.state)]
+    assert smaller
+    for leaf in smaller:
+        assert max(other.upper for other in leaves if other.label != leaf.label) - leaf.lower > 0.03
+
+
+@pytest.mark.parametrize("budget", [{"max_samples": 1}, {"max_samples": 700}, {"max_time": 1e-6}])
+def test_a_budget_ends_the_search_with_an_honest_answer(budget, linear):
+    with pytest.warns(ConvergenceWarning, match=r"max_\w+ ended the search: Not settled"):
+        selector = BestLeafSelector(epsilon=0, random_state=0, **budget).fit(linear.data, linear.target)
+    assert selector.support_.any()
+    assert selector.certificate_.exact_evaluations >= 1
+    assert selector.score_ == KNNOracle(linear.data, linear.target).value(selector.subset_)
+    assert "Not settled" in str(selector.certificate_)
+
+
+def test_progress_is_shown_when_asked(linear, capsys):
+    BestLeafSelector(epsilon=0.05, random_state=0, verbose=1).fit(linear.data, linear.target)
+    shown = capsys.readouterr().err
+    assert "Selected" in shown
+    assert "Not claimed" in shown
+
+
+def test_callbacks_of_scikit_learn_see_every_slice_and_may_stop(linear):
+    pytest.importorskip("sklearn.callback")
+
+    class Watcher:
+        def __init__(self, stop_after):
+            self.seen, self.stop_after = [], stop_after
+
+        def setup(self, estimator, context):
+            self.seen.append("setup")
+
+        def on_fit_task_begin(self, estimator, context):
+            self.seen.append(f"begin {context.task_name}")
+
+        def on_fit_task_end(self, estimator, context):
+            self.seen.append(f"end {context.task_name}")
+            return self.seen.count("end slice") >= self.stop_after
+
+        def teardown(self, estimator, context):
+            self.seen.append("teardown")
+
+    watcher = Watcher(stop_after=3)
+    selector = BestLeafSelector(epsilon=0, random_state=0, bound="hoeffding").set_callbacks(watcher)
+    selector.fit(linear.data, linear.target)
+    assert selector.certificate_.reason == "callback"
+    assert watcher.seen[:3] == ["setup", "begin fit", "begin slice"]
+    assert watcher.seen.count("end slice") in (3, 4)
+    assert watcher.seen[-2:] == ["end fit", "teardown"]
+
+
+def frame_of(**columns):
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"a": rng.random(20), "b": rng.random(20), **columns}, index=range(20))
+
+
+TWO = np.arange(20) % 2
+GAP = np.where(np.arange(20) == 3, np.nan, 1.0 * np.arange(20))
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "keywords", "sentence"),
+    [
+        (frame_of(c=GAP), TWO, {}, r"missing values \(NaN\) or infinity \(inf\), found in columns \['c'\]"),
+        (frame_of(c=np.where(TWO, np.inf, 0)), TWO, {}, r"found in columns \['c'\]"),
+        (frame_of(), np.zeros(20), {}, "y must have at least two classes, got only"),
+        (frame_of()[:1], TWO[:1], {}, "minimum of 2 is required"),
+        (frame_of(a=1.0, b=2.0), TWO, {}, "X must have a column that changes, got 2 constant of 2"),
+        (pd.concat([frame_of(), frame_of()], axis=1), TWO, {}, r"different name for every column, got \['a', 'b'\]"),
+        (frame_of(city=["Rome", "Oslo"] * 10), TWO, {}, r"numbers only, got text in columns \['city'\]"),
+        (frame_of()[:5], TWO[:5], {}, r"n_neighbors must be less than the number of rows \(n_samples=5\), got 5"),
+        (frame_of(), TWO, {"subsample": 21}, r"subsample must be at most the number of rows \(20\), got 21"),
+        (frame_of(), TWO, {"feature_groups": [["a", "b"], ["b"]]}, "must not overlap, got feature 1 in groups 0 and 1"),
+        (frame_of(), TWO, {"feature_groups": [["a"]]}, r"groups must hold every feature, got none with \[1\]"),
+        (frame_of(), TWO, {"feature_groups": [["a", "z"]]}, "feature_groups must name features of X, got 'z'"),
+        (frame_of(), TWO, {"forced": ["a"], "forbidden": [0]}, r"must not share features, got \[0\] in both"),
+        (frame_of(), TWO, {"forced": [2]}, "forced must hold names or numbers from 0 to 1, got 2"),
+        (frame_of(), TWO, {"forbidden": ["a", "b"]}, "forbidden must leave at least one of the features, got all 2"),
+        (frame_of(), TWO, {"max_features": 3}, r"max_features must be at most the number of features \(2\), got 3"),
+        (frame_of(), TWO[:19], {}, "inconsistent numbers of samples"),
+        (frame_of(), GAP, {}, "Input y contains NaN"),
+        (frame_of(), TWO, {"epsilon": 2}, "'epsilon' parameter of BestLeafSelector must be"),
+        (frame_of(), TWO, {"algorithm": "magic"}, "'algorithm' parameter of BestLeafSelector must be"),
+        (frame_of(), None, {}, "requires y to be passed"),
+        (np.zeros((0, 3)), [], {}, "0 sample"),
+    ],
+)
+def test_bad_input_gets_one_clear_sentence(X, y, keywords, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        BestLeafSelector(**keywords).fit(X, y)
+
+
+def test_constant_columns_are_named_and_left_out():
+    with pytest.warns(UserWarning, match=r"columns \['c'\] are constant and left out of the search"):
+        selector = BestLeafSelector(random_state=0, epsilon=0.5).fit(frame_of(c=7.0), TWO)
+    assert not selector.support_[2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BestLeafSelector(random_state=0, epsilon=0.5, forced=["c"]).fit(frame_of(c=7.0), TWO)
