@@ -53,7 +53,9 @@ def test_fitted_attributes_fit_together(fitted, frame, linear):
     assert len(scores) == fitted.certificate_.exact_evaluations
     by_size = fitted.evaluated_.by_size()
     assert list(by_size) == sorted(by_size)
-    assert all(best.score == max(s.score for s in fitted.evaluated_ if len(s.features) == n) for n, best in by_size.items())
+    assert all(
+        best.score == max(s.score for s in fitted.evaluated_ if len(s.features) == n) for n, best in by_size.items()
+    )
     assert fitted.feature_scores_.shape == (30,)
     assert 0 < fitted.feature_scores_.min() < fitted.feature_scores_.max() < 1
 

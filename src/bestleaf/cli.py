@@ -80,7 +80,48 @@ def expansion(
         console.print(f"Figure: {picture}", highlight=False)
 
 
-def _rows(experiment: Any, runs: int | None, json: Path | None, seed: int, n_jobs: int | None, console: Console) -> Any:
+@experiments.command()
+def selection(
+    data: Annotated[
+        list[str] | None, typer.Option(help="Your copy of a data set, as madelon=PATH (.data file or its folder).")
+    ] = None,
+    runs: Runs = None,
+    json: Json = None,
+    seed: Seed = 2019,
+    n_jobs: Jobs = None,
+) -> None:
+    """Select features of the paper's linear data and of Madelon: value, features, samples."""
+    from bestleaf.experiments import selection as experiment
+
+    console = Console()
+    rows = _rows(experiment, runs, json, seed, n_jobs, console, sources=_sources(data or []))
+    _wide(console).print(experiment.table(rows))
+    _wide(console).print(experiment.answers(rows))
+    console.print(experiment.NOTES, highlight=False)
+    if not data:
+        console.print("Madelon is left out; give your copy by --data madelon=PATH.", highlight=False)
+
+
+def _sources(given: list[str]) -> dict[str, Path]:
+    """Return the path of each data set given as name=path."""
+    found = {}
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not equals or not path:
+            raise ValueError(f"--data must be madelon=PATH, got {text!r}")
+        found[name] = Path(path)
+    return found
+
+
+def _rows(
+    experiment: Any,
+    runs: int | None,
+    json: Path | None,
+    seed: int,
+    n_jobs: int | None,
+    console: Console,
+    **more: Any,
+) -> Any:
     from bestleaf.experiments.rows import default_jobs
 
     name = experiment.__name__.rsplit(".", 1)[-1]
@@ -88,7 +129,7 @@ def _rows(experiment: Any, runs: int | None, json: Path | None, seed: int, n_job
     console.print(f"Rows are kept in {path}; the same command goes on from there.", highlight=False)
     runs, n_jobs = runs or experiment.RUNS, n_jobs or default_jobs()
     try:
-        return experiment.reproduce(runs, path, seed=seed, n_jobs=n_jobs, console=console)
+        return experiment.reproduce(runs, path, seed=seed, n_jobs=n_jobs, console=console, **more)
     except KeyboardInterrupt:
         print(f"Interrupted; the rows so far are in {path}.", file=sys.stderr)
         raise typer.Exit(130) from None
