@@ -25,13 +25,20 @@ def test_version_and_help(tmp_path):
     assert shown.returncode == 0
     assert "fixed" in shown.stdout
     assert "expansion" in shown.stdout
+    assert "selection" in shown.stdout
+    module = subprocess.run(
+        [sys.executable, "-m", "bestleaf", "--version"], capture_output=True, text=True, timeout=120
+    )
+    assert module.stdout.strip() == bestleaf.__version__
 
 
 def test_demo_says_what_is_proved(tmp_path):
     shown = run("demo", cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
-    assert "Best leaf: (3, 4, 5)" in shown.stdout
-    assert "With probability at least 1 - 0.05" in shown.stdout
+    assert "features: " in shown.stdout
+    assert "With probability at least 1 - 0.1" in shown.stdout
+    assert "Not claimed" in shown.stdout
+    assert "The best subset of each size" in shown.stdout
 
 
 def test_reproduce_fixed_keeps_rows_and_prints_a_table(tmp_path):

@@ -153,7 +153,7 @@ def test_a_budget_ends_the_search_with_an_honest_answer(budget, linear):
 
 def test_progress_is_shown_when_asked(linear, capsys):
     BestLeafSelector(epsilon=0.05, random_state=0, verbose=1).fit(linear.data, linear.target)
-    shown = capsys.readouterr().err
+    shown = capsys.readouterr().out
     assert "Selected" in shown
     assert "Not claimed" in shown
 

@@ -112,7 +112,8 @@ HEAD = 3  # numbers in front of the weights of the nodes: count of the next look
 def spread(row, value, count):
     """Share a sample between the two nodes of the grid around it, so that their mean is the sample.
 
-    The logarithm of a bet's factor is concave in the sample, so the capital computed from the nodes is at most the true one.
+    The logarithm of a bet's factor is concave in the sample, so the capital computed from the nodes is at most the true
+    one.
     """
     place = 1
     while GRID[place] < value:
@@ -144,7 +145,7 @@ def log_capital(mean, row, mirrored):
 
 @helper
 def farthest(mean, before, threshold, row, mirrored):
-    """Return a bound between `before` and the sample mean at which the capital reaches the threshold, on the safe side."""
+    """Return where between `before` and the sample mean the capital reaches the threshold, on the safe side."""
     if before == mean or log_capital(before, row, mirrored) < threshold:
         return before
     rejected, kept = before, mean

@@ -107,7 +107,8 @@ def claims_of(
 
 
 NOT_CLAIMED = (
-    "that no other subset is better. Subsets evaluated exactly are compared exactly; of the others only the mean value of "
-    "random completions of a partial subset is bounded, and that bounds no single one of them.",
-    "anything about new data. The value is the one the search maximised on these examples; keep some aside to measure more.",
+    "that no other subset is better. Subsets evaluated exactly are compared exactly; of the others only the mean value "
+    "of random completions of a partial subset is bounded, and that bounds no single one of them.",
+    "anything about new data. The value is the one the search maximised on these examples; keep some aside to measure "
+    "more.",
 )

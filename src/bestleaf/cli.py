@@ -156,7 +156,7 @@ def _picture(path: Path) -> Path | None:
 
 @app.command()
 def demo(seed: Seed = 1) -> None:
-    """Search the paper's 20-leaf lattice and show what is proved, in a few seconds."""
+    """Select features of the paper's linear data and show what is proved, in a few seconds."""
     from bestleaf.demo import run
 
     run(Console(), seed)

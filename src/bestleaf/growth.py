@@ -81,9 +81,10 @@ class RandomProposals:
 class RaveProposals:
     """Proposals on the lattice of feature subsets by the mean value of rollouts that had a feature (RAVE).
 
-    RAVE of feature f at subset F is (1 - beta) l + beta g with beta = c_l / (c_l + t): l is the mean over the t rollouts
-    with f at F or below it, g the mean over all rollouts with f. A choice opens with rollouts from its node, then the best
-    features to depth two, those of depth one with their terminal leaves. A terminal leaf goes before any feature.
+    RAVE of feature f at subset F is (1 - beta) l + beta g with beta = c_l / (c_l + t): l is the mean over the t
+    rollouts with f at F or below it, g the mean over all rollouts with f. A choice opens with rollouts from its node,
+    then the best features to depth two, those of depth one with their terminal leaves. A terminal leaf goes before any
+    feature.
     """
 
     whole_opening = False

@@ -155,8 +155,8 @@ class KNNOracle:
         where = f"all {self.n_samples:,} examples"
         if len(self.queries) < self.n_samples:
             where = (
-                f"a fixed random subsample of {len(self.queries):,} of the {self.n_samples:,} examples (computing it on "
-                "all would take too long; neighbours are searched among all)"
+                f"a fixed random subsample of {len(self.queries):,} of the {self.n_samples:,} examples (computing it "
+                "on all would take too long; neighbours are searched among all)"
             )
         return f"leave-one-out {kind} of the votes of {self.n_neighbors} nearest neighbours on {where}"
 

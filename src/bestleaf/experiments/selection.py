@@ -1,7 +1,7 @@
 """Feature selection (the paper's section 4): value, number of features and samples on the linear data and Madelon.
 
-epsilon = 0.005, delta = 0.1, b = 0.3; the published setting counts ties by the order of rows, drops examples at distance
-0 and does not scale.
+epsilon = 0.005, delta = 0.1, b = 0.3; the published setting counts ties by the order of rows, drops examples at
+distance 0 and does not scale.
 """
 
 from __future__ import annotations
@@ -219,8 +219,9 @@ def answers(rows: list[Row]) -> Table:
 
 
 NOTES = """\
-V is the value the search maximises on its own data; "within epsilon" counts the runs whose answer is within 0.005 of
-the best subset evaluated in that run. "relevant" is the share of the answer's features that are made of x, y, z (linear) or
-depend on the label (Madelon). The held-out AUC is that of 5 nearest neighbours on examples the search has not seen.
-beta1_published, (ln n)/delta + ln(ln N + 1), is what the published program computes, beta1 the rate as written. The rows
-with stopping "sound" answer with the best subset evaluated; "betting" is rigorous, beta1, beta2 and stopping "paper" are not."""
+V is the value the search maximises on its own data; "within epsilon" counts the runs whose answer is within 0.005 of \
+the best subset evaluated in that run. "relevant" is the share of the answer's features that are made of x, y, z \
+(linear) or depend on the label (Madelon). The held-out AUC is that of 5 nearest neighbours on examples the search has \
+not seen. beta1_published, (ln n)/delta + ln(ln N + 1), is what the published program computes, beta1 the rate as \
+written. The rows with stopping "sound" answer with the best subset evaluated; "betting" is rigorous, beta1, beta2 and \
+stopping "paper" are not."""

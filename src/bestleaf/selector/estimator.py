@@ -1,12 +1,11 @@
-"""`BestLeafSelector`: feature selection by best leaf identification, as a scikit-learn estimator."""
+"""The estimator: parameters, fit, fitted attributes."""
 
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -16,56 +15,30 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import validate_data
 
 import bestleaf
-from bestleaf._records import EXACT
 from bestleaf.bounds import BOUNDS, Bound, Rate
 from bestleaf.certificate import NOT_CLAIMED, Certificate, claims_of
 from bestleaf.features import FeatureLattice
-from bestleaf.intervals import Leaf
 from bestleaf.oracles import TIES, KNNOracle
 from bestleaf.progress import ProgressLine
 from bestleaf.search import Progress, Result, Search
-
-try:
-    from sklearn.callback import CallbackSupportMixin
-except ImportError:  # before scikit-learn 1.9
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """No callbacks."""
-
+from bestleaf.selector.answer import EvaluatedSubset, EvaluatedSubsets, best_value, chosen, mean_scores
+from bestleaf.selector.hooks import CallbackSupportMixin, Hooks
+from bestleaf.selector.inputs import check_finite, check_frame, columns_named, task_of, useless_columns
 
 SUBSAMPLE = 50  # examples of a rollout, as in the paper
 HISTORY_RATIO = 1.01  # time between two entries of `history_`, so that long searches keep few hundred
 
 
-class EvaluatedSubset(NamedTuple):
-    """A subset of features with its exact value."""
-
-    features: tuple[str, ...]
-    score: float
-
-
-class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
-    """Every subset evaluated exactly, best first."""
-
-    def by_size(self) -> dict[int, EvaluatedSubset]:
-        """Return the best subset of each size, smallest size first."""
-        found: dict[int, EvaluatedSubset] = {}
-        for subset in self:
-            found.setdefault(len(subset.features), subset)
-        return dict(sorted(found.items()))
-
-
 class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     """Select features by Monte-Carlo search with a confidence interval on every subset considered.
 
-    The search walks the lattice of feature subsets. Complete subsets are valued exactly, by how well the votes of nearest
-    neighbours rank the examples (leave-one-out): the AUC for two classes, the mean one-against-rest AUC for several, the
-    concordance index for real targets. It stops when no leaf of the graph it has grown is better than the answer by
-    more than `epsilon` with probability 1 - `delta`.
+    The search walks the lattice of feature subsets. Complete subsets are valued exactly, by how well the votes of
+    nearest neighbours rank the examples (leave-one-out): the AUC for two classes, the mean one-against-rest AUC for
+    several, the concordance index for real targets. It stops when no leaf of the graph it has grown is better than the
+    answer by more than `epsilon` with probability 1 - `delta`.
 
     Parameters
     ----------
@@ -273,20 +246,19 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return self.support_
 
     def _validated(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the data as scikit-learn checks them, with sentences of our own where it matters which column it is."""
-        names = _names_of(X)
-        repeated = sorted(name for name, times in Counter(names).items() if times > 1)
-        if repeated:
-            raise ValueError(f"X must have a different name for every column, got {repeated[:5]} more than once")
-        text = _columns_of_text(X)
-        if text:
-            raise ValueError(f"X must hold numbers only, got text in columns {text[:10]}; encode or drop them")
+        """Return the data as scikit-learn checks them, with sentences of our own where a column is to be named."""
+        check_frame(X)
         X, y = validate_data(self, X, y, dtype=(np.float64, np.float32), ensure_all_finite=False, ensure_min_samples=2)
-        broken = [number for number, column in enumerate(X.T) if not np.isfinite(column).all()]
-        if broken:
-            shown = [self._names()[number] for number in broken[:10]]
+        check_finite(X, self._names())
+        if len(X) <= self.n_neighbors:
             raise ValueError(
-                f"Input X must not have missing values (NaN) or infinity (inf), found in columns {shown}; impute or drop them"
+                f"n_neighbors must be less than the number of rows (n_samples={len(X)}), got {self.n_neighbors}"
+            )
+        if self.subsample is not None and self.subsample > len(X):
+            raise ValueError(f"subsample must be at most the number of rows ({len(X)}), got {self.subsample}")
+        if self.max_features is not None and self.max_features > self.n_features_in_:
+            raise ValueError(
+                f"max_features must be at most the number of features ({self.n_features_in_}), got {self.max_features}"
             )
         return X, y
 
@@ -296,20 +268,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return np.array([f"x{number}" for number in range(self.n_features_in_)], object) if given is None else given
 
     def _oracle(self, X: np.ndarray, y: np.ndarray) -> KNNOracle:
-        task = self.task
-        if task == "auto":
-            kind = type_of_target(y, input_name="y", raise_unknown=True)
-            task = "regression" if kind.startswith("continuous") else "classification"
-        if len(X) <= self.n_neighbors:
-            raise ValueError(
-                f"n_neighbors must be less than the number of rows (n_samples={len(X)}), got {self.n_neighbors}"
-            )
-        if self.subsample is not None and self.subsample > len(X):
-            raise ValueError(f"subsample must be at most the number of rows ({len(X)}), got {self.subsample}")
         return KNNOracle(
             X,
             y,
-            task=task,
+            task=task_of(y, self.task),
             n_neighbors=self.n_neighbors,
             subsample=self.subsample or min(SUBSAMPLE, len(X)),
             ties=self.ties,
@@ -320,59 +282,25 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _lattice(self, oracle: KNNOracle, X: np.ndarray) -> FeatureLattice:
         forced, forbidden = self._columns("forced", self.forced), self._columns("forbidden", self.forbidden)
-        groups = self.feature_groups
-        if groups is not None:
+        groups, limit = self.feature_groups, self.max_features
+        if groups is None:
+            forbidden += useless_columns(X, self._names(), forced, forbidden)
+            if limit is not None:  # what is left may be fewer than the user thought
+                limit = min(limit, self.n_features_in_ - len(set(forbidden) - set(forced)))
+        else:
             listed = groups.values() if isinstance(groups, dict) else groups
             groups = [self._columns("feature_groups", group) for group in listed]
-        else:
-            forbidden = self._without_constants(X, forced, forbidden)
         return FeatureLattice(
             oracle,
             continue_probability=self.continue_probability,
-            max_features=self._limit(groups, forced, forbidden),
+            max_features=limit,
             forced=forced,
             forbidden=forbidden,
             groups=groups,
         )
 
-    def _limit(self, groups: Any, forced: list[int], forbidden: list[int]) -> int | None:
-        """Return the largest size, which may be given larger than there are features to choose from."""
-        if self.max_features is None or groups is not None:
-            return self.max_features
-        if self.max_features > self.n_features_in_:
-            raise ValueError(
-                f"max_features must be at most the number of features ({self.n_features_in_}), got {self.max_features}"
-            )
-        return min(self.max_features, self.n_features_in_ - len(set(forbidden) - set(forced)))
-
-    def _without_constants(self, X: np.ndarray, forced: list[int], forbidden: list[int]) -> list[int]:
-        """Return the forbidden features and those that never change: they tell no two examples apart."""
-        constant = [number for number, column in enumerate(X.T) if (column == column[0]).all()]
-        useless = sorted(set(constant) - set(forced) - set(forbidden))
-        if not useless:
-            return forbidden
-        if len(set(constant) | set(forbidden)) == self.n_features_in_ and not forced:
-            raise ValueError(
-                f"X must have a column that changes, got {len(constant)} constant of {self.n_features_in_}"
-            )
-        shown = [self._names()[number] for number in useless[:10]]
-        warnings.warn(f"columns {shown} are constant and left out of the search", UserWarning, stacklevel=5)
-        return forbidden + useless
-
-    def _columns(self, name: str, given: Iterable[Any]) -> list[int]:
-        """Return the numbers of features given by number or by name."""
-        number_of = {text: number for number, text in enumerate(getattr(self, "feature_names_in_", ()))}
-        found = []
-        for one in [given] if isinstance(given, str) else given:
-            if isinstance(one, str):
-                if one not in number_of:
-                    raise ValueError(f"{name} must name features of X, got {one!r}")
-                found.append(number_of[one])
-            elif isinstance(one, Integral) and not isinstance(one, bool) and 0 <= one < self.n_features_in_:
-                found.append(int(one))
-            else:
-                raise ValueError(f"{name} must hold names or numbers from 0 to {self.n_features_in_ - 1}, got {one!r}")
-        return found
+    def _columns(self, argument: str, given: Iterable[Any]) -> list[int]:
+        return columns_named(argument, given, getattr(self, "feature_names_in_", ()), self.n_features_in_)
 
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):
@@ -382,17 +310,15 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _watch(self, search: Search, lattice: FeatureLattice, names: np.ndarray, X: np.ndarray, y: np.ndarray) -> None:
         """Run the search, keeping its history, showing its progress and calling scikit-learn's callbacks."""
         self.history_: list[dict[str, Any]] = []
-        hooks = _Hooks(self, X, y)
+        hooks = Hooks(self, X, y)
 
         def words(state: tuple[int, ...]) -> str:
             return "{" + ", ".join(names[lattice.features_of(state)]) + "}"
 
-        line = ProgressLine(
-            Console(stderr=True, quiet=not self.verbose), words, max_time=self.max_time, max_samples=None
-        )
+        line = ProgressLine(Console(quiet=not self.verbose), words, max_time=self.max_time, max_samples=None)
 
         def callback(now: Progress) -> bool:
-            value = _value_of(search)
+            value = best_value(search)
             if not self.history_ or now.elapsed > HISTORY_RATIO * self.history_[-1]["elapsed"]:
                 self.history_.append({**now._asdict(), "best": words(now.best), "score": value})
             line.show(now, value)
@@ -413,20 +339,18 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.support_[columns] = True
         self.subset_ = names[columns] if hasattr(self, "feature_names_in_") else np.array(columns)
         self.score_ = float(answer.lower)
-        self.feature_scores_ = _scores(search, lattice)
+        self.feature_scores_ = mean_scores(search, lattice)
         evaluated = sorted(
             (leaf for leaf in result.leaves if leaf.exact), key=lambda leaf: (-leaf.lower, len(leaf.state))
         )
         self.evaluated_ = EvaluatedSubsets(
             EvaluatedSubset(tuple(names[lattice.features_of(leaf.state)]), float(leaf.lower)) for leaf in evaluated
         )
-        self.certificate_ = self._certificate(result, lattice, names[columns], gap, answer)
+        self.certificate_ = self._certificate(result, lattice, names[columns], gap)
         if self.verbose:
-            Console(stderr=True).print(self.certificate_.summary(), highlight=False, markup=False)
+            Console().print(self.certificate_.summary(), highlight=False, markup=False, soft_wrap=True)
 
-    def _certificate(
-        self, result: Result, lattice: FeatureLattice, features: Iterable[str], gap: float, answer: Leaf
-    ) -> Certificate:
+    def _certificate(self, result: Result, lattice: FeatureLattice, features: Iterable[str], gap: float) -> Certificate:
         return Certificate(
             features=tuple(features),
             n_features=self.n_features_in_,
@@ -461,82 +385,3 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             settings={name: value for name, value in self.get_params().items() if name not in ("verbose", "n_jobs")},
             version=bestleaf.__version__,
         )
-
-
-class _Hooks:
-    """scikit-learn's callbacks (from version 1.9 on): one task a fit, one below it a time slice."""
-
-    def __init__(self, selector: BestLeafSelector, X: np.ndarray, y: np.ndarray) -> None:
-        self.data: dict[str, Any] = {"estimator": selector, "X": X, "y": y}
-        self.context = None
-        if hasattr(selector, "_skl_callbacks") or hasattr(selector, "_parent_callback_ctx"):
-            self.context = selector._init_callback_context(max_subtasks=None)
-
-    def begin(self) -> None:
-        if self.context is not None:
-            self.context.call_on_fit_task_begin(**self.data)
-
-    def end_of_slice(self) -> bool:
-        """Report a slice; True when a callback wants the search to end."""
-        if self.context is None:
-            return False
-        part = self.context.subcontext(task_name="slice")
-        part.call_on_fit_task_begin(**self.data)
-        return bool(part.call_on_fit_task_end(**self.data))
-
-    def end(self) -> None:
-        if self.context is not None:
-            self.context.call_on_fit_task_end(**self.data)
-
-
-def chosen(leaves: Iterable[Leaf], epsilon: float, *, prefer_small: bool) -> tuple[Leaf, float]:
-    """Return the leaf to answer with and its gap: how much better another leaf may be.
-
-    It is the evaluated leaf of highest value or, if small ones are preferred, the smallest whose gap is at most epsilon.
-    """
-    ordered = sorted(leaves, key=lambda leaf: -leaf.upper)
-    candidates = sorted((leaf for leaf in ordered if leaf.exact), key=lambda leaf: (-leaf.lower, len(leaf.state)))
-
-    def gap(leaf: Leaf) -> float:
-        rival = next((other for other in ordered if other.label != leaf.label), None)
-        return 0.0 if rival is None else min(1.0, rival.upper - leaf.lower)
-
-    best = candidates[0]
-    if prefer_small:
-        passing = [leaf for leaf in candidates if gap(leaf) <= epsilon]
-        best = min(passing, key=lambda leaf: len(leaf.state), default=best)
-    return best, gap(best)
-
-
-def _value_of(search: Search) -> float | None:
-    """Return the best exact value so far."""
-    known, exact = search.known.known[: len(search.graph)], search.graph.kinds == EXACT
-    values = known["lower"][exact & (known["count"] > 0)]
-    return float(values.max()) if len(values) else None
-
-
-def _scores(search: Search, lattice: FeatureLattice) -> np.ndarray:
-    """Return the mean value of the rollouts with each feature, nan where there was none."""
-    scores = np.full(lattice.oracle.n_features, np.nan)
-    sums, counts = search.oracle.global_rave_sums.T
-    for unit, group in enumerate(lattice.groups):
-        scores[group] = sums[unit] / counts[unit] if counts[unit] else np.nan
-    return scores
-
-
-def _names_of(X: Any) -> list[Any]:
-    """Return the column names of a data frame; none for anything else."""
-    return list(X.columns) if hasattr(X, "columns") and hasattr(X, "shape") else []
-
-
-def _columns_of_text(X: Any) -> list[Any]:
-    """Return the columns of a data frame that hold text."""
-    found = []
-    for name in _names_of(X):
-        column = np.asarray(X[name])
-        if column.dtype.kind in "OUS" and any(isinstance(value, str) for value in column[:1000]):
-            try:
-                column.astype(np.float64)
-            except (TypeError, ValueError):
-                found.append(name)
-    return found

@@ -1,0 +1,68 @@
+"""What to answer with, and what else was learnt on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bestleaf._records import EXACT
+from bestleaf.features import FeatureLattice
+from bestleaf.intervals import Leaf
+from bestleaf.search import Search
+
+
+class EvaluatedSubset(NamedTuple):
+    """A subset of features with its exact value."""
+
+    features: tuple[str, ...]
+    score: float
+
+
+class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
+    """Every subset evaluated exactly, best first."""
+
+    def by_size(self) -> dict[int, EvaluatedSubset]:
+        """Return the best subset of each size, smallest size first."""
+        found: dict[int, EvaluatedSubset] = {}
+        for subset in self:
+            found.setdefault(len(subset.features), subset)
+        return dict(sorted(found.items()))
+
+
+def chosen(leaves: Iterable[Leaf], epsilon: float, *, prefer_small: bool) -> tuple[Leaf, float]:
+    """Return the leaf to answer with and its gap: how much better another leaf may be.
+
+    It is the evaluated leaf of highest value or, if small ones are preferred, the smallest whose gap is at most
+    epsilon.
+    """
+    ordered = sorted(leaves, key=lambda leaf: -leaf.upper)
+    candidates = sorted((leaf for leaf in ordered if leaf.exact), key=lambda leaf: (-leaf.lower, len(leaf.state)))
+
+    def gap(leaf: Leaf) -> float:
+        rival = next((other for other in ordered if other.label != leaf.label), None)
+        return 0.0 if rival is None else min(1.0, rival.upper - leaf.lower)
+
+    best = candidates[0]
+    if prefer_small:
+        passing = [leaf for leaf in candidates if gap(leaf) <= epsilon]
+        best = min(passing, key=lambda leaf: len(leaf.state), default=best)
+    return best, gap(best)
+
+
+def best_value(search: Search) -> float | None:
+    """Return the best exact value so far."""
+    known, exact = search.known.known[: len(search.graph)], search.graph.kinds == EXACT
+    values = known["lower"][exact & (known["count"] > 0)]
+    return float(values.max()) if len(values) else None
+
+
+def mean_scores(search: Search, lattice: FeatureLattice) -> np.ndarray:
+    """Return the mean value of the rollouts with each feature, nan where there was none."""
+    scores = np.full(lattice.oracle.n_features, np.nan)
+    rollouts: Any = search.oracle
+    sums, counts = rollouts.global_rave_sums.T
+    for unit, group in enumerate(lattice.groups):
+        scores[group] = sums[unit] / counts[unit] if counts[unit] else np.nan
+    return scores

@@ -1,0 +1,87 @@
+"""Data and names as users give them, checked; every complaint is one sentence."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import type_of_target
+
+
+def check_frame(X: Any) -> None:
+    """Refuse a data frame with a name twice or with text."""
+    names = names_of(X)
+    repeated = sorted(str(name) for name, times in Counter(names).items() if times > 1)
+    if repeated:
+        raise ValueError(f"X must have a different name for every column, got {repeated[:5]} more than once")
+    text = columns_of_text(X)
+    if text:
+        raise ValueError(f"X must hold numbers only, got text in columns {text[:10]}; encode or drop them")
+
+
+def check_finite(X: np.ndarray, names: np.ndarray) -> None:
+    """Refuse gaps and infinities, naming the columns."""
+    broken = [number for number, column in enumerate(X.T) if not np.isfinite(column).all()]
+    if broken:
+        raise ValueError(
+            "Input X must not have missing values (NaN) or infinity (inf), found in columns "
+            f"{[str(name) for name in names[broken[:10]]]}; impute or drop them"
+        )
+
+
+def task_of(y: np.ndarray, given: str) -> str:
+    """Return whether the targets are classes or real numbers."""
+    if given != "auto":
+        return given
+    kind = type_of_target(y, input_name="y", raise_unknown=True)
+    return "regression" if kind.startswith("continuous") else "classification"
+
+
+def columns_named(argument: str, given: Iterable[Any], names: Iterable[str], features: int) -> list[int]:
+    """Return the numbers of features given by number or by name."""
+    number_of = {text: number for number, text in enumerate(names)}
+    found = []
+    for one in [given] if isinstance(given, str) else given:
+        if isinstance(one, str):
+            if one not in number_of:
+                raise ValueError(f"{argument} must name features of X, got {one!r}")
+            found.append(number_of[one])
+        elif isinstance(one, int | np.integer) and not isinstance(one, bool) and 0 <= one < features:
+            found.append(int(one))
+        else:
+            raise ValueError(f"{argument} must hold names or numbers from 0 to {features - 1}, got {one!r}")
+    return found
+
+
+def useless_columns(X: np.ndarray, names: np.ndarray, wanted: Iterable[int], unwanted: Iterable[int]) -> list[int]:
+    """Return the columns that never change and so tell no two examples apart, with a warning that names them."""
+    constant = {number for number, column in enumerate(X.T) if (column == column[0]).all()}
+    useless = sorted(constant - set(wanted) - set(unwanted))
+    if not useless:
+        return []
+    if len(constant | set(unwanted)) == X.shape[1] and not set(wanted):
+        raise ValueError(f"X must have a column that changes, got {len(constant)} constant of {X.shape[1]}")
+    shown = [str(name) for name in names[useless[:10]]]
+    warnings.warn(f"columns {shown} are constant and left out of the search", UserWarning, stacklevel=6)
+    return useless
+
+
+def names_of(X: Any) -> list[Any]:
+    """Return the column names of a data frame; none for anything else."""
+    return list(X.columns) if hasattr(X, "columns") and hasattr(X, "shape") else []
+
+
+def columns_of_text(X: Any) -> list[Any]:
+    """Return the columns of a data frame that hold text."""
+    found = []
+    for name in names_of(X):
+        column = np.asarray(X[name])
+        if column.dtype.kind in "OUS" and any(isinstance(value, str) for value in column[:1000]):
+            try:
+                column.astype(np.float64)
+            except (TypeError, ValueError):
+                found.append(name)
+    return found
