@@ -72,6 +72,9 @@ def test_ctrl_c_keeps_the_rows(tmp_path):
         (["reproduce", "expansion", "--plot", "figure.doc"], ".png or .svg"),
         (["reproduce", "expansion", "--plot", "no/figure.png"], "does not exist"),
         (["reproduce", "everything"], "everything"),
+        (["reproduce", "selection", "--data", "madelon"], "--data must be madelon=PATH, got 'madelon'"),
+        (["reproduce", "selection", "--data", "iris=here"], "got a data set called 'iris'"),
+        (["reproduce", "selection", "--data", "madelon=nowhere.data"], "there is no file nowhere.data"),
         (["conquer"], "conquer"),
     ],
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import json
 
+import numpy as np
 import pytest
 from rich.console import Console
 
-from bestleaf.experiments import expansion, fixed
+from bestleaf.experiments import expansion, fixed, selection
 from bestleaf.experiments.rows import RowFile, compute, mean_and_error, write_atomically
 
 QUIET = Console(quiet=True)
@@ -144,3 +145,42 @@ def test_growth_costs_samples_below_the_theorem():
     row = expansion.run_row(0, expansion.case_name("theory", 0.3), 0)
     assert row["samples"] < expansion.limits(0.3)[0]
     assert row["growths"] == int(row["samples"] ** 0.3) or row["growths"] == int((row["samples"] + 1) ** 0.3)
+
+
+def test_selection_in_the_published_setting_takes_the_published_number_of_samples():
+    """beta2 with the paper's rule: the same order as the published 440,240, answers within epsilon of the best."""
+    runner = selection.Runner(selection.read({}), seed=1, settings={})
+    rows = [runner("linear beta2 paper", run) for run in range(2)]
+    for row in rows:
+        assert 440_240 / 4 < row["samples"] < 440_240 * 4
+        assert row["value"] >= row["best"] - 0.005
+        assert row["reason"] == "identified"
+    assert sum(row["value"] for row in rows) / 2 > 0.9873  # what FUSE reaches in the paper
+
+
+def test_selection_with_a_proof_costs_a_fraction():
+    runner = selection.Runner(selection.read({}), seed=1, settings={})
+    rows = [runner("linear betting sound", run) for run in range(4)]
+    assert all(row["samples"] < 44_000 for row in rows)
+    assert all(row["value"] == row["best"] for row in rows)
+    assert all(row["held_out"] > 0.9 and row["precision"] > 0.3 for row in rows)
+
+
+def test_selection_tables_and_madelon_from_a_file(tmp_path):
+    rng = np.random.default_rng(0)
+    data = rng.integers(400, 600, (620, 500))
+    np.savetxt(tmp_path / "madelon_train.data", data, fmt="%d")
+    np.savetxt(tmp_path / "madelon_train.labels", np.where(data[:, 28] > 500, 1, -1), fmt="%d")
+    rows = selection.reproduce(
+        1, None, seed=0, n_jobs=2, console=QUIET, sources={"madelon": tmp_path}, settings={"max_samples": 2_000}
+    )
+    assert {row["case"] for row in rows} == set(selection.BY_NAME)
+    assert all(row["samples"] + row["exact"] <= 2_001 for row in rows)
+    shown = io.StringIO()
+    console = Console(file=shown, width=220)
+    console.print(selection.table(rows))
+    console.print(selection.answers(rows))
+    for part in ("5,032,404", "440,240", "2,496,391", "not all settled", "madelon less 500 rows"):
+        assert part in shown.getvalue()
+    with pytest.raises(ValueError, match=r"--data must be madelon=PATH, got a data set called 'iris'"):
+        selection.read({"iris": tmp_path})

@@ -63,7 +63,7 @@ def test_fitted_attributes_fit_together(fitted, frame, linear):
 def test_the_certificate_counts_every_rollout_and_speaks_in_words(fitted):
     found = fitted.certificate_
     assert found.samples > found.warmup_samples >= 600
-    assert found.identified
+    assert found.settled
     assert found.gap <= 0.01
     words = str(found)
     for part in ("Selected", "leave-one-out AUC", "With probability at least 1 - 0.05", "Not claimed", "rollouts"):

@@ -62,9 +62,9 @@ class Certificate:
     version: str
 
     @property
-    def identified(self) -> bool:
-        """Whether the search ended because the answer was known to within epsilon."""
-        return self.reason == "identified"
+    def settled(self) -> bool:
+        """Whether the answer is known to within epsilon; a budget may end a search that is settled already."""
+        return self.gap <= self.epsilon
 
     def summary(self) -> str:
         """Return everything a reader must know, in words."""
@@ -93,11 +93,11 @@ class Certificate:
 
 
 def claims_of(
-    *, identified: bool, proof: str, bound: str, stopping: str, epsilon: float, delta: float, gap: float, leaves: int
+    *, proof: str, bound: str, stopping: str, epsilon: float, delta: float, gap: float, leaves: int
 ) -> tuple[str, ...]:
     """Return what the intervals prove about the answer, in sentences."""
     among = f"no leaf of the graph as grown ({leaves:,} leaves)"
-    if not identified:
+    if gap > epsilon:
         return (f"Not settled: a leaf of the graph as grown ({leaves:,} leaves) may be better by up to {gap:.4f}.",)
     if proof == "none":
         doubt = f"bound {bound} with stopping {stopping} has no proof"

@@ -100,10 +100,8 @@ class Runner:
         data = self.data[case.data]
         number = int(np.random.SeedSequence([self.seed, list(BY_NAME).index(name), run]).generate_state(1)[0])
         started = perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a budget that ends the search is told by the reason
-            selector = BestLeafSelector(bound=case.bound, random_state=number, **{**self.settings, **case.setting})
-            selector.fit(data.X, data.y)
+        selector = BestLeafSelector(bound=case.bound, random_state=number, **{**self.settings, **case.setting})
+        selector.fit(data.X, data.y)
         if selector.certificate_.reason == "interrupted":
             raise KeyboardInterrupt
         subset = [int(feature) for feature in selector.subset_]
@@ -147,7 +145,9 @@ def reproduce(
     data = read(sources or {})
     file = RowFile(path, "selection", {"seed": seed, **(settings or {})})
     runner = Runner(data, seed, settings or {})
-    compute(file, plan(runs, data), runner, n_jobs=n_jobs, chunk=lambda case: 1, console=console)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a budget that ends a search is told by its reason
+        compute(file, plan(runs, data), runner, n_jobs=n_jobs, chunk=lambda case: 1, console=console)
     wanted = set(plan(runs, data))
     return [row for row in file.rows if (row["case"], row["run"]) in wanted]
 

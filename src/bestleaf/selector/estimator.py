@@ -233,7 +233,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self._watch(search, lattice, names, X, y)
         search.ensure_value()
         self._keep(search, lattice, names)
-        if self.certificate_.reason in ("max_samples", "max_time"):
+        if self.certificate_.reason in ("max_samples", "max_time") and not self.certificate_.settled:
             warnings.warn(
                 f"{self.certificate_.reason} ended the search: {self.certificate_.claims[0]} Give it more, or a larger "
                 f"epsilon than {self.epsilon:g}.",
@@ -371,7 +371,6 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             seed=result.seed,
             objective=lattice.oracle.in_words(),
             claims=claims_of(
-                identified=result.identified,
                 proof=result.proof,
                 bound=result.bound,
                 stopping=result.stopping,
