@@ -104,6 +104,7 @@ WORLD = _record(
     known="i",  # -> [size] INTERVAL
     track="i",  # -> [size] TRACK
     rows="i",  # -> [size, width] numbers that belong to the bound in use
+    evidence="i",  # -> [size, 2, 2 + width] count, total and row of a leaf when its lower and its upper bound were set
     bucket="i",  # -> [levels] first node waiting for a refresh, -1 for none
     stack="i",  # -> [size + 64] scratch
     cones="i",  # -> [CONES] CONE

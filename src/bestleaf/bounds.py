@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from math import e, exp, inf, log, sqrt
+from math import e, exp, lgamma, log, sqrt
 
 import numpy as np
 
@@ -100,13 +100,67 @@ def hoeffding(mean, count, delta, row):
     return mean - half, mean + half
 
 
+HALVINGS = 8  # a bound is found to 1/256 of its distance from the mean
+SCHEDULE = 20  # a leaf is looked at again when its samples have grown by a twentieth
+
+
+def keep_last(row, value, count):
+    """Leave the sample for the interval, which knows the leaf's share of delta."""
+    row[0] = value
+
+
+@partial(Bound, width=6, observe=keep_last)
+def bernstein(mean, count, delta, row):
+    """Predictable plug-in empirical Bernstein (Waudby-Smith and Ramdas 2024), half of the share a side: rigorous."""
+    value, bets, gains, spread, total, squares = row[0], row[1], row[2], row[3], row[4], row[5]
+    level = log(2.0 / delta)
+    before = (0.5 + total) / count  # mean and variance as they were before the sample
+    variance = (0.25 + squares) / count
+    bet = min(sqrt(2.0 * level / (variance * count * log(1.0 + count))), 0.5)
+    bets += bet
+    gains += bet * value
+    spread += (value - before) ** 2 * (-log(1.0 - bet) - bet)
+    total += value
+    squares += (value - (0.5 + total) / (count + 1.0)) ** 2
+    row[1], row[2], row[3], row[4], row[5] = bets, gains, spread, total, squares
+    half = (level + spread) / bets
+    return gains / bets - half, gains / bets + half
+
+
+@helper
+def log_ratio(candidate, total, count):
+    """Return the logarithm of the likelihood of all means, mixed evenly, over that of one candidate."""
+    misses = count - total
+    mixed = lgamma(1.0 + total) + lgamma(1.0 + misses) - lgamma(2.0 + count)
+    hits = total * log(candidate) if total > 0.0 else 0.0
+    return mixed - hits - (misses * log(1.0 - candidate) if misses > 0.0 else 0.0)
+
+
+@partial(Bound, width=3)
+def bernoulli(mean, count, delta, row):
+    """Even mixture of all means against every candidate (Robbins 1970): rigorous, tightest for rewards 0 and 1."""
+    if count == 1:
+        row[1], row[2] = 0.0, 1.0
+    if count >= row[0]:
+        row[0] = count + 1 + count // SCHEDULE
+        threshold, total = log(1.0 / delta), mean * count
+        for side in range(1, 3):
+            rejected, kept = row[side], mean
+            for _ in range(HALVINGS):
+                middle = 0.5 * (rejected + kept)
+                if log_ratio(middle, total, count) < threshold:
+                    kept = middle
+                else:
+                    rejected = middle
+            row[side] = rejected
+    return row[1], row[2]
+
+
 # The nodes over which `betting` spreads samples: fine towards 0 and 1, where means of good and bad leaves lie.
 _HALF_GRID = (0.0, 0.002, 0.004, 0.007, 0.011, 0.016, 0.023, 0.033, 0.047, 0.067, 0.095, 0.135, 0.19, 0.27, 0.37)
 GRID = np.array([*_HALF_GRID, 0.5, *(1.0 - node for node in reversed(_HALF_GRID))])
 BETS = np.array([0.01, 0.019, 0.036, 0.069, 0.13, 0.25, 0.47, 0.9])  # shares of the capital, in equal ratios
-HALVINGS = 8  # the bound is found to 1/256 of its distance from the mean
-SCHEDULE = 20  # a leaf is looked at again when its samples have grown by a twentieth
-HEAD = 3  # numbers in front of the weights of the nodes: count of the next look, lower, upper
+HEAD = 3  # numbers before the weights of the nodes: count of the next look, lower, upper; after them, scratch
 
 
 def spread(row, value, count):
@@ -127,19 +181,20 @@ def spread(row, value, count):
 def log_capital(mean, row, mirrored):
     """Return the logarithm of the mean capital of all bets that the true mean is below `mean` (above, if mirrored)."""
     room = mean if mirrored else 1.0 - mean
-    highest, total = -inf, 0.0
-    for bet in BETS:
-        wealth = 0.0
-        for place in range(len(GRID)):
-            weight = row[HEAD + place]
-            if weight > 0.0:
-                gain = GRID[place] if mirrored else 1.0 - GRID[place]
-                wealth += weight * log(1.0 - bet + bet * gain / room)
-        if wealth > highest:
-            total = total * exp(highest - wealth) + 1.0
-            highest = wealth
-        else:
-            total += exp(wealth - highest)
+    wealth = row[HEAD + len(GRID) :]
+    for place in range(len(BETS)):
+        wealth[place] = 0.0
+    for node in range(len(GRID)):
+        weight = row[HEAD + node]
+        if weight > 0.0:
+            gain = (GRID[node] if mirrored else 1.0 - GRID[node]) / room - 1.0
+            for place in range(len(BETS)):
+                wealth[place] += weight * log(1.0 + BETS[place] * gain)
+    highest, total = wealth[0], 0.0
+    for place in range(1, len(BETS)):
+        highest = max(highest, wealth[place])
+    for place in range(len(BETS)):
+        total += exp(wealth[place] - highest)
     return highest + log(total / len(BETS))
 
 
@@ -158,7 +213,7 @@ def farthest(mean, before, threshold, row, mirrored):
     return rejected
 
 
-@partial(Bound, width=HEAD + len(GRID), observe=spread)
+@partial(Bound, width=HEAD + len(GRID) + len(BETS), observe=spread)
 def betting(mean, count, delta, row):
     """Capital of eight bets against every candidate mean (Waudby-Smith and Ramdas 2024): rigorous under growth."""
     if count == 1:
@@ -171,7 +226,10 @@ def betting(mean, count, delta, row):
     return row[1], row[2]
 
 
-BOUNDS: dict[str, Rate | Bound] = {b.name: b for b in (theory, beta1, beta1_published, beta2, hoeffding, betting)}
+BOUNDS: dict[str, Rate | Bound] = {
+    b.name: b for b in (theory, beta1, beta1_published, beta2, hoeffding, bernstein, bernoulli, betting)
+}
+RIGOROUS = (hoeffding, bernstein, bernoulli, betting)
 
 
 def named_bound(given: str | Rate | Bound) -> Rate | Bound:

@@ -34,6 +34,7 @@ class Leaf:
     upper: float
     order: int  # place in the order of creation, from 1; 0 for an exact leaf
     share: float  # its part of delta: delta / (order (order + 1)), or an equal part of a fixed graph; 0 if exact
+    evidence: tuple[Any, Any] = (None, None)  # count, total and numbers of the bound when lower and upper were set
 
 
 class Knowledge:
@@ -47,7 +48,9 @@ class Knowledge:
         self.order = np.zeros(64, np.int64)
         self.known = np.zeros(64, INTERVAL)
         self.track = np.zeros(64, TRACK)
-        self.rows = np.zeros((64, bound.width if isinstance(bound, Bound) else 0))
+        width = bound.width if isinstance(bound, Bound) else 0
+        self.rows = np.zeros((64, width))
+        self.evidence = np.zeros((64, 2, 2 + width))
         self.bucket = np.full(64, -1, np.int64)
         self.stack = np.zeros(128, np.int64)
         self.cones = np.zeros(CONES, CONE)
@@ -75,6 +78,7 @@ class Knowledge:
             "known": self.known,
             "track": self.track,
             "rows": self.rows,
+            "evidence": self.evidence,
             "bucket": self.bucket,
             "stack": self.stack,
             "cones": self.cones,
@@ -91,6 +95,7 @@ class Knowledge:
         nodes, words = len(self.graph), 1 + len(self.graph.labels) // 64
         self.known, self.track = enlarged(self.known, nodes), enlarged(self.track, nodes)
         self.rows, self.order = enlarged(self.rows, nodes), enlarged(self.order, nodes)
+        self.evidence = enlarged(self.evidence, nodes)
         self.stack = enlarged(self.stack, nodes + 64)
         self.bucket = enlarged(self.bucket, self.graph.depth + 1, -1)
         if self.inside.shape[1] < words:
@@ -195,6 +200,19 @@ class Knowledge:
             self.track["share"][nodes],
         )
         return tuple(
-            Leaf(graph.states[n], labels[label], kind != TEMPORARY, kind == EXACT and count > 0, count, *numbers)
+            Leaf(
+                graph.states[n],
+                labels[label],
+                kind != TEMPORARY,
+                kind == EXACT and count > 0,
+                count,
+                *numbers,
+                evidence=self._evidence(n),
+            )
             for n, label, kind, count, *numbers in zip(*(column.tolist() for column in columns), strict=True)
         )
+
+    def _evidence(self, node: int) -> tuple[Any, Any]:
+        """Return what the lower and the upper bound of a leaf follow from; None for a bound never improved."""
+        lower, upper = (tuple(side.tolist()) if side[0] > 0 else None for side in self.evidence[node])
+        return lower, upper

@@ -107,6 +107,18 @@ def count_ancestors(node, world):
     return met
 
 
+@inlined
+def take_evidence(leaf, side, world):
+    """Write down what is known of a leaf when one of its bounds gets better: what the bound follows from."""
+    known, width = known_of(world), world.width
+    row = floats_at(world.rows + 8 * width * leaf, width)
+    kept = floats_at(world.evidence + 8 * (2 + width) * (2 * leaf + side), 2 + width)
+    kept[0] = known[leaf].count
+    kept[1] = known[leaf].total
+    for place in range(width):
+        kept[2 + place] = row[place]
+
+
 @separate("at_node")
 def narrow(leaf, world):
     """Set the interval of a sampled leaf by the bound in use; 0 when that returned nonsense."""
@@ -124,6 +136,10 @@ def narrow(leaf, world):
     if not lower <= upper:
         return 0
     if world.intersect == 1:
+        if lower > known[leaf].lower:
+            take_evidence(leaf, 0, world)
+        if upper < known[leaf].upper:
+            take_evidence(leaf, 1, world)
         # An empty intersection means the bound has failed on this leaf (probability at most its share).
         lower = min(max(lower, known[leaf].lower), known[leaf].upper)
         upper = max(min(upper, known[leaf].upper), lower)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bestleaf._records import UNLIMITED
-from bestleaf.bounds import BOUNDS, Bound, Rate, named_bound
+from bestleaf.bounds import BOUNDS, RIGOROUS, Bound, Rate, named_bound
 from bestleaf.growth import PROPOSALS
 from bestleaf.rules import Rule, named_rule
 
@@ -96,7 +96,7 @@ class Options:
         fixed_theory = self.bound is BOUNDS["theory"] and self.expansion is None and not exact
         if self.stopping != "sound":
             return "none"
-        if self.bound in (BOUNDS["hoeffding"], BOUNDS["betting"]) or fixed_theory:
+        if self.bound in RIGOROUS or fixed_theory:
             return "rigorous"
         return "none" if self.bound in BOUNDS.values() else "conditional"
 
