@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bestleaf import bounds, datasets, features, oracles, problems, rules, theory
     from bestleaf.bounds import Bound, Rate
-    from bestleaf.certificate import Certificate
+    from bestleaf.certificate import Certificate, Verdict, verify
     from bestleaf.problems import Problem
     from bestleaf.rules import Rule
     from bestleaf.search import Progress, Result, Search, best_arm, best_leaf
@@ -22,6 +22,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "BestLeafSelector": "selector",
     "Certificate": "certificate",
+    "Verdict": "certificate",
+    "verify": "certificate",
     "Bound": "bounds",
     "Problem": "problems",
     "Progress": "search",
@@ -44,6 +46,7 @@ __all__ = [
     "Result",
     "Rule",
     "Search",
+    "Verdict",
     "__version__",
     "best_arm",
     "best_leaf",
@@ -54,6 +57,7 @@ __all__ = [
     "problems",
     "rules",
     "theory",
+    "verify",
 ]
 
 

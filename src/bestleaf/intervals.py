@@ -199,17 +199,22 @@ class Knowledge:
             self.order[nodes],
             self.track["share"][nodes],
         )
+        rows = zip(*(column.tolist() for column in columns), strict=True)
         return tuple(
             Leaf(
-                graph.states[n],
+                graph.states[node],
                 labels[label],
                 kind != TEMPORARY,
                 kind == EXACT and count > 0,
                 count,
-                *numbers,
-                evidence=self._evidence(n),
+                mean,
+                lower,
+                upper,
+                order,
+                share,
+                self._evidence(node),
             )
-            for n, label, kind, count, *numbers in zip(*(column.tolist() for column in columns), strict=True)
+            for node, label, kind, count, mean, lower, upper, order, share in rows
         )
 
     def _evidence(self, node: int) -> tuple[Any, Any]:

@@ -117,7 +117,7 @@ class KNNOracle:
             raise ValueError(f"n_neighbors must be between 1 and the number of rows less one, got {n_neighbors}")
         if not 2 <= subsample <= examples:
             raise ValueError(f"subsample must be between 2 and the number of rows ({examples}), got {subsample}")
-        self.ties, self.subsample, self.drop_zero = ties, subsample, drop_zero
+        self.ties, self.subsample, self.drop_zero, self.scale = ties, subsample, drop_zero, scale
         self.n_neighbors, self.memory, self.n_jobs = n_neighbors, memory, n_jobs
         self.classes, self.targets = _checked_targets(y, examples, task)
         self.n_samples, self.n_features = data.shape
@@ -147,6 +147,17 @@ class KNNOracle:
     def sums(self, subset: Iterable[int]) -> np.ndarray:
         """Return for each example the summed targets of its nearest neighbours, one column an output."""
         return self._sums(self._features(subset), self._everyone)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the keywords that make this oracle from its data."""
+        return {
+            "task": "regression" if self.classes is None else "classification",
+            "n_neighbors": self.n_neighbors,
+            "subsample": self.subsample,
+            "ties": self.ties,
+            "scale": self.scale,
+            "drop_zero": self.drop_zero,
+        }
 
     def in_words(self) -> str:
         """Return what `value` is, in words."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
+from bestleaf.certificate import Certificate
+from bestleaf.certificate.build import Structure, certificate_of
+from bestleaf.certificate.words import counted
 from bestleaf.intervals import Leaf
 
 
@@ -60,24 +64,58 @@ class Result:
     bound: str
     stopping: str
     expansion: float | None
+    proposal: str
     seed: int | None
     two_player: bool
     proof: str  # "rigorous", "conditional" on the user's own bound, or "none"
+    structure: Structure = field(repr=False)
 
     @property
     def identified(self) -> bool:
         """Whether the search ended because the answer was known to within epsilon."""
         return self.reason == "identified"
 
+    @cached_property
+    def certificate(self) -> Certificate:
+        """What was proved and what it follows from; see `bestleaf.verify`."""
+        if self.two_player and self.task == "leaf":
+            raise ValueError("a certificate of a two-player game is about the best arm, got task 'leaf'")
+        return certificate_of(
+            answer=self.structure.states.index(self.answer),
+            lower=self.lower,
+            upper=self.upper,
+            gap=self.gap,
+            reason=self.reason,
+            search=self.settings(),
+            cost=self.cost(),
+            leaves=self.leaves,
+            structure=self.structure,
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """Return how the search was run."""
+        names = ("task", "epsilon", "delta", "rule", "bound", "stopping", "expansion", "proposal", "seed", "proof")
+        return {name: getattr(self, name) for name in names}
+
+    def cost(self) -> dict[str, Any]:
+        """Return what the search took."""
+        return {
+            "samples": self.samples,
+            "warmup_samples": self.warmup_samples,
+            "exact_evaluations": self.exact_evaluations,
+            "growths": self.growths,
+            "seconds": self.elapsed,
+        }
+
     def summary(self) -> str:
         """Return the result in words."""
-        cost = _counted(self.samples, "sample")
+        cost = counted(self.samples, "sample")
         if self.exact_evaluations:
-            cost += f" and {_counted(self.exact_evaluations, 'exact value')}"
+            cost += f" and {counted(self.exact_evaluations, 'exact value')}"
         grown = "" if self.expansion is None else " in the graph as grown"
         lines = [
             f"Best {self.task}: {self.answer!r}, value{grown} between {self.lower:.4f} and {self.upper:.4f}.",
-            f"{cost} on {_counted(len(self.leaves), 'leaf', 'leaves')} in {self.elapsed:.2f} s ({self.reason}; "
+            f"{cost} on {counted(len(self.leaves), 'leaf', 'leaves')} in {self.elapsed:.2f} s ({self.reason}; "
             f"rule {self.rule}, bound {self.bound}, stopping {self.stopping}).",
             self._promise(),
         ]
@@ -94,10 +132,6 @@ class Result:
             return f"It seems that {claim}; bound {self.bound} with stopping {self.stopping} has no proof."
         condition = f", provided that bound {self.bound} holds" if self.proof == "conditional" else ""
         return f"With probability at least 1 - {self.delta:g} {claim}{condition}."
-
-
-def _counted(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 class Progress(NamedTuple):

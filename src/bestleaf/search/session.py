@@ -27,6 +27,7 @@ from bestleaf._records import (
     UNLIMITED,
     Proposal,
 )
+from bestleaf.certificate.build import Structure
 from bestleaf.graph import GrowingGraph
 from bestleaf.growth import PROPOSALS, Growth
 from bestleaf.intervals import Knowledge
@@ -112,7 +113,7 @@ class Search:
             raise ValueError(f"the root {root!r} is terminal, so there is nothing to choose")
         fixed = options.expansion is None
         self.oracle = problem.compiled_oracle(self.rng) if hasattr(problem, "compiled_oracle") else None
-        proposals = self._proposals()
+        proposals = PROPOSALS[self._proposal_name()]
         started = perf_counter()
         if fixed:
             self.graph = GrowingGraph.whole(problem)
@@ -128,13 +129,25 @@ class Search:
         self._introduce(range(len(self.graph)))
         self._check_fit(fixed)
 
-    def _proposals(self) -> Any:
-        """Return the class of the proposals: by RAVE where rollouts keep the sums for it, otherwise random."""
-        keeps_sums = hasattr(self.oracle, "rave_sums")
-        name = self.options.proposal or ("rave" if keeps_sums and self.options.expansion is not None else "random")
-        if name == "rave" and (not keeps_sums or self.options.expansion is None):
-            raise ValueError("proposal 'rave' needs a growing lattice of feature subsets; use 'random' or None")
-        return PROPOSALS[name]
+    def _proposal_name(self) -> str:
+        """Return how nodes are proposed: by RAVE where rollouts keep the sums for it, otherwise at random."""
+        by_rave = hasattr(self.oracle, "rave_sums") and self.options.expansion is not None
+        name = self.options.proposal or ("rave" if by_rave else "random")
+        if name != "random" and not by_rave:
+            raise ValueError(f"proposal {name!r} needs a growing lattice of feature subsets; use 'random' or None")
+        return name
+
+    def _structure(self) -> Structure:
+        """Return a copy of the graph as it stands."""
+        graph, size = self.graph, len(self.graph)
+        nodes = graph.nodes[:size]
+        return Structure(
+            tuple(graph.states),
+            nodes["child_start"].copy(),
+            nodes["child_count"].copy(),
+            graph.edges.copy(),
+            nodes["minimizes"].copy(),
+        )
 
     def _check_fit(self, fixed: bool) -> None:
         """Refuse combinations that could not keep their promise."""
@@ -398,5 +411,7 @@ class Search:
             expansion=options.expansion,
             seed=self.seed,
             two_player=self.graph.adversarial,
+            proposal=self._proposal_name(),
             proof=options.proof(exact=hasattr(self.problem, "exact")),
+            structure=self._structure(),
         )

@@ -17,13 +17,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
-import bestleaf
 from bestleaf.bounds import BOUNDS, Bound, Rate
-from bestleaf.certificate import NOT_CLAIMED, Certificate, claims_of
+from bestleaf.certificate.build import certificate_of
+from bestleaf.certificate.data import fingerprint
+from bestleaf.certificate.words import NOT_NEW_DATA, NOT_OTHER_SUBSETS
 from bestleaf.features import FeatureLattice
 from bestleaf.oracles import TIES, KNNOracle
 from bestleaf.progress import ProgressLine
-from bestleaf.search import Progress, Result, Search
+from bestleaf.search import Progress, Search
 from bestleaf.selector.answer import EvaluatedSubset, EvaluatedSubsets, best_value, chosen, mean_scores
 from bestleaf.selector.hooks import CallbackSupportMixin, Hooks
 from bestleaf.selector.inputs import check_finite, check_frame, columns_named, task_of, useless_columns
@@ -215,7 +216,6 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self : BestLeafSelector
         """
         X, y = self._validated(X, y)
-        names = self._names()
         oracle = self._oracle(X, y)
         lattice = self._lattice(oracle, X)
         search = Search(
@@ -230,9 +230,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             max_time=self.max_time,
             seed=self._seed(),
         )
-        self._watch(search, lattice, names, X, y)
+        self._watch(search, lattice, X, y)
         search.ensure_value()
-        self._keep(search, lattice, names)
+        self._keep(search, lattice, X, y)
         if self.certificate_.reason in ("max_samples", "max_time") and not self.certificate_.settled:
             warnings.warn(
                 f"{self.certificate_.reason} ended the search: {self.certificate_.claims[0]} Give it more, or a larger "
@@ -307,10 +307,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _watch(self, search: Search, lattice: FeatureLattice, names: np.ndarray, X: np.ndarray, y: np.ndarray) -> None:
+    def _watch(self, search: Search, lattice: FeatureLattice, X: np.ndarray, y: np.ndarray) -> None:
         """Run the search, keeping its history, showing its progress and calling scikit-learn's callbacks."""
         self.history_: list[dict[str, Any]] = []
-        hooks = Hooks(self, X, y)
+        hooks, names = Hooks(self, X, y), self._names()
 
         def words(state: tuple[int, ...]) -> str:
             return "{" + ", ".join(names[lattice.features_of(state)]) + "}"
@@ -330,9 +330,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             search.finish()
             hooks.end()
 
-    def _keep(self, search: Search, lattice: FeatureLattice, names: np.ndarray) -> None:
+    def _keep(self, search: Search, lattice: FeatureLattice, X: np.ndarray, y: np.ndarray) -> None:
         """Turn the result of the search into fitted attributes."""
-        result = search.result()
+        result, names = search.result(), self._names()
         answer, gap = chosen(result.leaves, result.epsilon, prefer_small=self.prefer_small)
         columns = lattice.features_of(answer.state)
         self.support_ = np.zeros(self.n_features_in_, bool)
@@ -346,41 +346,26 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.evaluated_ = EvaluatedSubsets(
             EvaluatedSubset(tuple(names[lattice.features_of(leaf.state)]), float(leaf.lower)) for leaf in evaluated
         )
-        self.certificate_ = self._certificate(result, lattice, names[columns], gap)
+        self.certificate_ = certificate_of(
+            answer=result.structure.states.index(answer.state),
+            lower=answer.lower,
+            upper=answer.upper,
+            gap=gap,
+            reason=result.reason,
+            search=result.settings(),
+            cost=result.cost(),
+            leaves=result.leaves,
+            structure=result.structure,
+            features=[str(name) for name in names[columns]],
+            data={
+                "names": [str(name) for name in names],
+                "rows": len(X),
+                "fingerprint": fingerprint(X, y),
+                "groups": lattice.groups,
+                "objective": lattice.oracle.settings(),
+                "objective_in_words": lattice.oracle.in_words(),
+            },
+            not_claimed=(NOT_OTHER_SUBSETS, NOT_NEW_DATA),
+        )
         if self.verbose:
             Console().print(self.certificate_.summary(), highlight=False, markup=False, soft_wrap=True)
-
-    def _certificate(self, result: Result, lattice: FeatureLattice, features: Iterable[str], gap: float) -> Certificate:
-        return Certificate(
-            features=tuple(features),
-            n_features=self.n_features_in_,
-            score=self.score_,
-            gap=gap,
-            epsilon=result.epsilon,
-            delta=result.delta,
-            samples=result.samples,
-            warmup_samples=result.warmup_samples,
-            exact_evaluations=result.exact_evaluations,
-            growths=result.growths,
-            elapsed=result.elapsed,
-            reason=result.reason,
-            rule=result.rule,
-            bound=result.bound,
-            stopping=result.stopping,
-            expansion=result.expansion,
-            seed=result.seed,
-            objective=lattice.oracle.in_words(),
-            claims=claims_of(
-                proof=result.proof,
-                bound=result.bound,
-                stopping=result.stopping,
-                epsilon=result.epsilon,
-                delta=result.delta,
-                gap=gap,
-                leaves=len(result.leaves),
-            ),
-            not_claimed=NOT_CLAIMED,
-            leaves=result.leaves,
-            settings={name: value for name, value in self.get_params().items() if name not in ("verbose", "n_jobs")},
-            version=bestleaf.__version__,
-        )

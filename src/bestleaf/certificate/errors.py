@@ -1,0 +1,5 @@
+"""Why a certificate does not hold."""
+
+
+class RefusedError(Exception):
+    """A certificate that does not hold, with the reason."""

@@ -1,0 +1,335 @@
+"""Check a certificate from what is written in it: every interval, every node, every claim.
+
+Nothing here looks at a search or runs its kernels; the formulas are written out again. With the data at hand the exact
+values are computed again too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import isfinite, lgamma, log, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bestleaf.bounds import BETS, GRID, HEAD
+from bestleaf.certificate.errors import RefusedError
+from bestleaf.certificate.record import Certificate, checksum
+from bestleaf.certificate.words import grown_claim
+
+CLOSE = 1e-9  # numbers that differ by less are the same
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a certificate holds, and why; true or false as it does."""
+
+    holds: bool
+    text: str
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def verify(certificate: Certificate | str | Path, X: Any = None, y: Any = None) -> Verdict:
+    """Check a certificate (or the file of one), with the data also the exact values.
+
+    Parameters
+    ----------
+    certificate : Certificate or path
+        What is checked.
+    X, y : default=None
+        The data of a feature selection, as they were given to the selector.
+
+    Returns
+    -------
+    Verdict
+        True if the certificate holds; its text says what was checked or why it is refused.
+    """
+    if not isinstance(certificate, Certificate):
+        certificate = Certificate.load(certificate)
+    content = certificate.content
+    try:
+        checked = list(_checks(content, X, y))
+    except RefusedError as reason:
+        return Verdict(False, f"Refused: {reason}.")
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError, ZeroDivisionError) as error:
+        return Verdict(False, f"Refused: the certificate is incomplete or malformed ({type(error).__name__}: {error}).")
+    return Verdict(True, "\n".join(["The certificate holds.", *checked]))
+
+
+def _checks(content: dict[str, Any], X: Any, y: Any) -> Iterator[str]:
+    search, leaves, children = content["search"], content["leaves"], content["graph"]["children"]
+    _check_settings(search)
+    _check_graph(children, content["graph"]["labels"], leaves)
+    for leaf in leaves:
+        _check_leaf(leaf, search, sum(not other["exact"] for other in leaves))
+    _check_shares(leaves, search["delta"])
+    intervals = sum(leaf["lower_evidence"] is not None or leaf["upper_evidence"] is not None for leaf in leaves)
+    yield f"{len(leaves):,} leaves: {intervals:,} intervals follow from their samples."
+    lower, upper = _node_bounds(children, set(content["graph"]["minimizes"]), leaves)
+    gap = _gap(content, lower, upper)
+    if not _same(gap, content["gap"]):
+        raise RefusedError(f"the gap follows from the leaves as {gap:.6g}, not {content['gap']:.6g} as written")
+    _check_answer(content, lower, upper)
+    for claim in content["claims"]:
+        yield _check_claim(claim, content, gap)
+    if "checksum" in content and content["checksum"] != checksum(content):
+        raise RefusedError("the checksum does not belong to the content: something was changed after it was written")
+    if X is not None:
+        from bestleaf.certificate.data import check_data
+
+        yield check_data(content, X, y)
+
+
+def _same(one: float, other: float) -> bool:
+    return isfinite(one) and isfinite(other) and abs(one - other) <= CLOSE
+
+
+def _check_settings(search: dict[str, Any]) -> None:
+    if not 0 <= search["epsilon"] <= 1:
+        raise RefusedError(f"epsilon must be between 0 and 1, got {search['epsilon']}")
+    if not 0 < search["delta"] < 1:
+        raise RefusedError(f"delta must be between 0 and 1, got {search['delta']}")
+
+
+def _check_graph(children: list[list[int]], labels: list[Any], leaves: list[dict[str, Any]]) -> None:
+    if len(children) != len(labels):
+        raise RefusedError(f"the graph has {len(children)} nodes but {len(labels)} labels")
+    childless = {node for node, below in enumerate(children) if not below}
+    named = [leaf["node"] for leaf in leaves]
+    if len(set(named)) < len(named) or set(named) != childless:
+        raise RefusedError("the leaves must be exactly the nodes without children")
+    if any(not 0 <= child < len(children) for below in children for child in below):
+        raise RefusedError("the graph has an edge to a node that does not exist")
+
+
+def _check_leaf(leaf: dict[str, Any], search: dict[str, Any], leaves: int) -> None:
+    name, lower, upper, count = leaf["label"], leaf["lower"], leaf["upper"], leaf["count"]
+    if not 0 <= lower <= upper <= 1:
+        raise RefusedError(f"the interval of leaf {name} must lie in [0, 1], got [{lower}, {upper}]")
+    if leaf["exact"]:
+        if not (leaf["terminal"] and lower == upper == leaf["mean"] and count == 1 and leaf["share"] == 0):
+            raise RefusedError(f"the exact leaf {name} must have one value, got [{lower}, {upper}] and {leaf['mean']}")
+        return
+    if search["bound"] == "theory" and count > 0:
+        _check_theory(leaf, search["delta"], leaves)
+        return
+    if count == 0 or (leaf["lower_evidence"] is None and leaf["upper_evidence"] is None):
+        if search["proof"] == "rigorous" and (lower, upper) != (0.0, 1.0):
+            raise RefusedError(f"leaf {name} has no evidence, so its interval must be [0, 1], got [{lower}, {upper}]")
+        return
+    prove = PROOFS.get(search["bound"])
+    if prove is None:
+        if search["proof"] == "rigorous":
+            raise RefusedError(f"no rigorous bound is called {search['bound']!r}")
+        return
+    for side, value, free in (("lower", lower, 0.0), ("upper", upper, 1.0)):
+        evidence = leaf[f"{side}_evidence"]
+        if evidence is None:
+            if value != free:
+                raise RefusedError(f"the {side} bound of leaf {name} has no evidence but is {value}, not {free:g}")
+            continue
+        if not (1 <= evidence[0] <= count and all(isfinite(number) for number in evidence)):
+            raise RefusedError(
+                f"the evidence for the {side} bound of leaf {name} has {evidence[0]:g} of {count} samples"
+            )
+        if not 0 <= evidence[1] <= evidence[0] + CLOSE:
+            raise RefusedError(
+                f"the samples of leaf {name} must lie in [0, 1], got {evidence[0]:g} with sum {evidence[1]}"
+            )
+        if not prove(side, value, leaf["share"], evidence):
+            raise RefusedError(f"the {side} bound {value:.6g} of leaf {name} does not follow from its samples")
+
+
+def _check_theory(leaf: dict[str, Any], delta: float, leaves: int) -> None:
+    """Check the paper's interval, which looks at all samples of a leaf and at the number of leaves."""
+    crowd, count = log(leaves / delta), leaf["count"]
+    half = sqrt((crowd + 3 * log(crowd) + 1.5 * log(log(count) + 1)) / (2 * count))
+    expected = max(0.0, leaf["mean"] - half), min(1.0, leaf["mean"] + half)
+    if not (_same(leaf["lower"], expected[0]) and _same(leaf["upper"], expected[1])):
+        raise RefusedError(f"the interval of leaf {leaf['label']} does not follow from its samples")
+
+
+def _check_shares(leaves: list[dict[str, Any]], delta: float) -> None:
+    noisy = [leaf for leaf in leaves if leaf["share"] > 0]
+    equal = all(_same(leaf["share"], delta / len(leaves)) for leaf in leaves)
+    orders = [leaf["order"] for leaf in noisy]
+    if len(set(orders)) < len(orders):
+        raise RefusedError("two leaves have the same place in the order of creation")
+    for leaf in noisy:
+        if not equal and not _same(leaf["share"], delta / (leaf["order"] * (leaf["order"] + 1))):
+            raise RefusedError(
+                f"leaf {leaf['label']} must have the share of delta of its place in the order of creation"
+            )
+        if leaf["order"] < 1:
+            raise RefusedError(f"leaf {leaf['label']} must have a place in the order of creation from 1 on")
+
+
+def _hoeffding(side: str, value: float, share: float, evidence: list[float]) -> bool:
+    count, mean = evidence[0], evidence[1] / evidence[0]
+    half = 1.7 * sqrt((log(log(2 * count)) + 0.72 * log(10.4 / share)) / (4 * count))
+    return _justified(side, value, mean - half, mean + half)
+
+
+def _bernstein(side: str, value: float, share: float, evidence: list[float]) -> bool:
+    count, total, _, bets, gains, spread, added, _ = evidence
+    if not (_near(added, total) and 0 < bets <= count / 2 + CLOSE and 0 <= gains <= bets and spread >= 0):
+        return False
+    half = (log(2 / share) + spread) / bets
+    return _justified(side, value, gains / bets - half, gains / bets + half)
+
+
+def _bernoulli(side: str, value: float, share: float, evidence: list[float]) -> bool:
+    count, total = evidence[0], evidence[1]
+    if not 0 < value < 1 or (value > total / count) == (side == "lower"):
+        return False
+    mixed = lgamma(1 + total) + lgamma(1 + count - total) - lgamma(2 + count)
+    return mixed - total * log(value) - (count - total) * log(1 - value) >= log(1 / share) - CLOSE
+
+
+def _betting(side: str, value: float, share: float, evidence: list[float]) -> bool:
+    """Check that the capital of the bets against `value` has reached the threshold; then it has beyond it, too."""
+    count, total = evidence[0], evidence[1]
+    weights = np.array(evidence[2 + HEAD : 2 + HEAD + len(GRID)])
+    spread_mean = float(weights @ GRID)
+    if not (0 < value < 1 and (weights >= 0).all() and _near(weights.sum(), count) and _near(spread_mean, total)):
+        return False
+    if (value > total / count) == (side == "lower"):
+        return False
+    gains = (GRID / value if side == "lower" else (1 - GRID) / (1 - value)) - 1
+    wealth = np.log1p(np.outer(BETS, gains)) @ weights
+    capital = wealth.max() + log(np.exp(wealth - wealth.max()).mean())
+    return capital >= log(2 / share) - CLOSE * max(1.0, count)
+
+
+def _near(one: float, other: float) -> bool:
+    """Whether two sums of many samples agree."""
+    return abs(one - other) <= CLOSE * max(1.0, abs(other))
+
+
+def _justified(side: str, value: float, lower: float, upper: float) -> bool:
+    return value <= lower + CLOSE if side == "lower" else value >= upper - CLOSE
+
+
+PROOFS: dict[str, Callable[[str, float, float, list[float]], bool]] = {
+    "hoeffding": _hoeffding,
+    "bernstein": _bernstein,
+    "bernoulli": _bernoulli,
+    "betting": _betting,
+}
+
+
+def _node_bounds(
+    children: list[list[int]], minimizes: set[int], leaves: list[dict[str, Any]]
+) -> tuple[list[float], list[float]]:
+    """Return lower and upper bound of every node: best of the children's, from the leaves up."""
+    lower = [0.0] * len(children)
+    upper = [1.0] * len(children)
+    for leaf in leaves:
+        lower[leaf["node"]], upper[leaf["node"]] = leaf["lower"], leaf["upper"]
+    for node in reversed(_downwards(children)):
+        if children[node]:
+            best = min if node in minimizes else max
+            lower[node] = best(lower[child] for child in children[node])
+            upper[node] = best(upper[child] for child in children[node])
+    return lower, upper
+
+
+def _downwards(children: list[list[int]]) -> list[int]:
+    """Return the nodes in an order in which parents come before children."""
+    waiting = [0] * len(children)
+    for below in children:
+        for child in below:
+            waiting[child] += 1
+    if waiting[0] or waiting.count(0) > 1:
+        raise RefusedError("the graph must have one root, the first node")
+    order = [0]
+    for node in order:  # grows while it is walked
+        for child in children[node]:
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                order.append(child)
+    if len(order) < len(children):
+        raise RefusedError("the graph must have no cycles")
+    return order
+
+
+def _gap(content: dict[str, Any], lower: list[float], upper: list[float]) -> float:
+    """Return how much better than the answer another one may be."""
+    children, answer, leaves = content["graph"]["children"], content["answer"], content["leaves"]
+    if not 0 <= answer < len(children):
+        raise RefusedError(f"the answer must be a node of the graph, got {answer}")
+    if content["search"]["task"] == "leaf":
+        mine = next((leaf for leaf in leaves if leaf["node"] == answer), None)
+        if mine is None:
+            raise RefusedError("the answer must be a leaf")
+        rivals = [leaf["upper"] for leaf in leaves if leaf["label"] != mine["label"]]
+        if not mine["terminal"]:
+            return 1.0
+    else:
+        if answer not in children[0]:
+            raise RefusedError("the answer must be a child of the root")
+        if content["graph"]["minimizes"]:
+            rivals = [upper[child] for child in children[0] if child != answer]
+        else:
+            inside = _labels_below(children, answer, leaves)
+            rivals = [leaf["upper"] for leaf in leaves if repr(leaf["label"]) not in inside]
+    return min(1.0, max(rivals) - lower[answer]) if rivals else 0.0
+
+
+def _check_answer(content: dict[str, Any], lower: list[float], upper: list[float]) -> None:
+    answer, data = content["answer"], content["data"]
+    if (content["lower"], content["upper"]) != (lower[answer], upper[answer]):
+        raise RefusedError(
+            f"the interval of the answer is [{lower[answer]:.6g}, {upper[answer]:.6g}] by its leaves, not "
+            f"[{content['lower']:.6g}, {content['upper']:.6g}]"
+        )
+    if data is not None:
+        units = content["graph"]["labels"][answer][:-1]
+        names = [data["names"][feature] for feature in sorted(f for unit in units for f in data["groups"][unit])]
+        if names != content["features"]:
+            raise RefusedError(f"the answer stands for the features {names}, not {content['features']}")
+
+
+def _labels_below(children: list[list[int]], node: int, leaves: list[dict[str, Any]]) -> set[str]:
+    seen, stack = {node}, [node]
+    while stack:
+        fresh = set(children[stack.pop()]) - seen
+        seen |= fresh
+        stack += fresh
+    return {repr(leaf["label"]) for leaf in leaves if leaf["node"] in seen}
+
+
+def _check_claim(claim: dict[str, Any], content: dict[str, Any], gap: float) -> str:
+    search, kind = content["search"], claim["kind"]
+    if any(claim.get(name, search[name]) != search[name] for name in ("epsilon", "delta")):
+        raise RefusedError(f"the claim {kind!r} has another epsilon or delta than the search")
+    if kind == "open":
+        if gap <= search["epsilon"]:
+            raise RefusedError("the claim says that nothing is settled, but the gap is at most epsilon")
+    elif kind in ("grown", "unproved"):
+        if gap > search["epsilon"]:
+            raise RefusedError(f"another leaf may be better by {gap:.6g}, more than epsilon {search['epsilon']:g}")
+        if (kind == "grown") != (search["proof"] != "none"):
+            raise RefusedError(f"the claim {kind!r} does not go with the proof {search['proof']!r}")
+        sound = search["stopping"] == "sound" and search["bound"] in (*PROOFS, "theory")
+        if search["proof"] == "rigorous" and not sound:
+            raise RefusedError(f"bound {search['bound']!r} with stopping {search['stopping']!r} is not rigorous")
+    else:
+        check = FURTHER.get(kind)
+        if check is None:
+            raise RefusedError(f"there is no claim called {kind!r}")
+        check(claim, content)
+        return claim["text"]
+    if claim["text"] != grown_claim(content)["text"]:
+        raise RefusedError("the words of the claim are not those that follow from the numbers")
+    return claim["text"]
+
+
+FURTHER: dict[str, Callable[[dict[str, Any], dict[str, Any]], None]] = {}

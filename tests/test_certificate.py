@@ -1,0 +1,200 @@
+"""Certificates: accepted when they hold, refused with the reason when a number that a claim rests on was changed."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+
+import numpy as np
+import pytest
+
+from bestleaf import BestLeafSelector, Certificate, best_arm, best_leaf, verify
+from bestleaf.bounds import BOUNDS
+from bestleaf.datasets import load_linear, make_linear
+from bestleaf.problems import paper_lattice, random_dag, random_game_tree
+
+RIGOROUS = ("hoeffding", "bernstein", "bernoulli", "betting")
+
+
+@pytest.fixture(scope="module")
+def linear():
+    return load_linear(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def selection(linear):
+    selector = BestLeafSelector(epsilon=0.005, scale=False, random_state=1).fit(*linear)
+    return selector.certificate_
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize("expansion", [None, 0.4])
+@pytest.mark.parametrize("find", [best_arm, best_leaf])
+def test_every_certificate_holds(bound, expansion, find):
+    problems = [paper_lattice(), random_dag(3, exact_share=0.5), random_dag(4, grid=0.1)]
+    for seed, problem in enumerate(problems):
+        delta = 0.1 if bound == "theory" else 0.3
+        result = find(problem, epsilon=0.15, delta=delta, bound=bound, expansion=expansion, seed=seed)
+        verdict = verify(result.certificate)
+        assert verdict, str(verdict)
+        assert verify(Certificate.from_json(result.certificate.to_json()))
+
+
+def test_games_and_budgets_have_certificates_too():
+    arm = best_arm(random_game_tree(1, depth=2), epsilon=0.2, delta=0.1, seed=0)
+    assert verify(arm.certificate)
+    leaf = best_leaf(random_game_tree(1, depth=2), epsilon=0.2, delta=0.1, seed=0)
+    with pytest.raises(ValueError, match="a certificate of a two-player game is about the best arm"):
+        _ = leaf.certificate
+    cut = best_leaf(paper_lattice(), epsilon=0.0, delta=0.1, seed=0, max_samples=50).certificate
+    assert verify(cut)
+    assert "Not settled" in cut.claims[0]
+
+
+@pytest.mark.parametrize("bound", RIGOROUS)
+def test_a_selection_is_checked_with_and_without_its_data(bound, linear):
+    X, y = linear
+    found = BestLeafSelector(epsilon=0.1, bound=bound, random_state=0, max_features=2).fit(X, y).certificate_
+    assert verify(found)
+    verdict = verify(found, X, y)
+    assert verdict
+    assert "exact values were computed again" in str(verdict)
+    other = X.copy()
+    other[0, 0] += 1
+    assert "not the data the certificate is about" in str(verify(found, other, y))
+
+
+def test_real_targets_and_groups_are_checked_with_their_data():
+    X, _ = make_linear(80, 12, seed=0, return_X_y=True)
+    y = X[:, 0] - X[:, 1]
+    groups = [[0, 3], [1], [2], range(4, 12)]
+    found = BestLeafSelector(epsilon=0.1, random_state=0, feature_groups=groups).fit(X, y).certificate_
+    assert verify(found, X, y)
+
+
+def test_saved_and_read_again(selection, tmp_path):
+    path = tmp_path / "found.json"
+    selection.save(path)
+    again = Certificate.load(path)
+    assert verify(again)
+    assert str(again) == str(selection)
+    assert again.samples == selection.samples
+    leaf = json.loads(path.read_text())["leaves"][0]
+    assert {"lower", "upper", "order", "share"} <= set(leaf)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"format": "bestleaf certificate"}', "my thesis"])
+def test_what_is_no_certificate_is_said_to_be_none(text, tmp_path):
+    (tmp_path / "file.json").write_text(text)
+    with pytest.raises(ValueError, match="certificate"):
+        Certificate.load(tmp_path / "file.json")
+
+
+def places(content, path=()):
+    """Yield the path of every number in a certificate that a claim rests on."""
+    if isinstance(content, dict):
+        for name, value in content.items():
+            if name not in ("cost", "format_version", "seed", "rows", "subsample", "expansion"):
+                yield from places(value, (*path, name))
+    elif isinstance(content, list):
+        for number, value in enumerate(content):
+            yield from places(value, (*path, number))
+    elif isinstance(content, int | float) and not isinstance(content, bool):
+        yield path
+
+
+def changed(content, path, value):
+    other = copy.deepcopy(content)
+    place = other
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value(place[path[-1]])
+    return other
+
+
+def test_no_change_of_a_number_survives(selection):
+    """400 single changes of numbers, found by the checksum of the saved file."""
+    content = json.loads(selection.to_json())
+    numbers = list(places({name: value for name, value in content.items() if name != "checksum"}))
+    for path in random.Random(0).sample(numbers, 400):
+        other = changed(content, path, lambda number: number + 1 if isinstance(number, int) else 0.9 * number + 0.05)
+        verdict = verify(Certificate(other))
+        assert not verdict, path
+        assert str(verdict).startswith("Refused: ")
+
+
+def test_changes_that_help_a_claim_are_found_without_the_checksum(selection):
+    """Whoever forges a certificate can also forge its checksum: what a claim rests on must be found out by itself."""
+    content = copy.deepcopy(selection.content)
+    answer = content["answer"]
+    rng = random.Random(1)
+    noisy = [n for n, leaf in enumerate(content["leaves"]) if leaf["upper_evidence"] is not None]
+    forgeries = []
+    for number in rng.sample(noisy, 30):
+        leaf, width = ("leaves", number), len(content["leaves"][number]["upper_evidence"])
+        forgeries += [
+            ((*leaf, "upper"), lambda upper: upper - 0.01),
+            ((*leaf, "lower"), lambda lower: lower + 0.2),
+            ((*leaf, "share"), lambda share: 1.01 * share),
+            ((*leaf, "order"), lambda order: order + 1),
+            ((*leaf, "upper_evidence", 0), lambda count: 2 * count),
+            ((*leaf, "upper_evidence", 1), lambda total: 0.9 * total),
+            ((*leaf, "upper_evidence", rng.randrange(5, width - 8)), lambda weight: weight + 5),
+        ]
+    for number in rng.sample([n for n, leaf in enumerate(content["leaves"]) if leaf["exact"]], 15):
+        forgeries += [
+            (("leaves", number, "lower"), lambda value: value - 0.01),
+            (("leaves", number, "mean"), lambda v: v / 2),
+        ]
+    forgeries += [
+        (("search", "epsilon"), lambda epsilon: epsilon / 2),
+        (("search", "delta"), lambda delta: delta / 2),
+        (("claims", 0, "epsilon"), lambda epsilon: epsilon / 2),
+        (("claims", 0, "text"), lambda text: text.replace("0.05", "0.01")),
+        (("gap",), lambda gap: gap / 2),
+        (("lower",), lambda lower: lower + 0.001),
+        (("answer",), lambda node: next(leaf["node"] for leaf in content["leaves"] if leaf["node"] != node)),
+        (("features",), lambda names: names[:-1]),
+        (("search", "stopping"), lambda _: "paper"),
+        (("search", "bound"), lambda _: "hoeffding"),
+        (("graph", "children", 0), lambda children: children[1:]),
+        (("graph", "children", answer), lambda _: [0]),
+    ]
+    assert len(forgeries) > 200
+    for path, value in forgeries:
+        verdict = verify(Certificate(changed(content, path, value)))
+        assert not verdict, path
+        assert str(verdict).startswith("Refused: ")
+
+
+def test_a_leaf_left_out_is_missed(selection):
+    content = copy.deepcopy(selection.content)
+    strongest = max(content["leaves"], key=lambda leaf: leaf["upper"])
+    content["leaves"].remove(strongest)
+    assert "the leaves must be exactly the nodes without children" in str(verify(Certificate(content)))
+
+
+def test_an_open_claim_cannot_be_sold_as_settled():
+    cut = best_leaf(paper_lattice(), epsilon=0.05, delta=0.1, seed=0, max_samples=50).certificate
+    content = copy.deepcopy(cut.content)
+    content["claims"][0]["kind"] = "grown"
+    assert "may be better by" in str(verify(Certificate(content)))
+
+
+def test_labels_of_any_kind_survive_json():
+    class Odd:
+        def root(self):
+            return frozenset()
+
+        def children(self, state):
+            return [state | {"a"}, state | {np.int64(3)}]
+
+        def is_terminal(self, state):
+            return len(state) == 1
+
+        def sample(self, state, rng):
+            return float("a" in state)
+
+    found = best_leaf(Odd(), epsilon=0.3, delta=0.1, seed=0).certificate
+    assert verify(Certificate.from_json(found.to_json()))
