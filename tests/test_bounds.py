@@ -1,6 +1,9 @@
-"""Intervals as statistics: at all times at once, whatever the source, they miss the mean in at most delta of the runs."""
+"""Intervals as statistics: at all times at once they miss the mean in at most delta of the runs."""
 
 from __future__ import annotations
+
+import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -35,7 +38,7 @@ def near_one(rng, size):
 
 
 def changing(rng, size):
-    """Return rewards of one mean whose spread follows from the rewards before: wide after high ones, narrow after low."""
+    """Return rewards of one mean whose spread follows from those before: wide after high ones, narrow after low."""
     runs, samples = size
     values, mean, wide = np.empty(size), 0.7, np.zeros(runs, bool)
     for place in range(samples):
@@ -109,3 +112,30 @@ def test_best_leaf_on_growing_graphs_errs_at_most_delta(bound):
         best = max(problem.mean(leaf.state) for leaf in found.leaves)
         wrong += problem.mean(found.answer) < best - epsilon
     assert wrong <= binomial_margin(runs, delta)
+
+
+@pytest.mark.parametrize("bound", RIGOROUS, ids=lambda bound: bound.name)
+def test_a_bound_that_fails_stays_an_interval_and_parts_are_constants(bound):
+    """A source that drifts breaks every promise but must not break the search."""
+
+    class Drifting:
+        def __init__(self):
+            self.drawn = 0
+
+        def root(self):
+            return 0
+
+        def children(self, state):
+            return [1, 2]
+
+        def is_terminal(self, state):
+            return state > 0
+
+        def sample(self, state, rng):
+            self.drawn += 1
+            return 0.9 if self.drawn < 600 else 0.1
+
+    found = best_leaf(Drifting(), epsilon=0.0, delta=0.1, bound=bound, seed=0, max_samples=3000)
+    assert all(leaf.lower <= leaf.upper for leaf in found.leaves)
+    assert copy.deepcopy(bound) is bound
+    assert pickle.loads(pickle.dumps(bound)) is bound

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -63,7 +66,7 @@ def test_equal_distances_go_to_the_smaller_row_and_duplicates_can_be_dropped(dro
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (80, 2)).astype(np.float32)
     y = rng.integers(0, 2, 80)
-    oracle = KNNOracle(X, y, scale=False, drop_zero=drop_zero)
+    oracle = KNNOracle(X, y, scale=False, drop_zero=drop_zero, ties="row_order")
     expected = [y[naive_neighbours(X, query, 5, drop_zero)].sum() for query in range(80)]
     assert np.array_equal(oracle.sums([0, 1])[:, 0], expected)
 
@@ -146,3 +149,41 @@ def test_features_that_do_not_exist_are_refused():
     oracle = KNNOracle(*load_linear(return_X_y=True))
     with pytest.raises(ValueError, match="subset must name features from 0 to 29, got"):
         oracle.value([3, 30])
+
+
+def test_equal_distances_do_not_favour_the_class_that_comes_first():
+    """A coin that agrees with the label 9 times in 10 is worth the same whether the rows are sorted by label or not."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 150)
+    X = np.where(rng.random(300) < 0.9, y, 1 - y)[:, None].astype(float)
+    order = rng.permutation(300)
+    straight, shuffled = KNNOracle(X, y).value([0]), KNNOracle(X[order], y[order]).value([0])
+    assert abs(straight - shuffled) < 0.1
+    assert straight > 0.8
+
+
+def test_an_oracle_survives_pickling_and_threads():
+    X, y = make_linear(150, 12, seed=0, return_X_y=True)
+    oracle = KNNOracle(X, y, memory=0)
+    copy = pickle.loads(pickle.dumps(oracle))
+    subsets = [[a, b] for a in range(12) for b in range(a)]
+    expected = [oracle.value(subset) for subset in subsets]
+    assert [copy.value(subset) for subset in subsets] == expected
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(oracle.value, subsets)) == expected
+
+
+def test_offsets_and_units_do_not_matter():
+    X, y = make_linear(150, 12, seed=0, return_X_y=True)
+    X = X.astype(float)
+    expected = KNNOracle(X, y, scale=False).value([1, 2])
+    assert KNNOracle(X + 1e8, y, scale=False).value([1, 2]) == pytest.approx(expected, abs=0.01)
+    assert KNNOracle(X * 1e200, y).value([1, 2]) == pytest.approx(KNNOracle(X, y).value([1, 2]), abs=0.01)
+    with pytest.raises(ValueError, match="X must hold numbers less than 1e\\+15 in size"):
+        KNNOracle(X * 1e30, y, scale=False)
+    real = X[:, 0] - X[:, 1]
+    tiny = KNNOracle(X, real * 1e-50, task="regression").value([1, 2])
+    assert tiny == KNNOracle(X, real, task="regression").value([1, 2])
+    real[0] = -1e12
+    with pytest.raises(ValueError, match="y must be told apart in single precision"):
+        KNNOracle(X, real, task="regression")

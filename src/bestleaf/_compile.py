@@ -256,6 +256,29 @@ class Compiled:
         return int(kept_alive.address)
 
 
+class Part:
+    """A function with a fixed signature behind a name: copied and pickled as the global that it is."""
+
+    def __init__(self, function: Callable) -> None:
+        if not callable(function):
+            raise TypeError(f"{type(self).__name__} must be made from a function, got {function!r}")
+        self.name = function.__name__
+        self.__doc__ = function.__doc__
+        self.__module__ = function.__module__
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name})"
+
+    def __copy__(self) -> Part:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Part:
+        return self
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
 def separate(signature: str) -> Callable[[Callable], Compiled]:
     """Turn a function into a kernel that other kernels call by address.
 

@@ -14,10 +14,10 @@ from math import e, exp, lgamma, log, sqrt
 
 import numpy as np
 
-from bestleaf._compile import Compiled, helper, is_ours
+from bestleaf._compile import Compiled, Part, helper, is_ours
 
 
-class Rate:
+class Rate(Part):
     """An exploration rate usable as ``bound=``, from a function ``(count, delta, leaves) -> level``.
 
     `leaves` is the current number of leaves that are not exact. Set ``uses_leaves=False`` if the level
@@ -25,22 +25,16 @@ class Rate:
     """
 
     def __init__(self, function: Callable, *, uses_leaves: bool = True) -> None:
-        if not callable(function):
-            raise TypeError(f"Rate must be made from a function, got {function!r}")
-        self.name = function.__name__
+        super().__init__(function)
         self.uses_leaves = uses_leaves
         self.part = Compiled(function, "rate", cached=is_ours(function))
-        self.__doc__ = function.__doc__
-
-    def __repr__(self) -> str:
-        return f"Rate({self.name})"
 
 
 def keep_nothing(row, value, count):
     """Update of a bound that needs no numbers of its own."""
 
 
-class Bound:
+class Bound(Part):
     """A time-uniform interval usable as ``bound=``, from ``(mean, count, delta, row) -> (lower, upper)``.
 
     Parameters
@@ -54,18 +48,12 @@ class Bound:
     """
 
     def __init__(self, function: Callable, *, width: int = 0, observe: Callable = keep_nothing) -> None:
-        if not callable(function):
-            raise TypeError(f"Bound must be made from a function, got {function!r}")
+        super().__init__(function)
         if observe is not keep_nothing and width < 1:
             raise ValueError(f"width must be at least 1 for a bound that observes, got {width}")
-        self.name = function.__name__
         self.width = width
         self.part = Compiled(function, "interval", cached=is_ours(function))
         self.observe = Compiled(observe, "observe", cached=is_ours(observe))
-        self.__doc__ = function.__doc__
-
-    def __repr__(self) -> str:
-        return f"Bound({self.name})"
 
 
 @Rate
@@ -102,6 +90,13 @@ def hoeffding(mean, count, delta, row):
 
 HALVINGS = 8  # a bound is found to 1/256 of its distance from the mean
 SCHEDULE = 20  # a leaf is looked at again when its samples have grown by a twentieth
+
+
+@helper
+def apart(lower, upper, least, most):
+    """Return an interval within the last one that is not empty, even when the bound has failed."""
+    lower = min(max(lower, least), most)
+    return lower, max(min(upper, most), lower)
 
 
 def keep_last(row, value, count):
@@ -144,15 +139,20 @@ def bernoulli(mean, count, delta, row):
     if count >= row[0]:
         row[0] = count + 1 + count // SCHEDULE
         threshold, total = log(1.0 / delta), mean * count
-        for side in range(1, 3):
-            rejected, kept = row[side], mean
-            for _ in range(HALVINGS):
-                middle = 0.5 * (rejected + kept)
-                if log_ratio(middle, total, count) < threshold:
-                    kept = middle
-                else:
-                    rejected = middle
-            row[side] = rejected
+        lower, upper = row[1], row[2]
+        kept_below, kept_above = mean, mean
+        for _ in range(HALVINGS):
+            middle = 0.5 * (lower + kept_below)
+            if log_ratio(middle, total, count) < threshold:
+                kept_below = middle
+            else:
+                lower = middle
+            middle = 0.5 * (upper + kept_above)
+            if log_ratio(middle, total, count) < threshold:
+                kept_above = middle
+            else:
+                upper = middle
+        row[1], row[2] = apart(lower, upper, row[1], row[2])
     return row[1], row[2]
 
 
@@ -170,7 +170,7 @@ def spread(row, value, count):
     one.
     """
     place = 1
-    while GRID[place] < value:
+    while GRID[place] < value and place < len(GRID) - 1:
         place += 1
     part = (value - GRID[place - 1]) / (GRID[place] - GRID[place - 1])
     row[HEAD + place] += part
@@ -201,7 +201,8 @@ def log_capital(mean, row, mirrored):
 @helper
 def farthest(mean, before, threshold, row, mirrored):
     """Return where between `before` and the sample mean the capital reaches the threshold, on the safe side."""
-    if before == mean or log_capital(before, row, mirrored) < threshold:
+    certain = before == (0.0 if mirrored else 1.0)  # the capital against an impossible mean is infinite
+    if before == mean or (not certain and log_capital(before, row, mirrored) < threshold):
         return before
     rejected, kept = before, mean
     for _ in range(HALVINGS):
@@ -221,8 +222,9 @@ def betting(mean, count, delta, row):
     if count >= row[0]:
         row[0] = count + 1 + count // SCHEDULE
         threshold = log(2.0 / delta)
-        for side in range(1, 3):
-            row[side] = farthest(mean, row[side], threshold, row, side == 1)
+        lower = farthest(mean, row[1], threshold, row, True)
+        upper = farthest(mean, row[2], threshold, row, False)
+        row[1], row[2] = apart(lower, upper, row[1], row[2])
     return row[1], row[2]
 
 

@@ -34,7 +34,7 @@ class FeatureLattice:
     continue_probability : float, default=0.9
         q: a rollout at size s goes on with probability q^s.
     max_features : int, default=None
-        Largest size of a subset; a group counts as one.
+        Largest size of a subset; a group counts as one, and more than there are means all.
     forced, forbidden : iterable of int
         Features every subset has, and features none has; a group follows any of its features.
     groups : sequence of sequences of int, default=None
@@ -74,11 +74,10 @@ class FeatureLattice:
         most, least = len(self.forced) + len(self.allowed), max(1, len(self.forced))
         if most == 0:
             raise ValueError(f"forbidden must leave at least one of the {what}, got all {len(self.groups)}")
-        self.limit = most if max_features is None else max_features
-        if not least <= self.limit <= most:
-            raise ValueError(
-                f"max_features must be between {least} (forced, or one) and {most} (not forbidden), got {self.limit}"
-            )
+        if max_features is not None and max_features < least:
+            because = f", the number of forced {what}" if self.forced else ""
+            raise ValueError(f"max_features must be at least {least}{because}, got {max_features}")
+        self.limit = most if max_features is None else min(most, max_features)
         self.continue_probability = continue_probability
         self.chances = continue_probability ** np.arange(len(self.groups) + 1.0)
 
@@ -145,9 +144,10 @@ class FeatureLattice:
             left -= 1
         return self.oracle.sample(self.features_of(tuple(subset)), rng)
 
-    def compiled_oracle(self, rng: np.random.Generator) -> NeighbourRollouts:
-        """Return the compiled form of `sample`, which also keeps RAVE sums."""
-        return NeighbourRollouts(self, rng)
+    def compiled_oracle(self, rng: np.random.Generator) -> NeighbourRollouts | None:
+        """Return the compiled form of `sample`, which keeps RAVE sums; None if a subclass samples in its own way."""
+        ours = type(self).sample is FeatureLattice.sample and type(self.oracle).sample is KNNOracle.sample
+        return NeighbourRollouts(self, rng) if ours else None
 
 
 def _checked_groups(groups: Sequence[Sequence[int]] | None, features: int) -> list[list[int]]:
@@ -168,7 +168,7 @@ def _checked_groups(groups: Sequence[Sequence[int]] | None, features: int) -> li
                 )
             met[feature] = number
     if lost := [feature for feature in range(features) if feature not in met]:
-        raise ValueError(f"groups must hold every feature, got none with {lost[:10]}")
+        raise ValueError(f"groups must hold every feature, got none with the features {lost[:10]}")
     return units
 
 
@@ -222,6 +222,8 @@ class NeighbourRollouts:
             below=np.zeros(oracle.n_neighbors + 1, np.int64),
             level=np.zeros(oracle.n_neighbors + 1, np.int64),
         )
+
+        warm_up(0, 0, self.place.record)  # compiles, before any clock runs
 
     @property
     def record(self) -> Any:

@@ -12,6 +12,9 @@ def write_atomically(path: Path, text: str) -> None:
     """Replace the file at `path` by `text`; on any failure the old file stays as it was."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
+        mask = os.umask(0)  # the only way to ask for it
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()

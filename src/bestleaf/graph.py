@@ -82,7 +82,7 @@ class GrowingGraph:
         self.states: list[Any] = []
         self.node_of: dict[Any, int] = {}
         self.labels: dict[Any, int] = {}
-        self.knows_parents = hasattr(problem, "parents")
+        self.knows_parents = all(callable(getattr(problem, name, None)) for name in ("parents", "count_children"))
         self.relatives = KnownParents(self) if self.knows_parents else ListedRelatives(self)
         self.nodes = np.zeros(64, NODE)
         self.nodes["adversarial"][0] = self.two_player

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ VALUE_COST = 10**9  # distances computed for one exact value, at most (about a s
 FEWEST_QUERIES = 1000  # examples an exact value is computed on, at least
 FEWEST_OF_A_CLASS = 20
 DISTANCES_A_THREAD = 10**6  # fewer are not worth a thread
+FAR_OFF = 1000  # means this many standard deviations from 0 are taken off before single precision
+LARGEST = 1e15  # of numbers whose squared differences can be added in single precision
 VECTOR = 16  # single-precision numbers in the widest vector
 
 
@@ -83,6 +86,10 @@ class KNNOracle:
 
     Attributes
     ----------
+    rows : array of int
+        The order in which the examples lie inside: a fixed random one, because of several neighbours at the same
+        distance the first ones vote, and in data sorted by label those would be of one class (not with
+        ``ties="row_order"``, which is about the order of rows).
     queries : array of int
         The examples on which `value` is computed: all of them, unless there are more than about 31,000. Then it is a
         fixed subsample, the same for every subset; neighbours are still searched among all examples.
@@ -119,21 +126,32 @@ class KNNOracle:
             raise ValueError(f"subsample must be between 2 and the number of rows ({examples}), got {subsample}")
         self.ties, self.subsample, self.drop_zero, self.scale = ties, subsample, drop_zero, scale
         self.n_neighbors, self.memory, self.n_jobs = n_neighbors, memory, n_jobs
-        self.classes, self.targets = _checked_targets(y, examples, task)
+        self.classes, targets = _checked_targets(y, examples, task)
+        self.rows = np.arange(examples) if ties == "row_order" else np.random.default_rng(2019).permutation(examples)
+        self.targets = np.ascontiguousarray(targets[:, self.rows])
         self.n_samples, self.n_features = data.shape
         self._lanes = _lanes(examples, n_neighbors)
-        self.columns = _columns(data, scale, self._lanes)
+        self.columns = _columns(data, scale, self._lanes, self.rows)
         self.weights = self._weights()
-        self._workplace = self.workplace()
+        self._workplace, self._lock = self.workplace(), RLock()
         self._histograms = (np.zeros(n_neighbors + 1, np.int64), np.zeros(n_neighbors + 1, np.int64))
         self._memory: OrderedDict[bytes, tuple[np.ndarray, np.ndarray]] = OrderedDict()
         self._room = max(1, memory // (examples * (1 + 4 * len(self.targets))))
         self._everyone = np.arange(examples)
         self.queries = self._everyone if examples**2 <= VALUE_COST else _fixed_queries(self.targets)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what holds addresses and locks; they are made anew."""
+        return {name: value for name, value in vars(self).items() if name not in ("_workplace", "_lock")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._workplace, self._lock = self.workplace(), RLock()
+
     def value(self, subset: Iterable[int]) -> float:
         """Return the exact value of a subset: all examples (of huge data `queries`) are ranked."""
-        return self._score(self.queries, self._sums(self._features(subset), self.queries))
+        with self._lock:
+            return self._score(self.queries, self._sums(self._features(subset), self.queries))
 
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return the value of a subset on a fresh uniform subsample (drawn again while it has one class only)."""
@@ -142,11 +160,15 @@ class KNNOracle:
             queries = _drawn(self.n_samples, self.subsample, rng)
             drawn = self.targets[:, queries]
             if (drawn != drawn[:, :1]).any():
-                return self._score(queries, self._sums(features, queries))
+                with self._lock:
+                    return self._score(queries, self._sums(features, queries))
 
     def sums(self, subset: Iterable[int]) -> np.ndarray:
         """Return for each example the summed targets of its nearest neighbours, one column an output."""
-        return self._sums(self._features(subset), self._everyone)
+        with self._lock:
+            found = np.empty((self.n_samples, len(self.targets)), np.float32)
+            found[self.rows] = self._sums(self._features(subset), self._everyone)
+            return found
 
     def settings(self) -> dict[str, Any]:
         """Return the keywords that make this oracle from its data."""
@@ -162,7 +184,7 @@ class KNNOracle:
     def in_words(self) -> str:
         """Return what `value` is, in words."""
         many = 0 if self.classes is None else len(self.classes)
-        kind = "AUC" if many == 2 else "mean one-against-rest AUC" if many else "concordance index"
+        kind = "AUC" if many == 2 else f"mean one-against-rest AUC ({many} classes)" if many else "concordance index"
         where = f"all {self.n_samples:,} examples"
         if len(self.queries) < self.n_samples:
             where = (
@@ -298,7 +320,14 @@ def _checked_targets(y: Any, examples: int, task: str) -> tuple[np.ndarray | Non
             raise ValueError("y must not have missing or infinite values")
         if targets.min() == targets.max():
             raise ValueError(f"y must have at least two different values, got only {targets[0]}")
-        return None, (targets - targets.min()).astype(np.float32)[None, :]  # only their order matters
+        spread = (targets - targets.min()) / (targets.max() - targets.min())  # neither origin nor unit matters
+        single = spread.astype(np.float32)
+        if len(np.unique(single)) < 0.99 * len(np.unique(targets)):
+            raise ValueError(
+                f"y must be told apart in single precision, got values from {targets.min():g} to {targets.max():g}; "
+                "take their logarithms or ranks"
+            )
+        return None, single[None, :]
     if task != "classification":
         raise ValueError(f"task must be 'classification' or 'regression', got {task!r}")
     classes = np.unique(labels)
@@ -308,16 +337,27 @@ def _checked_targets(y: Any, examples: int, task: str) -> tuple[np.ndarray | Non
     return classes, np.stack([(labels == one).astype(np.float32) for one in shown])
 
 
-def _columns(data: np.ndarray, scale: bool, lanes: int) -> np.ndarray:
-    """Return the features as rows in single precision, padded to whole lanes."""
+def _columns(data: np.ndarray, scale: bool, lanes: int, rows: np.ndarray) -> np.ndarray:
+    """Return the features as rows in single precision, the examples in the order `rows`, padded to whole lanes."""
     examples = len(data)
     columns = np.zeros((data.shape[1], -(-examples // lanes) * lanes), np.float32)
     for row, column in zip(columns, data.T, strict=True):
+        column = column[rows].astype(np.float64)
+        size = np.abs(column).max()
+        if size > 0:
+            column = column / size  # no square of it overflows
+        middle, spread = column.mean(), column.std()
         if scale:
-            column = column.astype(np.float64)
-            spread = column.std()
-            column = (column - column.mean()) / (spread if spread > 0 else 1.0)
-        row[:examples] = column
+            column = (column - middle) / (spread if spread > 0 else 1.0)
+        else:
+            far_off = abs(middle) > FAR_OFF * spread  # then single precision would eat the differences
+            column = (column - middle if far_off else column) * size
+        with np.errstate(over="ignore"):
+            row[:examples] = column
+    if not np.abs(columns).max() < LARGEST:
+        raise ValueError(
+            f"X must hold numbers less than {LARGEST:g} in size, got {np.abs(data).max():g}; use scale=True"
+        )
     return columns
 
 

@@ -22,9 +22,11 @@ State = Hashable
 class Problem(Protocol):
     """What a search needs to know; any object with these four methods will do.
 
-    Three more are used when present: ``label(state)`` (states with equal labels are the same thing
+    More are used when present: ``label(state)`` (states with equal labels are the same thing
     reached by different paths, as in a tree), ``maximizes(state)`` (False where the opponent moves) and
-    ``exact(state)`` (the true value of a terminal state, or None where it can only be sampled).
+    ``exact(state)`` (the true value of a terminal state, or None where it can only be sampled). A problem with very
+    many children may give ``parents(state)`` and ``count_children(state)``; its children are then listed only when
+    needed.
     """
 
     def root(self) -> State:

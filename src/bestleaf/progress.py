@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from bestleaf.certificate.words import counted
 from bestleaf.search.result import Progress
 
 EVERY = 2.0  # seconds between two lines when the output is no terminal
@@ -25,7 +26,9 @@ class ProgressLine:
         self.name_of = name_of
         self.max_time = max_time
         self.max_samples = max_samples
-        self._live = Live(console=console, transient=True, auto_refresh=False) if console.is_terminal else None
+        shown = console.is_terminal and not console.quiet
+        live = {"transient": True, "auto_refresh": False, "redirect_stdout": False, "redirect_stderr": False}
+        self._live = Live(console=console, **live) if shown else None  # type: ignore[arg-type]
         self._shown_at = 0.0
 
     def __enter__(self) -> ProgressLine:
@@ -50,7 +53,7 @@ class ProgressLine:
     def line(self, now: Progress, value: float | None) -> str:
         """Return the state of the search in one line."""
         rate = now.samples / now.elapsed if now.elapsed > 0 else 0.0
-        parts = [f"{now.samples:,} rollouts ({rate:,.0f}/s)", f"{now.exact_evaluations:,} exact values"]
+        parts = [f"{counted(now.samples, 'rollout')} ({rate:,.0f}/s)", counted(now.exact_evaluations, "exact value")]
         parts += [f"gap {now.gap:.4f}"] if now.gap < 1 else []
         if value is not None:
             parts.append(f"best {value:.4f} {self.name_of(now.best)}")

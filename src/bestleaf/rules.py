@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from bestleaf._compile import Compiled, helper, is_ours
+from bestleaf._compile import Compiled, Part, helper, is_ours
 from bestleaf._kernels.arms import (
     children,
     highest_lower_bound,
@@ -50,7 +50,7 @@ def only_children(function: Callable) -> Callable:
     return checked
 
 
-class Rule:
+class Rule(Part):
     """A rule usable as ``rule=`` in every search, made from a function ``(root, graph, known) -> (best, rival)``.
 
     Parameters
@@ -64,17 +64,11 @@ class Rule:
     """
 
     def __init__(self, function: Callable, *, both: bool = False, intersect: bool = False) -> None:
-        if not callable(function):
-            raise TypeError(f"Rule must be made from a function, got {function!r}")
-        self.name = function.__name__
+        super().__init__(function)
         self.both = both
         self.intersect = intersect
         ours = is_ours(function)
         self.part = Compiled(function if ours else only_children(function), "rule", cached=ours)
-        self.__doc__ = function.__doc__
-
-    def __repr__(self) -> str:
-        return f"Rule({self.name})"
 
 
 @Rule

@@ -237,17 +237,6 @@ def neighbour_sums(size, queries, oracle, found):
             found[place, output] = sums[output]
 
 
-@kernel
-def distances_only(size, queries, oracle):
-    """Measure every query and do nothing else: what `neighbour_sums` is compared with in the benchmark."""
-    distance = singles_at(oracle.distance, oracle.padded)
-    total = np.float32(0.0)
-    for place in range(len(queries)):
-        measure(size, queries[place], oracle)
-        total += distance[place]
-    return total
-
-
 @separate("pairs")
 def pairs_in_order(score, truth, ties):
     """Return (pairs truth_i < truth_j that the scores put in order, all such pairs); i and j in any order of rows.

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 import bestleaf
+from bestleaf.certificate.words import counted
 from bestleaf.files import write_atomically
 
 Row = dict[str, Any]
@@ -101,7 +102,7 @@ def compute(
                     file.save()
                     saved = monotonic()
                     if not console.is_terminal:
-                        console.print(f"{file.experiment}: {len(file.rows):,} rows", highlight=False)
+                        console.print(f"{file.experiment}: {counted(len(file.rows), 'row')}", highlight=False)
     except BaseException:
         file.save()
         pool.shutdown(wait=True, cancel_futures=True)

@@ -51,7 +51,7 @@ class Result:
     node_updates: int
     growths: int
     reason: str
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[Leaf, ...] = field(repr=False)
     elapsed: float
     exact_evaluations: int
     warmup_samples: int
@@ -106,6 +106,9 @@ class Result:
             "growths": self.growths,
             "seconds": self.elapsed,
         }
+
+    def __str__(self) -> str:
+        return self.summary()
 
     def summary(self) -> str:
         """Return the result in words."""

@@ -23,6 +23,9 @@ class EvaluatedSubset(NamedTuple):
 class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
     """Every subset evaluated exactly, best first."""
 
+    def __str__(self) -> str:
+        return "\n".join(f"{subset.score:.4f}  {', '.join(subset.features)}" for subset in self)
+
     def by_size(self) -> dict[int, EvaluatedSubset]:
         """Return the best subset of each size, smallest size first."""
         found: dict[int, EvaluatedSubset] = {}

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bestleaf.bounds import BOUNDS, Bound, Rate
 from bestleaf.certificate.build import certificate_of
@@ -68,9 +68,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     drop_zero : bool, default=False
         Leave out all examples at distance 0 as the published program does, not only the example itself.
     task : {"auto", "classification", "regression"}, default="auto"
-        What `y` is; "auto" asks `sklearn.utils.multiclass.type_of_target`.
+        What `y` is; "auto" takes text and up to 20 different whole numbers for classes, other numbers for real targets.
     max_features : int, default=None
-        Largest number of features; a group counts as one.
+        Largest number of features; a group counts as one, and more than there are means all.
     forced, forbidden : sequence of int or str, default=()
         Features, by number or name, that every subset has, and that none has.
     feature_groups : sequence of sequences, or dict of them, default=None
@@ -233,16 +233,18 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self._watch(search, lattice, X, y)
         search.ensure_value()
         self._keep(search, lattice, X, y)
-        if self.certificate_.reason in ("max_samples", "max_time") and not self.certificate_.settled:
+        ended = {"interrupted": "Ctrl-C", "callback": "a callback"}.get(search.reason or "", search.reason)
+        if search.reason != "identified" and not self.certificate_.settled:
             warnings.warn(
-                f"{self.certificate_.reason} ended the search: {self.certificate_.claims[0]} Give it more, or a larger "
+                f"{ended} ended the search: {self.certificate_.claims[0]} Give it more time or samples, or a larger "
                 f"epsilon than {self.epsilon:g}.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 
     def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
         return self.support_
 
     def _validated(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -256,10 +258,6 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             )
         if self.subsample is not None and self.subsample > len(X):
             raise ValueError(f"subsample must be at most the number of rows ({len(X)}), got {self.subsample}")
-        if self.max_features is not None and self.max_features > self.n_features_in_:
-            raise ValueError(
-                f"max_features must be at most the number of features ({self.n_features_in_}), got {self.max_features}"
-            )
         return X, y
 
     def _names(self) -> np.ndarray:
@@ -282,18 +280,16 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _lattice(self, oracle: KNNOracle, X: np.ndarray) -> FeatureLattice:
         forced, forbidden = self._columns("forced", self.forced), self._columns("forbidden", self.forbidden)
-        groups, limit = self.feature_groups, self.max_features
+        groups = self.feature_groups
         if groups is None:
             forbidden += useless_columns(X, self._names(), forced, forbidden)
-            if limit is not None:  # what is left may be fewer than the user thought
-                limit = min(limit, self.n_features_in_ - len(set(forbidden) - set(forced)))
         else:
             listed = groups.values() if isinstance(groups, dict) else groups
             groups = [self._columns("feature_groups", group) for group in listed]
         return FeatureLattice(
             oracle,
             continue_probability=self.continue_probability,
-            max_features=limit,
+            max_features=self.max_features,
             forced=forced,
             forbidden=forbidden,
             groups=groups,
@@ -315,11 +311,13 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         def words(state: tuple[int, ...]) -> str:
             return "{" + ", ".join(names[lattice.features_of(state)]) + "}"
 
-        line = ProgressLine(Console(quiet=not self.verbose), words, max_time=self.max_time, max_samples=None)
+        line = ProgressLine(
+            Console(quiet=not self.verbose), words, max_time=self.max_time, max_samples=self.max_samples
+        )
 
         def callback(now: Progress) -> bool:
             value = best_value(search)
-            if not self.history_ or now.elapsed > HISTORY_RATIO * self.history_[-1]["elapsed"]:
+            if search.reason or not self.history_ or now.elapsed > HISTORY_RATIO * self.history_[-1]["elapsed"]:
                 self.history_.append({**now._asdict(), "best": words(now.best), "score": value})
             line.show(now, value)
             return hooks.end_of_slice()

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
+MOST_CLASSES = 20  # more different whole numbers than this are taken for real targets
+
 
 def check_frame(X: Any) -> None:
     """Refuse a data frame with a name twice or with text."""
@@ -19,7 +21,7 @@ def check_frame(X: Any) -> None:
         raise ValueError(f"X must have a different name for every column, got {repeated[:5]} more than once")
     text = columns_of_text(X)
     if text:
-        raise ValueError(f"X must hold numbers only, got text in columns {text[:10]}; encode or drop them")
+        raise ValueError(f"X must hold numbers only, got text or dates in columns {text[:10]}; encode or drop them")
 
 
 def check_finite(X: np.ndarray, names: np.ndarray) -> None:
@@ -37,14 +39,18 @@ def task_of(y: np.ndarray, given: str) -> str:
     if given != "auto":
         return given
     kind = type_of_target(y, input_name="y", raise_unknown=True)
-    return "regression" if kind.startswith("continuous") else "classification"
+    numbers = np.asarray(y).dtype.kind in "iuf"
+    many = kind == "multiclass" and numbers and len(np.unique(y)) > MOST_CLASSES
+    return "regression" if many or kind.startswith("continuous") else "classification"
 
 
 def columns_named(argument: str, given: Iterable[Any], names: Iterable[str], features: int) -> list[int]:
     """Return the numbers of features given by number or by name."""
     number_of = {text: number for number, text in enumerate(names)}
     found = []
-    for one in [given] if isinstance(given, str) else given:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ValueError(f"{argument} must list features by name or number, got {given!r}")
+    for one in given:
         if isinstance(one, str):
             if one not in number_of:
                 raise ValueError(f"{argument} must name features of X, got {one!r}")
@@ -65,7 +71,7 @@ def useless_columns(X: np.ndarray, names: np.ndarray, wanted: Iterable[int], unw
     if len(constant | set(unwanted)) == X.shape[1] and not set(wanted):
         raise ValueError(f"X must have a column that changes, got {len(constant)} constant of {X.shape[1]}")
     shown = [str(name) for name in names[useless[:10]]]
-    warnings.warn(f"columns {shown} are constant and left out of the search", UserWarning, stacklevel=6)
+    warnings.warn(f"columns {shown} are constant and left out of the search", UserWarning, stacklevel=5)
     return useless
 
 
@@ -75,11 +81,13 @@ def names_of(X: Any) -> list[Any]:
 
 
 def columns_of_text(X: Any) -> list[Any]:
-    """Return the columns of a data frame that hold text."""
+    """Return the columns of a data frame that hold text or dates."""
     found = []
     for name in names_of(X):
         column = np.asarray(X[name])
-        if column.dtype.kind in "OUS" and any(isinstance(value, str) for value in column[:1000]):
+        if column.dtype.kind in "mM":
+            found.append(name)
+        elif column.dtype.kind in "OUS" and any(isinstance(value, str) for value in column[:1000]):
             try:
                 column.astype(np.float64)
             except (TypeError, ValueError):
