@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import NearestNeighbors
 
-from bestleaf.datasets import load_linear
+from bestleaf.datasets import load_linear, make_linear
 from bestleaf.oracles import KNNOracle
 
 # strict, half and row-order ties on the paper's linear data
