@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -258,3 +260,40 @@ def test_constant_columns_are_named_and_left_out():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         BestLeafSelector(random_state=0, epsilon=0.5, forced=["c"]).fit(frame_of(c=7.0), TWO)
+
+
+def test_small_lattices_are_evaluated_whole():
+    X, y = load_diabetes(return_X_y=True)
+    selector = BestLeafSelector(prefer_small=False, random_state=0).fit(X[:150, :6], y[:150])
+    oracle = KNNOracle(X[:150, :6], y[:150], task="regression")
+    subsets = [subset for size in range(1, 7) for subset in combinations(range(6), size)]
+    assert selector.certificate_.exact_evaluations == len(subsets) == 63
+    assert selector.score_ == max(oracle.value(subset) for subset in subsets)
+    assert "All 63 subsets that may be chosen were evaluated" in str(selector.certificate_)
+    assert "no other subset" not in " ".join(selector.certificate_.not_claimed)
+    assert np.isfinite(selector.feature_scores_).all()
+    grown = BestLeafSelector(guarantee="grown", random_state=0).fit(X[:150, :6], y[:150])
+    assert "of the graph as grown" in str(grown.certificate_)
+
+
+def test_asking_for_everything_has_a_limit(linear):
+    with pytest.raises(ValueError, match=r"guarantee='exhaustive' needs at most 1,000,000 subsets, got 1,073,741,823"):
+        BestLeafSelector(guarantee="exhaustive").fit(linear.data, linear.target)
+
+
+def test_nothing_beats_a_perfect_subset():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 15))
+    for seed in range(6):
+        selector = BestLeafSelector(random_state=seed).fit(X, (X[:, 0] > 0).astype(int))
+        assert list(selector.subset_) == [0]
+        assert "No subset at all can be better by more than 0.01" in str(selector.certificate_)
+
+
+def test_a_smaller_answer_is_worth_samples(linear):
+    small = BestLeafSelector(epsilon=0.01, random_state=0).fit(linear.data, linear.target)
+    best = BestLeafSelector(epsilon=0.01, random_state=0, prefer_small=False).fit(linear.data, linear.target)
+    assert len(small.subset_) < len(best.subset_)
+    assert small.score_ >= small.evaluated_[0].score - 0.01
+    assert small.certificate_.settled
+    assert best.certificate_.samples <= small.certificate_.samples <= 2 * best.certificate_.samples + 1

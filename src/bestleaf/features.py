@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from ctypes import c_void_p, cast
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,11 @@ class FeatureLattice:
         """Return how many children a state has, without listing them."""
         left = len(self.allowed) + len(self.forced) - len(state)
         return bool(state) + (left if len(state) < self.limit else 0)
+
+    def count_subsets(self) -> int:
+        """Return how many subsets there are to choose from."""
+        free, most = len(self.allowed), self.limit - len(self.forced)
+        return sum(comb(free, size) for size in range(most + 1)) - (not self.forced)
 
     def parents(self, state: Subset) -> list[Subset]:
         """Return the states one move above."""

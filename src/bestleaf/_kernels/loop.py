@@ -234,6 +234,27 @@ def run(world, oracle, rng, rounds):
 
 
 @kernel
+def press(target, world, oracle, rng, rounds):
+    """Sample the leaf of largest upper bound until none is above `target`; return what stands then.
+
+    SOLVED when none is; LIMITED when samples have run out; BAD_BOUND; OPEN when the leaf on top can never get there;
+    SAMPLE when `rounds` are over.
+    """
+    known = known_of(world)
+    for _ in range(rounds):
+        leaf = known[0].leaf
+        if known[0].upper <= target:
+            return SOLVED
+        if known[leaf].lower > target or width(leaf, known) <= 0.0 or pending(leaf, world):
+            return EVALUATE if pending(leaf, world) else OPEN
+        if world.samples >= world.limit:
+            return LIMITED
+        if not absorb(leaf, draw(oracle, leaf, rng), world):
+            return BAD_BOUND
+    return SAMPLE
+
+
+@kernel
 def step(proposal, first_value, second_value, world):
     """Absorb the samples of `proposal` (none when its first leaf is -1) and return the next one."""
     if proposal.first >= 0 and not play(proposal, first_value, second_value, world):

@@ -9,7 +9,7 @@ import numpy as np
 
 import bestleaf
 from bestleaf.certificate.record import FORMAT, FORMAT_VERSION, Certificate
-from bestleaf.certificate.words import NOT_GROWN, grown_claim
+from bestleaf.certificate.words import further_claims, grown_claim, not_claimed
 from bestleaf.intervals import Leaf
 
 
@@ -72,8 +72,6 @@ def certificate_of(
     structure: Structure,
     data: dict[str, Any] | None = None,
     features: list[str] | None = None,
-    not_claimed: tuple[str, ...] | None = None,
-    further_claims: tuple[dict[str, Any], ...] = (),
 ) -> Certificate:
     """Put a certificate together and let it say what follows from its numbers."""
     node_of = {state: node for node, state in enumerate(structure.states)}
@@ -97,8 +95,6 @@ def certificate_of(
             "minimizes": np.flatnonzero(structure.minimizes).tolist(),
         },
     }
-    if not_claimed is None:
-        not_claimed = (NOT_GROWN,) if search["expansion"] is not None else ()
-    content["claims"] = [grown_claim(content), *further_claims]
-    content["not_claimed"] = list(not_claimed)
+    content["claims"] = [grown_claim(content), *further_claims(content)]
+    content["not_claimed"] = not_claimed(content)
     return Certificate(content)

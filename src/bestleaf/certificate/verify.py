@@ -17,7 +17,7 @@ import numpy as np
 from bestleaf.bounds import BETS, GRID, HEAD
 from bestleaf.certificate.errors import RefusedError
 from bestleaf.certificate.record import Certificate, checksum
-from bestleaf.certificate.words import grown_claim
+from bestleaf.certificate.words import further_claims, grown_claim, not_claimed
 
 CLOSE = 1e-9  # numbers that differ by less are the same
 
@@ -77,8 +77,7 @@ def _checks(content: dict[str, Any], X: Any, y: Any) -> Iterator[str]:
     if not _same(gap, content["gap"]):
         raise RefusedError(f"the gap follows from the leaves as {gap:.6g}, not {content['gap']:.6g} as written")
     _check_answer(content, lower, upper)
-    for claim in content["claims"]:
-        yield _check_claim(claim, content, gap)
+    yield from _check_claims(content, gap)
     if "checksum" in content and content["checksum"] != checksum(content):
         raise RefusedError("the checksum does not belong to the content: something was changed after it was written")
     if X is not None:
@@ -306,30 +305,23 @@ def _labels_below(children: list[list[int]], node: int, leaves: list[dict[str, A
     return {repr(leaf["label"]) for leaf in leaves if leaf["node"] in seen}
 
 
-def _check_claim(claim: dict[str, Any], content: dict[str, Any], gap: float) -> str:
-    search, kind = content["search"], claim["kind"]
-    if any(claim.get(name, search[name]) != search[name] for name in ("epsilon", "delta")):
-        raise RefusedError(f"the claim {kind!r} has another epsilon or delta than the search")
-    if kind == "open":
-        if gap <= search["epsilon"]:
-            raise RefusedError("the claim says that nothing is settled, but the gap is at most epsilon")
-    elif kind in ("grown", "unproved"):
-        if gap > search["epsilon"]:
-            raise RefusedError(f"another leaf may be better by {gap:.6g}, more than epsilon {search['epsilon']:g}")
-        if (kind == "grown") != (search["proof"] != "none"):
-            raise RefusedError(f"the claim {kind!r} does not go with the proof {search['proof']!r}")
-        sound = search["stopping"] == "sound" and search["bound"] in (*PROOFS, "theory")
-        if search["proof"] == "rigorous" and not sound:
-            raise RefusedError(f"bound {search['bound']!r} with stopping {search['stopping']!r} is not rigorous")
-    else:
-        check = FURTHER.get(kind)
-        if check is None:
-            raise RefusedError(f"there is no claim called {kind!r}")
-        check(claim, content)
-        return claim["text"]
-    if claim["text"] != grown_claim(content)["text"]:
-        raise RefusedError("the words of the claim are not those that follow from the numbers")
-    return claim["text"]
-
-
-FURTHER: dict[str, Callable[[dict[str, Any], dict[str, Any]], None]] = {}
+def _check_claims(content: dict[str, Any], gap: float) -> Iterator[str]:
+    """Check that the claims are those that follow from the numbers, in kind and in words."""
+    search = content["search"]
+    follow = [grown_claim(content), *further_claims(content)]
+    written = {claim["kind"]: claim for claim in content["claims"]}
+    if written.get("grown") and gap > search["epsilon"]:
+        raise RefusedError(f"another {search['task']} may be better by {gap:.6g}, more than epsilon")
+    for claim in follow:
+        if claim["kind"] not in written:
+            raise RefusedError(f"the numbers say {claim['kind']!r} where the claims say {sorted(written)}")
+        if written[claim["kind"]] != claim:
+            raise RefusedError(f"the claim {claim['kind']!r} is not the one that follows from the numbers")
+    if strange := sorted(set(written) - {claim["kind"] for claim in follow}):
+        raise RefusedError(f"the claim {strange[0]!r} does not follow from the numbers")
+    if content["not_claimed"] != not_claimed(content):
+        raise RefusedError("what is not claimed has been changed")
+    sound = search["stopping"] == "sound" and search["bound"] in (*PROOFS, "theory")
+    if search["proof"] == "rigorous" and not sound:
+        raise RefusedError(f"bound {search['bound']!r} with stopping {search['stopping']!r} is not rigorous")
+    return iter([claim["text"] for claim in follow])

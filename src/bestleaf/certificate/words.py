@@ -24,24 +24,52 @@ def headline(content: dict[str, Any]) -> list[str]:
     ]
 
 
+def is_certain(content: dict[str, Any]) -> bool:
+    """Whether no leaf is sampled, so that nothing is left to chance."""
+    return all(leaf["share"] == 0 for leaf in content["leaves"])
+
+
 def grown_claim(content: dict[str, Any]) -> dict[str, Any]:
     """Return what the intervals say about the answer: a claim if it is proved, otherwise how far it is from one."""
     search, gap = content["search"], content["gap"]
     epsilon, delta, thing = search["epsilon"], search["delta"], search["task"]
-    where = "of the graph as grown" if search["expansion"] is not None else "of the whole graph"
-    among = f"no {thing} {where} ({counted(len(content['leaves']), 'leaf', 'leaves')})"
+    crowd = counted(len(content["leaves"]), "leaf", "leaves")
+    where = f"of the graph as grown ({crowd})" if search["expansion"] is not None else f"of the whole graph ({crowd})"
     claim = {"kind": "grown", "epsilon": epsilon, "delta": delta, "proof": search["proof"]}
     if gap > epsilon:
-        crowd = counted(len(content["leaves"]), "leaf", "leaves")
-        text = f"Not settled: another {thing} {where} ({crowd}) may be better by up to {gap:.4f}."
+        text = f"Not settled: another {thing} {where} may be better by up to {gap:.4f}."
         return {**claim, "kind": "open", "text": text}
+    if is_certain(content):
+        return {**claim, "text": f"It is certain that no {thing} {where} is better by more than {epsilon:g}."}
     if search["proof"] == "none":
         doubt = f"bound {search['bound']} with stopping {search['stopping']} has no proof"
-        text = f"It seems that {among} is better by more than {epsilon:g}; {doubt}."
+        text = f"It seems that no {thing} {where} is better by more than {epsilon:g}; {doubt}."
         return {**claim, "kind": "unproved", "text": text}
     condition = f", provided that bound {search['bound']} holds" if search["proof"] == "conditional" else ""
-    text = f"With probability at least 1 - {delta:g} {among} is better by more than {epsilon:g}{condition}."
-    return {**claim, "text": text}
+    chance = f"With probability at least 1 - {delta:g}"
+    return {**claim, "text": f"{chance} no {thing} {where} is better by more than {epsilon:g}{condition}."}
+
+
+def further_claims(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the claims about all subsets, grown or not, that follow from the numbers."""
+    data, search, found = content["data"], content["search"], []
+    epsilon, settled = search["epsilon"], content["gap"] <= search["epsilon"]
+    all_evaluated = search["expansion"] is None and all(leaf["exact"] for leaf in content["leaves"])
+    if data is not None and all_evaluated and settled:
+        many = counted(len(content["leaves"]), "subset")
+        text = f"All {many} that may be chosen were evaluated: no other subset is better by more than {epsilon:g}."
+        found.append({"kind": "exhaustive", "epsilon": epsilon, "text": text})
+    elif data is not None and 1.0 - content["lower"] <= epsilon:
+        text = f"No subset at all can be better by more than {epsilon:g}, because no value exceeds 1."
+        found.append({"kind": "ceiling", "epsilon": epsilon, "text": text})
+    return found
+
+
+def not_claimed(content: dict[str, Any]) -> list[str]:
+    """Return what a reader might think follows, and does not."""
+    if content["data"] is None:
+        return [NOT_GROWN] if content["search"]["expansion"] is not None else []
+    return [NOT_NEW_DATA] if further_claims(content) else [NOT_OTHER_SUBSETS, NOT_NEW_DATA]
 
 
 NOT_GROWN = "anything about states that are not in the graph; it grew while it was searched."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -35,6 +36,7 @@ from bestleaf.search.answer import recommendation
 from bestleaf.search.interrupt import SecondInterrupt, deferred_interrupt
 from bestleaf.search.options import Options, checked_problem, checked_value, stream
 from bestleaf.search.result import Progress, Result
+from bestleaf.search.stages import Stage
 
 NOTHING = Proposal(SAMPLE, 0, -1, -1, -1, 0.0)
 WARM_UP_SHARE = 0.1  # of max_time that may go into one warm-up
@@ -97,7 +99,9 @@ class Search:
         self.exact_evaluations = 0
         self.warmup_samples = 0
         self._warming: tuple[int, float] | None = None  # node that is warmed up, and since when
-        self._rounds = 32
+        self.rounds = 32  # of the next slice
+        self.stages: list[Stage] = []  # what follows once the answer is identified
+        self._reopened = False
         self._reported = 0.0
         self._proposal: Proposal | None = None
         self._asked: int | None = None
@@ -188,10 +192,20 @@ class Search:
             try:
                 self._propose()  # compiles, if need be, before the clock starts
                 started = perf_counter() - self.elapsed
+                todo: list[Callable[[], bool]] = [
+                    self._search_slice,
+                    *(partial(stage.slice, self) for stage in self.stages),
+                ]
                 while self.reason is None:
                     drawn, begun = self.samples, perf_counter()
-                    self._handle(self._play())
+                    if todo[0]() and self.reason is None:
+                        todo.pop(0)
+                    if self._reopened:
+                        todo.insert(0, self._search_slice)
+                        self._reopened = False
                     self.elapsed = perf_counter() - started
+                    if not todo:
+                        self.reason = "identified"
                     self._pace(self.samples - drawn, perf_counter() - begun)
                     if interrupted() and self.reason is None:
                         self.reason = "interrupted"
@@ -203,13 +217,21 @@ class Search:
             except KeyboardInterrupt:  # raised by the problem or the callback
                 self.reason = "interrupted"
 
+    def _search_slice(self) -> bool:
+        """Search for one slice; True when the answer is identified."""
+        self._handle(self._play())
+        if self.reason == "identified":
+            self.reason = None
+            return True
+        return False
+
     def _pace(self, drawn: int, seconds: float) -> None:
         """Set the length of the next slice by the samples of the last, look at the clock and report."""
         left = SLICE if self.options.max_time is None else min(SLICE, self.options.max_time - self.elapsed)
         self._check_time()
         if drawn > 0:
             affordable = drawn * left / max(seconds, 1e-6)
-            self._rounds = int(max(1.0, min(affordable, 4.0 * self._rounds)))
+            self.rounds = int(max(1.0, min(affordable, 4.0 * self.rounds)))
         if self.callback is not None and self.elapsed - self._reported >= SLICE:
             self._reported = self.elapsed
             if self.callback(self.progress()) is True and self.reason is None:
@@ -223,10 +245,8 @@ class Search:
     def _play(self) -> Proposal:
         """Play one slice of rounds; return the proposal that needs a decision."""
         limit = self.options.max_samples
-        spent = self.exact_evaluations + self.warmup_samples
-        self.known.world["limit"] = UNLIMITED if limit is None else limit - spent
         if self.oracle is not None:
-            return run(self.known.world, self.oracle.record, self.rng, self._rounds)
+            return run(self.limited_world(), self.oracle.record, self.rng, self.rounds)
         limit_time = self.options.max_time
         deadline = perf_counter() + (SLICE if limit_time is None else min(SLICE, limit_time - self.elapsed))
         while (proposal := self._propose()).action == SAMPLE and perf_counter() < deadline:
@@ -238,6 +258,13 @@ class Search:
             first = self._draw(proposal.first)
             self._absorb(proposal, first, self._draw(proposal.second) if proposal.second >= 0 else 0.0)
         return proposal
+
+    def limited_world(self) -> Any:
+        """Return the record of the kernels with the samples still allowed written in."""
+        limit = self.options.max_samples
+        spent = self.exact_evaluations + self.warmup_samples
+        self.known.world["limit"] = UNLIMITED if limit is None else limit - spent
+        return self.known.world
 
     def _propose(self) -> Proposal:
         """Return what to do next, without doing it."""
@@ -291,7 +318,7 @@ class Search:
             self._warming = (node, self.elapsed)
         if limit is not None and self.elapsed - self._warming[1] > WARM_UP_SHARE * limit:
             return False
-        drawn = self.growth.proposals.warm_up(node, min(self._rounds, self._left()))
+        drawn = self.growth.proposals.warm_up(node, min(self.rounds, self._left()))
         self.warmup_samples += drawn
         return drawn > 0
 
@@ -300,6 +327,17 @@ class Search:
         if not self.known.track["opened"][0]:
             self._introduce(self.growth.open(0))
             self._proposal = None
+
+    def evaluate(self, leaf: int) -> bool:
+        """Ask for the exact value of a leaf on behalf of a stage; False when the budget does not allow it."""
+        if self._left() <= 0:
+            self.reason = "max_samples"
+            return False
+        value = self._exact(leaf)
+        if value is not None:
+            settle(leaf, value, self.known.world)
+        self._proposal = None
+        return True
 
     def ensure_value(self) -> None:
         """Compute one exact value if a budget ended the search before there was any, so that something can be said."""

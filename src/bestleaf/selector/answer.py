@@ -62,10 +62,16 @@ def best_value(search: Search) -> float | None:
 
 
 def mean_scores(search: Search, lattice: FeatureLattice) -> np.ndarray:
-    """Return the mean value of the rollouts with each feature, nan where there was none."""
-    scores = np.full(lattice.oracle.n_features, np.nan)
+    """Return the mean value of the rollouts with each feature (of the exact values, if there were no rollouts)."""
     rollouts: Any = search.oracle
-    sums, counts = rollouts.global_rave_sums.T
+    sums, counts = rollouts.global_rave_sums.T.copy()
+    if not counts.any():
+        known = search.known.known
+        for leaf in np.flatnonzero((search.graph.kinds == EXACT) & (known["count"][: len(search.graph)] > 0)):
+            units = list(search.graph.states[leaf][:-1])
+            sums[units] += known["lower"][leaf]
+            counts[units] += 1
+    scores = np.full(lattice.oracle.n_features, np.nan)
     for unit, group in enumerate(lattice.groups):
         scores[group] = sums[unit] / counts[unit] if counts[unit] else np.nan
     return scores

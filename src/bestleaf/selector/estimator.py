@@ -20,16 +20,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bestleaf.bounds import BOUNDS, Bound, Rate
 from bestleaf.certificate.build import certificate_of
 from bestleaf.certificate.data import fingerprint
-from bestleaf.certificate.words import NOT_NEW_DATA, NOT_OTHER_SUBSETS
 from bestleaf.features import FeatureLattice
 from bestleaf.oracles import TIES, KNNOracle
 from bestleaf.progress import ProgressLine
 from bestleaf.search import Progress, Search
+from bestleaf.search.stages import SmallerAnswer
 from bestleaf.selector.answer import EvaluatedSubset, EvaluatedSubsets, best_value, chosen, mean_scores
 from bestleaf.selector.hooks import CallbackSupportMixin, Hooks
 from bestleaf.selector.inputs import check_finite, check_frame, columns_named, task_of, useless_columns
 
 SUBSAMPLE = 50  # examples of a rollout, as in the paper
+FEW_SUBSETS = 4096  # evaluated without being asked, if
+CHEAP = 4e9  # that takes no more distances than this, some seconds
+MOST_SUBSETS = 1_000_000  # evaluated when asked
 HISTORY_RATIO = 1.01  # time between two entries of `history_`, so that long searches keep few hundred
 
 
@@ -53,7 +56,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Confidence interval of a leaf; see `bestleaf.best_leaf`.
     stopping : {"sound", "paper"}, default="sound"
         When to stop; "paper" is the published test, which has no proof.
-    expansion : float, default=0.6
+    expansion : float, default=0.7
         Exponent b: the graph grows by about t^b nodes in t samples.
     n_neighbors : int, default=5
         Neighbours that vote.
@@ -77,6 +80,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Features that enter together, by number or name; every feature is in exactly one group.
     prefer_small : bool, default=True
         Answer with the smallest evaluated subset that passes the final test; otherwise with the best one evaluated.
+    guarantee : {"auto", "grown", "exhaustive"}, default="auto"
+        What the promise is about: the leaves of the graph as grown, or all subsets, which are then all evaluated.
+        "auto" evaluates all of at most 4,096 subsets if that takes seconds, and otherwise grows a graph.
     max_samples : int, default=None
         Rollouts and exact values allowed.
     max_time : float, default=None
@@ -136,6 +142,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         "forbidden": ["array-like"],
         "feature_groups": [list, tuple, dict, None],
         "prefer_small": ["boolean"],
+        "guarantee": [StrOptions({"auto", "grown", "exhaustive"})],
         "max_samples": [Interval(Integral, 1, None, closed="left"), None],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "n_jobs": [Integral, None],
@@ -151,7 +158,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         algorithm: str = "bli",
         bound: str | Rate | Bound = "betting",
         stopping: str = "sound",
-        expansion: float = 0.6,
+        expansion: float = 0.7,
         n_neighbors: int = 5,
         subsample: int | None = None,
         continue_probability: float = 0.9,
@@ -164,6 +171,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         forbidden: Iterable[Any] = (),
         feature_groups: Any = None,
         prefer_small: bool = True,
+        guarantee: str = "auto",
         max_samples: int | None = None,
         max_time: float | None = None,
         n_jobs: int | None = None,
@@ -188,6 +196,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.forbidden = forbidden
         self.feature_groups = feature_groups
         self.prefer_small = prefer_small
+        self.guarantee = guarantee
         self.max_samples = max_samples
         self.max_time = max_time
         self.n_jobs = n_jobs
@@ -225,11 +234,13 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             delta=self.delta,
             bound=self.bound,
             stopping=self.stopping,
-            expansion=self.expansion,
+            expansion=None if self._exhaustive(lattice) else self.expansion,
             max_samples=self.max_samples,
             max_time=self.max_time,
             seed=self._seed(),
         )
+        if self.prefer_small:
+            search.stages.append(SmallerAnswer(len))
         self._watch(search, lattice, X, y)
         search.ensure_value()
         self._keep(search, lattice, X, y)
@@ -294,6 +305,17 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             forbidden=forbidden,
             groups=groups,
         )
+
+    def _exhaustive(self, lattice: FeatureLattice) -> bool:
+        """Whether all subsets are evaluated: when asked for, or when that takes no longer than a search might."""
+        many = lattice.count_subsets()
+        if self.guarantee == "exhaustive" and many > MOST_SUBSETS:
+            raise ValueError(
+                f"guarantee='exhaustive' needs at most {MOST_SUBSETS:,} subsets, got {many:,}; limit them by "
+                "max_features, forbidden or feature_groups"
+            )
+        cheap = many <= FEW_SUBSETS and many * len(lattice.oracle.queries) * lattice.oracle.n_samples <= CHEAP
+        return self.guarantee == "exhaustive" or (self.guarantee == "auto" and cheap)
 
     def _columns(self, argument: str, given: Iterable[Any]) -> list[int]:
         return columns_named(argument, given, getattr(self, "feature_names_in_", ()), self.n_features_in_)
@@ -363,7 +385,6 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 "objective": lattice.oracle.settings(),
                 "objective_in_words": lattice.oracle.in_words(),
             },
-            not_claimed=(NOT_OTHER_SUBSETS, NOT_NEW_DATA),
         )
         if self.verbose:
             Console().print(self.certificate_.summary(), highlight=False, markup=False, soft_wrap=True)
