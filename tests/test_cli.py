@@ -9,9 +9,12 @@ import subprocess
 import sys
 import time
 
+import pandas as pd
 import pytest
 
 import bestleaf
+from bestleaf import BestLeafSelector
+from bestleaf.datasets import load_linear, read_table
 
 
 def run(*arguments, cwd, **keywords):
@@ -106,3 +109,26 @@ def test_nothing_is_compiled_at_import(tmp_path):
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert shown.stdout.strip() == "[]"
+
+
+def test_verify_says_whether_a_certificate_holds(tmp_path):
+    bunch = load_linear()
+    frame = pd.DataFrame(bunch.data.astype(float), columns=bunch.feature_names).assign(label=bunch.target)
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    X, y = read_table(tmp_path / "table.csv", "label")
+    BestLeafSelector(epsilon=0.05, random_state=0).fit(X, y).certificate_.save(tmp_path / "found.json")
+    held = run("verify", "found.json", cwd=tmp_path)
+    assert held.returncode == 0, held.stderr
+    assert "The certificate holds." in held.stdout
+    again = run("verify", "found.json", "--data", "table.csv", "--target", "label", cwd=tmp_path)
+    assert again.returncode == 0, again.stdout
+    assert "exact values were computed again" in again.stdout
+    text = (tmp_path / "found.json").read_text()
+    (tmp_path / "forged.json").write_text(text.replace('"epsilon": 0.05', '"epsilon": 0.01', 1))
+    refused = run("verify", "forged.json", cwd=tmp_path)
+    assert refused.returncode == 1
+    assert "Refused: " in refused.stdout
+    for arguments in (["table.csv"], ["nowhere.json"], ["found.json", "--data", "table.csv"]):
+        broken = run("verify", *arguments, cwd=tmp_path)
+        assert broken.returncode == 2
+        assert "Traceback" not in broken.stderr

@@ -155,6 +155,26 @@ def _picture(path: Path) -> Path | None:
 
 
 @app.command()
+def verify(
+    file: Annotated[Path, typer.Argument(help="The certificate.")],
+    data: Annotated[Path | None, typer.Option(help="The table it is about, to compute exact values again.")] = None,
+    target: Annotated[str | None, typer.Option(help="Column of the table that holds the targets.")] = None,
+) -> None:
+    """Check a certificate from what is written in it (exit code 0: holds, 1: refused)."""
+    from bestleaf.certificate import Certificate
+    from bestleaf.certificate import verify as check
+    from bestleaf.datasets import read_table
+
+    if (data is None) != (target is None):
+        raise ValueError("--data and --target go together: the table and the column of its targets")
+    certificate = Certificate.load(file)
+    X, y = (None, None) if data is None or target is None else read_table(data, target)
+    verdict = check(certificate, X, y)
+    print(verdict)
+    raise typer.Exit(0 if verdict else 1)
+
+
+@app.command()
 def demo(seed: Seed = 1) -> None:
     """Select features of the paper's linear data and show what is proved, in a few seconds."""
     from bestleaf.demo import run
