@@ -126,7 +126,7 @@ def test_selection_agrees_with_the_naive_twin(seed, stopping, bound, limit, epsi
         "expansion": 0.4,
     }
     oracle = KNNOracle(X, y, scale=False, n_neighbors=3, subsample=8)
-    search = Search(FeatureLattice(oracle, max_features=limit), **settings, seed=seed)
+    search = Search(FeatureLattice(oracle, max_features=limit), **settings, proposal="rave", seed=seed)
     result = search.run()
     X, y = X[oracle.rows], y[oracle.rows]  # of equally near examples the first ones vote
     twin = NaiveSelection(NaiveLattice(X, y, k=3, m=8, q=0.9, max_features=limit), **settings, seed=seed)
@@ -154,7 +154,7 @@ def test_a_solved_node_opens_with_its_best_features_to_depth_two(oracle):
     sums, counts = search.oracle.global_rave_sums.T
     assert set(np.argsort(-sums / counts)[:7]) == {state[0] for state in states if len(state) == 1}
     stopped = proposals.next(search.graph.node_of[states[-1]])
-    assert stopped == (*states[-1], STOP)
+    assert stopped == [(*states[-1], STOP)]
 
 
 def test_wide_data_are_searched_without_listing_children():

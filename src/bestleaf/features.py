@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from ctypes import c_void_p, cast
+from itertools import combinations
 from math import comb
 from typing import Any
 
@@ -118,6 +119,22 @@ class FeatureLattice:
         """Return how many children a state has, without listing them."""
         left = len(self.allowed) + len(self.forced) - len(state)
         return bool(state) + (left if len(state) < self.limit else 0)
+
+    def path_to(self, state: Subset) -> list[Subset]:
+        """Return the states from below the root to a terminal leaf, by adding its units in order."""
+        units = [unit for unit in state[:-1] if unit not in self.forced]
+        steps = [tuple(sorted((*self.forced, *units[:size]))) for size in range(1, len(units) + 1)]
+        return [*steps, state]
+
+    def subsets_of(self, state: Subset, largest: int) -> Iterator[Subset]:
+        """Yield the terminal leaves of the subsets of one; if it is larger than `largest`, those lacking one or two."""
+        units = [unit for unit in state[:-1] if unit not in self.forced]
+        fewest = 0 if len(units) <= largest else len(units) - 2
+        for size in range(fewest, len(units)):
+            for kept in combinations(units, size):
+                subset = tuple(sorted((*self.forced, *kept)))
+                if subset:
+                    yield (*subset, STOP)
 
     def count_subsets(self) -> int:
         """Return how many subsets there are to choose from."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
 
 from bestleaf._kernels.grow import list_below, ripest
-from bestleaf._records import UNLIMITED
+from bestleaf._records import EXACT, UNLIMITED
 from bestleaf.features import STOP
 from bestleaf.graph import GrowingGraph
 from bestleaf.intervals import Knowledge
@@ -40,6 +41,15 @@ def next_due(step: int, exponent: float) -> int:
     return low
 
 
+LookUp = Callable[[Any], float | None]
+
+
+def best_value(graph: GrowingGraph, known: Knowledge) -> float:
+    """Return the best exact value in the graph, 0 if there is none."""
+    rows = known.known[: len(graph)]
+    return float(rows["lower"][(graph.kinds == EXACT) & (rows["count"] > 0)].max(initial=0.0))
+
+
 class Proposals(Protocol):
     """Which nodes enter the graph: when a choice opens, and one at a time later."""
 
@@ -51,8 +61,8 @@ class Proposals(Protocol):
     def opening(self, node: int) -> list[Any]:
         """Return the states that enter the graph when the choice at `node` opens, parents first."""
 
-    def next(self, node: int) -> Any:
-        """Return a child of `node` that is not in the graph."""
+    def next(self, node: int) -> list[Any]:
+        """Return a child of `node` that is not in the graph, and what enters with it, parents first."""
 
 
 class RandomProposals:
@@ -60,7 +70,14 @@ class RandomProposals:
 
     whole_opening = True
 
-    def __init__(self, graph: GrowingGraph, known: Knowledge, oracle: Any, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        graph: GrowingGraph,
+        known: Knowledge,
+        oracle: Any,
+        rng: np.random.Generator,
+        look_up: LookUp,
+    ) -> None:
         self.graph = graph
         self.rng = rng
 
@@ -72,10 +89,10 @@ class RandomProposals:
         """Return all children that are not in the graph."""
         return list(self.graph.relatives.absent(node))
 
-    def next(self, node: int) -> Any:
+    def next(self, node: int) -> list[Any]:
         """Return one of them."""
         absent = self.opening(node)
-        return absent[int(self.rng.integers(len(absent)))]
+        return [absent[int(self.rng.integers(len(absent)))]]
 
 
 class RaveProposals:
@@ -92,7 +109,15 @@ class RaveProposals:
     ROLLOUTS = 20  # a feature, when a choice opens; as in the published program
     BREADTH = 7  # features a choice opens with; as in the paper
 
-    def __init__(self, graph: GrowingGraph, known: Knowledge, oracle: Any, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        graph: GrowingGraph,
+        known: Knowledge,
+        oracle: Any,
+        rng: np.random.Generator,
+        look_up: LookUp,
+    ) -> None:
+        self.look_up = look_up
         self.graph = graph
         self.lattice = graph.problem
         self.known = known
@@ -140,18 +165,41 @@ class RaveProposals:
             states += [lattice.grown(lattice.grown(subset, one), two) for one, two in combinations(units, 2)]
         return [state for state in states if state not in self.graph.node_of]
 
-    def next(self, node: int) -> Any:
+    def next(self, node: int) -> list[Any]:
         """Return the terminal leaf if it is not in the graph, otherwise the child of highest RAVE."""
-        subset, lattice, present = self.graph.states[node], self.lattice, self.graph.node_of
-        if subset and (*subset, STOP) not in present:
-            return (*subset, STOP)
-        scores = self.scores(node)
+        subset = self.graph.states[node]
+        if subset and (*subset, STOP) not in self.graph.node_of:
+            return [(*subset, STOP)]
+        return [self.lattice.grown(subset, self.absent_units(node, 1)[0])]
+
+    def absent_units(self, node: int, most: int) -> list[int]:
+        """Return the units of highest score whose child is not in the graph; ties go to the first."""
         there = {unit for child in self.graph.linked("child", node) for unit in self.graph.states[child]}
-        units = np.array([unit for unit in lattice.missing(subset) if unit not in there], np.int64)
-        return lattice.grown(subset, int(units[np.argmax(scores[units])]))
+        missing = self.lattice.missing(self.graph.states[node])
+        units = np.array([unit for unit in missing if unit not in there], np.int64)
+        return units[np.argsort(-self.scores(node)[units], kind="stable")][:most].tolist()
 
 
-PROPOSALS: dict[str, Any] = {"random": RandomProposals, "rave": RaveProposals}
+class LookaheadProposals(RaveProposals):
+    """RAVE, then the exact values of what it likes best: of the 7 children of highest RAVE the best one enters.
+
+    When that beats every subset evaluated so far, its terminal leaf enters with it.
+    """
+
+    def next(self, node: int) -> list[Any]:
+        """Return the terminal leaf if it is not in the graph, otherwise the best of a few children."""
+        subset, lattice = self.graph.states[node], self.lattice
+        if subset and (*subset, STOP) not in self.graph.node_of:
+            return [(*subset, STOP)]
+        children = [lattice.grown(subset, unit) for unit in self.absent_units(node, self.BREADTH)]
+        values = [self.look_up((*child, STOP)) for child in children]
+        ranked = [-1.0 if value is None else value for value in values]  # the budget may be spent
+        best = int(np.argmax(ranked))
+        record = ranked[best] > best_value(self.graph, self.known)
+        return [children[best], (*children[best], STOP)] if record else [children[best]]
+
+
+PROPOSALS: dict[str, Any] = {"random": RandomProposals, "rave": RaveProposals, "lookahead": LookaheadProposals}
 
 
 class Growth:
@@ -187,14 +235,19 @@ class Growth:
             self._complete.add(root)
             return []
         self.growths += 1
-        return self._add([self.proposals.next(node)])
+        return self.add(self.proposals.next(node))
 
     def open(self, node: int) -> list[int]:
         """Prepare the first choice at `node`; return the nodes added."""
         self.known.track["opened"][node] = 1
-        return self._add(self.proposals.opening(node))
+        return self.add(self.proposals.opening(node))
 
-    def _add(self, states: list[Any]) -> list[int]:
+    def best_value(self) -> float:
+        """Return the best exact value in the graph."""
+        return best_value(self.graph, self.known)
+
+    def add(self, states: list[Any]) -> list[int]:
+        """Add states, parents first, and bring the intervals up to date; return the nodes."""
         added: list[tuple[int, list[int]]] = []
         try:
             for state in states:

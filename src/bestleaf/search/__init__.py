@@ -36,9 +36,9 @@ _KEYWORDS = """
         shared leaves and kept for reproducing tables.
     expansion : float or None, default=None
         Exponent b in [0, 1]: the graph has about t^b nodes more after t samples. None builds all of it at once.
-    proposal : {"random", "rave"} or None, default=None
-        Which child enters when the graph grows: a random one, or (on the lattice of feature subsets, where it is the
-        default) the one whose rollouts were best.
+    proposal : {"random", "rave", "lookahead"} or None, default=None
+        Which child enters when the graph grows: a random one or, on the lattice of feature subsets, the one whose
+        rollouts were best ("rave") or the best by exact value of a few of those ("lookahead", the default there).
     max_samples, max_time : default=None
         Budgets: oracle calls (exact ones included) and seconds (building the graph counts but is not cut short,
         compiling does not count). The result then says how much is left open.

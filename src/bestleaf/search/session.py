@@ -98,6 +98,7 @@ class Search:
         self.reason: str | None = None
         self.exact_evaluations = 0
         self.warmup_samples = 0
+        self.values: dict[Any, float] = {}  # exact values of states that were looked up, in the graph or not
         self._warming: tuple[int, float] | None = None  # node that is warmed up, and since when
         self.rounds = 32  # of the next slice
         self.stages: list[Stage] = []  # what follows once the answer is identified
@@ -128,7 +129,7 @@ class Search:
             raise ValueError(f"the root {root!r} has no children, so there is nothing to choose")
         self.known = Knowledge(self.graph, options.rule, options.bound, options.settings)
         self.known.start(fixed)
-        chosen = proposals(self.graph, self.known, self.oracle, self.rng)
+        chosen = proposals(self.graph, self.known, self.oracle, self.rng, self.look_up)
         self.growth = Growth(self.graph, self.known, options.expansion or 0.0, chosen)
         self._introduce(range(len(self.graph)))
         self._check_fit(fixed)
@@ -136,7 +137,7 @@ class Search:
     def _proposal_name(self) -> str:
         """Return how nodes are proposed: by RAVE where rollouts keep the sums for it, otherwise at random."""
         by_rave = hasattr(self.oracle, "rave_sums") and self.options.expansion is not None
-        name = self.options.proposal or ("rave" if by_rave else "random")
+        name = self.options.proposal or ("lookahead" if by_rave else "random")
         if name != "random" and not by_rave:
             raise ValueError(f"proposal {name!r} needs a growing lattice of feature subsets; use 'random' or None")
         return name
@@ -365,12 +366,37 @@ class Search:
     def _exact(self, leaf: int) -> float | None:
         """Return the exact value of a leaf; None, and it becomes a noisy leaf, when there is none."""
         state = self.graph.states[leaf]
+        if state in self.values:
+            return self.values[state]
         value = self.problem.exact(state)
         if value is None:
             self.known.admit(leaf)
             return None
         self.exact_evaluations += 1
         return checked_value(value, "exact", state)
+
+    def look_up(self, state: Any) -> float | None:
+        """Return the exact value of a terminal state that may not be in the graph; None when the budget is spent."""
+        if state not in self.values:
+            if self._left() <= 0:
+                self.reason = self.reason or "max_samples"
+                return None
+            self.values[state] = checked_value(self.problem.exact(state), "exact", state)
+            self.exact_evaluations += 1
+        return self.values[state]
+
+    def join(self, states: list[Any]) -> None:
+        """Let states enter the graph on behalf of a stage, with the exact values already known."""
+        missing = [state for state in dict.fromkeys(states) if state not in self.graph.node_of]
+        self._introduce(self.growth.add(missing))
+        for state in missing:
+            if state in self.values:
+                settle(self.graph.node_of[state], self.values[state], self.known.world)
+        self._proposal = None
+
+    def reopen(self) -> None:
+        """Let the search go on before the stages do, because the graph has changed for the better."""
+        self._reopened = True
 
     def ask(self) -> Any:
         """Return the state to sample next, or None when the search is over."""

@@ -21,10 +21,11 @@ from bestleaf.bounds import BOUNDS, Bound, Rate
 from bestleaf.certificate.build import certificate_of
 from bestleaf.certificate.data import fingerprint
 from bestleaf.features import FeatureLattice
+from bestleaf.growth import PROPOSALS
 from bestleaf.oracles import TIES, KNNOracle
 from bestleaf.progress import ProgressLine
 from bestleaf.search import Progress, Search
-from bestleaf.search.stages import SmallerAnswer
+from bestleaf.search.stages import SmallerAnswer, SubsetsOfAnswers
 from bestleaf.selector.answer import EvaluatedSubset, EvaluatedSubsets, best_value, chosen, mean_scores
 from bestleaf.selector.hooks import CallbackSupportMixin, Hooks
 from bestleaf.selector.inputs import check_finite, check_frame, columns_named, task_of, useless_columns
@@ -58,6 +59,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         When to stop; "paper" is the published test, which has no proof.
     expansion : float, default=0.7
         Exponent b: the graph grows by about t^b nodes in t samples.
+    proposal : {"random", "rave", "lookahead"} or None, default=None
+        Which child enters when the graph grows: a random one, the one whose rollouts were best, or the best by exact
+        value of the few whose rollouts were best. None is "lookahead".
     n_neighbors : int, default=5
         Neighbours that vote.
     subsample : int, default=None
@@ -130,6 +134,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         "bound": [StrOptions(set(BOUNDS)), Rate, Bound],
         "stopping": [StrOptions({"sound", "paper"})],
         "expansion": [Interval(Real, 0, 1, closed="both")],
+        "proposal": [StrOptions(set(PROPOSALS)), None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "subsample": [Interval(Integral, 2, None, closed="left"), None],
         "continue_probability": [Interval(Real, 0, 1, closed="both")],
@@ -159,6 +164,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         bound: str | Rate | Bound = "betting",
         stopping: str = "sound",
         expansion: float = 0.7,
+        proposal: str | None = None,
         n_neighbors: int = 5,
         subsample: int | None = None,
         continue_probability: float = 0.9,
@@ -184,6 +190,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.bound = bound
         self.stopping = stopping
         self.expansion = expansion
+        self.proposal = proposal
         self.n_neighbors = n_neighbors
         self.subsample = subsample
         self.continue_probability = continue_probability
@@ -235,10 +242,12 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             bound=self.bound,
             stopping=self.stopping,
             expansion=None if self._exhaustive(lattice) else self.expansion,
+            proposal=self.proposal,
             max_samples=self.max_samples,
             max_time=self.max_time,
             seed=self._seed(),
         )
+        search.stages.append(SubsetsOfAnswers(lattice))
         if self.prefer_small:
             search.stages.append(SmallerAnswer(len))
         self._watch(search, lattice, X, y)
@@ -360,11 +369,11 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.subset_ = names[columns] if hasattr(self, "feature_names_in_") else np.array(columns)
         self.score_ = float(answer.lower)
         self.feature_scores_ = mean_scores(search, lattice)
-        evaluated = sorted(
-            (leaf for leaf in result.leaves if leaf.exact), key=lambda leaf: (-leaf.lower, len(leaf.state))
-        )
+        values = {leaf.state: leaf.lower for leaf in result.leaves if leaf.exact} | search.values
+        subsets = [(value, lattice.features_of(state)) for state, value in values.items()]
         self.evaluated_ = EvaluatedSubsets(
-            EvaluatedSubset(tuple(names[lattice.features_of(leaf.state)]), float(leaf.lower)) for leaf in evaluated
+            EvaluatedSubset(tuple(names[features]), float(value))
+            for value, features in sorted(subsets, key=lambda one: (-one[0], len(one[1]), one[1]))
         )
         self.certificate_ = certificate_of(
             answer=result.structure.states.index(answer.state),
