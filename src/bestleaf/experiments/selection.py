@@ -25,8 +25,8 @@ RUNS = 15
 LINEAR_RELEVANT = tuple(range(10))  # made of x, y and z
 HELD_OUT = 500  # rows of Madelon kept from the search in the rows that measure a held-out score
 
-PUBLISHED_SETTING = {"stopping": "paper", "ties": "row_order", "drop_zero": True}
-SOUND_SETTING = {"stopping": "sound", "prefer_small": False}
+PUBLISHED_SETTING = {"stopping": "paper", "ties": "row_order", "drop_zero": True, "proposal": "rave"}
+SOUND_SETTING = {"stopping": "sound", "prefer_small": False, "proposal": "rave"}
 OUR_SETTING = {"stopping": "sound", "expansion": 0.7}  # the selector's defaults
 
 

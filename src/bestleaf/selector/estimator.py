@@ -61,7 +61,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Exponent b: the graph grows by about t^b nodes in t samples.
     proposal : {"random", "rave", "lookahead"} or None, default=None
         Which child enters when the graph grows: a random one, the one whose rollouts were best, or the best by exact
-        value of the few whose rollouts were best. None is "lookahead".
+        value of the few whose rollouts were best. None is "lookahead", which in the end also evaluates the subsets of
+        the best answers.
     n_neighbors : int, default=5
         Neighbours that vote.
     subsample : int, default=None
@@ -247,8 +248,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             max_time=self.max_time,
             seed=self._seed(),
         )
-        search.stages.append(SubsetsOfAnswers(lattice))
-        if self.prefer_small:
+        if self.proposal in (None, "lookahead"):
+            search.stages.append(SubsetsOfAnswers(lattice))
+        if self.prefer_small and self.stopping == "sound":
             search.stages.append(SmallerAnswer(len))
         self._watch(search, lattice, X, y)
         search.ensure_value()
