@@ -12,6 +12,7 @@ import pytest
 from bestleaf import BestLeafSelector, Certificate, best_arm, best_leaf, verify
 from bestleaf.bounds import BOUNDS
 from bestleaf.datasets import load_linear, make_linear
+from bestleaf.oracles import KNNOracle
 from bestleaf.problems import paper_lattice, random_dag, random_game_tree
 
 RIGOROUS = ("hoeffding", "bernstein", "bernoulli", "betting")
@@ -71,6 +72,59 @@ def test_real_targets_and_groups_are_checked_with_their_data():
     groups = [[0, 3], [1], [2], range(4, 12)]
     found = BestLeafSelector(epsilon=0.1, random_state=0, feature_groups=groups).fit(X, y).certificate_
     assert verify(found, X, y)
+
+
+@pytest.fixture(scope="module")
+def challenged(linear):
+    settings = {"epsilon": 0.005, "delta": 0.1, "scale": False, "guarantee": ["local", "quantile"], "alpha": 0.02}
+    return BestLeafSelector(**settings, random_state=3).fit(*linear)
+
+
+def test_local_and_quantile_claims_hold(challenged, linear):
+    found = challenged.certificate_
+    assert verify(found, *linear)
+    kinds = [claim["kind"] for claim in found.content["claims"]]
+    assert kinds == ["grown", "local", "quantile"]
+    oracle = KNNOracle(*linear, scale=False)
+    answer = set(challenged.subset_.tolist())
+    for dropped in [None, *answer]:
+        for added in [None, *set(range(30)) - answer]:
+            near = (answer - {dropped}) | ({added} - {None})
+            assert oracle.value(near) <= challenged.score_ + 0.005
+    random = found.content["challenges"]["quantile"]
+    assert len(random["subsets"]) >= np.log(2 / 0.1) / 0.02
+    assert max(value for _, value in random["subsets"]) <= challenged.score_ + 0.005
+
+
+def test_forged_challenges_are_refused(challenged):
+    content = challenged.certificate_.content
+    for name in ("local", "quantile"):
+        subsets = ("challenges", name, "subsets")
+        for path, value in (
+            (subsets, lambda found: found[:-1]),
+            ((*subsets, 0, 1), lambda value: 0.9999),
+            (("claims", 1 if name == "local" else 2, "text"), lambda text: text.replace("0.005", "0.001")),
+        ):
+            assert not verify(Certificate(changed(content, path, value))), (name, path)
+    for path, value in (
+        (("challenges", "quantile", "alpha"), lambda alpha: alpha / 2),
+        (("challenges", "quantile", "attempt"), lambda attempt: attempt + 3),
+        (("challenges", "local", "subsets", 0, 0), lambda label: [0, -1]),
+        (("data", "choice", "allowed"), lambda allowed: [*allowed, 30]),
+    ):
+        assert not verify(Certificate(changed(content, path, value))), path
+
+
+def test_a_trap_is_left_when_a_step_away_is_better():
+    """y is the exclusive or of two features: alone they are worth nothing, so growing one at a time goes astray."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 14))
+    y = ((X[:, 3] > 0) ^ (X[:, 8] > 0)).astype(int)
+    settings = {"epsilon": 0.02, "max_features": 2, "random_state": 0, "proposal": "rave"}
+    local = BestLeafSelector(guarantee=["grown", "local"], **settings).fit(X, y)
+    assert verify(local.certificate_, X, y)
+    assert "one step away were evaluated" in str(local.certificate_)
+    assert local.score_ >= BestLeafSelector(guarantee="grown", **settings).fit(X, y).score_ - 0.02
 
 
 def test_saved_and_read_again(selection, tmp_path):

@@ -14,15 +14,16 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bestleaf import BestLeafSelector, best_leaf
+from bestleaf import BestLeafSelector, best_leaf, verify
 from bestleaf.datasets import load_linear
 from bestleaf.features import FeatureLattice
 from bestleaf.oracles import KNNOracle
 from bestleaf.selector import chosen
+from bestleaf.selector.honest import splits
 
 
 @parametrize_with_checks([BestLeafSelector()])
@@ -244,6 +245,7 @@ GAP = np.where(np.arange(20) == 3, np.nan, 1.0 * np.arange(20))
         (frame_of(), GAP, {}, "Input y contains NaN"),
         (frame_of(), TWO, {"epsilon": 2}, "'epsilon' parameter of BestLeafSelector must be"),
         (frame_of(), TWO, {"algorithm": "magic"}, "'algorithm' parameter of BestLeafSelector must be"),
+        (frame_of(), TWO, {"guarantee": ["local", "luck"]}, "guarantee must be of .*, got 'luck'"),
         (frame_of(), None, {}, "requires y to be passed"),
         (np.zeros((0, 3)), [], {}, "0 sample"),
     ],
@@ -297,3 +299,29 @@ def test_a_smaller_answer_is_worth_samples(linear):
     assert small.score_ >= small.evaluated_[0].score - 0.01
     assert small.certificate_.settled
     assert best.certificate_.samples <= small.certificate_.samples <= 2 * best.certificate_.samples + 1
+
+
+def test_examples_kept_aside_never_touch_the_search(linear):
+    X, y = linear.data, linear.target
+    held = BestLeafSelector(epsilon=0.02, random_state=0, holdout=0.25).fit(X, y)
+    assert held.certificate_.content["data"]["rows"] == 225
+    assert held.certificate_.content["unseen"]["examples"] == 75
+    assert held.holdout_scores_.shape == (1,)
+    assert 0.9 < held.holdout_score_ <= 1
+    assert "On 75 examples kept from the search" in str(held.certificate_)
+    kept, _ = next(splits(0.25, X, y, "classification", 0))
+    assert verify(held.certificate_, X[kept], y[kept])
+    folds = BestLeafSelector(epsilon=0.02, random_state=0, holdout=KFold(3)).fit(X, y)
+    assert folds.certificate_.content["data"]["rows"] == 300
+    assert folds.holdout_scores_.shape == (3,)
+    assert "in 3 parts" in str(folds.certificate_)
+    real = BestLeafSelector(epsilon=0.1, random_state=0, holdout=0.3, max_features=3).fit(X, X[:, 1] - X[:, 2])
+    assert real.holdout_score_ > 0.8
+
+
+def test_repeats_count_how_often_features_are_selected(frame, linear):
+    groups = [["x", "y", "z"], list(range(3, 10)), list(range(10, 30))]
+    repeated = BestLeafSelector(epsilon=0.02, random_state=0, n_repeats=3, feature_groups=groups)
+    frequency = repeated.fit(frame, linear.target).selection_frequency_
+    assert set(np.round(3 * frequency).astype(int)) <= {0, 1, 2, 3}
+    assert (frequency[repeated.support_] > 0).all()

@@ -222,9 +222,10 @@ def betting(mean, count, delta, row):
     if count >= row[0]:
         row[0] = count + 1 + count // SCHEDULE
         threshold = log(2.0 / delta)
-        lower = farthest(mean, row[1], threshold, row, True)
-        upper = farthest(mean, row[2], threshold, row, False)
-        row[1], row[2] = apart(lower, upper, row[1], row[2])
+        least, most = row[1], row[2]
+        for side in range(1, 3):
+            row[side] = farthest(mean, row[side], threshold, row, side == 1)
+        row[1], row[2] = apart(row[1], row[2], least, most)
     return row[1], row[2]
 
 

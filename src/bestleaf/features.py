@@ -136,6 +136,23 @@ class FeatureLattice:
                 if subset:
                     yield (*subset, STOP)
 
+    def neighbours(self, state: Subset) -> list[Subset]:
+        """Return the terminal leaves of the subsets with one unit more, one less, or one exchanged."""
+        subset = state[:-1]
+        more = list(self.missing(subset))
+        drops = [self.without(subset, unit) for unit in subset if unit not in self.forced]
+        swaps = [self.grown(smaller, unit) for smaller in drops for unit in self.missing(smaller) if unit not in subset]
+        found = [self.grown(subset, unit) for unit in more] + drops + swaps
+        return [(*one, STOP) for one in found if one]
+
+    def without(self, subset: Subset, unit: int) -> Subset:
+        """Return the subset without a unit."""
+        return tuple(one for one in subset if one != unit)
+
+    def random_leaf(self, rng: np.random.Generator) -> Subset:
+        """Return the terminal leaf of the subset that a rollout from the root reaches."""
+        return (*sorted(self._completed(self.forced, rng)), STOP)
+
     def count_subsets(self) -> int:
         """Return how many subsets there are to choose from."""
         free, most = len(self.allowed), self.limit - len(self.forced)
@@ -158,6 +175,10 @@ class FeatureLattice:
 
     def sample(self, state: Subset, rng: np.random.Generator) -> float:
         """Return the value of a random completion on a random subsample; the stream is used as the kernel does."""
+        return self.oracle.sample(self.features_of(tuple(self._completed(state, rng))), rng)
+
+    def _completed(self, state: Subset, rng: np.random.Generator) -> set[int]:
+        """Return a subset with random units added until the coin says stop."""
         subset, left = set(state), self.count_children(state) - bool(state)
         while left > 0 and len(subset) < self.limit and rng.random() < self.chances[len(subset)]:
             unit = self.allowed[int(rng.random() * len(self.allowed))]
@@ -165,7 +186,7 @@ class FeatureLattice:
                 unit = self.allowed[int(rng.random() * len(self.allowed))]
             subset.add(unit)
             left -= 1
-        return self.oracle.sample(self.features_of(tuple(subset)), rng)
+        return subset
 
     def compiled_oracle(self, rng: np.random.Generator) -> NeighbourRollouts | None:
         """Return the compiled form of `sample`, which keeps RAVE sums; None if a subclass samples in its own way."""

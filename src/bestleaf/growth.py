@@ -127,12 +127,16 @@ class RaveProposals:
     def warm_up(self, node: int, rounds: int) -> int:
         """Draw rollouts from the node, 20 for each feature that may be added."""
         subset = self.graph.states[node]
-        left = self._left.setdefault(node, self.ROLLOUTS * (self.lattice.count_children(subset) - bool(subset)))
+        left = self._left.setdefault(node, self.rollouts(node) * (self.lattice.count_children(subset) - bool(subset)))
         drawn = min(rounds, left)
         if drawn:
             self.oracle.warm_up(node, drawn)
         self._left[node] -= drawn
         return drawn
+
+    def rollouts(self, node: int) -> int:
+        """Return how many rollouts a feature the choice at a node opens with."""
+        return self.ROLLOUTS
 
     def scores(self, node: int) -> np.ndarray:
         """Return the RAVE score of every unit at a node."""
@@ -153,10 +157,14 @@ class RaveProposals:
         units = np.fromiter(self.lattice.missing(self.graph.states[node]), np.int64)
         return units[np.argsort(-scores[units], kind="stable")][:most].tolist()
 
+    def opening_units(self, node: int) -> list[int]:
+        """Return the units that a choice opens with."""
+        return self.best_units(node, self.BREADTH)
+
     def opening(self, node: int) -> list[Any]:
         """Return the terminal leaf, the best units each with its terminal leaf, and all pairs of them."""
         subset, lattice = self.graph.states[node], self.lattice
-        units = self.best_units(node, self.BREADTH)
+        units = self.opening_units(node)
         states = [(*subset, STOP)] if subset else []
         for unit in units:
             one = lattice.grown(subset, unit)
@@ -181,10 +189,29 @@ class RaveProposals:
 
 
 class LookaheadProposals(RaveProposals):
-    """RAVE, then the exact values of what it likes best: of the 7 children of highest RAVE the best one enters.
+    """RAVE, then the exact values of what it likes best.
 
-    When that beats every subset evaluated so far, its terminal leaf enters with it.
+    A choice opens with the 7 units of highest exact value among all, or among as many of highest RAVE as can be
+    evaluated in seconds. Later, of the 7 children of highest RAVE the best one enters; when it beats every subset
+    evaluated so far, its terminal leaf enters with it. As exact values lead, choices below the root open with a tenth
+    of the rollouts.
     """
+
+    LESS = 10
+    DISTANCES = 4e9  # computed for the values of one opening, at most: some seconds
+
+    def rollouts(self, node: int) -> int:
+        """Return the full number at the root, a tenth below it: by then the rollouts of the whole search tell."""
+        return self.ROLLOUTS if node == 0 else self.ROLLOUTS // self.LESS
+
+    def opening_units(self, node: int) -> list[int]:
+        """Return the units of highest exact value."""
+        subset, oracle = self.graph.states[node], self.lattice.oracle
+        affordable = max(self.BREADTH, int(self.DISTANCES / (len(oracle.queries) * oracle.n_samples)))
+        units = self.best_units(node, affordable)
+        values = [self.look_up((*self.lattice.grown(subset, unit), STOP)) for unit in units]
+        ranked = sorted(zip(units, values, strict=True), key=lambda pair: -1.0 if pair[1] is None else -pair[1])
+        return [unit for unit, _ in ranked][: self.BREADTH]
 
     def next(self, node: int) -> list[Any]:
         """Return the terminal leaf if it is not in the graph, otherwise the best of a few children."""

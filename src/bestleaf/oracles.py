@@ -292,6 +292,13 @@ class KNNOracle:
         return float(good / pairs) if pairs else None
 
 
+def concordance(score: np.ndarray, truth: np.ndarray) -> float:
+    """Return the share of pairs of different truth that the scores put in the right order, ties counting one half."""
+    ranks = np.unique(truth, return_inverse=True)[1].astype(np.float32)
+    good, pairs = share_of_pairs(np.asarray(score, np.float32), ranks, HALF, pairs_in_order.address)
+    return float(good / pairs)
+
+
 def _checked_data(X: Any) -> np.ndarray:
     """Return X as numbers, or say in one sentence why not."""
     try:

@@ -72,6 +72,7 @@ def certificate_of(
     structure: Structure,
     data: dict[str, Any] | None = None,
     features: list[str] | None = None,
+    challenges: dict[str, Any] | None = None,
 ) -> Certificate:
     """Put a certificate together and let it say what follows from its numbers."""
     node_of = {state: node for node, state in enumerate(structure.states)}
@@ -88,6 +89,7 @@ def certificate_of(
         "search": search,
         "cost": cost,
         "data": data,
+        "challenges": challenges or {},
         "leaves": [leaf_entry(leaf, node_of[leaf.state]) for leaf in leaves],
         "graph": {
             "labels": [plain(state) for state in structure.states],

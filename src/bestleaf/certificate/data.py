@@ -43,4 +43,9 @@ def check_data(content: dict[str, Any], X: Any, y: Any) -> str:
             raise RefusedError(
                 f"the value of leaf {leaf['label']} is {value:.6g} on these data, not {leaf['lower']:.6g}"
             )
+    for challenge in content["challenges"].values():
+        for label, written in challenge["subsets"]:
+            value = oracle.value([feature for unit in label[:-1] for feature in data["groups"][unit]])
+            if abs(value - written) > CLOSE:
+                raise RefusedError(f"the value of {label} is {value:.6g} on these data, not {written:.6g}")
     return f"The data are the ones it is about; {len(exact):,} exact values were computed again."

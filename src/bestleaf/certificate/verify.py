@@ -77,6 +77,7 @@ def _checks(content: dict[str, Any], X: Any, y: Any) -> Iterator[str]:
     if not _same(gap, content["gap"]):
         raise RefusedError(f"the gap follows from the leaves as {gap:.6g}, not {content['gap']:.6g} as written")
     _check_answer(content, lower, upper)
+    _check_challenges(content)
     yield from _check_claims(content, gap)
     if "checksum" in content and content["checksum"] != checksum(content):
         raise RefusedError("the checksum does not belong to the content: something was changed after it was written")
@@ -303,6 +304,35 @@ def _labels_below(children: list[list[int]], node: int, leaves: list[dict[str, A
         seen |= fresh
         stack += fresh
     return {repr(leaf["label"]) for leaf in leaves if leaf["node"] in seen}
+
+
+def _check_challenges(content: dict[str, Any]) -> None:
+    """Check that the subsets that challenged the answer are all there, and that their values agree with the leaves'."""
+    values = {repr(leaf["label"]): leaf["lower"] for leaf in content["leaves"] if leaf["exact"]}
+    for name, challenge in content["challenges"].items():
+        labels = [label for label, _ in challenge["subsets"]]
+        for label, value in challenge["subsets"]:
+            if not 0 <= value <= 1 or not _same(values.get(repr(label), value), value):
+                raise RefusedError(f"the value of {label} in the claim {name!r} is not that of its leaf")
+        if name == "local":
+            expected = _one_step_away(content)
+            if sorted(map(repr, labels)) != sorted(map(repr, expected)):
+                raise RefusedError(f"the claim 'local' must be about all {len(expected):,} subsets one step away")
+        elif name == "quantile":
+            needed = log(2 ** challenge["attempt"] / content["search"]["delta"]) / challenge["alpha"]
+            if not (challenge["attempt"] >= 1 and 0 < challenge["alpha"] < 1 and len(labels) >= needed - CLOSE):
+                raise RefusedError(f"the claim 'quantile' needs {needed:.0f} random subsets, got {len(labels):,}")
+
+
+def _one_step_away(content: dict[str, Any]) -> list[list[int]]:
+    """Return the labels of all subsets with one unit more, one less or one exchanged."""
+    choice = content["data"]["choice"]
+    subset = content["graph"]["labels"][content["answer"]][:-1]
+    free = [unit for unit in choice["allowed"] if unit not in subset]
+    smaller = [[one for one in subset if one != unit] for unit in subset if unit not in choice["forced"]]
+    found = [sorted([*subset, unit]) for unit in free] if len(subset) < choice["limit"] else []
+    found += smaller + [sorted([*less, unit]) for less in smaller for unit in free]
+    return [[*one, -1] for one in found if one]
 
 
 def _check_claims(content: dict[str, Any], gap: float) -> Iterator[str]:

@@ -18,10 +18,18 @@ def headline(content: dict[str, Any]) -> list[str]:
         return [f"Best {task}: {label}, value between {content['lower']:.4f} and {content['upper']:.4f}."]
     names = content["features"]
     shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
-    return [
+    lines = [
         f"Selected {len(names)} of {counted(len(data['names']), 'feature')}: {shown}.",
         f"Value {content['lower']:.4f}: {data['objective_in_words']}.",
     ]
+    if unseen := content.get("unseen"):
+        how = (
+            "kept from the search"
+            if unseen["splits"] == 1
+            else f"in {unseen['splits']} parts, each kept from its search"
+        )
+        lines.append(f"On {unseen['examples']:,} examples {how}: {unseen['score']:.4f}.")
+    return lines
 
 
 def is_certain(content: dict[str, Any]) -> bool:
@@ -62,14 +70,33 @@ def further_claims(content: dict[str, Any]) -> list[dict[str, Any]]:
     elif data is not None and 1.0 - content["lower"] <= epsilon:
         text = f"No subset at all can be better by more than {epsilon:g}, because no value exceeds 1."
         found.append({"kind": "ceiling", "epsilon": epsilon, "text": text})
+    challenges = content["challenges"]
+    if "local" in challenges and beaten_by(content, challenges["local"]) <= epsilon:
+        many = counted(len(challenges["local"]["subsets"]), "subset")
+        text = f"No single feature added, dropped or exchanged improves the answer by more than {epsilon:g}"
+        found.append({"kind": "local", "epsilon": epsilon, "text": f"{text}: all {many} one step away were evaluated."})
+    if "quantile" in challenges and beaten_by(content, challenges["quantile"]) <= epsilon:
+        alpha, drawn = challenges["quantile"]["alpha"], len(challenges["quantile"]["subsets"])
+        text = (
+            f"With confidence 1 - {search['delta']:g} at most a share {alpha:g} of random subsets (drawn as rollouts "
+            f"from the root are) is better by more than {epsilon:g}: none of {drawn:,} was."
+        )
+        claim = {"kind": "quantile", "epsilon": epsilon, "delta": search["delta"], "alpha": alpha}
+        found.append({**claim, "text": text})
     return found
+
+
+def beaten_by(content: dict[str, Any], challenge: dict[str, Any]) -> float:
+    """Return by how much the best subset of a challenge beats the answer."""
+    return max((value for _, value in challenge["subsets"]), default=0.0) - content["lower"]
 
 
 def not_claimed(content: dict[str, Any]) -> list[str]:
     """Return what a reader might think follows, and does not."""
     if content["data"] is None:
         return [NOT_GROWN] if content["search"]["expansion"] is not None else []
-    return [NOT_NEW_DATA] if further_claims(content) else [NOT_OTHER_SUBSETS, NOT_NEW_DATA]
+    kinds = {claim["kind"] for claim in further_claims(content)}
+    return [NOT_NEW_DATA] if kinds & {"exhaustive", "ceiling"} else [NOT_OTHER_SUBSETS, NOT_NEW_DATA]
 
 
 NOT_GROWN = "anything about states that are not in the graph; it grew while it was searched."

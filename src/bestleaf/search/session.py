@@ -202,7 +202,7 @@ class Search:
                     if todo[0]() and self.reason is None:
                         todo.pop(0)
                     if self._reopened:
-                        todo.insert(0, self._search_slice)
+                        todo = [self._search_slice, *(partial(stage.slice, self) for stage in self.stages)]
                         self._reopened = False
                     self.elapsed = perf_counter() - started
                     if not todo:
@@ -395,8 +395,10 @@ class Search:
         self._proposal = None
 
     def reopen(self) -> None:
-        """Let the search go on before the stages do, because the graph has changed for the better."""
+        """Let the search go on and all stages start anew, because the graph has changed for the better."""
         self._reopened = True
+        for stage in self.stages:
+            stage.reset()
 
     def ask(self) -> Any:
         """Return the state to sample next, or None when the search is over."""

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bestleaf.bounds import BOUNDS, Bound, Rate
@@ -25,12 +25,14 @@ from bestleaf.growth import PROPOSALS
 from bestleaf.oracles import TIES, KNNOracle
 from bestleaf.progress import ProgressLine
 from bestleaf.search import Progress, Search
-from bestleaf.search.stages import SmallerAnswer, SubsetsOfAnswers
+from bestleaf.search.stages import LocalOptimum, Quantile, SmallerAnswer, SubsetsOfAnswers
 from bestleaf.selector.answer import EvaluatedSubset, EvaluatedSubsets, best_value, chosen, mean_scores
+from bestleaf.selector.honest import splits, unseen_score
 from bestleaf.selector.hooks import CallbackSupportMixin, Hooks
 from bestleaf.selector.inputs import check_finite, check_frame, columns_named, task_of, useless_columns
 
 SUBSAMPLE = 50  # examples of a rollout, as in the paper
+GUARANTEES = {"auto", "grown", "local", "quantile", "exhaustive"}
 FEW_SUBSETS = 4096  # evaluated without being asked, if
 CHEAP = 4e9  # that takes no more distances than this, some seconds
 MOST_SUBSETS = 1_000_000  # evaluated when asked
@@ -57,7 +59,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Confidence interval of a leaf; see `bestleaf.best_leaf`.
     stopping : {"sound", "paper"}, default="sound"
         When to stop; "paper" is the published test, which has no proof.
-    expansion : float, default=0.7
+    expansion : float, default=0.5
         Exponent b: the graph grows by about t^b nodes in t samples.
     proposal : {"random", "rave", "lookahead"} or None, default=None
         Which child enters when the graph grows: a random one, the one whose rollouts were best, or the best by exact
@@ -85,9 +87,19 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Features that enter together, by number or name; every feature is in exactly one group.
     prefer_small : bool, default=True
         Answer with the smallest evaluated subset that passes the final test; otherwise with the best one evaluated.
-    guarantee : {"auto", "grown", "exhaustive"}, default="auto"
-        What the promise is about: the leaves of the graph as grown, or all subsets, which are then all evaluated.
-        "auto" evaluates all of at most 4,096 subsets if that takes seconds, and otherwise grows a graph.
+    guarantee : {"auto", "grown", "local", "quantile", "exhaustive"} or several, default="auto"
+        What the promise is about: the leaves of the graph as grown; all subsets one step away from the answer, which
+        are then evaluated ("local"); all but a share `alpha` of random subsets ("quantile"); or all subsets, which are
+        then all evaluated. "auto" evaluates all of at most 4,096 subsets if that takes seconds, and otherwise grows a
+        graph. The promise about the graph as grown always comes with it.
+    alpha : float, default=0.01
+        Share of random subsets that the guarantee "quantile" leaves open.
+    holdout : float or cross-validation splitter, default=None
+        A share of the examples to keep from the search and score the answer on; or a splitter (anything scikit-learn
+        takes as `cv`): the search is repeated on every training part and its answer scored on the rest, to judge the
+        answer found on all examples.
+    n_repeats : int, default=1
+        Searches with other seeds, the first one included, to see how often each feature is selected.
     max_samples : int, default=None
         Rollouts and exact values allowed.
     max_time : float, default=None
@@ -115,6 +127,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Mean value of the rollouts with each feature (RAVE); nan for features that were in none.
     evaluated_ : EvaluatedSubsets
         Every subset evaluated exactly, best first; ``evaluated_.by_size()`` is the best of each size.
+    holdout_score_, holdout_scores_ : float, array
+        Mean and single scores on examples kept from the search, by the measure of the search (with `holdout`).
+    selection_frequency_ : array of float
+        Share of the searches that selected each feature (with `n_repeats`).
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -148,7 +164,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         "forbidden": ["array-like"],
         "feature_groups": [list, tuple, dict, None],
         "prefer_small": ["boolean"],
-        "guarantee": [StrOptions({"auto", "grown", "exhaustive"})],
+        "guarantee": [StrOptions(GUARANTEES), list, tuple],
+        "alpha": [Interval(Real, 0, 1, closed="neither")],
+        "holdout": [Interval(RealNotInt, 0, 1, closed="neither"), "cv_object", None],
+        "n_repeats": [Interval(Integral, 1, None, closed="left")],
         "max_samples": [Interval(Integral, 1, None, closed="left"), None],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "n_jobs": [Integral, None],
@@ -164,7 +183,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         algorithm: str = "bli",
         bound: str | Rate | Bound = "betting",
         stopping: str = "sound",
-        expansion: float = 0.7,
+        expansion: float = 0.5,
         proposal: str | None = None,
         n_neighbors: int = 5,
         subsample: int | None = None,
@@ -178,7 +197,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         forbidden: Iterable[Any] = (),
         feature_groups: Any = None,
         prefer_small: bool = True,
-        guarantee: str = "auto",
+        guarantee: str | Iterable[str] = "auto",
+        alpha: float = 0.01,
+        holdout: Any = None,
+        n_repeats: int = 1,
         max_samples: int | None = None,
         max_time: float | None = None,
         n_jobs: int | None = None,
@@ -205,6 +227,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.feature_groups = feature_groups
         self.prefer_small = prefer_small
         self.guarantee = guarantee
+        self.alpha = alpha
+        self.holdout = holdout
+        self.n_repeats = n_repeats
         self.max_samples = max_samples
         self.max_time = max_time
         self.n_jobs = n_jobs
@@ -233,8 +258,26 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self : BestLeafSelector
         """
         X, y = self._validated(X, y)
-        oracle = self._oracle(X, y)
-        lattice = self._lattice(oracle, X)
+        seed, kept, aside = self._seed(), np.arange(len(X)), np.arange(0)
+        if isinstance(self.holdout, float):
+            kept, aside = next(splits(self.holdout, X, y, task_of(y, self.task), seed))
+        search = self._select(X[kept], y[kept], seed)
+        self._be_honest(X, y, kept, aside, seed)
+        if self.verbose:
+            Console().print(self.certificate_.summary(), highlight=False, markup=False, soft_wrap=True)
+        if search.reason != "identified" and not self.certificate_.settled:
+            ended = {"interrupted": "Ctrl-C", "callback": "a callback"}.get(search.reason or "", search.reason)
+            warnings.warn(
+                f"{ended} ended the search: {self.certificate_.claims[0]} Give it more time or samples, or a larger "
+                f"epsilon than {self.epsilon:g}.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return self
+
+    def _select(self, X: np.ndarray, y: np.ndarray, seed: int) -> Search:
+        """Search, and keep what was found."""
+        lattice = self._lattice(self._oracle(X, y), X)
         search = Search(
             lattice,
             task="leaf",
@@ -243,27 +286,56 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             bound=self.bound,
             stopping=self.stopping,
             expansion=None if self._exhaustive(lattice) else self.expansion,
-            proposal=self.proposal,
+            proposal=None if self._exhaustive(lattice) else self.proposal,
             max_samples=self.max_samples,
             max_time=self.max_time,
-            seed=self._seed(),
+            seed=seed,
         )
         if self.proposal in (None, "lookahead"):
             search.stages.append(SubsetsOfAnswers(lattice))
         if self.prefer_small and self.stopping == "sound":
             search.stages.append(SmallerAnswer(len))
+        challenges = self._challenges(lattice, seed)
+        search.stages += challenges
         self._watch(search, lattice, X, y)
         search.ensure_value()
-        self._keep(search, lattice, X, y)
-        ended = {"interrupted": "Ctrl-C", "callback": "a callback"}.get(search.reason or "", search.reason)
-        if search.reason != "identified" and not self.certificate_.settled:
-            warnings.warn(
-                f"{ended} ended the search: {self.certificate_.claims[0]} Give it more time or samples, or a larger "
-                f"epsilon than {self.epsilon:g}.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return self
+        self._keep(search, lattice, X, y, {stage.name: stage.proof for stage in challenges if stage.proof})
+        return search
+
+    def _be_honest(self, X: np.ndarray, y: np.ndarray, kept: np.ndarray, aside: np.ndarray, seed: int) -> None:
+        """Score on examples that were no part of the search, and count how often features are selected again."""
+        if self.holdout is not None:
+            pairs = [(kept, aside)] if len(aside) else list(splits(self.holdout, X, y, task_of(y, self.task), seed))
+            chosen_there = [self.support_] if len(aside) else [self._again(X[one], y[one], seed) for one, _ in pairs]
+            scores = [
+                unseen_score(
+                    X[one][:, support],
+                    y[one],
+                    X[other][:, support],
+                    y[other],
+                    task=task_of(y, self.task),
+                    n_neighbors=self.n_neighbors,
+                    scale=self.scale,
+                )
+                for (one, other), support in zip(pairs, chosen_there, strict=True)
+            ]
+            self.holdout_scores_ = np.array(scores)
+            self.holdout_score_ = float(self.holdout_scores_.mean())
+            many = sum(len(other) for _, other in pairs)
+            self.certificate_.content["unseen"] = {"score": self.holdout_score_, "examples": many, "splits": len(pairs)}
+        if self.n_repeats > 1:
+            seeds = np.random.SeedSequence(seed).generate_state(self.n_repeats - 1)
+            supports = [self.support_, *(self._again(X[kept], y[kept], int(one)) for one in seeds)]
+            self.selection_frequency_ = np.mean(supports, axis=0)
+
+    def _again(self, X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
+        """Return the features selected from other examples or with another seed."""
+        settings = {**self.get_params(), "holdout": None, "n_repeats": 1, "verbose": 0, "random_state": seed}
+        for name in ("forced", "forbidden"):
+            settings[name] = self._columns(name, settings[name])
+        if self.feature_groups is not None:
+            settings["feature_groups"] = self._groups()
+        return type(self)(**settings).fit(X, y).support_
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
@@ -302,12 +374,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _lattice(self, oracle: KNNOracle, X: np.ndarray) -> FeatureLattice:
         forced, forbidden = self._columns("forced", self.forced), self._columns("forbidden", self.forbidden)
-        groups = self.feature_groups
+        groups = self._groups()
         if groups is None:
             forbidden += useless_columns(X, self._names(), forced, forbidden)
-        else:
-            listed = groups.values() if isinstance(groups, dict) else groups
-            groups = [self._columns("feature_groups", group) for group in listed]
         return FeatureLattice(
             oracle,
             continue_probability=self.continue_probability,
@@ -319,14 +388,44 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _exhaustive(self, lattice: FeatureLattice) -> bool:
         """Whether all subsets are evaluated: when asked for, or when that takes no longer than a search might."""
-        many = lattice.count_subsets()
-        if self.guarantee == "exhaustive" and many > MOST_SUBSETS:
+        many, wanted = lattice.count_subsets(), self._guarantees()
+        if "exhaustive" in wanted and many > MOST_SUBSETS:
             raise ValueError(
                 f"guarantee='exhaustive' needs at most {MOST_SUBSETS:,} subsets, got {many:,}; limit them by "
                 "max_features, forbidden or feature_groups"
             )
         cheap = many <= FEW_SUBSETS and many * len(lattice.oracle.queries) * lattice.oracle.n_samples <= CHEAP
-        return self.guarantee == "exhaustive" or (self.guarantee == "auto" and cheap)
+        return "exhaustive" in wanted or ("auto" in wanted and cheap)
+
+    def _guarantees(self) -> set[str]:
+        given = {self.guarantee} if isinstance(self.guarantee, str) else set(self.guarantee)
+        if strange := sorted(str(one) for one in given - GUARANTEES):
+            raise ValueError(f"guarantee must be of {', '.join(sorted(GUARANTEES))}, got {strange[0]!r}")
+        return given
+
+    def _challenges(self, lattice: FeatureLattice, seed: int) -> list[LocalOptimum | Quantile]:
+        """Return the stages that challenge the answer, as far as they are asked for."""
+        wanted = self._guarantees()
+        found: list[LocalOptimum | Quantile] = []
+        if "local" in wanted:
+            found.append(LocalOptimum(lattice, self._answer))
+        if "quantile" in wanted:
+            rng = np.random.default_rng([seed, 1])
+            found.append(Quantile(lattice, self._answer, self.alpha, self.delta, rng))
+        return found
+
+    def _answer(self, search: Search) -> tuple[Any, float]:
+        """Return the state and the value of the answer as of now."""
+        answer, _ = chosen(search.known.list_leaves(), self.epsilon, prefer_small=self.prefer_small)
+        return answer.state, answer.lower
+
+    def _groups(self) -> list[list[int]] | None:
+        """Return the groups by numbers of features."""
+        groups = self.feature_groups
+        if groups is None:
+            return None
+        listed = groups.values() if isinstance(groups, dict) else groups
+        return [self._columns("feature_groups", group) for group in listed]
 
     def _columns(self, argument: str, given: Iterable[Any]) -> list[int]:
         return columns_named(argument, given, getattr(self, "feature_names_in_", ()), self.n_features_in_)
@@ -361,7 +460,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             search.finish()
             hooks.end()
 
-    def _keep(self, search: Search, lattice: FeatureLattice, X: np.ndarray, y: np.ndarray) -> None:
+    def _keep(
+        self, search: Search, lattice: FeatureLattice, X: np.ndarray, y: np.ndarray, challenges: dict[str, Any]
+    ) -> None:
         """Turn the result of the search into fitted attributes."""
         result, names = search.result(), self._names()
         answer, gap = chosen(result.leaves, result.epsilon, prefer_small=self.prefer_small)
@@ -387,15 +488,15 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             cost=result.cost(),
             leaves=result.leaves,
             structure=result.structure,
+            challenges=challenges,
             features=[str(name) for name in names[columns]],
             data={
                 "names": [str(name) for name in names],
                 "rows": len(X),
                 "fingerprint": fingerprint(X, y),
                 "groups": lattice.groups,
+                "choice": {"allowed": lattice.allowed, "forced": list(lattice.forced), "limit": lattice.limit},
                 "objective": lattice.oracle.settings(),
                 "objective_in_words": lattice.oracle.in_words(),
             },
         )
-        if self.verbose:
-            Console().print(self.certificate_.summary(), highlight=False, markup=False, soft_wrap=True)
