@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, Protocol
 
 import numpy as np
@@ -191,10 +191,10 @@ class RaveProposals:
 class LookaheadProposals(RaveProposals):
     """RAVE, then the exact values of what it likes best.
 
-    A choice opens with the 7 units of highest exact value among all, or among as many of highest RAVE as can be
-    evaluated in seconds. Later, of the 7 children of highest RAVE the best one enters; when it beats every subset
-    evaluated so far, its terminal leaf enters with it. As exact values lead, choices below the root open with a tenth
-    of the rollouts.
+    A choice opens with 7 units, in turn one of highest exact value and one of highest RAVE; all are evaluated, or as
+    many of highest RAVE as can be in seconds. Later, of the 7 children of highest RAVE the best one enters; when it
+    beats every subset evaluated so far, its terminal leaf enters with it. As exact values lead, choices below the root
+    open with a tenth of the rollouts.
     """
 
     LESS = 10
@@ -205,13 +205,17 @@ class LookaheadProposals(RaveProposals):
         return self.ROLLOUTS if node == 0 else self.ROLLOUTS // self.LESS
 
     def opening_units(self, node: int) -> list[int]:
-        """Return the units of highest exact value."""
+        """Return units of highest exact value and of highest RAVE, in turn.
+
+        Exact values see what a unit adds by itself, RAVE what it may add in company.
+        """
         subset, oracle = self.graph.states[node], self.lattice.oracle
         affordable = max(self.BREADTH, int(self.DISTANCES / (len(oracle.queries) * oracle.n_samples)))
         units = self.best_units(node, affordable)
         values = [self.look_up((*self.lattice.grown(subset, unit), STOP)) for unit in units]
         ranked = sorted(zip(units, values, strict=True), key=lambda pair: -1.0 if pair[1] is None else -pair[1])
-        return [unit for unit, _ in ranked][: self.BREADTH]
+        turns = chain.from_iterable(zip((unit for unit, _ in ranked), units, strict=True))
+        return list(dict.fromkeys(turns))[: self.BREADTH]
 
     def next(self, node: int) -> list[Any]:
         """Return the terminal leaf if it is not in the graph, otherwise the best of a few children."""

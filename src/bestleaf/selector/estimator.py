@@ -59,7 +59,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Confidence interval of a leaf; see `bestleaf.best_leaf`.
     stopping : {"sound", "paper"}, default="sound"
         When to stop; "paper" is the published test, which has no proof.
-    expansion : float, default=0.5
+    expansion : float, default=0.6
         Exponent b: the graph grows by about t^b nodes in t samples.
     proposal : {"random", "rave", "lookahead"} or None, default=None
         Which child enters when the graph grows: a random one, the one whose rollouts were best, or the best by exact
@@ -183,7 +183,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         algorithm: str = "bli",
         bound: str | Rate | Bound = "betting",
         stopping: str = "sound",
-        expansion: float = 0.5,
+        expansion: float = 0.6,
         proposal: str | None = None,
         n_neighbors: int = 5,
         subsample: int | None = None,
