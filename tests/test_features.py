@@ -163,7 +163,7 @@ def test_wide_data_are_searched_without_listing_children():
     y = (X[:, 12_345] > 0).astype(int)
     lattice = FeatureLattice(KNNOracle(X, y, subsample=20))
     lattice.children = lambda state: pytest.fail("would take seconds")
-    result = best_leaf(lattice, epsilon=0, delta=0.1, expansion=0.3, seed=0, max_samples=420_000)
+    result = best_leaf(lattice, epsilon=0, delta=0.1, expansion=0.3, proposal="rave", seed=0, max_samples=420_000)
     assert result.samples + result.exact_evaluations == 420_000
     assert len(result.leaves) > 30
     best = max((leaf for leaf in result.leaves if leaf.exact), key=lambda leaf: leaf.mean)
@@ -214,3 +214,10 @@ def test_relatives_in_the_lattice_are_the_same_listed_or_not(oracle):
 def test_bad_limits_get_one_clear_sentence(oracle, keywords, sentence):
     with pytest.raises(ValueError, match=sentence):
         FeatureLattice(oracle, **keywords)
+
+
+def test_counting_subsets_of_very_many_features_takes_no_time():
+    rng = np.random.default_rng(0)
+    wide = FeatureLattice(KNNOracle(rng.random((10, 20_000)), np.arange(10) % 2, subsample=5))
+    assert wide.count_subsets() > 10**12
+    assert FeatureLattice(KNNOracle(rng.random((10, 5)), np.arange(10) % 2, subsample=5)).count_subsets() == 31

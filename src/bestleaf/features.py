@@ -22,6 +22,7 @@ from bestleaf.oracles import TIES, KNNOracle
 
 STOP = -1
 ROWS_OF_VOTES = 2**20  # at most
+MANY = 10**12  # subsets, more than anybody counts
 
 Subset = tuple[int, ...]
 
@@ -154,9 +155,14 @@ class FeatureLattice:
         return (*sorted(self._completed(self.forced, rng)), STOP)
 
     def count_subsets(self) -> int:
-        """Return how many subsets there are to choose from."""
+        """Return how many subsets there are to choose from, or the first sum of sizes beyond `MANY`."""
         free, most = len(self.allowed), self.limit - len(self.forced)
-        return sum(comb(free, size) for size in range(most + 1)) - (not self.forced)
+        total = -(not self.forced)
+        for size in range(most + 1):
+            total += comb(free, size)
+            if total > MANY:
+                break
+        return total
 
     def parents(self, state: Subset) -> list[Subset]:
         """Return the states one move above."""

@@ -98,11 +98,12 @@ class Search:
         self.reason: str | None = None
         self.exact_evaluations = 0
         self.warmup_samples = 0
-        self.values: dict[Any, float] = {}  # exact values of states that were looked up, in the graph or not
+        self.values: dict[Any, float] = {}  # exact values asked for, of states in the graph or not
         self._warming: tuple[int, float] | None = None  # node that is warmed up, and since when
         self.rounds = 32  # of the next slice
         self.stages: list[Stage] = []  # what follows once the answer is identified
         self._reopened = False
+        self._started = perf_counter()
         self._reported = 0.0
         self._proposal: Proposal | None = None
         self._asked: int | None = None
@@ -192,7 +193,7 @@ class Search:
         with deferred_interrupt() as interrupted:
             try:
                 self._propose()  # compiles, if need be, before the clock starts
-                started = perf_counter() - self.elapsed
+                self._started = perf_counter() - self.elapsed
                 todo: list[Callable[[], bool]] = [
                     self._search_slice,
                     *(partial(stage.slice, self) for stage in self.stages),
@@ -204,7 +205,7 @@ class Search:
                     if self._reopened:
                         todo = [self._search_slice, *(partial(stage.slice, self) for stage in self.stages)]
                         self._reopened = False
-                    self.elapsed = perf_counter() - started
+                    self.elapsed = perf_counter() - self._started
                     if not todo:
                         self.reason = "identified"
                     self._pace(self.samples - drawn, perf_counter() - begun)
@@ -373,13 +374,15 @@ class Search:
             self.known.admit(leaf)
             return None
         self.exact_evaluations += 1
-        return checked_value(value, "exact", state)
+        self.values[state] = checked_value(value, "exact", state)
+        return self.values[state]
 
     def look_up(self, state: Any) -> float | None:
         """Return the exact value of a terminal state that may not be in the graph; None when the budget is spent."""
         if state not in self.values:
-            if self._left() <= 0:
-                self.reason = self.reason or "max_samples"
+            late = self.options.max_time is not None and perf_counter() - self._started >= self.options.max_time
+            if late or self._left() <= 0:
+                self.reason = self.reason or ("max_time" if late else "max_samples")
                 return None
             self.values[state] = checked_value(self.problem.exact(state), "exact", state)
             self.exact_evaluations += 1

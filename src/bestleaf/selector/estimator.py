@@ -472,8 +472,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.subset_ = names[columns] if hasattr(self, "feature_names_in_") else np.array(columns)
         self.score_ = float(answer.lower)
         self.feature_scores_ = mean_scores(search, lattice)
-        values = {leaf.state: leaf.lower for leaf in result.leaves if leaf.exact} | search.values
-        subsets = [(value, lattice.features_of(state)) for state, value in values.items()]
+        subsets = [(value, lattice.features_of(state)) for state, value in search.values.items()]
         self.evaluated_ = EvaluatedSubsets(
             EvaluatedSubset(tuple(names[features]), float(value))
             for value, features in sorted(subsets, key=lambda one: (-one[0], len(one[1]), one[1]))
