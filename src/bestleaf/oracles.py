@@ -214,7 +214,7 @@ class KNNOracle:
             weights=self.weights,
             distance=np.zeros(self.columns.shape[1], np.float32),
             minima=np.zeros(self._lanes, np.int32),
-            listed=np.zeros(self._lanes, np.int32),
+            tally=np.zeros(self._lanes, np.int32),
             nearest=np.zeros(self.n_neighbors, np.int32),
             who=np.zeros(self.n_neighbors, np.int64),
             sums=np.zeros(len(self.targets), np.float32),

@@ -143,26 +143,20 @@ def find_bound(oracle):
 
 
 @inlined
-def list_lanes(bound, oracle):
-    """List the lanes whose minimum is within the bound, without branches; return how many."""
-    minima, listed = ints_at(oracle.minima, oracle.lanes), ints_at(oracle.listed, oracle.lanes)
-    count = 0
-    for lane in range(oracle.lanes):
-        listed[count] = lane
-        count += 1 if minima[lane] <= bound else 0
-    return count
-
-
-@inlined
-def weigh(bound, lanes_listed, output, oracle):
-    """Return the summed weights of the examples within the bound; they lie in the lanes listed."""
-    bits, listed = ints_at(oracle.distance, oracle.padded), ints_at(oracle.listed, oracle.lanes)
-    weights = ints_at(oracle.weights + 4 * oracle.padded * output, oracle.padded)
+def weigh(bound, output, oracle):
+    """Return the summed weights of the examples within the bound."""
+    lanes, limit = oracle.lanes, np.int32(bound)
+    weights, tally = oracle.weights + 4 * oracle.padded * output, ints_at(oracle.tally, lanes)
+    for lane in range(lanes):
+        tally[lane] = 0
+    for start in range(0, oracle.padded, lanes):
+        line, weight = ints_at(oracle.distance + 4 * start, lanes), ints_at(weights + 4 * start, lanes)
+        for lane in range(lanes):
+            heavy = weight[lane]
+            tally[lane] += heavy if line[lane] <= limit else np.int32(0)
     total = 0
-    for place in range(lanes_listed):
-        for example in range(listed[place], oracle.padded, oracle.lanes):
-            heavy = weights[example]
-            total += heavy if bits[example] <= bound else 0
+    for lane in range(lanes):
+        total += tally[lane]
     return total
 
 
@@ -181,18 +175,19 @@ def insert(value, example, nearest, who):
 
 
 @helper
-def collect(bound, lanes_listed, oracle):
+def collect(bound, oracle):
     """Find the k nearest within the bound and who they are; return how many there are."""
-    count = oracle.neighbours
-    bits, listed = ints_at(oracle.distance, oracle.padded), ints_at(oracle.listed, oracle.lanes)
+    lanes, count = oracle.lanes, oracle.neighbours
+    bits, minima = ints_at(oracle.distance, oracle.padded), ints_at(oracle.minima, lanes)
     nearest, who = ints_at(oracle.nearest, count), longs_at(oracle.who, count)
     for place in range(count):
         nearest[place] = FAR
         who[place] = -1
-    for place in range(lanes_listed):
-        for example in range(listed[place], oracle.padded, oracle.lanes):
-            if bits[example] <= bound:
-                insert(bits[example], example, nearest, who)
+    for lane in range(lanes):
+        if minima[lane] <= bound:
+            for example in range(lane, oracle.padded, lanes):
+                if bits[example] <= bound:
+                    insert(bits[example], example, nearest, who)
     found = 0
     while found < count and who[found] >= 0:
         found += 1
@@ -210,15 +205,14 @@ def sum_nearest(query, size, oracle):
     measure(size, query, oracle)
     exclude(query, oracle)
     bound, output, simple = find_bound(oracle), 0, oracle.weighed == 1
-    lanes_listed = list_lanes(bound, oracle)
     while simple and output < oracle.outputs:
-        total = weigh(bound, lanes_listed, output, oracle)
+        total = weigh(bound, output, oracle)
         simple = total // ONE <= oracle.neighbours
         sums[output] = total % ONE
         output += 1
     if simple:
         return 0
-    found = collect(bound, lanes_listed, oracle)
+    found = collect(bound, oracle)
     who = longs_at(oracle.who, found)
     for output in range(oracle.outputs):
         target = singles_at(oracle.targets + 4 * oracle.examples * output, oracle.examples)
