@@ -1,0 +1,114 @@
+"""Examples as the neighbour kernels want them: checked, scaled, feature by feature in single precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+VALUE_COST = 10**9  # distances computed for one exact value, at most (about a second a feature)
+FEWEST_QUERIES = 1000  # examples an exact value is computed on, at least
+FEWEST_OF_A_CLASS = 20
+FAR_OFF = 1000  # means this many standard deviations from 0 are taken off before single precision
+LARGEST = 1e15  # of numbers whose squared differences can be added in single precision
+VECTOR = 16  # single-precision numbers in the widest vector
+
+
+def checked_data(X: Any) -> np.ndarray:
+    """Return X as numbers, or say in one sentence why not."""
+    try:
+        data = np.asarray(X)
+        data = data if data.dtype in (np.float32, np.float64) else data.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"X must hold numbers only: {error}") from None
+    if data.ndim != 2 or data.shape[1] == 0:
+        raise ValueError(f"X must be a table of rows and columns, got shape {data.shape}")
+    if len(data) < 2:
+        raise ValueError(f"X must have at least 2 rows, got {len(data)}")
+    broken = [number for number, column in enumerate(data.T) if not np.isfinite(column).all()]
+    if broken:
+        raise ValueError(f"X must not have missing or infinite values, found in columns {broken[:10]}")
+    return data
+
+
+def checked_targets(y: Any, examples: int, task: str) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return (classes or None, targets [outputs, examples]); one output for two classes and for real targets."""
+    labels = np.asarray(y)
+    if labels.shape != (examples,):
+        raise ValueError(f"y must have one value for each of the {examples} rows, got shape {labels.shape}")
+    if task == "regression":
+        targets = labels.astype(np.float64)
+        if not np.isfinite(targets).all():
+            raise ValueError("y must not have missing or infinite values")
+        if targets.min() == targets.max():
+            raise ValueError(f"y must have at least two different values, got only {targets[0]}")
+        spread = (targets - targets.min()) / (targets.max() - targets.min())  # neither origin nor unit matters
+        single = spread.astype(np.float32)
+        if len(np.unique(single)) < 0.99 * len(np.unique(targets)):
+            raise ValueError(
+                f"y must be told apart in single precision, got values from {targets.min():g} to {targets.max():g}; "
+                "take their logarithms or ranks"
+            )
+        return None, single[None, :]
+    if task != "classification":
+        raise ValueError(f"task must be 'classification' or 'regression', got {task!r}")
+    classes = np.unique(labels)
+    if len(classes) < 2:
+        raise ValueError(f"y must have at least two classes, got only {classes.tolist()}")
+    shown = classes[1:] if len(classes) == 2 else classes
+    return classes, np.stack([(labels == one).astype(np.float32) for one in shown])
+
+
+def columns(data: np.ndarray, scale: bool, lanes: int, rows: np.ndarray) -> np.ndarray:
+    """Return the features as rows in single precision, the examples in the order `rows`, padded to whole lanes."""
+    examples = len(data)
+    columns = np.zeros((data.shape[1], -(-examples // lanes) * lanes), np.float32)
+    for row, column in zip(columns, data.T, strict=True):
+        column = column[rows].astype(np.float64)
+        size = np.abs(column).max()
+        if size > 0:
+            column = column / size  # no square of it overflows
+        middle, spread = column.mean(), column.std()
+        if scale:
+            column = (column - middle) / (spread if spread > 0 else 1.0)
+        else:
+            far_off = abs(middle) > FAR_OFF * spread  # then single precision would eat the differences
+            column = (column - middle if far_off else column) * size
+        with np.errstate(over="ignore"):
+            row[:examples] = column
+    if not np.abs(columns).max() < LARGEST:
+        raise ValueError(
+            f"X must hold numbers less than {LARGEST:g} in size, got {np.abs(data).max():g}; use scale=True"
+        )
+    return columns
+
+
+def drawn(examples: int, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Return a uniform subsample, using the stream as the compiled rollouts do (Fisher and Yates, from the front)."""
+    moved: dict[int, int] = {}
+    drawn = np.empty(size, np.int64)
+    for place in range(size):
+        other = place + int(rng.random() * (examples - place))
+        drawn[place] = moved.get(other, other)
+        moved[other] = moved.get(place, place)
+    return drawn
+
+
+def fixed_queries(targets: np.ndarray) -> np.ndarray:
+    """Return the examples on which the values of huge data are computed: a fixed subsample that has every class."""
+    examples = targets.shape[1]
+    order = np.random.default_rng(2019).permutation(examples)
+    queries = set(order[: max(FEWEST_QUERIES, VALUE_COST // examples)].tolist())
+    for target in targets:
+        for value in (target.min(), target.max()):
+            queries.update(order[target[order] == value][:FEWEST_OF_A_CLASS].tolist())
+    return np.array(sorted(queries), np.int64)
+
+
+def lanes(examples: int, n_neighbors: int) -> int:
+    """Return the number of lanes: a multiple of the vector width near 0.6 times the square root of k n.
+
+    Finding the bound costs a few steps a lane, looking into k lanes n / lanes steps each, and looking closer because
+    two of the nearest share a lane is the rarer the more lanes there are; measured, the sum is least about there.
+    """
+    return max(2 * VECTOR, VECTOR * round(0.6 * (n_neighbors * examples) ** 0.5 / VECTOR))
