@@ -65,21 +65,23 @@ class Proposals(Protocol):
         """Return a child of `node` that is not in the graph, and what enters with it, parents first."""
 
 
-class RandomProposals:
+class _Grounded:
+    """What proposals know: the graph, its intervals, the compiled oracle, the stream, and exact values on demand."""
+
+    def __init__(
+        self, graph: GrowingGraph, known: Knowledge, oracle: Any, rng: np.random.Generator, look_up: LookUp
+    ) -> None:
+        self.graph = graph
+        self.known = known
+        self.oracle = oracle
+        self.rng = rng
+        self.look_up = look_up
+
+
+class RandomProposals(_Grounded):
     """Proposals for any problem: a choice opens with all its children, later ones are drawn at random."""
 
     whole_opening = True
-
-    def __init__(
-        self,
-        graph: GrowingGraph,
-        known: Knowledge,
-        oracle: Any,
-        rng: np.random.Generator,
-        look_up: LookUp,
-    ) -> None:
-        self.graph = graph
-        self.rng = rng
 
     def warm_up(self, node: int, rounds: int) -> int:
         """Draw nothing."""
@@ -95,7 +97,7 @@ class RandomProposals:
         return [absent[int(self.rng.integers(len(absent)))]]
 
 
-class RaveProposals:
+class RaveProposals(_Grounded):
     """Proposals on the lattice of feature subsets by the mean value of rollouts that had a feature (RAVE).
 
     RAVE of feature f at subset F is (1 - beta) l + beta g with beta = c_l / (c_l + t): l is the mean over the t
@@ -109,19 +111,9 @@ class RaveProposals:
     ROLLOUTS = 20  # a feature, when a choice opens; as in the published program
     BREADTH = 7  # features a choice opens with; as in the paper
 
-    def __init__(
-        self,
-        graph: GrowingGraph,
-        known: Knowledge,
-        oracle: Any,
-        rng: np.random.Generator,
-        look_up: LookUp,
-    ) -> None:
-        self.look_up = look_up
-        self.graph = graph
+    def __init__(self, graph: GrowingGraph, *ground: Any) -> None:
+        super().__init__(graph, *ground)
         self.lattice = graph.problem
-        self.known = known
-        self.oracle = oracle
         self._left: dict[int, int] = {}  # warm-up rollouts still to draw at a node
 
     def warm_up(self, node: int, rounds: int) -> int:

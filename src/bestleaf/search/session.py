@@ -36,11 +36,10 @@ from bestleaf.search.answer import recommendation
 from bestleaf.search.interrupt import SecondInterrupt, deferred_interrupt
 from bestleaf.search.options import Options, checked_problem, checked_value, stream
 from bestleaf.search.result import Progress, Result
-from bestleaf.search.stages import Stage
+from bestleaf.search.stages import SLICE, Stage
 
 NOTHING = Proposal(SAMPLE, 0, -1, -1, -1, 0.0)
 WARM_UP_SHARE = 0.1  # of max_time that may go into one warm-up
-SLICE = 0.05  # seconds between two looks at the clock, the callback and Ctrl-C
 
 
 class Search:

@@ -12,7 +12,7 @@ import numpy as np
 from bestleaf._kernels.loop import press
 from bestleaf._records import BAD_BOUND, EVALUATE, EXACT, LIMITED, OPEN, SOLVED
 
-SLICE = 0.05  # seconds
+SLICE = 0.05  # seconds between two looks at the clock, the callback and Ctrl-C
 
 
 class Stage(Protocol):
@@ -42,9 +42,7 @@ class SubsetsOfAnswers:
     """
 
     ANSWERS = 3  # whose subsets are evaluated
-    LARGEST = (
-        8  # features of an answer whose subsets are all evaluated (255); of a larger one those that lack one or two
-    )
+    LARGEST = 8  # features of an answer all of whose 255 subsets are evaluated; of a larger one, those less one or two
 
     def __init__(self, lattice: Any) -> None:
         self.lattice = lattice
@@ -70,14 +68,10 @@ class SubsetsOfAnswers:
 
     def _candidates(self, search: Any) -> list[tuple[int, ...]]:
         """Return the terminal leaves of subsets that have no value yet, the largest last."""
-        known, kinds = search.known.known[: len(search.graph)], search.graph.kinds
-        leaves = np.flatnonzero((kinds == EXACT) & (known["count"] > 0))
-        leaves = leaves[np.argsort(-known["lower"][leaves], kind="stable")][: self.ANSWERS]
-        met = {search.graph.states[leaf] for leaf in np.flatnonzero((kinds == EXACT) & (known["count"] > 0))}
-        found: dict[tuple[int, ...], None] = {}
-        for leaf in leaves:
-            found.update(dict.fromkeys(self.lattice.subsets_of(search.graph.states[leaf], self.LARGEST)))
-        return sorted((state for state in found if state not in met and state not in search.values), key=len)
+        present = [state for state in search.values if state in search.graph.node_of]
+        best = sorted(present, key=lambda state: -search.values[state])[: self.ANSWERS]
+        found = dict.fromkeys(one for state in best for one in self.lattice.subsets_of(state, self.LARGEST))
+        return sorted((state for state in found if state not in search.values), key=len)
 
 
 class SmallerAnswer:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bestleaf._records import EXACT
 from bestleaf.features import FeatureLattice
 from bestleaf.intervals import Leaf
 from bestleaf.search import Search
@@ -54,23 +53,14 @@ def chosen(leaves: Iterable[Leaf], epsilon: float, *, prefer_small: bool) -> tup
     return best, gap(best)
 
 
-def best_value(search: Search) -> float | None:
-    """Return the best exact value so far."""
-    known, exact = search.known.known[: len(search.graph)], search.graph.kinds == EXACT
-    values = known["lower"][exact & (known["count"] > 0)]
-    return float(values.max()) if len(values) else None
-
-
 def mean_scores(search: Search, lattice: FeatureLattice) -> np.ndarray:
     """Return the mean value of the rollouts with each feature (of the exact values, if there were no rollouts)."""
     rollouts: Any = search.oracle
     sums, counts = rollouts.global_rave_sums.T.copy()
     if not counts.any():
-        known = search.known.known
-        for leaf in np.flatnonzero((search.graph.kinds == EXACT) & (known["count"][: len(search.graph)] > 0)):
-            units = list(search.graph.states[leaf][:-1])
-            sums[units] += known["lower"][leaf]
-            counts[units] += 1
+        for state, value in search.values.items():
+            sums[list(state[:-1])] += value
+            counts[list(state[:-1])] += 1
     scores = np.full(lattice.oracle.n_features, np.nan)
     for unit, group in enumerate(lattice.groups):
         scores[group] = sums[unit] / counts[unit] if counts[unit] else np.nan

@@ -26,7 +26,7 @@ from bestleaf.oracles import TIES, KNNOracle
 from bestleaf.progress import ProgressLine
 from bestleaf.search import Progress, Search
 from bestleaf.search.stages import LocalOptimum, Quantile, SmallerAnswer, SubsetsOfAnswers
-from bestleaf.selector.answer import EvaluatedSubset, EvaluatedSubsets, best_value, chosen, mean_scores
+from bestleaf.selector.answer import EvaluatedSubset, EvaluatedSubsets, chosen, mean_scores
 from bestleaf.selector.honest import splits, unseen_score
 from bestleaf.selector.hooks import CallbackSupportMixin, Hooks
 from bestleaf.selector.inputs import check_finite, check_frame, columns_named, task_of, useless_columns
@@ -258,7 +258,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self : BestLeafSelector
         """
         X, y = self._validated(X, y)
-        seed, kept, aside = self._seed(), np.arange(len(X)), np.arange(0)
+        seed, aside = self._seed(), np.arange(0)
+        kept: Any = slice(None)  # no copy of large data
         if isinstance(self.holdout, float):
             kept, aside = next(splits(self.holdout, X, y, task_of(y, self.task), seed))
         search = self._select(X[kept], y[kept], seed)
@@ -278,6 +279,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _select(self, X: np.ndarray, y: np.ndarray, seed: int) -> Search:
         """Search, and keep what was found."""
         lattice = self._lattice(self._oracle(X, y), X)
+        whole = self._exhaustive(lattice)
         search = Search(
             lattice,
             task="leaf",
@@ -285,8 +287,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             delta=self.delta,
             bound=self.bound,
             stopping=self.stopping,
-            expansion=None if self._exhaustive(lattice) else self.expansion,
-            proposal=None if self._exhaustive(lattice) else self.proposal,
+            expansion=None if whole else self.expansion,
+            proposal=None if whole else self.proposal,
             max_samples=self.max_samples,
             max_time=self.max_time,
             seed=seed,
@@ -302,7 +304,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self._keep(search, lattice, X, y, {stage.name: stage.proof for stage in challenges if stage.proof})
         return search
 
-    def _be_honest(self, X: np.ndarray, y: np.ndarray, kept: np.ndarray, aside: np.ndarray, seed: int) -> None:
+    def _be_honest(self, X: np.ndarray, y: np.ndarray, kept: Any, aside: np.ndarray, seed: int) -> None:
         """Score on examples that were no part of the search, and count how often features are selected again."""
         if self.holdout is not None:
             pairs = [(kept, aside)] if len(aside) else list(splits(self.holdout, X, y, task_of(y, self.task), seed))
@@ -448,7 +450,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         )
 
         def callback(now: Progress) -> bool:
-            value = best_value(search)
+            value = max(search.values.values(), default=None)
             if search.reason or not self.history_ or now.elapsed > HISTORY_RATIO * self.history_[-1]["elapsed"]:
                 self.history_.append({**now._asdict(), "best": words(now.best), "score": value})
             line.show(now, value)
