@@ -12,6 +12,7 @@ import pytest
 from bestleaf import BestLeafSelector, Certificate, best_arm, best_leaf, verify
 from bestleaf.bounds import BOUNDS
 from bestleaf.datasets import load_linear, make_linear
+from bestleaf.features import FeatureLattice
 from bestleaf.oracles import KNNOracle
 from bestleaf.problems import paper_lattice, random_dag, random_game_tree
 
@@ -252,3 +253,72 @@ def test_labels_of_any_kind_survive_json():
 
     found = best_leaf(Odd(), epsilon=0.3, delta=0.1, seed=0).certificate
     assert verify(Certificate.from_json(found.to_json()))
+
+
+class Trap:
+    """Two moves of ten; the first move that is worst on average leads to the best leaf of all."""
+
+    def root(self):
+        return ()
+
+    def children(self, state):
+        return [(*state, move) for move in range(10)]
+
+    def is_terminal(self, state):
+        return len(state) == 2
+
+    def exact(self, state):
+        return (1.0 if state[1] == 9 else 0.2) if state[0] == 0 else (10 * state[0] % 30 + state[1]) / 100
+
+    def sample(self, state, rng):
+        return self.exact(state) if self.is_terminal(state) else self.exact((*state, int(rng.integers(10))))
+
+    def neighbours(self, state):
+        return [(move, state[1]) for move in range(10)] + [(state[0], move) for move in range(10)]
+
+    def path_to(self, state):
+        return [state[:1], state]
+
+
+def test_best_leaf_gives_local_and_quantile_guarantees():
+    settings = {"epsilon": 0.02, "delta": 0.1, "expansion": 0.05, "bound": "betting", "seed": 0}
+    plain = best_leaf(Trap(), **settings)
+    found = best_leaf(Trap(), guarantee=["local", "quantile"], alpha=0.03, **settings)
+    assert (plain.lower, found.lower) == (0.29, 1.0)
+    assert [claim["kind"] for claim in found.certificate.content["claims"]] == ["grown", "local", "quantile"]
+    assert "one step away, as the problem lists them" in str(found.certificate)
+    assert verify(found.certificate), verify(found.certificate)
+    content = found.certificate.content
+    for path, change in (
+        (("challenges", "local", "subsets", 0, 1), lambda value: 1.0 - value),
+        (("challenges", "quantile", "subsets"), lambda found: found[:-1]),
+        (("challenges", "quantile", "alpha"), lambda alpha: alpha / 2),
+    ):
+        assert not verify(Certificate(changed(content, path, change))), path
+
+
+def test_guarantees_on_the_lattice_are_those_of_the_selector(linear):
+    lattice = FeatureLattice(KNNOracle(*linear, scale=False), max_features=2)
+    settings = {"epsilon": 0.01, "delta": 0.1, "bound": "betting", "seed": 0}
+    found = best_leaf(lattice, expansion=0.5, guarantee="local", **settings)
+    assert verify(found.certificate)
+    assert len(found.certificate.content["challenges"]["local"]["choice"]["allowed"]) == 30
+    forged = changed(
+        found.certificate.content, ("challenges", "local", "choice", "allowed"), lambda allowed: allowed[1:]
+    )
+    assert not verify(Certificate(forged))
+
+
+def test_guarantees_that_cannot_be_given_are_refused():
+    settings = {"epsilon": 0.02, "delta": 0.1}
+    for problem, keywords, words in (
+        (paper_lattice(), {"guarantee": "local"}, "method exact"),
+        (paper_lattice(), {"guarantee": "exhaustive", "expansion": 0.3}, "expansion must be None"),
+        (paper_lattice(), {"guarantee": "certain"}, "got 'certain'"),
+        (paper_lattice(), {"alpha": 0.0}, "alpha"),
+        (random_dag(0, exact_share=1.0), {"guarantee": "local"}, "neighbours"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            best_leaf(problem, **settings, **keywords)
+    whole = best_leaf(random_dag(0, exact_share=1.0), guarantee="exhaustive", **settings)
+    assert "whole graph" in str(whole.certificate)

@@ -137,14 +137,19 @@ class FeatureLattice:
                 if subset:
                     yield (*subset, STOP)
 
-    def neighbours(self, state: Subset) -> list[Subset]:
-        """Return the terminal leaves of the subsets with one unit more, one less, or one exchanged."""
+    def neighbours(self, state: Subset, units: Iterable[int] | None = None) -> list[Subset]:
+        """Return the terminal leaves of the subsets with one unit (of `units`) more, one less, or one exchanged."""
         subset = state[:-1]
-        more = list(self.missing(subset))
+        free = [unit for unit in (self.allowed if units is None else units) if unit not in subset]
+        more = free if len(subset) < self.limit else []
         drops = [self.without(subset, unit) for unit in subset if unit not in self.forced]
-        swaps = [self.grown(smaller, unit) for smaller in drops for unit in self.missing(smaller) if unit not in subset]
+        swaps = [self.grown(smaller, unit) for smaller in drops for unit in free]
         found = [self.grown(subset, unit) for unit in more] + drops + swaps
         return [(*one, STOP) for one in found if one]
+
+    def choice(self) -> dict[str, Any]:
+        """Return what there is to choose from, for whoever checks that no neighbour is missing."""
+        return {"allowed": self.allowed, "forced": list(self.forced), "limit": self.limit}
 
     def without(self, subset: Subset, unit: int) -> Subset:
         """Return the subset without a unit."""

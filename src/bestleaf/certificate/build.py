@@ -89,7 +89,10 @@ def certificate_of(
         "search": search,
         "cost": cost,
         "data": data,
-        "challenges": challenges or {},
+        "challenges": {
+            name: {**one, "subsets": [[plain(state), value] for state, value in one["subsets"]]}
+            for name, one in (challenges or {}).items()
+        },
         "leaves": [leaf_entry(leaf, node_of[leaf.state]) for leaf in leaves],
         "graph": {
             "labels": [plain(state) for state in structure.states],

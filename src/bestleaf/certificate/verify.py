@@ -314,8 +314,8 @@ def _check_challenges(content: dict[str, Any]) -> None:
         for label, value in challenge["subsets"]:
             if not 0 <= value <= 1 or not _same(values.get(repr(label), value), value):
                 raise RefusedError(f"the value of {label} in the claim {name!r} is not that of its leaf")
-        if name == "local":
-            expected = _one_step_away(content)
+        if name == "local" and "choice" in challenge:
+            expected = _one_step_away(content, challenge["choice"])
             if sorted(map(repr, labels)) != sorted(map(repr, expected)):
                 raise RefusedError(f"the claim 'local' must be about all {len(expected):,} subsets one step away")
         elif name == "quantile":
@@ -324,9 +324,10 @@ def _check_challenges(content: dict[str, Any]) -> None:
                 raise RefusedError(f"the claim 'quantile' needs {needed:.0f} random subsets, got {len(labels):,}")
 
 
-def _one_step_away(content: dict[str, Any]) -> list[list[int]]:
+def _one_step_away(content: dict[str, Any], choice: dict[str, Any]) -> list[list[int]]:
     """Return the labels of all subsets with one unit more, one less or one exchanged."""
-    choice = content["data"]["choice"]
+    if content["data"] is not None and choice != content["data"]["choice"]:
+        raise RefusedError("the claim 'local' must be about the features that the data give to choose from")
     subset = content["graph"]["labels"][content["answer"]][:-1]
     free = [unit for unit in choice["allowed"] if unit not in subset]
     smaller = [[one for one in subset if one != unit] for unit in subset if unit not in choice["forced"]]

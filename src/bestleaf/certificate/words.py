@@ -71,15 +71,18 @@ def further_claims(content: dict[str, Any]) -> list[dict[str, Any]]:
         text = f"No subset at all can be better by more than {epsilon:g}, because no value exceeds 1."
         found.append({"kind": "ceiling", "epsilon": epsilon, "text": text})
     challenges = content["challenges"]
+    things = ("leaf", "leaves") if data is None else ("subset", "subsets")
     if "local" in challenges and beaten_by(content, challenges["local"]) <= epsilon:
-        many = counted(len(challenges["local"]["subsets"]), "subset")
+        many = counted(len(challenges["local"]["subsets"]), *things)
         text = f"No single feature added, dropped or exchanged improves the answer by more than {epsilon:g}"
+        if "choice" not in challenges["local"]:
+            text = f"No leaf one step away, as the problem lists them, is better by more than {epsilon:g}"
         found.append({"kind": "local", "epsilon": epsilon, "text": f"{text}: all {many} one step away were evaluated."})
     if "quantile" in challenges and beaten_by(content, challenges["quantile"]) <= epsilon:
         alpha, drawn = challenges["quantile"]["alpha"], len(challenges["quantile"]["subsets"])
         text = (
-            f"With confidence 1 - {search['delta']:g} at most a share {alpha:g} of random subsets (drawn as rollouts "
-            f"from the root are) is better by more than {epsilon:g}: none of {drawn:,} was."
+            f"With confidence 1 - {search['delta']:g} at most a share {alpha:g} of random {things[1]} (drawn as "
+            f"rollouts from the root are) is better by more than {epsilon:g}: none of {drawn:,} was."
         )
         claim = {"kind": "quantile", "epsilon": epsilon, "delta": search["delta"], "alpha": alpha}
         found.append({**claim, "text": text})

@@ -7,7 +7,7 @@ compiled loop, the loop over a Python-defined problem, and `Search.ask` / `Searc
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from bestleaf.bounds import Bound, Rate
@@ -38,7 +38,7 @@ _KEYWORDS = """
         Exponent b in [0, 1]: the graph has about t^b nodes more after t samples. None builds all of it at once.
     proposal : {"random", "rave", "lookahead"} or None, default=None
         Which child enters when the graph grows: a random one or, on the lattice of feature subsets, the one whose
-        rollouts were best ("rave") or the best by exact value of a few of those ("lookahead", the default there).
+        rollouts were best ("rave") or the best by exact value of those that stand out ("lookahead", the default there).
     max_samples, max_time : default=None
         Budgets: oracle calls (exact ones included) and seconds (building the graph counts but is not cut short,
         compiling does not count). The result then says how much is left open.
@@ -50,6 +50,18 @@ _KEYWORDS = """
     Returns
     -------
     Result
+"""
+
+
+_OF_LEAVES = """    guarantee : {"grown", "local", "quantile", "exhaustive"} or several, default="grown"
+        What the promise is about beside the leaves of the graph as grown: all leaves one step away from the answer,
+        which are then evaluated ("local": the problem gives ``neighbours(state)`` and ``path_to(state)``, as the
+        lattice of feature subsets does); all but a share `alpha` of random leaves ("quantile": reached by uniform
+        moves, or by the problem's ``random_leaf(rng)``); the whole graph ("exhaustive", with ``expansion=None``).
+        "local" and "quantile" compare exact values: a leaf found to be better by more than epsilon joins the graph and
+        the search goes on.
+    alpha : float, default=0.01
+        Share of random leaves that the guarantee "quantile" leaves open.
 """
 
 
@@ -85,6 +97,8 @@ def best_leaf(
     proposal: str | None = None,
     max_samples: int | None = None,
     max_time: float | None = None,
+    guarantee: str | Iterable[str] = "grown",
+    alpha: float = 0.01,
     seed: Any = None,
     callback: Callable[[Progress], Any] | None = None,
 ) -> Result:
@@ -97,4 +111,4 @@ def best_leaf(
 
 
 best_arm.__doc__ = f"{best_arm.__doc__}\n{_KEYWORDS}"
-best_leaf.__doc__ = f"{best_leaf.__doc__}\n{_KEYWORDS}"
+best_leaf.__doc__ = f"{best_leaf.__doc__}\n{_KEYWORDS.replace('    callback :', _OF_LEAVES + '    callback :')}"

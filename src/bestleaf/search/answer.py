@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from bestleaf._kernels.loop import contest_at
-from bestleaf._records import INNER, SOLVED, TEMPORARY, Proposal
+from bestleaf._records import EXACT, INNER, SOLVED, TEMPORARY, Proposal
 from bestleaf.graph import GrowingGraph
 from bestleaf.intervals import Knowledge
 
@@ -41,3 +43,12 @@ def best_terminal_leaf(graph: GrowingGraph, known: Knowledge) -> tuple[int, floa
     if kinds[node] == TEMPORARY:
         return node, 1.0  # nothing is known of the best way on from it
     return node, float(upper[others].max() - lower[node]) if len(others) else 0.0
+
+
+def exact_answer(search: Any) -> tuple[Any, float] | None:
+    """Return the state a search recommends with its exact value, None if it has none."""
+    node = search.graph.node_of[search.recommended]
+    known = search.known.known[node]
+    if search.graph.kinds[node] != EXACT or known["count"] == 0:
+        return None
+    return search.graph.states[node], float(known["lower"])

@@ -14,6 +14,7 @@ from bestleaf._records import UNLIMITED
 from bestleaf.bounds import BOUNDS, RIGOROUS, Bound, Rate, named_bound
 from bestleaf.growth import PROPOSALS
 from bestleaf.rules import Rule, named_rule
+from bestleaf.search.guarantees import checked_guarantees
 
 STOPPING = ("sound", "paper")
 
@@ -43,6 +44,8 @@ class Options:
     proposal: str | None
     max_samples: int | None
     max_time: float | None
+    guarantee: frozenset[str]
+    alpha: float
 
     @classmethod
     def checked(
@@ -58,6 +61,8 @@ class Options:
         proposal: Any,
         max_samples: Any,
         max_time: Any,
+        guarantee: Any,
+        alpha: Any,
     ) -> Options:
         """Return the options, or raise one clear sentence."""
         if task not in ("arm", "leaf"):
@@ -75,6 +80,11 @@ class Options:
             _number("max_samples", max_samples, "at least 1 or None", 1, np.inf)
         if max_time is not None:
             max_time = _number("max_time", max_time, "a positive number of seconds or None", 0, np.inf, open_ends=True)
+        guarantees = checked_guarantees(guarantee)
+        if task == "arm" and guarantees - {"grown"}:
+            raise ValueError(f"guarantee {min(guarantees - {'grown'})} is about a best leaf, got task 'arm'")
+        if "exhaustive" in guarantees and expansion is not None:
+            raise ValueError(f"guarantee exhaustive needs the whole graph, so expansion must be None, got {expansion}")
         return cls(
             task,
             _number("epsilon", epsilon, "between 0 and 1", 0, 1),
@@ -86,6 +96,8 @@ class Options:
             proposal,
             max_samples,
             max_time,
+            guarantees,
+            _number("alpha", alpha, "strictly between 0 and 1", 0, 1, open_ends=True),
         )
 
     def proof(self, exact: bool) -> str:

@@ -69,6 +69,7 @@ class Result:
     two_player: bool
     proof: str  # "rigorous", "conditional" on the user's own bound, or "none"
     structure: Structure = field(repr=False)
+    challenges: dict[str, Any] = field(repr=False, default_factory=dict)  # what the answer stood up to, by guarantee
 
     @property
     def identified(self) -> bool:
@@ -90,6 +91,7 @@ class Result:
             cost=self.cost(),
             leaves=self.leaves,
             structure=self.structure,
+            challenges=self.challenges,
         )
 
     def settings(self) -> dict[str, Any]:

@@ -32,7 +32,8 @@ from bestleaf.certificate.build import Structure
 from bestleaf.graph import GrowingGraph
 from bestleaf.growth import PROPOSALS, Growth
 from bestleaf.intervals import Knowledge
-from bestleaf.search.answer import recommendation
+from bestleaf.search.answer import exact_answer, recommendation
+from bestleaf.search.guarantees import Answer, challenges
 from bestleaf.search.interrupt import SecondInterrupt, deferred_interrupt
 from bestleaf.search.options import Options, checked_problem, checked_value, stream
 from bestleaf.search.result import Progress, Result
@@ -74,6 +75,8 @@ class Search:
         max_samples: int | None = None,
         max_time: float | None = None,
         seed: Any = None,
+        guarantee: Any = "grown",
+        alpha: float = 0.01,
         callback: Callable[[Progress], Any] | None = None,
     ) -> None:
         self.options = Options.checked(
@@ -87,6 +90,8 @@ class Search:
             proposal=proposal,
             max_samples=max_samples,
             max_time=max_time,
+            guarantee=guarantee,
+            alpha=alpha,
         )
         checked_problem(problem)
         if callback is not None and not callable(callback):
@@ -100,8 +105,11 @@ class Search:
         self.values: dict[Any, float] = {}  # exact values asked for, of states in the graph or not
         self._warming: tuple[int, float] | None = None  # node that is warmed up, and since when
         self.rounds = 32  # of the next slice
-        self.stages: list[Stage] = []  # what follows once the answer is identified
+        self.answer: Answer = exact_answer
+        self.challenges = self._challenges()
+        self.stages: list[Stage] = [*self.challenges]  # what follows once the answer is identified
         self._reopened = False
+        self._interrupted: Callable[[], bool] = bool
         self._started = perf_counter()
         self._reported = 0.0
         self._proposal: Proposal | None = None
@@ -133,6 +141,12 @@ class Search:
         self.growth = Growth(self.graph, self.known, options.expansion or 0.0, chosen)
         self._introduce(range(len(self.graph)))
         self._check_fit(fixed)
+
+    def _challenges(self) -> list[Any]:
+        """Return the stages that challenge the answer, with a stream of their own."""
+        options = self.options
+        rng = self.rng.spawn(1)[0] if self.seed is None else np.random.default_rng([self.seed, 1])
+        return challenges(self.problem, options.guarantee, options.alpha, options.delta, rng)
 
     def _proposal_name(self) -> str:
         """Return how nodes are proposed: by RAVE where rollouts keep the sums for it, otherwise at random."""
@@ -190,6 +204,7 @@ class Search:
     def finish(self) -> None:
         """Search as `run` does without putting a result together."""
         with deferred_interrupt() as interrupted:
+            self._interrupted = interrupted
             try:
                 self._propose()  # compiles, if need be, before the clock starts
                 self._started = perf_counter() - self.elapsed
@@ -379,13 +394,21 @@ class Search:
     def look_up(self, state: Any) -> float | None:
         """Return the exact value of a terminal state that may not be in the graph; None when the budget is spent."""
         if state not in self.values:
-            late = self.options.max_time is not None and perf_counter() - self._started >= self.options.max_time
-            if late or self._left() <= 0:
-                self.reason = self.reason or ("max_time" if late else "max_samples")
+            if self._spent() is not None:
+                self.reason = self.reason or self._spent()
                 return None
             self.values[state] = checked_value(self.problem.exact(state), "exact", state)
             self.exact_evaluations += 1
         return self.values[state]
+
+    def _spent(self) -> str | None:
+        """Return why no more may be asked of the problem, None if it may."""
+        limit = self.options.max_time
+        if self._interrupted():
+            return "interrupted"
+        if limit is not None and perf_counter() - self._started >= limit:
+            return "max_time"
+        return "max_samples" if self._left() <= 0 else None
 
     def join(self, states: list[Any]) -> None:
         """Let states enter the graph on behalf of a stage, with the exact values already known."""
@@ -482,4 +505,5 @@ class Search:
             proposal=self._proposal_name(),
             proof=options.proof(exact=hasattr(self.problem, "exact")),
             structure=self._structure(),
+            challenges={stage.name: stage.proof for stage in self.challenges if stage.proof},
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import ceil, log
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -125,86 +124,3 @@ class SmallerAnswer:
         if stands == BAD_BOUND:
             raise ValueError(f"bound {search.options.bound.name} must return lower <= upper")
         return stands in (SOLVED, LIMITED)
-
-
-Answer = Callable[[Any], tuple[Any, float]]  # of a search: the state it would answer with, and its value
-
-
-class _Challenge:
-    """Evaluate subsets that may beat the answer by more than epsilon; one that does joins the graph and reopens it."""
-
-    def __init__(self, lattice: Any, answer: Answer) -> None:
-        self.lattice = lattice
-        self.answer = answer
-        self.proof: dict[str, Any] | None = None
-        self._all: list[Any] | None = None
-
-    def reset(self) -> None:
-        """Challenge the answer anew."""
-        self.proof, self._all = None, None
-
-    def challengers(self, state: Any) -> list[Any]:
-        """Return the terminal leaves to evaluate."""
-        raise NotImplementedError
-
-    def written(self) -> dict[str, Any]:
-        """Return what the certificate says beside the values."""
-        return {}
-
-    def slice(self, search: Any) -> bool:
-        """Evaluate for one slice."""
-        state, value = self.answer(search)
-        if self._all is None:
-            self._all = self.challengers(state)
-            self._waiting = [one for one in self._all if one not in search.values]
-        if not evaluated(self._waiting, search) or any(one not in search.values for one in self._all):
-            return search.reason is not None
-        best = max(self._all, key=search.values.__getitem__, default=state)
-        if self._all and search.values[best] > value + search.options.epsilon:
-            search.join(self.lattice.path_to(best))
-            search.reopen()
-            return True
-        values = [[list(one), search.values[one]] for one in self._all]
-        self.proof = {**self.written(), "subsets": values}
-        return True
-
-
-class LocalOptimum(_Challenge):
-    """Check that no single unit added, dropped or exchanged improves the answer by more than epsilon."""
-
-    name = "local"
-
-    def challengers(self, state: Any) -> list[Any]:
-        """Return the subsets one step away."""
-        return self.lattice.neighbours(state)
-
-
-class Quantile(_Challenge):
-    """Check that at most a share alpha of random subsets is better than the answer by more than epsilon.
-
-    ln(1 / delta') / alpha subsets are drawn as a rollout from the root would; the j-th attempt spends delta / 2^j.
-    """
-
-    name = "quantile"
-
-    def __init__(
-        self,
-        lattice: Any,
-        answer: Callable[[Any], tuple[Any, float]],
-        alpha: float,
-        delta: float,
-        rng: np.random.Generator,
-    ) -> None:
-        super().__init__(lattice, answer)
-        self.alpha, self.delta, self.rng = alpha, delta, rng
-        self.attempt = 0
-
-    def challengers(self, state: Any) -> list[Any]:
-        """Return fresh random subsets."""
-        self.attempt += 1
-        many = ceil(log(2**self.attempt / self.delta) / self.alpha)
-        return [self.lattice.random_leaf(self.rng) for _ in range(many)]
-
-    def written(self) -> dict[str, Any]:
-        """Return the share and the attempt."""
-        return {"alpha": self.alpha, "attempt": self.attempt}

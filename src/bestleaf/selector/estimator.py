@@ -25,14 +25,14 @@ from bestleaf.growth import PROPOSALS
 from bestleaf.oracles import TIES, KNNOracle
 from bestleaf.progress import ProgressLine
 from bestleaf.search import Progress, Search
-from bestleaf.search.stages import LocalOptimum, Quantile, SmallerAnswer, SubsetsOfAnswers
+from bestleaf.search.guarantees import GUARANTEES, checked_guarantees
+from bestleaf.search.stages import SmallerAnswer, Stage, SubsetsOfAnswers
 from bestleaf.selector.answer import EvaluatedSubset, EvaluatedSubsets, chosen, mean_scores
 from bestleaf.selector.honest import splits, unseen_score
 from bestleaf.selector.hooks import CallbackSupportMixin, Hooks
 from bestleaf.selector.inputs import check_finite, check_frame, columns_named, task_of, useless_columns
 
 SUBSAMPLE = 50  # examples of a rollout, as in the paper
-GUARANTEES = {"auto", "grown", "local", "quantile", "exhaustive"}
 FEW_SUBSETS = 4096  # evaluated without being asked, if
 CHEAP = 4e9  # that takes no more distances than this, some seconds
 MOST_SUBSETS = 1_000_000  # evaluated when asked
@@ -62,9 +62,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     expansion : float, default=0.6
         Exponent b: the graph grows by about t^b nodes in t samples.
     proposal : {"random", "rave", "lookahead"} or None, default=None
-        Which child enters when the graph grows: a random one, the one whose rollouts were best, or the best by exact
-        value of the few whose rollouts were best. None is "lookahead", which in the end also evaluates the subsets of
-        the best answers.
+        Which child enters when the graph grows: a random one, the one whose rollouts were best, or one of highest exact
+        value among the features that stand out wherever they were added. None is "lookahead", which also improves the
+        best subset by single exchanges and in the end evaluates the subsets of the best answers.
     n_neighbors : int, default=5
         Neighbours that vote.
     subsample : int, default=None
@@ -164,7 +164,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         "forbidden": ["array-like"],
         "feature_groups": [list, tuple, dict, None],
         "prefer_small": ["boolean"],
-        "guarantee": [StrOptions(GUARANTEES), list, tuple],
+        "guarantee": [StrOptions({"auto", *GUARANTEES}), list, tuple],
         "alpha": [Interval(Real, 0, 1, closed="neither")],
         "holdout": [Interval(RealNotInt, 0, 1, closed="neither"), "cv_object", None],
         "n_repeats": [Interval(Integral, 1, None, closed="left")],
@@ -291,17 +291,20 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             proposal=None if whole else self.proposal,
             max_samples=self.max_samples,
             max_time=self.max_time,
+            guarantee=self._guarantees() - {"auto", "exhaustive"},
+            alpha=self.alpha,
             seed=seed,
         )
+        search.answer = self._answer
+        first: list[Stage] = []
         if self.proposal in (None, "lookahead"):
-            search.stages.append(SubsetsOfAnswers(lattice))
+            first.append(SubsetsOfAnswers(lattice))
         if self.prefer_small and self.stopping == "sound":
-            search.stages.append(SmallerAnswer(len))
-        challenges = self._challenges(lattice, seed)
-        search.stages += challenges
+            first.append(SmallerAnswer(len))
+        search.stages[:0] = first
         self._watch(search, lattice, X, y)
         search.ensure_value()
-        self._keep(search, lattice, X, y, {stage.name: stage.proof for stage in challenges if stage.proof})
+        self._keep(search, lattice, X, y)
         return search
 
     def _be_honest(self, X: np.ndarray, y: np.ndarray, kept: Any, aside: np.ndarray, seed: int) -> None:
@@ -399,22 +402,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         cheap = many <= FEW_SUBSETS and many * len(lattice.oracle.queries) * lattice.oracle.n_samples <= CHEAP
         return "exhaustive" in wanted or ("auto" in wanted and cheap)
 
-    def _guarantees(self) -> set[str]:
-        given = {self.guarantee} if isinstance(self.guarantee, str) else set(self.guarantee)
-        if strange := sorted(str(one) for one in given - GUARANTEES):
-            raise ValueError(f"guarantee must be of {', '.join(sorted(GUARANTEES))}, got {strange[0]!r}")
-        return given
-
-    def _challenges(self, lattice: FeatureLattice, seed: int) -> list[LocalOptimum | Quantile]:
-        """Return the stages that challenge the answer, as far as they are asked for."""
-        wanted = self._guarantees()
-        found: list[LocalOptimum | Quantile] = []
-        if "local" in wanted:
-            found.append(LocalOptimum(lattice, self._answer))
-        if "quantile" in wanted:
-            rng = np.random.default_rng([seed, 1])
-            found.append(Quantile(lattice, self._answer, self.alpha, self.delta, rng))
-        return found
+    def _guarantees(self) -> frozenset[str]:
+        return checked_guarantees(self.guarantee, ("auto", *GUARANTEES))
 
     def _answer(self, search: Search) -> tuple[Any, float]:
         """Return the state and the value of the answer as of now."""
@@ -462,9 +451,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             search.finish()
             hooks.end()
 
-    def _keep(
-        self, search: Search, lattice: FeatureLattice, X: np.ndarray, y: np.ndarray, challenges: dict[str, Any]
-    ) -> None:
+    def _keep(self, search: Search, lattice: FeatureLattice, X: np.ndarray, y: np.ndarray) -> None:
         """Turn the result of the search into fitted attributes."""
         result, names = search.result(), self._names()
         answer, gap = chosen(result.leaves, result.epsilon, prefer_small=self.prefer_small)
@@ -489,14 +476,14 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             cost=result.cost(),
             leaves=result.leaves,
             structure=result.structure,
-            challenges=challenges,
+            challenges=result.challenges,
             features=[str(name) for name in names[columns]],
             data={
                 "names": [str(name) for name in names],
                 "rows": len(X),
                 "fingerprint": fingerprint(X, y),
                 "groups": lattice.groups,
-                "choice": {"allowed": lattice.allowed, "forced": list(lattice.forced), "limit": lattice.limit},
+                "choice": lattice.choice(),
                 "objective": lattice.oracle.settings(),
                 "objective_in_words": lattice.oracle.in_words(),
             },

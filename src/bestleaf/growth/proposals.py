@@ -1,45 +1,18 @@
-"""When the graph grows, at which node, by which child."""
+"""By which child the graph grows: at random, or by RAVE."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import chain, combinations
+from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
 
-from bestleaf._kernels.grow import list_below, ripest
-from bestleaf._records import EXACT, UNLIMITED
+from bestleaf._kernels.grow import list_below
+from bestleaf._records import EXACT
 from bestleaf.features import STOP
 from bestleaf.graph import GrowingGraph
 from bestleaf.intervals import Knowledge
-
-FAR = 2**45  # rounds no search gets to, and still far from where t and t + 1 have the same power in floating point
-
-
-def is_due(step: int, exponent: float) -> bool:
-    """Whether the graph grows at `step`: floor((t + 1)^b) - floor(t^b) = 1 (`BAIExpand`)."""
-    return int((step + 1) ** exponent) - int(step**exponent) == 1
-
-
-def next_due(step: int, exponent: float) -> int:
-    """Return the first step from `step` on at which the graph grows; never for an exponent of 0."""
-    if exponent == 0:
-        return UNLIMITED
-    target = int(step**exponent) + 1
-    low, high = step, step + 1
-    while int((high + 1) ** exponent) < target:
-        low, high = high, 2 * high
-        if high > FAR:
-            return UNLIMITED
-    while low < high:  # the first t with floor((t + 1)^b) >= target
-        middle = (low + high) // 2
-        if int((middle + 1) ** exponent) < target:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
 
 LookUp = Callable[[Any], float | None]
 
@@ -178,106 +151,3 @@ class RaveProposals(_Grounded):
         missing = self.lattice.missing(self.graph.states[node])
         units = np.array([unit for unit in missing if unit not in there], np.int64)
         return units[np.argsort(-self.scores(node)[units], kind="stable")][:most].tolist()
-
-
-class LookaheadProposals(RaveProposals):
-    """RAVE, then the exact values of what it likes best.
-
-    A choice opens with 7 units, in turn one of highest exact value and one of highest RAVE; all are evaluated, or as
-    many of highest RAVE as can be in seconds. Later, of the 7 children of highest RAVE the best one enters; when it
-    beats every subset evaluated so far, its terminal leaf enters with it. As exact values lead, choices below the root
-    open with a tenth of the rollouts.
-    """
-
-    LESS = 10
-    DISTANCES = 4e9  # computed for the values of one opening, at most: some seconds
-
-    def rollouts(self, node: int) -> int:
-        """Return the full number at the root, a tenth below it: by then the rollouts of the whole search tell."""
-        return self.ROLLOUTS if node == 0 else self.ROLLOUTS // self.LESS
-
-    def opening_units(self, node: int) -> list[int]:
-        """Return units of highest exact value and of highest RAVE, in turn.
-
-        Exact values see what a unit adds by itself, RAVE what it may add in company.
-        """
-        subset, oracle = self.graph.states[node], self.lattice.oracle
-        affordable = max(self.BREADTH, int(self.DISTANCES / (len(oracle.queries) * oracle.n_samples)))
-        units = self.best_units(node, affordable)
-        values = [self.look_up((*self.lattice.grown(subset, unit), STOP)) for unit in units]
-        ranked = sorted(zip(units, values, strict=True), key=lambda pair: -1.0 if pair[1] is None else -pair[1])
-        turns = chain.from_iterable(zip((unit for unit, _ in ranked), units, strict=True))
-        return list(dict.fromkeys(turns))[: self.BREADTH]
-
-    def next(self, node: int) -> list[Any]:
-        """Return the terminal leaf if it is not in the graph, otherwise the best of a few children."""
-        subset, lattice = self.graph.states[node], self.lattice
-        if subset and (*subset, STOP) not in self.graph.node_of:
-            return [(*subset, STOP)]
-        children = [lattice.grown(subset, unit) for unit in self.absent_units(node, self.BREADTH)]
-        values = [self.look_up((*child, STOP)) for child in children]
-        ranked = [-1.0 if value is None else value for value in values]  # the budget may be spent
-        best = int(np.argmax(ranked))
-        record = ranked[best] > best_value(self.graph, self.known)
-        return [children[best], (*children[best], STOP)] if record else [children[best]]
-
-
-PROPOSALS: dict[str, Any] = {"random": RandomProposals, "rave": RaveProposals, "lookahead": LookaheadProposals}
-
-
-class Growth:
-    """Grows the graph of one search with the exponent b, by what the proposals say."""
-
-    def __init__(self, graph: GrowingGraph, known: Knowledge, exponent: float, proposals: Proposals) -> None:
-        self.graph = graph
-        self.known = known
-        self.exponent = exponent
-        self.proposals = proposals
-        self.growths = 0
-        self._complete: set[int] = set()  # roots with nothing missing below
-
-    def grow(self, root: int) -> list[int]:
-        """Add one node below `root` where it pays (`BAIAdd`); return the nodes added."""
-        track = self.known.track
-        track["grow_at"][root] = next_due(int(track["rounds"][root]) + 1, self.exponent)
-        return self._grow_once(root)
-
-    def deepen(self, root: int) -> list[int]:
-        """Add one node below `root` out of turn, because all leaves hang below its best child; return the nodes added.
-
-        It happens at most once for each child of the root, so that twins do not drag the whole graph in.
-        """
-        self.known.track["deepened"][root] += 1
-        return self._grow_once(root)
-
-    def _grow_once(self, root: int) -> list[int]:
-        track = self.known.track
-        node = int(ripest(root, self.known.world))
-        if node < 0:
-            track["grow_at"][root] = UNLIMITED
-            self._complete.add(root)
-            return []
-        self.growths += 1
-        return self.add(self.proposals.next(node))
-
-    def open(self, node: int) -> list[int]:
-        """Prepare the first choice at `node`; return the nodes added."""
-        self.known.track["opened"][node] = 1
-        return self.add(self.proposals.opening(node))
-
-    def best_value(self) -> float:
-        """Return the best exact value in the graph."""
-        return best_value(self.graph, self.known)
-
-    def add(self, states: list[Any]) -> list[int]:
-        """Add states, parents first, and bring the intervals up to date; return the nodes."""
-        added: list[tuple[int, list[int]]] = []
-        try:
-            for state in states:
-                added.append(self.graph.add(state))
-        finally:  # what is in the graph is known, even when the problem's rules raise halfway
-            self.known.take_in(added)
-            for root in self._complete:  # there may be something to add below them again
-                self.known.track["grow_at"][root] = next_due(int(self.known.track["rounds"][root]), self.exponent)
-            self._complete.clear()
-        return [node for node, _ in added]

@@ -1,0 +1,144 @@
+"""What a best leaf may be promised beyond the leaves of the graph as grown, and who checks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import ceil, log
+from typing import Any
+
+import numpy as np
+
+from bestleaf.search.stages import evaluated
+
+GUARANTEES = ("grown", "local", "quantile", "exhaustive")
+BEYOND = ("local", "quantile")
+
+Answer = Callable[[Any], tuple[Any, float] | None]  # of a search: the state it would answer with, and its exact value
+
+
+def checked_guarantees(given: Any, known: Iterable[str] = GUARANTEES) -> frozenset[str]:
+    """Return the guarantees asked for, or say in one sentence why not."""
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, Iterable):
+        raise TypeError(f"guarantee must be one of {', '.join(known)} or several, got {given!r}")
+    names = list(names)
+    if strange := [name for name in names if name not in known]:
+        raise ValueError(f"guarantee must be of {', '.join(known)}, got {strange[0]!r}")
+    return frozenset(names)
+
+
+class _Challenge:
+    """Evaluate leaves that may beat the answer by more than epsilon; one that does joins the graph and reopens it."""
+
+    name: str
+
+    def __init__(self, problem: Any) -> None:
+        self.problem = problem
+        self.proof: dict[str, Any] | None = None
+        self._all: list[Any] | None = None
+
+    def reset(self) -> None:
+        """Challenge the answer anew."""
+        self.proof, self._all = None, None
+
+    def challengers(self, state: Any) -> list[Any]:
+        """Return the terminal leaves to evaluate."""
+        raise NotImplementedError
+
+    def path_to(self, state: Any) -> list[Any]:
+        """Return the states from below the root to a challenger."""
+        return self.problem.path_to(state)
+
+    def written(self) -> dict[str, Any]:
+        """Return what the certificate says beside the values."""
+        return {}
+
+    def slice(self, search: Any) -> bool:
+        """Evaluate for one slice."""
+        found = search.answer(search)
+        if found is None:  # the answer itself has no exact value
+            return True
+        state, value = found
+        if self._all is None:
+            self._all = self.challengers(state)
+            self._waiting = [one for one in self._all if one not in search.values]
+        if not evaluated(self._waiting, search) or any(one not in search.values for one in self._all):
+            return search.reason is not None
+        best = max(self._all, key=search.values.__getitem__, default=state)
+        if self._all and search.values[best] > value + search.options.epsilon:
+            search.join(self.path_to(best))
+            search.reopen()
+            return True
+        values = [[one, search.values[one]] for one in self._all]
+        self.proof = {**self.written(), "subsets": values}
+        return True
+
+
+class LocalOptimum(_Challenge):
+    """Check that no leaf one step away is better than the answer by more than epsilon."""
+
+    name = "local"
+
+    def challengers(self, state: Any) -> list[Any]:
+        """Return the leaves one step away, as the problem lists them."""
+        return list(dict.fromkeys(self.problem.neighbours(state)))
+
+    def written(self) -> dict[str, Any]:
+        """Return what there is to choose from, where the problem can say it."""
+        return {"choice": self.problem.choice()} if hasattr(self.problem, "choice") else {}
+
+
+class Quantile(_Challenge):
+    """Check that at most a share alpha of random leaves is better than the answer by more than epsilon.
+
+    ln(1 / delta') / alpha leaves are drawn as a rollout from the root would; the j-th attempt spends delta / 2^j.
+    """
+
+    name = "quantile"
+
+    def __init__(self, problem: Any, alpha: float, delta: float, rng: np.random.Generator) -> None:
+        super().__init__(problem)
+        self.alpha, self.delta, self.rng = alpha, delta, rng
+        self.attempt = 0
+        self._paths: dict[Any, list[Any]] = {}
+
+    def challengers(self, state: Any) -> list[Any]:
+        """Return fresh random leaves."""
+        self.attempt += 1
+        many = ceil(log(2**self.attempt / self.delta) / self.alpha)
+        return [self._random_leaf() for _ in range(many)]
+
+    def _random_leaf(self) -> Any:
+        """Return the leaf that a rollout from the root reaches: the problem's own, or by uniform moves."""
+        if hasattr(self.problem, "random_leaf"):
+            return self.problem.random_leaf(self.rng)
+        path = [self.problem.root()]
+        while not self.problem.is_terminal(path[-1]):
+            children = list(self.problem.children(path[-1]))
+            path.append(children[int(self.rng.integers(len(children)))])
+        self._paths[path[-1]] = path[1:]
+        return path[-1]
+
+    def path_to(self, state: Any) -> list[Any]:
+        """Return the way the rollout took."""
+        return self._paths[state] if state in self._paths else super().path_to(state)
+
+    def written(self) -> dict[str, Any]:
+        """Return the share and the attempt."""
+        return {"alpha": self.alpha, "attempt": self.attempt}
+
+
+def challenges(
+    problem: Any, wanted: frozenset[str], alpha: float, delta: float, rng: np.random.Generator
+) -> list[LocalOptimum | Quantile]:
+    """Return the stages that challenge the answer, as far as they are asked for."""
+    found: list[LocalOptimum | Quantile] = []
+    if not wanted.isdisjoint(BEYOND) and not hasattr(problem, "exact"):
+        raise ValueError("guarantees local and quantile compare exact values, so the problem needs a method exact")
+    if "local" in wanted:
+        if not (hasattr(problem, "neighbours") and hasattr(problem, "path_to")):
+            raise ValueError("guarantee local needs a problem with the methods neighbours and path_to")
+        found.append(LocalOptimum(problem))
+    if "quantile" in wanted:
+        found.append(Quantile(problem, alpha, delta, rng))
+    return found

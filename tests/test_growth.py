@@ -1,0 +1,65 @@
+"""Proposals: which features stand out, and what enters the graph."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bestleaf import Search
+from bestleaf.datasets import make_madelon_like
+from bestleaf.features import STOP, FeatureLattice
+from bestleaf.oracles import KNNOracle
+
+SETTINGS = {"task": "leaf", "epsilon": 0.02, "delta": 0.1, "bound": "betting", "expansion": 0.6, "seed": 0}
+
+
+@pytest.fixture(scope="module")
+def hidden():
+    """Five features that matter only together, fifteen combinations of them, sixty of noise."""
+    return make_madelon_like(400, 80, seed=3)
+
+
+def searched(data, **settings):
+    lattice = FeatureLattice(KNNOracle(data.data, data.target))
+    search = Search(lattice, **{**SETTINGS, **settings})
+    search.finish()
+    return search
+
+
+def test_features_that_stand_out_are_relevant(hidden):
+    search = searched(hidden, max_samples=20_000)
+    found = search.growth.proposals
+    out = np.flatnonzero(found.outstanding(found.mean_gains()))
+    assert len(out) >= 5
+    assert set(out.tolist()) <= set(hidden.relevant)
+
+
+def test_the_best_subset_cannot_be_improved_by_a_promising_feature(hidden):
+    search = searched(hidden, max_samples=20_000)
+    found = search.growth.proposals
+    found.improved()
+    best = max(search.values.values())
+    (subset,) = [state for state, value in search.values.items() if value == best][:1]
+    near = search.problem.neighbours(subset, found.promising().tolist())
+    assert max(search.problem.exact(state) for state in near) <= best
+    assert found.best == (best, subset[:-1])
+
+
+def test_an_opening_stops_when_the_budget_is_spent(hidden):
+    for budget in (1, 40, 1_600, 1_650, 2_000):
+        search = searched(hidden, max_samples=budget)
+        assert search.samples + search.exact_evaluations <= budget
+        assert search.reason == "max_samples"
+
+
+def test_nothing_stands_out_among_equals():
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    y = np.random.default_rng(1).integers(0, 2, 60)
+    lattice = FeatureLattice(KNNOracle(np.c_[X[:, 0], X[:, 0], X[:, 0], X[:, 0], X[:, 0]], y))
+    search = Search(lattice, **SETTINGS, max_samples=2_000)
+    found = search.growth.proposals
+    assert not found.outstanding(np.zeros(5)).any()
+    assert not found.outstanding(np.full(5, -np.inf)).any()
+    assert found.outstanding(np.array([0.0, 0.0, 0.0, 0.0, 0.1])).tolist() == [False] * 4 + [True]
+    search.finish()
+    assert search.recommended[-1] == STOP
