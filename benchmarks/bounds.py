@@ -15,7 +15,7 @@ from bestleaf.datasets import load_linear, make_madelon_like
 from bestleaf.problems import paper_lattice
 
 console = Console(width=150)
-LIMIT, SECONDS, RUNS = 1_000_000, 20.0, 3
+LIMIT, SECONDS, RUNS = 1_000_000, 20.0, 5
 
 
 def select(X, y, epsilon, bound, seed):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bestleaf.rules import Rule
     from bestleaf.search import Progress, Result, Search, best_arm, best_leaf
     from bestleaf.selector import BestLeafSelector
+    from bestleaf.uct import FuseResult, UCTResult, fuse_search, uct_search
 
 __version__ = "0.1.0"
 
@@ -33,6 +34,10 @@ _HOMES = {
     "Search": "search",
     "best_arm": "search",
     "best_leaf": "search",
+    "FuseResult": "uct",
+    "UCTResult": "uct",
+    "fuse_search": "uct",
+    "uct_search": "uct",
 }
 _MODULES = ("bounds", "datasets", "features", "oracles", "problems", "rules", "search", "theory")
 
@@ -40,12 +45,14 @@ __all__ = [
     "BestLeafSelector",
     "Bound",
     "Certificate",
+    "FuseResult",
     "Problem",
     "Progress",
     "Rate",
     "Result",
     "Rule",
     "Search",
+    "UCTResult",
     "Verdict",
     "__version__",
     "best_arm",
@@ -53,10 +60,12 @@ __all__ = [
     "bounds",
     "datasets",
     "features",
+    "fuse_search",
     "oracles",
     "problems",
     "rules",
     "theory",
+    "uct_search",
     "verify",
 ]
 

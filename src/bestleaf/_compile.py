@@ -26,7 +26,7 @@ from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype
 
-from bestleaf._records import CONE, INTERVAL, NEIGHBOURS, NODE, TRACK, WORLD, Graph
+from bestleaf._records import CONE, CROSSING, DESCENT, EDGE, INTERVAL, NEIGHBOURS, NODE, TRACK, WORLD, Graph
 
 
 @cache
@@ -121,6 +121,7 @@ SIGNATURES = {
     "query": types.int64(types.int64, types.int64, from_dtype(NEIGHBOURS)),
     "pairs": types.Tuple((types.float64, types.int64))(types.float32[::1], types.float32[::1], types.int64),
     "uniform": types.float64(types.int64),
+    "of_edge": types.float64(types.int64, types.int64, types.int64, from_dtype(DESCENT)),
 }
 
 
@@ -179,6 +180,9 @@ track_of = _array_of(TRACK, "track")
 bucket_of = _array_of(np.int64, "bucket")
 stack_of = _array_of(np.int64, "stack")
 cones_of = _array_of(CONE, "cones")
+crossings_at = _array_at(CROSSING)
+links_at = _array_at(EDGE)
+nodes_at = _array_at(NODE)
 floats_at = _array_at(np.float64)
 singles_at = _array_at(np.float32)
 words_at = _array_at(np.uint64)
@@ -216,6 +220,7 @@ draw_at = _function_at(SIGNATURES["draw"])
 query_kernel_at = _function_at(SIGNATURES["query"])
 pairs_at = _function_at(SIGNATURES["pairs"])
 uniform_at = _function_at(SIGNATURES["uniform"])
+edge_kernel_at = _function_at(SIGNATURES["of_edge"])
 
 
 def is_ours(function: Callable) -> bool:

@@ -25,6 +25,26 @@ def enlarged(array: np.ndarray, size: int, fill: Any = 0) -> np.ndarray:
     return longer
 
 
+class Workplace:
+    """A record for the kernels, and the arrays behind its addresses."""
+
+    def __init__(self, kind: np.dtype) -> None:
+        self.record = np.zeros(1, kind)[0]
+        self.arrays: dict[str, np.ndarray] = {}
+
+    def set(self, **numbers: Any) -> None:
+        """Write numbers into the record."""
+        for name, number in numbers.items():
+            self.record[name] = number
+
+    def point(self, **arrays: np.ndarray) -> None:
+        """Write addresses of arrays into the record and keep the arrays."""
+        for name, array in arrays.items():
+            assert array.flags.c_contiguous
+            self.arrays[name] = array
+            self.record[name] = array.ctypes.data
+
+
 NODE = _record(
     child_start="i",  # where the block of children begins in the edges
     child_count="i",
@@ -179,7 +199,7 @@ NEIGHBOURS = _record(
     memory="i",  # rows of votes
     small="i",  # votes are bytes, not single precision
     subsets="i",  # -> [nodes, words] bit set of the units of each node
-    sizes="i",  # -> [nodes] how many units
+    sizes="i",  # -> [nodes] how many units; below 0 if none may be added
     slots="i",  # -> [nodes] row of `rave` that belongs to the node
     rave="i",  # -> [rows, units, 2] sum and number of values of rollouts with each unit; row 0 for all nodes
     keys="i",  # -> [units] random words; a subset's key is their exclusive or
@@ -193,11 +213,76 @@ NEIGHBOURS = _record(
     picks="i",  # -> [m] scratch from here on
     score="i",  # -> [m] single precision
     truth="i",  # -> [m] single precision
+    by_size="i",  # -> [units + 1, 2] sum and number of values of rollouts that ended with so many units
     current="i",  # -> [words]
     below="i",  # -> [k + 1]
     level="i",  # -> [k + 1]
 )
 
+
+# The UCT family keeps what it knows on edges. Edges that leave a node, and those that enter it, are linked lists.
+CROSSING = _record(
+    first_out="i",  # first and last edge that leaves the node, -1 for none
+    last_out="i",
+    first_in="i",  # last edge made that enters it, -1 for none
+    arms="i",  # edges that leave it
+    children="i",  # children in D: as many edges as there may ever be
+    visits="i",  # descents that came through
+    refresh_at="i",  # the value of `visits` at which the priors of its edges are due
+    weight="f",  # T: visits, and alpha for every sample below that took another way
+    value="f",  # of a terminal node: its exact value, -1 while it is not known, -2 if it is sampled
+    deep_count="f",  # over the edges that leave it: sum of n,
+    deep_visits="f",  # of n at infinite depth,
+    deep_total="f",  # of n times the mean at infinite depth,
+    deep_square="f",  # of n times the second moment at infinite depth
+    mark="i",  # number of the last sample that came by
+    following="i",  # the next node of the same level that waits
+)
+
+EDGE = _record(
+    tail="i",
+    head="i",  # -1 while no node has been made for it
+    child="i",  # which child of the tail it is, by the problem's counting
+    next_out="i",
+    next_in="i",
+    count="f",  # n
+    total="f",
+    square="f",
+    early_count="f",  # n', total and squares until the head got an edge of its own
+    early_total="f",
+    early_square="f",
+    prior="f",
+    mark="i",
+)
+
+# What the user asked of UCT, where the arrays lie.
+DESCENT = _record(
+    tuned="i",  # UCB1-tuned
+    exploration="f",
+    widening="f",  # b
+    initial="i",  # rollouts at a node before it gets edges
+    mean_depth="i",  # d1, -1 for infinite
+    parent_depth="i",  # d2
+    count_depth="i",  # d3
+    deep="i",  # some depth is infinite
+    share="f",  # alpha: weight of a sample for ancestors it did not come through
+    trust="f",  # c: an edge's mean counts n / (c + n), its prior the rest; 0 for no priors
+    node="i",  # what a decision is about
+    edge="i",
+    length="i",  # of the last descent
+    midway="i",  # it has stopped for a decision and goes on from where it is
+    clock="i",  # number of the last sample
+    samples="i",
+    edge_mean="i",  # kernels
+    edge_count="i",
+    graph="i",  # -> [size] NODE
+    crossings="i",  # -> [size] CROSSING
+    edges="i",  # -> [used] EDGE
+    path="i",  # -> [depth + 2] nodes of the last descent
+    trail="i",  # -> [depth + 2] its edges
+    bucket="i",  # -> [levels] first node that waits, -1 for none
+    stack="i",  # -> [size] scratch
+)
 
 # How pairs with equal scores count.
 HALF, STRICT, ROW_ORDER = 0, 1, 2
@@ -206,4 +291,4 @@ UNLIMITED = 2**63 - 1  # of `limit`, and of `grow_at` where nothing grows any mo
 # Kinds of node.
 INNER, TEMPORARY, NOISY, EXACT = 0, 1, 2, 3
 # What a kernel hands back to Python.
-SAMPLE, SOLVED, OPEN, GROW, DEEPEN, EVALUATE, LIMITED, BAD_RULE, BAD_BOUND = 0, 1, 2, 3, 4, 5, 6, 7, 8
+SAMPLE, SOLVED, OPEN, GROW, DEEPEN, EVALUATE, LIMITED, BAD_RULE, BAD_BOUND, REFRESH = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9

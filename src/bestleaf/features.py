@@ -230,7 +230,7 @@ def _checked_groups(groups: Sequence[Sequence[int]] | None, features: int) -> li
 class NeighbourRollouts:
     """The subsets of the nodes of one search as bit sets, what rollouts need to value them, and their RAVE sums."""
 
-    def __init__(self, lattice: FeatureLattice, rng: np.random.Generator) -> None:
+    def __init__(self, lattice: FeatureLattice, rng: np.random.Generator, *, noisy_stop: bool = False) -> None:
         oracle, units = lattice.oracle, len(lattice.groups)
         outputs, examples = oracle.targets.shape
         small = oracle.classes is not None and oracle.n_neighbors <= np.iinfo(np.int8).max
@@ -241,6 +241,7 @@ class NeighbourRollouts:
         stream = rng.bit_generator.ctypes
         self.lattice = lattice
         self.rng = rng
+        self.noisy_stop = noisy_stop  # terminal leaves are sampled too, without adding any unit
         self._rows = 1  # of `rave` in use
         self.place = oracle.workplace()
         self.place.set(
@@ -273,6 +274,7 @@ class NeighbourRollouts:
             picks=np.zeros(oracle.subsample, np.int64),
             score=np.zeros(oracle.subsample, np.float32),
             truth=np.zeros(oracle.subsample, np.float32),
+            by_size=np.zeros((units + 1, 2)),
             current=np.zeros(words, np.uint64),
             below=np.zeros(oracle.n_neighbors + 1, np.int64),
             level=np.zeros(oracle.n_neighbors + 1, np.int64),
@@ -290,12 +292,13 @@ class NeighbourRollouts:
         arrays = self.place.arrays
         longer = {name: enlarged(arrays[name], node + 1) for name in ("subsets", "sizes", "slots")}
         self.place.point(**longer, rave=enlarged(arrays["rave"], self._rows + 1))
-        if self.lattice.is_terminal(state):
+        terminal = self.lattice.is_terminal(state)
+        if terminal and not self.noisy_stop:
             return
         longer["slots"][node] = self._rows
-        longer["sizes"][node] = len(state)
+        longer["sizes"][node] = 1 - len(state) if terminal else len(state)  # below 0: nothing is added
         self._rows += 1
-        for unit in state:
+        for unit in state[:-1] if terminal else state:
             longer["subsets"][node, unit >> 6] |= np.uint64(1) << np.uint64(unit & 63)
 
     def warm_up(self, node: int, rollouts: int) -> None:

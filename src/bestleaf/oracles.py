@@ -24,31 +24,11 @@ from bestleaf._kernels.neighbours import (
     share_of_votes,
     sum_nearest,
 )
-from bestleaf._records import HALF, NEIGHBOURS, ROW_ORDER, STRICT
+from bestleaf._records import HALF, NEIGHBOURS, ROW_ORDER, STRICT, Workplace
 from bestleaf.examples import VALUE_COST, checked_data, checked_targets, columns, drawn, fixed_queries, lanes
 
 TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}
 DISTANCES_A_THREAD = 10**6  # fewer are not worth a thread
-
-
-class Workplace:
-    """A `NEIGHBOURS` record for the kernels, and the arrays behind its addresses."""
-
-    def __init__(self) -> None:
-        self.record = np.zeros(1, NEIGHBOURS)[0]
-        self.arrays: dict[str, np.ndarray] = {}
-
-    def set(self, **numbers: Any) -> None:
-        """Write numbers into the record."""
-        for name, number in numbers.items():
-            self.record[name] = number
-
-    def point(self, **arrays: np.ndarray) -> None:
-        """Write addresses of arrays into the record and keep the arrays."""
-        for name, array in arrays.items():
-            assert array.flags.c_contiguous
-            self.arrays[name] = array
-            self.record[name] = array.ctypes.data
 
 
 class KNNOracle:
@@ -190,7 +170,7 @@ class KNNOracle:
 
     def workplace(self) -> Workplace:
         """Return the data with scratch of their own, for one thread of the neighbour kernels."""
-        place = Workplace()
+        place = Workplace(NEIGHBOURS)
         place.set(
             examples=self.n_samples,
             padded=self.columns.shape[1],

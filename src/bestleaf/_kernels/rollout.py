@@ -43,6 +43,8 @@ def complete(leaf, oracle):
     for word in range(words):
         current[word] = bits[word]
     size = longs_at(oracle.sizes, leaf + 1)[leaf]
+    if size < 0:
+        return -size
     left = oracle.choices + oracle.forced - size
     while left > 0 and size < oracle.limit and uniform(oracle) < chances[size]:
         unit = allowed[below(oracle.choices, oracle)]
@@ -193,7 +195,7 @@ def credit(row, value, oracle):
 @separate("draw")
 def draw_neighbours(leaf, oracle):
     """Return the value of a random completion of the subset of `leaf` on a random subsample."""
-    complete(leaf, oracle)
+    size = complete(leaf, oracle)
     features, key = spell_out(oracle)
     start = remember(key, oracle)
     draw_queries(oracle)
@@ -205,6 +207,9 @@ def draw_neighbours(leaf, oracle):
     undo_queries(oracle)
     row = longs_at(oracle.slots, leaf + 1)[leaf]
     credit(row, value, oracle)
+    sums = floats_at(oracle.by_size, 2 * oracle.units + 2)
+    sums[2 * size] += value
+    sums[2 * size + 1] += 1.0
     return value
 
 

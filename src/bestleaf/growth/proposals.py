@@ -70,6 +70,18 @@ class RandomProposals(_Grounded):
         return [absent[int(self.rng.integers(len(absent)))]]
 
 
+def rave_scores(here: np.ndarray, everywhere: np.ndarray, locality: float) -> np.ndarray:
+    """Return RAVE by unit from [units, 2] sums and numbers of rollouts, at and below a node and of all nodes."""
+    total, count = here.T
+    all_total, all_count = everywhere.T
+    seen = all_count.sum()
+    middle = all_total.sum() / seen if seen else 0.5  # a unit never met is neither good nor bad
+    general = np.where(all_count > 0, all_total / np.maximum(all_count, 1.0), middle)
+    local = np.where(count > 0, total / np.maximum(count, 1.0), 0.0)
+    beta = locality / (locality + count)
+    return (1.0 - beta) * local + beta * general
+
+
 class RaveProposals(_Grounded):
     """Proposals on the lattice of feature subsets by the mean value of rollouts that had a feature (RAVE).
 
@@ -107,14 +119,7 @@ class RaveProposals(_Grounded):
         """Return the RAVE score of every unit at a node."""
         world = self.known.world
         below = self.known.stack[: list_below(node, world)]
-        total, count = self.oracle.rave_sums(below).T
-        all_total, all_count = self.oracle.global_rave_sums.T
-        seen = all_count.sum()
-        middle = all_total.sum() / seen if seen else 0.5  # a unit never met is neither good nor bad
-        everywhere = np.where(all_count > 0, all_total / np.maximum(all_count, 1.0), middle)
-        here = np.where(count > 0, total / np.maximum(count, 1.0), 0.0)
-        beta = self.LOCALITY / (self.LOCALITY + count)
-        return (1.0 - beta) * here + beta * everywhere
+        return rave_scores(self.oracle.rave_sums(below), self.oracle.global_rave_sums, self.LOCALITY)
 
     def best_units(self, node: int, most: int) -> list[int]:
         """Return the units of highest score that may be added to the subset of a node; ties go to the first."""
