@@ -7,7 +7,8 @@ from math import inf
 import numpy as np
 import pytest
 
-from bestleaf import problems
+from bestleaf import BestLeafSelector, Certificate, fuse_search, problems, uct_search, verify
+from bestleaf.datasets import load_linear
 from bestleaf.features import FeatureLattice, NeighbourRollouts
 from bestleaf.oracles import KNNOracle
 from bestleaf.uct.children import AnyChildren, CompetingChildren, RaveChildren
@@ -137,3 +138,150 @@ def test_fuse_agrees_with_the_naive_twin(small, variant, backup, kind):
     for _ in range(150):
         twin.iterate()
     assert_agree(loop, twin)
+
+
+def wrong_answers(variant, backup, samples):
+    """Return in how many of 10 runs the trap is fallen into, and the descents through the better move."""
+    runs = [
+        uct_search(
+            problems.transposition_trap(),
+            variant=variant,
+            backup=backup,
+            recommend="mean",
+            max_samples=samples,
+            seed=seed,
+        )
+        for seed in range(10)
+    ]
+    return sum(run.answer == "right" for run in runs)
+
+
+def test_update_all_prefers_a_wrong_move_for_ever_and_ucd_does_not():
+    """Samples of bad states reached through one move are held against the other (Saffidine et al.)."""
+    assert wrong_answers("uct1", "all", 5_000) >= 4
+    assert wrong_answers("uct1", "all", 100_000) >= 4
+    for variant in VARIANTS:
+        assert wrong_answers(variant, "descent", 5_000) == 0
+        assert wrong_answers(variant, "descent", 100_000) == 0
+
+
+@pytest.mark.parametrize("variant", [*VARIANTS, (2, 1, 1)])
+def test_finds_the_best_move(variant):
+    for seed in range(5):
+        game = problems.random_game_tree(seed, depth=2, branching=3)
+        values = {child: game.value(child) for child in game.children(())}
+        found = uct_search(game, variant=variant, max_samples=20_000, seed=seed)
+        assert values[found.answer] >= max(values.values()) - 0.03
+
+
+def test_plain_uct_on_the_tree_keeps_orders_apart():
+    dag, tree = problems.paper_lattice(), problems.Unrolled(problems.paper_lattice())
+    shared, apart = (uct_search(problem, max_samples=5_000, seed=0) for problem in (dag, tree))
+    assert shared.nodes == 42
+    assert apart.nodes > 100
+    assert shared.edges > shared.nodes - 1
+    assert apart.edges == apart.nodes - 1
+
+
+def test_widening_limits_the_edges_of_a_node():
+    found = uct_search(problems.ScoreLattice(np.linspace(-1, 1, 30), 2), widening=0.3, max_samples=3_000, seed=0)
+    assert len(found.arms) == int(3_000**0.3)
+
+
+def test_budgets_callback_and_repeatability():
+    lattice = problems.paper_lattice()
+    looks = []
+    timed = uct_search(lattice, max_time=0.2, seed=0, callback=looks.append)
+    assert timed.reason == "max_time"
+    assert looks
+    assert looks[-1].samples == timed.samples
+    ended = uct_search(lattice, max_samples=10**9, seed=0, callback=lambda now: now.samples > 1_000)
+    assert ended.reason == "callback"
+    one, other = (uct_search(lattice, max_samples=777, seed=5) for _ in range(2))
+    assert one.samples == 777
+    assert one.arms == other.arms
+    assert "no guarantee" in str(one)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "error", "words"),
+    [
+        ({}, ValueError, "max_samples or max_time must be given"),
+        ({"max_samples": 0}, ValueError, "max_samples must be a whole number of at least 1, got 0"),
+        ({"max_samples": 1.5}, TypeError, "max_samples must be a whole number"),
+        ({"max_time": -1}, ValueError, "max_time must be a positive number of seconds, got -1"),
+        ({"variant": "uct9", "max_samples": 9}, ValueError, "variant must be one of uct1"),
+        ({"variant": (1, 2), "max_samples": 9}, ValueError, "three depths"),
+        ({"variant": 3, "max_samples": 9}, ValueError, "three depths"),
+        ({"variant": (1, 0, 1), "max_samples": 9}, ValueError, "d2 of at least d3"),
+        ({"variant": (99, 0, 0), "max_samples": 9}, ValueError, "at most 8, or infinite"),
+        ({"bonus": "luck", "max_samples": 9}, ValueError, "bonus must be one of ucb1, ucb1_tuned"),
+        ({"exploration": -1, "max_samples": 9}, ValueError, "exploration must be a number of at least 0"),
+        ({"widening": 2, "max_samples": 9}, ValueError, "widening must be a number between 0 and 1"),
+        ({"backup": "some", "max_samples": 9}, ValueError, "backup must be one of descent, all"),
+        ({"backup": 1.5, "max_samples": 9}, ValueError, "a weight between 0 and 1, got 1.5"),
+        ({"initial_rollouts": 0, "max_samples": 9}, ValueError, "initial_rollouts must be a whole number"),
+        ({"recommend": "hope", "max_samples": 9}, ValueError, "recommend must be one of visits, mean"),
+    ],
+)
+def test_bad_input_is_one_sentence(keywords, error, words):
+    with pytest.raises(error, match=words) as caught:
+        uct_search(problems.paper_lattice(), **keywords)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def linear():
+    return load_linear(return_X_y=True)
+
+
+def test_fuse_finds_good_features_and_says_what_it_evaluated(linear):
+    lattice = FeatureLattice(KNNOracle(*linear, scale=False))
+    found = fuse_search(lattice, max_samples=20_000, seed=0)
+    assert found.value >= 0.97
+    assert found.values[(*found.answer, -1)] == found.value == lattice.oracle.value(found.answer)
+    assert set(found.ranking[:5].tolist()) & {1, 2, 4, 5}
+    assert sorted(found.ranking.tolist()) == list(range(30))
+
+
+@pytest.mark.parametrize("options", [{"heuristic": "continuous"}, {"exact_stop": False}, {"recommend": "visits"}])
+def test_fuse_variants_answer_with_an_exact_value(linear, options):
+    lattice = FeatureLattice(KNNOracle(*linear, scale=False), forced=[0], max_features=4)
+    found = fuse_search(lattice, max_samples=6_000, seed=0, **options)
+    assert 0 in found.answer
+    assert len(found.answer) <= 4
+    assert found.value == lattice.oracle.value(found.answer)
+    if options == {"exact_stop": False}:
+        assert found.exact_evaluations == 1  # of the answer
+
+
+def test_fuse_with_hardly_any_budget(linear):
+    lattice = FeatureLattice(KNNOracle(*linear, scale=False))
+    found = fuse_search(lattice, max_samples=3, seed=0)
+    assert len(found.answer) == 1
+    assert found.samples == 3
+
+
+@pytest.mark.parametrize("algorithm", ["fuse", "fuse-ucd", "alphafuse"])
+def test_the_selector_by_a_rival_claims_nothing_but_exact_values(linear, algorithm):
+    settings = {"algorithm": algorithm, "scale": False, "random_state": 0}
+    selector = BestLeafSelector(**settings, max_samples=5_000).fit(*linear)
+    found = selector.certificate_
+    assert found.samples == 5_000
+    assert not found.settled
+    assert len(found.claims) == 1
+    assert "Nothing is proved beyond exact values" in found.claims[0]
+    assert selector.score_ == KNNOracle(*linear, scale=False).value(selector.subset_)
+    assert verify(Certificate.from_json(found.to_json()), *linear)
+    forged = {**found.content, "search": {**found.content["search"], "stopping": "sound"}}
+    assert not verify(Certificate(forged))
+    best = max(leaf["lower"] for leaf in found.leaves)
+    assert found.gap <= best - selector.score_
+    with pytest.raises(ValueError, match="max_samples or max_time must be given"):
+        BestLeafSelector(**settings).fit(*linear)
+    with pytest.raises(TypeError, match="algorithm_options must be keywords"):
+        BestLeafSelector(**settings, max_samples=9, algorithm_options={"magic": 1}).fit(*linear)
+    with pytest.raises(ValueError, match="gives none, got 'local'"):
+        BestLeafSelector(**settings, max_samples=9, guarantee="local").fit(*linear)
+    with pytest.raises(ValueError, match="algorithm_options are for the rivals"):
+        BestLeafSelector(algorithm_options={"widening": 0.3}).fit(*linear)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from bestleaf import bounds, datasets, features, oracles, problems, rules, theory
     from bestleaf.bounds import Bound, Rate
     from bestleaf.certificate import Certificate, Verdict, verify
+    from bestleaf.flat import FlatResult, flat_best_leaf
     from bestleaf.problems import Problem
     from bestleaf.rules import Rule
     from bestleaf.search import Progress, Result, Search, best_arm, best_leaf
@@ -34,6 +35,8 @@ _HOMES = {
     "Search": "search",
     "best_arm": "search",
     "best_leaf": "search",
+    "FlatResult": "flat",
+    "flat_best_leaf": "flat",
     "FuseResult": "uct",
     "UCTResult": "uct",
     "fuse_search": "uct",
@@ -45,6 +48,7 @@ __all__ = [
     "BestLeafSelector",
     "Bound",
     "Certificate",
+    "FlatResult",
     "FuseResult",
     "Problem",
     "Progress",
@@ -60,6 +64,7 @@ __all__ = [
     "bounds",
     "datasets",
     "features",
+    "flat_best_leaf",
     "fuse_search",
     "oracles",
     "problems",

@@ -267,3 +267,22 @@ def random_game_tree(seed: int | np.random.Generator, *, depth: int = 3, branchi
     means = {state: float(rng.random()) for state in [*children_of, *layer]}
     opponent = [state for state in children_of if len(state) % 2 == 1]
     return TableProblem(children_of, means, root=(), opponent=opponent)
+
+
+def transposition_trap(shared: int = 60) -> TableProblem:
+    """Return a graph in which crediting samples to all ancestors hides the best move.
+
+    Both moves of the root, "left" and "right", lead to the same `shared` bad states (mean 0.1); "right" also to a fair
+    one (0.6), "left" through a door to a good one (0.9). Whoever averages over everything below a move and has found
+    the fair state first goes on visiting the bad ones from there; every such visit is also held against "left", which
+    looks well explored and bad, and is not tried again.
+    """
+    bad = [f"bad {place}" for place in range(shared)]
+    children_of: dict[Any, Sequence] = {
+        "root": ["left", "right"],
+        "left": ["door", *bad],
+        "door": ["good", "pit"],
+        "right": ["fair", *bad],
+    }
+    means = {"left": 0.1, "right": 0.1, "door": 0.1, "good": 0.9, "pit": 0.0, "fair": 0.6, **dict.fromkeys(bad, 0.1)}
+    return TableProblem(children_of, means, root="root")

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bestleaf.certificate.words import counted, headline
+from bestleaf.certificate.words import by_budget, counted, headline
 from bestleaf.files import write_atomically
 
 FORMAT, FORMAT_VERSION = "bestleaf certificate", 1
@@ -65,7 +65,7 @@ class Certificate:
     @property
     def settled(self) -> bool:
         """Whether the answer is known to within epsilon; a budget may end a search that is settled already."""
-        return self.gap <= self.epsilon
+        return self.gap <= self.epsilon and not by_budget(self.content)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Certificate) and self.content == other.content
@@ -80,9 +80,12 @@ class Certificate:
             cost += f" ({self.warmup_samples:,} of them to warm up)"
         if self.exact_evaluations:
             cost += f" and {counted(self.exact_evaluations, 'exact value')}"
+        how = f"bound {search['bound']}, stopping {search['stopping']}"
+        if by_budget(content):
+            how = f"algorithm {search['rule']}"
         lines = [
             *headline(content),
-            f"{cost} in {self.elapsed:.2f} s ({self.reason}; bound {search['bound']}, stopping {search['stopping']}).",
+            f"{cost} in {self.elapsed:.2f} s ({self.reason}; {how}).",
             *self.claims,
             *(f"Not claimed: {text}" for text in self.not_claimed),
         ]

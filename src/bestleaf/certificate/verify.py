@@ -17,7 +17,7 @@ import numpy as np
 from bestleaf.bounds import BETS, GRID, HEAD
 from bestleaf.certificate.errors import RefusedError
 from bestleaf.certificate.record import Certificate, checksum
-from bestleaf.certificate.words import further_claims, grown_claim, not_claimed
+from bestleaf.certificate.words import by_budget, further_claims, grown_claim, not_claimed
 
 CLOSE = 1e-9  # numbers that differ by less are the same
 
@@ -352,6 +352,8 @@ def _check_claims(content: dict[str, Any], gap: float) -> Iterator[str]:
         raise RefusedError(f"the claim {strange[0]!r} does not follow from the numbers")
     if content["not_claimed"] != not_claimed(content):
         raise RefusedError("what is not claimed has been changed")
+    if by_budget(content) and (search["proof"] != "none" or not all(leaf["exact"] for leaf in content["leaves"])):
+        raise RefusedError(f"{search['rule']} proves nothing, so all its leaves must be exact and its proof 'none'")
     sound = search["stopping"] == "sound" and search["bound"] in (*PROOFS, "theory")
     if search["proof"] == "rigorous" and not sound:
         raise RefusedError(f"bound {search['bound']!r} with stopping {search['stopping']!r} is not rigorous")

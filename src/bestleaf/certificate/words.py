@@ -32,6 +32,11 @@ def headline(content: dict[str, Any]) -> list[str]:
     return lines
 
 
+def by_budget(content: dict[str, Any]) -> bool:
+    """Whether the search was one that only a budget ends, and that proves nothing."""
+    return content["search"]["stopping"] == "budget"
+
+
 def is_certain(content: dict[str, Any]) -> bool:
     """Whether no leaf is sampled, so that nothing is left to chance."""
     return all(leaf["share"] == 0 for leaf in content["leaves"])
@@ -44,6 +49,13 @@ def grown_claim(content: dict[str, Any]) -> dict[str, Any]:
     crowd = counted(len(content["leaves"]), "leaf", "leaves")
     where = f"of the graph as grown ({crowd})" if search["expansion"] is not None else f"of the whole graph ({crowd})"
     claim = {"kind": "grown", "epsilon": epsilon, "delta": delta, "proof": search["proof"]}
+    if by_budget(content):
+        text = (
+            f"Nothing is proved beyond exact values: of {counted(len(content['leaves']), 'subset')} evaluated exactly, "
+            f"none is better by more than {max(0.0, gap):.4f}. {search['rule']} stops when its budget is spent, not "
+            "when the answer is known."
+        )
+        return {**claim, "kind": "evaluated", "text": text}
     if gap > epsilon:
         text = f"Not settled: another {thing} {where} may be better by up to {gap:.4f}."
         return {**claim, "kind": "open", "text": text}
@@ -61,6 +73,8 @@ def grown_claim(content: dict[str, Any]) -> dict[str, Any]:
 def further_claims(content: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the claims about all subsets, grown or not, that follow from the numbers."""
     data, search, found = content["data"], content["search"], []
+    if by_budget(content):
+        return []
     epsilon, settled = search["epsilon"], content["gap"] <= search["epsilon"]
     all_evaluated = search["expansion"] is None and all(leaf["exact"] for leaf in content["leaves"])
     if data is not None and all_evaluated and settled:

@@ -9,7 +9,6 @@ import numpy as np
 
 from bestleaf.features import FeatureLattice
 from bestleaf.intervals import Leaf
-from bestleaf.search import Search
 
 
 class EvaluatedSubset(NamedTuple):
@@ -53,12 +52,11 @@ def chosen(leaves: Iterable[Leaf], epsilon: float, *, prefer_small: bool) -> tup
     return best, gap(best)
 
 
-def mean_scores(search: Search, lattice: FeatureLattice) -> np.ndarray:
+def mean_scores(rave: np.ndarray, values: dict[Any, float], lattice: FeatureLattice) -> np.ndarray:
     """Return the mean value of the rollouts with each feature (of the exact values, if there were no rollouts)."""
-    rollouts: Any = search.oracle
-    sums, counts = rollouts.global_rave_sums.T.copy()
+    sums, counts = rave.T.copy()
     if not counts.any():
-        for state, value in search.values.items():
+        for state, value in values.items():
             sums[list(state[:-1])] += value
             counts[list(state[:-1])] += 1
     scores = np.full(lattice.oracle.n_features, np.nan)

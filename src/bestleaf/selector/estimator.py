@@ -31,6 +31,7 @@ from bestleaf.selector.answer import EvaluatedSubset, EvaluatedSubsets, chosen, 
 from bestleaf.selector.honest import splits, unseen_score
 from bestleaf.selector.hooks import CallbackSupportMixin, Hooks
 from bestleaf.selector.inputs import check_finite, check_frame, columns_named, task_of, useless_columns
+from bestleaf.selector.ways import ALGORITHMS, BestLeafWay, FuseWay, Selection
 
 SUBSAMPLE = 50  # examples of a rollout, as in the paper
 FEW_SUBSETS = 4096  # evaluated without being asked, if
@@ -53,8 +54,11 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         How much better than the answer another leaf may be.
     delta : float, default=0.05
         Probability with which that may be wrong.
-    algorithm : {"bli"}, default="bli"
-        Best leaf identification (BLI-MCDS).
+    algorithm : {"bli", "fuse", "fuse-ucd", "alphafuse"}, default="bli"
+        Best leaf identification (BLI-MCDS), or one of its rivals, which need `max_samples` or `max_time` and prove
+        nothing: FUSE, FUSE on UCD, FUSE with samples credited to all ancestors.
+    algorithm_options : dict, default=None
+        Keywords of `bestleaf.fuse_search` for the rivals.
     bound : str, Rate or Bound, default="betting"
         Confidence interval of a leaf; see `bestleaf.best_leaf`.
     stopping : {"sound", "paper"}, default="sound"
@@ -147,7 +151,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  as in scikit-learn
         "epsilon": [Interval(Real, 0, 1, closed="both")],
         "delta": [Interval(Real, 0, 1, closed="neither")],
-        "algorithm": [StrOptions({"bli"})],
+        "algorithm": [StrOptions(set(ALGORITHMS))],
+        "algorithm_options": [dict, None],
         "bound": [StrOptions(set(BOUNDS)), Rate, Bound],
         "stopping": [StrOptions({"sound", "paper"})],
         "expansion": [Interval(Real, 0, 1, closed="both")],
@@ -181,6 +186,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         epsilon: float = 0.01,
         delta: float = 0.05,
         algorithm: str = "bli",
+        algorithm_options: dict[str, Any] | None = None,
         bound: str | Rate | Bound = "betting",
         stopping: str = "sound",
         expansion: float = 0.6,
@@ -210,6 +216,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.epsilon = epsilon
         self.delta = delta
         self.algorithm = algorithm
+        self.algorithm_options = algorithm_options
         self.bound = bound
         self.stopping = stopping
         self.expansion = expansion
@@ -262,12 +269,12 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         kept: Any = slice(None)  # no copy of large data
         if isinstance(self.holdout, float):
             kept, aside = next(splits(self.holdout, X, y, task_of(y, self.task), seed))
-        search = self._select(X[kept], y[kept], seed)
+        selection = self._select(X[kept], y[kept], seed)
         self._be_honest(X, y, kept, aside, seed)
         if self.verbose:
             Console().print(self.certificate_.summary(), highlight=False, markup=False, soft_wrap=True)
-        if search.reason != "identified" and not self.certificate_.settled:
-            ended = {"interrupted": "Ctrl-C", "callback": "a callback"}.get(search.reason or "", search.reason)
+        if selection.reason != "identified" and self.algorithm == "bli" and not self.certificate_.settled:
+            ended = {"interrupted": "Ctrl-C", "callback": "a callback"}.get(selection.reason, selection.reason)
             warnings.warn(
                 f"{ended} ended the search: {self.certificate_.claims[0]} Give it more time or samples, or a larger "
                 f"epsilon than {self.epsilon:g}.",
@@ -276,9 +283,18 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             )
         return self
 
-    def _select(self, X: np.ndarray, y: np.ndarray, seed: int) -> Search:
+    def _select(self, X: np.ndarray, y: np.ndarray, seed: int) -> Selection:
         """Search, and keep what was found."""
         lattice = self._lattice(self._oracle(X, y), X)
+        way = self._best_leaf_way(lattice, seed) if self.algorithm == "bli" else self._fuse_way(lattice, seed)
+        self._watch(way, lattice, X, y)
+        selection = way.selection()
+        self._keep(selection, lattice, X, y)
+        return selection
+
+    def _best_leaf_way(self, lattice: FeatureLattice, seed: int) -> BestLeafWay:
+        if self.algorithm_options:
+            raise ValueError(f"algorithm_options are for the rivals of 'bli', got {self.algorithm_options!r}")
         whole = self._exhaustive(lattice)
         search = Search(
             lattice,
@@ -302,10 +318,23 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if self.prefer_small and self.stopping == "sound":
             first.append(SmallerAnswer(len))
         search.stages[:0] = first
-        self._watch(search, lattice, X, y)
-        search.ensure_value()
-        self._keep(search, lattice, X, y)
-        return search
+        return BestLeafWay(search, prefer_small=self.prefer_small)
+
+    def _fuse_way(self, lattice: FeatureLattice, seed: int) -> FuseWay:
+        if wanted := sorted(self._guarantees() - {"auto", "grown"}):
+            raise ValueError(
+                f"guarantee must be 'auto' with algorithm {self.algorithm!r}, which gives none, got {wanted[0]!r}"
+            )
+        return FuseWay(
+            lattice,
+            self.algorithm,
+            self.algorithm_options,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            max_samples=self.max_samples,
+            max_time=self.max_time,
+            seed=seed,
+        )
 
     def _be_honest(self, X: np.ndarray, y: np.ndarray, kept: Any, aside: np.ndarray, seed: int) -> None:
         """Score on examples that were no part of the search, and count how often features are selected again."""
@@ -426,7 +455,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _watch(self, search: Search, lattice: FeatureLattice, X: np.ndarray, y: np.ndarray) -> None:
+    def _watch(self, way: BestLeafWay | FuseWay, lattice: FeatureLattice, X: np.ndarray, y: np.ndarray) -> None:
         """Run the search, keeping its history, showing its progress and calling scikit-learn's callbacks."""
         self.history_: list[dict[str, Any]] = []
         hooks, names = Hooks(self, X, y), self._names()
@@ -439,44 +468,42 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         )
 
         def callback(now: Progress) -> bool:
-            value = max(search.values.values(), default=None)
-            if search.reason or not self.history_ or now.elapsed > HISTORY_RATIO * self.history_[-1]["elapsed"]:
+            value = max(way.values.values(), default=None)
+            if way.reason or not self.history_ or now.elapsed > HISTORY_RATIO * self.history_[-1]["elapsed"]:
                 self.history_.append({**now._asdict(), "best": words(now.best), "score": value})
             line.show(now, value)
             return hooks.end_of_slice()
 
-        search.callback = callback
         with line:
             hooks.begin()
-            search.finish()
+            way.run(callback)
             hooks.end()
 
-    def _keep(self, search: Search, lattice: FeatureLattice, X: np.ndarray, y: np.ndarray) -> None:
-        """Turn the result of the search into fitted attributes."""
-        result, names = search.result(), self._names()
-        answer, gap = chosen(result.leaves, result.epsilon, prefer_small=self.prefer_small)
+    def _keep(self, selection: Selection, lattice: FeatureLattice, X: np.ndarray, y: np.ndarray) -> None:
+        """Turn what was found into fitted attributes."""
+        names, answer = self._names(), selection.answer
         columns = lattice.features_of(answer.state)
         self.support_ = np.zeros(self.n_features_in_, bool)
         self.support_[columns] = True
         self.subset_ = names[columns] if hasattr(self, "feature_names_in_") else np.array(columns)
         self.score_ = float(answer.lower)
-        self.feature_scores_ = mean_scores(search, lattice)
-        subsets = [(value, lattice.features_of(state)) for state, value in search.values.items()]
+        self.feature_scores_ = mean_scores(selection.rave, selection.values, lattice)
+        subsets = [(value, lattice.features_of(state)) for state, value in selection.values.items()]
         self.evaluated_ = EvaluatedSubsets(
             EvaluatedSubset(tuple(names[features]), float(value))
             for value, features in sorted(subsets, key=lambda one: (-one[0], len(one[1]), one[1]))
         )
         self.certificate_ = certificate_of(
-            answer=result.structure.states.index(answer.state),
+            answer=selection.structure.states.index(answer.state),
             lower=answer.lower,
             upper=answer.upper,
-            gap=gap,
-            reason=result.reason,
-            search=result.settings(),
-            cost=result.cost(),
-            leaves=result.leaves,
-            structure=result.structure,
-            challenges=result.challenges,
+            gap=selection.gap,
+            reason=selection.reason,
+            search=selection.settings,
+            cost=selection.cost,
+            leaves=selection.leaves,
+            structure=selection.structure,
+            challenges=selection.challenges,
             features=[str(name) for name in names[columns]],
             data={
                 "names": [str(name) for name in names],

@@ -132,46 +132,80 @@ def fuse_search(
     >>> found.value == lattice.oracle.value(found.answer)
     True
     """
-    if not isinstance(lattice, FeatureLattice):
-        raise TypeError(f"lattice must be a FeatureLattice, got {lattice!r}")
-    continuous = one_of("heuristic", heuristic, HEURISTICS) == "continuous"
-    settings = descent_settings(
-        variant=variant,
-        bonus=bonus,
-        exploration=exploration,
-        widening=1.0 if continuous else widening,
-        backup=backup,
-        initial_rollouts=initial_rollouts,
-        trust=trust if continuous else 0.0,
-    )
-    if continuous and not settings["trust"]:
-        raise ValueError("trust must be positive with the continuous heuristic, got 0")
-    one_of("recommend", recommend, RECOMMENDATIONS)
-    number("locality", locality, 0.0, 1e12, "a number of at least 0")
-    limits = budgets(max_samples, max_time)
-    rng, repeated = stream(seed)
-    rollouts = NeighbourRollouts(lattice, rng, noisy_stop=not exact_stop)
-    loop = Loop(lattice, settings, rng=rng, oracle=rollouts, recommend=recommend, callback=callback, **limits)
-    loop.exact_leaves = exact_stop
-    kind = CompetingChildren if continuous else RaveChildren
-    loop.children = kind(loop.statistics, rollouts, locality)
-    loop.run()
-    answer = _subset(loop, recommend)
-    sums, counts = rollouts.global_rave_sums.T
-    scores = np.where(counts > 0, sums / np.maximum(counts, 1.0), np.nan)
-    return FuseResult(
-        answer=answer,
-        value=loop.values[(*answer, STOP)],
-        ranking=np.argsort(np.where(counts > 0, -scores, np.inf), kind="stable"),
-        scores=scores,
-        values=dict(loop.values),
-        samples=loop.samples,
-        nodes=len(loop.graph),
-        edges=loop.statistics.used,
-        reason=loop.reason or "max_samples",
-        elapsed=loop.elapsed,
-        seed=repeated,
-    )
+    keywords = {name: value for name, value in locals().items() if name != "lattice"}
+    found = Fuse(lattice, **keywords)
+    found.loop.run()
+    return found.result()
+
+
+class Fuse:
+    """One search by FUSE, with the keywords of `fuse_search`: run ``loop``, then take the ``result``."""
+
+    def __init__(
+        self,
+        lattice: FeatureLattice,
+        *,
+        heuristic: str = "discrete",
+        variant: Any = "uct1",
+        backup: Any = "descent",
+        bonus: str = "ucb1_tuned",
+        exploration: float = 2.0,
+        widening: float = 0.26,
+        initial_rollouts: int = 100,
+        exact_stop: bool = True,
+        locality: float = LOCALITY,
+        trust: float = TRUST,
+        recommend: str = "mean",
+        max_samples: int | None = None,
+        max_time: float | None = None,
+        seed: Any = None,
+        callback: Callable[[Progress], Any] | None = None,
+    ) -> None:
+        if not isinstance(lattice, FeatureLattice):
+            raise TypeError(f"lattice must be a FeatureLattice, got {lattice!r}")
+        continuous = one_of("heuristic", heuristic, HEURISTICS) == "continuous"
+        settings = descent_settings(
+            variant=variant,
+            bonus=bonus,
+            exploration=exploration,
+            widening=1.0 if continuous else widening,
+            backup=backup,
+            initial_rollouts=initial_rollouts,
+            trust=trust if continuous else 0.0,
+        )
+        if continuous and not settings["trust"]:
+            raise ValueError("trust must be positive with the continuous heuristic, got 0")
+        self.recommend = one_of("recommend", recommend, RECOMMENDATIONS)
+        number("locality", locality, 0.0, 1e12, "a number of at least 0")
+        limits = budgets(max_samples, max_time)
+        rng, self.seed = stream(seed)
+        self.rollouts = NeighbourRollouts(lattice, rng, noisy_stop=not exact_stop)
+        self.loop = Loop(
+            lattice, settings, rng=rng, oracle=self.rollouts, recommend=recommend, callback=callback, **limits
+        )
+        self.loop.exact_leaves = exact_stop
+        kind = CompetingChildren if continuous else RaveChildren
+        self.loop.children = kind(self.loop.statistics, self.rollouts, locality)
+
+    def result(self) -> FuseResult:
+        """Return what is recommended as of now."""
+        loop = self.loop
+        answer = _subset(loop, self.recommend)
+        sums, counts = self.rollouts.global_rave_sums.T
+        scores = np.where(counts > 0, sums / np.maximum(counts, 1.0), np.nan)
+        return FuseResult(
+            answer=answer,
+            value=loop.values[(*answer, STOP)],
+            ranking=np.argsort(np.where(counts > 0, -scores, np.inf), kind="stable"),
+            scores=scores,
+            values=dict(loop.values),
+            samples=loop.samples,
+            nodes=len(loop.graph),
+            edges=loop.statistics.used,
+            reason=loop.reason or "unfinished",
+            elapsed=loop.elapsed,
+            seed=self.seed,
+        )
 
 
 def _subset(loop: Loop, recommend: str) -> Subset:

@@ -1,0 +1,170 @@
+"""Ways to search the lattice of subsets, and what they leave behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bestleaf.certificate.build import Structure
+from bestleaf.features import FeatureLattice
+from bestleaf.intervals import Leaf
+from bestleaf.search import Progress, Search
+from bestleaf.selector.answer import chosen
+from bestleaf.uct import Fuse
+
+FIXED_BUDGET: dict[str, dict[str, Any]] = {
+    "fuse": {},
+    "fuse-ucd": {"variant": "ucd"},
+    "alphafuse": {"backup": 0.5},
+}
+ALGORITHMS = ("bli", *FIXED_BUDGET)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a search of the lattice found, whichever way it went."""
+
+    answer: Leaf
+    gap: float
+    reason: str
+    settings: dict[str, Any]
+    cost: dict[str, Any]
+    leaves: tuple[Leaf, ...]
+    structure: Structure
+    challenges: dict[str, Any]
+    values: dict[Any, float]  # exact, by terminal leaf
+    rave: np.ndarray  # [units, 2] sum and number of rollouts
+
+
+class BestLeafWay:
+    """Best leaf identification."""
+
+    def __init__(self, search: Search, *, prefer_small: bool) -> None:
+        self.search = search
+        self.prefer_small = prefer_small
+
+    @property
+    def values(self) -> dict[Any, float]:
+        """Exact values so far."""
+        return self.search.values
+
+    @property
+    def reason(self) -> str | None:
+        """Why it ended."""
+        return self.search.reason
+
+    def run(self, callback: Callable[[Progress], bool]) -> None:
+        """Search to the end."""
+        self.search.callback = callback
+        self.search.finish()
+
+    def selection(self) -> Selection:
+        """Return what was found."""
+        self.search.ensure_value()
+        result = self.search.result()
+        answer, gap = chosen(result.leaves, result.epsilon, prefer_small=self.prefer_small)
+        rollouts: Any = self.search.oracle
+        return Selection(
+            answer=answer,
+            gap=gap,
+            reason=result.reason,
+            settings=result.settings(),
+            cost=result.cost(),
+            leaves=result.leaves,
+            structure=result.structure,
+            challenges=result.challenges,
+            values=self.search.values,
+            rave=rollouts.global_rave_sums,
+        )
+
+
+class FuseWay:
+    """FUSE and its relatives: only a budget ends them, and they prove nothing."""
+
+    def __init__(
+        self,
+        lattice: FeatureLattice,
+        algorithm: str,
+        options: dict[str, Any] | None,
+        *,
+        epsilon: float,
+        delta: float,
+        max_samples: int | None,
+        max_time: float | None,
+        seed: int,
+    ) -> None:
+        if max_samples is None and max_time is None:
+            raise ValueError(
+                f"algorithm {algorithm!r} stops only when a budget is spent, so max_samples or max_time must be given, "
+                "got neither"
+            )
+        self.algorithm = algorithm
+        self.options = {**FIXED_BUDGET[algorithm], **(options or {})}
+        self.promise = {"epsilon": epsilon, "delta": delta}
+        try:
+            self.fuse = Fuse(lattice, max_samples=max_samples, max_time=max_time, seed=seed, **self.options)
+        except TypeError as error:
+            raise TypeError(f"algorithm_options must be keywords of bestleaf.fuse_search: {error}") from None
+
+    @property
+    def values(self) -> dict[Any, float]:
+        """Exact values so far."""
+        return self.fuse.loop.values
+
+    @property
+    def reason(self) -> str | None:
+        """Why it ended."""
+        return self.fuse.loop.reason
+
+    def run(self, callback: Callable[[Progress], bool]) -> None:
+        """Search until the budget is spent."""
+        self.fuse.loop.callback = callback
+        self.fuse.loop.run()
+
+    def selection(self) -> Selection:
+        """Return what was found, as the graph of the leaves evaluated."""
+        result, loop = self.fuse.result(), self.fuse.loop
+        leaves = tuple(
+            Leaf(state, state, True, True, 1, value, value, value, 0, 0.0) for state, value in result.values.items()
+        )
+        answer = next(leaf for leaf in leaves if leaf.state[:-1] == result.answer)
+        others = [leaf.upper for leaf in leaves if leaf is not answer]
+        many = len(leaves)
+        return Selection(
+            answer=answer,
+            gap=max(others) - answer.lower if others else 0.0,
+            reason=result.reason,
+            settings={
+                "task": "leaf",
+                **self.promise,
+                "rule": self.algorithm,
+                "bound": "none",
+                "stopping": "budget",
+                "expansion": float(loop.statistics.world["widening"]),
+                "proposal": "rave",
+                "options": {name: str(value) for name, value in self.options.items()},
+                "seed": result.seed,
+                "proof": "none",
+            },
+            cost={
+                "samples": result.samples,
+                "warmup_samples": 0,
+                "exact_evaluations": result.exact_evaluations,
+                "growths": result.nodes - 1,
+                "seconds": result.elapsed,
+            },
+            leaves=leaves,
+            structure=Structure(
+                (loop.problem.root(), *result.values),
+                np.zeros(many + 1, np.int64),
+                np.array([many] + [0] * many),
+                np.arange(1, many + 1),
+                np.zeros(many + 1, np.int64),
+            ),
+            challenges={},
+            values=result.values,
+            rave=self.fuse.rollouts.global_rave_sums,
+        )
