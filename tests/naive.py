@@ -208,7 +208,8 @@ class NaiveSearch:
         contest = self.plain_contest if plain else self.sound_contest
         found = contest(self.best_child(root), root)
         leader = last_argmax(self.children[root], lambda arm: self.pessimistic(arm, root))
-        stuck = not found[4] and self.width(found[1]) <= 0
+        beaten = self.stopping == "sound" and self.pessimistic(leader, root) > self.optimistic(found[0], root)
+        stuck = not found[4] and (self.width(found[1]) <= 0 or beaten)
         if stuck and self.pessimistic(found[0], root) < self.pessimistic(leader, root):
             found = contest(leader, root)
         return found

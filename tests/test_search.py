@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bestleaf
-from bestleaf import Search, best_arm, best_leaf
+from bestleaf import Search, best_arm, best_leaf, problems
 from bestleaf.problems import Problem, ScoreLattice, TableProblem, Unrolled, paper_lattice, random_game_tree
 
 
@@ -315,3 +315,13 @@ def test_a_callback_may_interrupt():
 
     result = best_arm(TieProblem(Walk()), epsilon=0, delta=0.1, seed=0, callback=stop)
     assert result.reason == "interrupted"
+
+
+@pytest.mark.parametrize("rule", ["lucb", "lucb_mcts", "ugape", "lucb_micro"])
+def test_no_rule_starves_a_leaf_that_another_move_reaches_too(rule):
+    """In the tree a bad leaf of the better move counts as reached by the other: best must not hang on it."""
+    tree = problems.Unrolled(problems.transposition_trap(8))
+    for seed in range(10):
+        found = best_arm(tree, epsilon=0.05, delta=0.1, bound="betting", rule=rule, max_samples=50_000, seed=seed)
+        assert found.identified
+        assert found.answer == ("root", "left")

@@ -102,6 +102,17 @@ def selection(
         console.print("Madelon is left out; give your copy by --data madelon=PATH.", highlight=False)
 
 
+@experiments.command()
+def games(runs: Runs = None, json: Json = None, seed: Seed = 2019, n_jobs: Jobs = None) -> None:
+    """Compare UCT, UCD, LUCB-MCTS and LUCB-MCDS on games with many transpositions."""
+    from bestleaf.experiments import games as experiment
+
+    console = Console()
+    rows = _rows(experiment, runs, json, seed, n_jobs, console)
+    _wide(console).print(experiment.table(rows))
+    console.print(experiment.NOTES, highlight=False)
+
+
 def _sources(given: list[str]) -> dict[str, Path]:
     """Return the path of each data set given as name=path."""
     found = {}

@@ -19,7 +19,7 @@ from bestleaf._compile import (
     separate,
     track_of,
 )
-from bestleaf._kernels.arms import highest_lower_bound, pessimistic, strongest_rival
+from bestleaf._kernels.arms import highest_lower_bound, optimistic, pessimistic, strongest_rival
 from bestleaf._kernels.backup import absorb
 from bestleaf._kernels.reach import cone
 from bestleaf._records import (
@@ -104,10 +104,14 @@ def contest(root, world):
             solved = contest_sound(best, root, world)
         else:
             solved = contest_plain(best, rival, root, world)
-        if solved or width(world.first, known) > 0.0:
-            return 1 if solved else 0
-        # Neither leaf can be narrowed any more, so the rule's best is not the best: take the one that is.
-        best = highest_lower_bound(root, graph, known)
+        if solved:
+            return 1
+        leader = highest_lower_bound(root, graph, known)
+        least, most = pessimistic(leader, root, graph, known), optimistic(world.best, root, graph, known)
+        if width(world.first, known) > 0.0 and not (world.sound == 1 and least > most):
+            return 0
+        # Another is better for certain, or neither leaf can be narrowed any more: the rule's best is not the best.
+        best = leader
         rival = strongest_rival(best, root, graph, known)
         if pessimistic(world.best, root, graph, known) == pessimistic(best, root, graph, known):
             return 0

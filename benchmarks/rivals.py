@@ -1,0 +1,95 @@
+"""What an iteration costs: the rivals beside best leaf identification, on the same oracle, in one run.
+
+Usage: python benchmarks/rivals.py [FOLDER_OF_MADELON]
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from time import perf_counter
+
+from rich.console import Console
+from rich.table import Table
+
+from bestleaf import BestLeafSelector, best_arm, flat_best_leaf, uct_search
+from bestleaf.datasets import load_linear, load_madelon, make_madelon_like
+from bestleaf.problems import Unrolled, paper_lattice
+from bestleaf.uct import VARIANTS
+
+console = Console(width=140)
+
+
+def table_of(title, rows):
+    """Print rows (name, samples, seconds) with the ratio of the time a sample to that of the first."""
+    table = Table(title=title, title_justify="left")
+    for name in ("method", "samples", "µs a sample", "ratio", "note"):
+        table.add_column(name, justify="left" if name in ("method", "note") else "right")
+    first = rows[0][2] / rows[0][1]
+    for name, samples, seconds, note in rows:
+        cost = seconds / samples
+        table.add_row(name, f"{samples:,}", f"{1e6 * cost:.2f}", f"{cost / first:.2f}", note)
+    console.print(table)
+
+
+def on_the_lattice(samples=200_000):
+    """Bernoulli leaves cost next to nothing, so this is the cost of the search itself."""
+    rows = []
+    dag, tree = paper_lattice(), Unrolled(paper_lattice())
+    runs = [("LUCB-MCDS", lambda n: best_arm(dag, epsilon=0, delta=1e-9, max_samples=n, seed=0))]
+    runs += [("LUCB-MCTS", lambda n: best_arm(tree, epsilon=0, delta=1e-9, rule="lucb_mcts", max_samples=n, seed=0))]
+    runs += [("UCT on the tree", lambda n: uct_search(tree, max_samples=n, seed=0))]
+    runs += [
+        (name, lambda n, variant=name: uct_search(dag, variant=variant, max_samples=n, seed=0)) for name in VARIANTS
+    ]
+    runs += [("UCT1, update-all", lambda n: uct_search(dag, backup="all", max_samples=n, seed=0))]
+    runs += [
+        (
+            f"flat {name}",
+            lambda n, name=name: flat_best_leaf(dag, algorithm=name, epsilon=0, delta=1e-9, max_samples=n, seed=0),
+        )
+        for name in ("lucb", "kl_lucb", "ugape", "lil_ucb", "uniform")
+    ]
+    for name, run in runs:
+        run(100)
+        few = samples // 10 if name.startswith("flat") else samples
+        started = perf_counter()
+        found = run(few)
+        rows.append((name, found.samples, perf_counter() - started, ""))
+    table_of("Cost of the search itself: lattice of 20 leaves, Bernoulli samples", rows)
+
+
+def on_features(title, X, y, samples):
+    """Feature selection in the published setting."""
+    rows = []
+    common = {"scale": False, "random_state": 0, "epsilon": 0.0, "delta": 0.1, "max_samples": samples}
+    settings = {
+        "BLI-MCDS (beta2, RAVE)": {"bound": "beta2", "proposal": "rave", "expansion": 0.3, "stopping": "paper"},
+        "BLI-MCDS (betting, lookahead)": {},
+        "fuse": {"algorithm": "fuse"},
+        "fuse, continuous": {"algorithm": "fuse", "algorithm_options": {"heuristic": "continuous"}},
+        "fuse-ucd": {"algorithm": "fuse-ucd"},
+        "alphafuse": {"algorithm": "alphafuse"},
+    }
+    for name, setting in settings.items():
+        BestLeafSelector(**{**common, **setting, "max_samples": 300}).fit(X, y)
+        started = perf_counter()
+        found = BestLeafSelector(**{**common, **setting}).fit(X, y)
+        seconds = perf_counter() - started
+        note = f"V {found.score_:.4f}, {len(found.subset_)} features, {found.certificate_.exact_evaluations:,} exact"
+        rows.append((name, found.certificate_.samples, seconds, note))
+    table_of(title, rows)
+
+
+def main(folder):
+    on_the_lattice()
+    on_features("Linear data, 300 x 30", *load_linear(return_X_y=True), 200_000)
+    if folder:
+        on_features("Madelon, 2000 x 500", *load_madelon(folder, return_X_y=True), 100_000)
+    else:
+        on_features("Madelon-like, 1000 x 200", *make_madelon_like(1000, 200, seed=0, return_X_y=True), 50_000)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")  # budgets end the searches
+    main(sys.argv[1] if len(sys.argv) > 1 else None)
