@@ -9,8 +9,9 @@ import random
 import numpy as np
 import pytest
 
-from bestleaf import BestLeafSelector, Certificate, best_arm, best_leaf, verify
+from bestleaf import BestLeafSelector, Certificate, Search, best_arm, best_leaf, verify
 from bestleaf.bounds import BOUNDS
+from bestleaf.certificate.words import further_claims, grown_claim, not_claimed
 from bestleaf.datasets import load_linear, make_linear
 from bestleaf.features import FeatureLattice
 from bestleaf.oracles import KNNOracle
@@ -322,3 +323,58 @@ def test_guarantees_that_cannot_be_given_are_refused():
             best_leaf(problem, **settings, **keywords)
     whole = best_leaf(random_dag(0, exact_share=1.0), guarantee="exhaustive", **settings)
     assert "whole graph" in str(whole.certificate)
+
+
+def test_claims_about_nothing_and_claims_added_by_hand_are_refused(challenged, linear):
+    content = challenged.certificate_.content
+    empty = {**content, "challenges": {"local": {"subsets": []}}}
+    empty["claims"] = [grown_claim(empty), *further_claims(empty)]
+    empty["not_claimed"] = not_claimed(empty)
+    twice = {**content, "claims": [{"kind": "grown", "text": "Everything is proved."}, *content["claims"]]}
+    nonsense = changed(content, ("challenges", "quantile", "subsets", 0, 0), lambda label: ["nonsense"])
+    unknown = {**content, "challenges": {**content["challenges"], "magic": {"subsets": []}}}
+    for forged in (empty, twice, nonsense, unknown):
+        assert not verify(Certificate(forged))
+
+
+def test_a_few_subsets_are_not_all(linear):
+    X, y = linear
+    found = BestLeafSelector(algorithm="fuse", max_samples=500, random_state=0).fit(X[:, :6], y).certificate_.content
+    best = max(found["leaves"], key=lambda leaf: leaf["lower"])
+    names = [found["data"]["names"][unit] for unit in best["label"][:-1]]
+    search = {**found["search"], "stopping": "sound", "expansion": None, "bound": "betting"}
+    forged = {**found, "search": search, "answer": best["node"], "lower": best["lower"], "upper": best["lower"]}
+    others = [leaf["lower"] for leaf in found["leaves"] if leaf is not best]
+    forged |= {"gap": max(others) - best["lower"], "features": names}
+    forged["claims"] = [grown_claim(forged), *further_claims(forged)]
+    forged["not_claimed"] = not_claimed(forged)
+    assert "All " in str(Certificate(forged))
+    verdict = verify(Certificate(forged), X[:, :6], y)
+    assert not verdict
+    assert "all 63 subsets" in str(verdict)
+
+
+def test_guarantees_need_one_player_and_a_share_that_can_be_drawn():
+    class Game(Trap):
+        def maximizes(self, state):
+            return len(state) != 1
+
+    settings = {"epsilon": 0.02, "delta": 0.1, "expansion": 0.05, "guarantee": "quantile"}
+    with pytest.raises(ValueError, match="an opponent"):
+        best_leaf(Game(), **settings)
+    with pytest.raises(ValueError, match="alpha must be at least"):
+        best_leaf(Trap(), **settings, alpha=1e-12)
+    with pytest.raises(RuntimeError, match="use run"):
+        Search(Trap(), task="leaf", **settings).ask()
+    again = Search(Trap(), task="leaf", **{**settings, "expansion": None}, seed=0)
+    one, other = again.again(1).run(), again.again(2).run()
+    assert one.challenges["quantile"] != other.challenges["quantile"]
+    assert again.result().challenges == {}
+    found = best_leaf(Trap(), **settings, seed=0).certificate
+    assert "reached by uniform random moves" in str(found)
+    assert "anything more about states" in str(found)
+
+
+def test_any_generator_will_do_as_a_seed():
+    stream = np.random.Generator(np.random.RandomState(0)._bit_generator)
+    assert best_arm(paper_lattice(), epsilon=0.2, delta=0.1, seed=stream).identified

@@ -7,7 +7,7 @@ import pytest
 
 from bestleaf import flat_best_leaf
 from bestleaf.flat import ALGORITHMS
-from bestleaf.problems import TableProblem, paper_lattice
+from bestleaf.problems import TableProblem, paper_lattice, random_dag, random_game_tree
 from naive_flat import NaiveFlat
 
 MEANS = (0.3, 0.75, 0.5, 0.45)
@@ -72,3 +72,17 @@ def test_budget_and_bad_input():
             flat_best_leaf(paper_lattice(), **{"epsilon": 0.1, "delta": 0.1, **keywords})
     with pytest.raises(ValueError, match="at least two leaves"):
         flat_best_leaf(bandit([0.5]), epsilon=0.1, delta=0.1)
+
+
+def test_problems_that_are_not_a_bandit_are_refused():
+    for problem, words in (
+        (random_dag(0, exact_share=1.0), "exact leaves"),
+        (random_game_tree(0), "an opponent"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            flat_best_leaf(problem, epsilon=0.1, delta=0.1)
+
+
+def test_fewer_samples_than_leaves_answer_with_the_best_of_them():
+    found = flat_best_leaf(bandit([0.0, 0.0, 1.0, 1.0]), epsilon=0.1, delta=0.1, max_samples=3, seed=0)
+    assert (found.answer, found.samples) == (2, 3)

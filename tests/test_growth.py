@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from bestleaf import Search
+from bestleaf import BestLeafSelector, Search, best_leaf, verify
 from bestleaf.datasets import make_madelon_like
 from bestleaf.features import STOP, FeatureLattice
 from bestleaf.oracles import KNNOracle
@@ -63,3 +64,18 @@ def test_nothing_stands_out_among_equals():
     assert found.outstanding(np.array([0.0, 0.0, 0.0, 0.0, 0.1])).tolist() == [False] * 4 + [True]
     search.finish()
     assert search.recommended[-1] == STOP
+
+
+@pytest.mark.parametrize("budget", [405, 410, 425, 430, 440, 460, 600])
+def test_the_best_subset_evaluated_is_the_answer_when_the_budget_ends(budget):
+    """A budget may end the search in the middle of an opening, before what it evaluated is in the graph."""
+    X = np.random.default_rng(0).random((100, 20))
+    y = (X[:, 0] + X[:, 19] + 0.5 * X[:, 7] > 1.25).astype(int)
+    with pytest.warns(ConvergenceWarning):
+        found = BestLeafSelector(max_samples=budget, random_state=0).fit(X, y)
+    assert found.score_ == found.evaluated_[0].score
+    assert verify(found.certificate_, X, y)
+    leaf = best_leaf(
+        FeatureLattice(KNNOracle(X, y)), epsilon=0.02, delta=0.1, expansion=0.5, max_samples=budget, seed=0
+    )
+    assert leaf.lower == leaf.upper > 0.5

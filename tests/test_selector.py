@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_diabetes
+from sklearn.datasets import load_diabetes, load_wine
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
@@ -164,7 +164,7 @@ def test_small_subsets_are_preferred_only_when_they_pass(linear):
 
 @pytest.mark.parametrize("budget", [{"max_samples": 1}, {"max_samples": 700}, {"max_time": 1e-6}])
 def test_a_budget_ends_the_search_with_an_honest_answer(budget, linear):
-    with pytest.warns(ConvergenceWarning, match=r"max_\w+ ended the search: Not settled"):
+    with pytest.warns(ConvergenceWarning, match=r"max_\w+ ended the search before it was settled"):
         selector = BestLeafSelector(epsilon=0, random_state=0, **budget).fit(linear.data, linear.target)
     assert selector.support_.any()
     assert selector.certificate_.exact_evaluations >= 1
@@ -230,12 +230,12 @@ GAP = np.where(np.arange(20) == 3, np.nan, 1.0 * np.arange(20))
         (frame_of(city=["Rome", "Oslo"] * 10), TWO, {}, r"numbers only, got text or dates in columns \['city'\]"),
         (frame_of()[:5], TWO[:5], {}, r"n_neighbors must be less than the number of rows \(n_samples=5\), got 5"),
         (frame_of(), TWO, {"subsample": 21}, r"subsample must be at most the number of rows \(20\), got 21"),
-        (frame_of(), TWO, {"feature_groups": [["a", "b"], ["b"]]}, "must not overlap, got feature 1 in groups 0 and 1"),
+        (frame_of(), TWO, {"feature_groups": [["a", "b"], ["b"]]}, "must not overlap, got 'b' in groups 0 and 1"),
         (
             frame_of(),
             TWO,
             {"feature_groups": [["a"]]},
-            r"groups must hold every feature, got none with the features \[1\]",
+            "feature_groups must hold every feature of X, got none with b",
         ),
         (frame_of(), TWO, {"feature_groups": [["a", "z"]]}, "feature_groups must name features of X, got 'z'"),
         (frame_of(), TWO, {"forced": ["a"], "forbidden": [0]}, r"must not share features, got \[0\] in both"),
@@ -325,3 +325,35 @@ def test_repeats_count_how_often_features_are_selected(frame, linear):
     frequency = repeated.fit(frame, linear.target).selection_frequency_
     assert set(np.round(3 * frequency).astype(int)) <= {0, 1, 2, 3}
     assert (frequency[repeated.support_] > 0).all()
+
+
+def test_all_subsets_are_evaluated_when_asked_and_the_best_is_the_answer():
+    X, y = load_wine(return_X_y=True)
+    settings = {"guarantee": "exhaustive", "random_state": 0, "epsilon": 0.01}
+    found = BestLeafSelector(**settings, prefer_small=False).fit(X[:, :8], y)
+    assert found.certificate_.exact_evaluations == 255
+    assert found.score_ == found.evaluated_[0].score
+    small = BestLeafSelector(**settings).fit(X[:, :8], y)
+    assert small.score_ >= found.score_ - 0.01
+    assert len(small.subset_) <= len(found.subset_)
+
+
+def test_a_certificate_with_a_holdout_is_about_the_rows_that_were_searched(linear):
+    found = BestLeafSelector(holdout=0.25, random_state=0).fit(linear.data, linear.target)
+    rows = found.search_indices_
+    assert len(rows) == 225
+    assert verify(found.certificate_, linear.data[rows], linear.target[rows])
+    assert "about 225 rows, got 300" in str(verify(found.certificate_, linear.data, linear.target))
+    with pytest.raises(ValueError, match="X and y must be given together, got only X"):
+        verify(found.certificate_, linear.data)
+    with pytest.raises(TypeError, match="got a BestLeafSelector"):
+        verify(found)
+
+
+def test_text_and_misspelt_names_are_named():
+    with pytest.raises(ValueError, match="X must hold numbers only, got an array of text"):
+        BestLeafSelector().fit(np.array([["a", "b"]] * 20), TWO)
+    with pytest.raises(ValueError, match=r"got 'bb' \(did you mean 'b'\?\)"):
+        BestLeafSelector(forced=["bb"]).fit(frame_of(), TWO)
+    with pytest.raises(ValueError, match="because X has no names, got 'b'"):
+        BestLeafSelector(forced=["b"]).fit(frame_of().to_numpy(), TWO)

@@ -216,10 +216,10 @@ def test_budgets_callback_and_repeatability():
         ({"variant": (1, 0, 1), "max_samples": 9}, ValueError, "d2 of at least d3"),
         ({"variant": (99, 0, 0), "max_samples": 9}, ValueError, "at most 8, or infinite"),
         ({"bonus": "luck", "max_samples": 9}, ValueError, "bonus must be one of ucb1, ucb1_tuned"),
-        ({"exploration": -1, "max_samples": 9}, ValueError, "exploration must be a number of at least 0"),
-        ({"widening": 2, "max_samples": 9}, ValueError, "widening must be a number between 0 and 1"),
+        ({"exploration": -1, "max_samples": 9}, ValueError, "exploration must be at least 0, got -1"),
+        ({"widening": 2, "max_samples": 9}, ValueError, "widening must be between 0 and 1, got 2"),
         ({"backup": "some", "max_samples": 9}, ValueError, "backup must be one of descent, all"),
-        ({"backup": 1.5, "max_samples": 9}, ValueError, "a weight between 0 and 1, got 1.5"),
+        ({"backup": 1.5, "max_samples": 9}, ValueError, "backup must be between 0 and 1"),
         ({"initial_rollouts": 0, "max_samples": 9}, ValueError, "initial_rollouts must be a whole number"),
         ({"recommend": "hope", "max_samples": 9}, ValueError, "recommend must be one of visits, mean"),
     ],
@@ -271,6 +271,8 @@ def test_the_selector_by_a_rival_claims_nothing_but_exact_values(linear, algorit
     assert not found.settled
     assert len(found.claims) == 1
     assert "Nothing is proved beyond exact values" in found.claims[0]
+    assert 0 < found.content["cost"]["rollouts"] < 5_000
+    assert "5,000 descents" in str(found)
     assert selector.score_ == KNNOracle(*linear, scale=False).value(selector.subset_)
     assert verify(Certificate.from_json(found.to_json()), *linear)
     forged = {**found.content, "search": {**found.content["search"], "stopping": "sound"}}
@@ -279,9 +281,62 @@ def test_the_selector_by_a_rival_claims_nothing_but_exact_values(linear, algorit
     assert found.gap <= best - selector.score_
     with pytest.raises(ValueError, match="max_samples or max_time must be given"):
         BestLeafSelector(**settings).fit(*linear)
-    with pytest.raises(TypeError, match="algorithm_options must be keywords"):
+    with pytest.raises(ValueError, match=r"algorithm_options must be of backup, bonus, .*, got 'magic'"):
         BestLeafSelector(**settings, max_samples=9, algorithm_options={"magic": 1}).fit(*linear)
     with pytest.raises(ValueError, match="gives none, got 'local'"):
         BestLeafSelector(**settings, max_samples=9, guarantee="local").fit(*linear)
     with pytest.raises(ValueError, match="algorithm_options are for the rivals"):
         BestLeafSelector(algorithm_options={"widening": 0.3}).fit(*linear)
+
+
+def test_a_lattice_that_samples_in_its_own_way_is_refused(linear):
+    class Own(FeatureLattice):
+        def sample(self, state, rng):
+            return 0.5
+
+    with pytest.raises(TypeError, match="a sample method of its own"):
+        fuse_search(Own(KNNOracle(*linear)), max_samples=10)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"exact_stop": "no"}, "exact_stop must be True or False, got 'no'"),
+        ({"trust": "x"}, "trust must be a number"),
+        ({"trust": 0}, "trust must be more than 0, got 0"),
+        ({"widening": None, "heuristic": "continuous"}, "widening must be a number between 0 and 1, got None"),
+        ({"locality": -1}, "locality must be at least 0, got -1"),
+        ({"heuristic": "lucky"}, "heuristic must be one of discrete, continuous"),
+        ({"max_time": inf, "max_samples": None}, "max_time must be a positive number of seconds, got inf"),
+        ({"callback": 5}, "callback must be a function or None, got 5"),
+    ],
+)
+def test_bad_options_of_fuse_are_one_sentence(linear, options, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        fuse_search(FeatureLattice(KNNOracle(*linear)), **{"max_samples": 10, **options})
+
+
+def test_nothing_to_choose_and_nothing_chosen():
+    class Barren:
+        def root(self):
+            return 0
+
+        def children(self, state):
+            return []
+
+        def is_terminal(self, state):
+            return False
+
+        def sample(self, state, rng):
+            return 0.5
+
+    with pytest.raises(ValueError, match="no children"):
+        uct_search(Barren(), max_samples=10)
+    found = uct_search(problems.paper_lattice(), max_samples=1, seed=0)
+    assert found.answer is None
+    assert "Nothing recommended" in str(found)
+
+
+def test_the_first_reason_stays():
+    found = uct_search(problems.paper_lattice(), max_samples=5, seed=0, callback=lambda now: True)
+    assert found.reason == "max_samples"

@@ -201,8 +201,12 @@ class FeatureLattice:
 
     def compiled_oracle(self, rng: np.random.Generator) -> NeighbourRollouts | None:
         """Return the compiled form of `sample`, which keeps RAVE sums; None if a subclass samples in its own way."""
-        ours = type(self).sample is FeatureLattice.sample and type(self.oracle).sample is KNNOracle.sample
-        return NeighbourRollouts(self, rng) if ours else None
+        return NeighbourRollouts(self, rng) if self.samples_compiled else None
+
+    @property
+    def samples_compiled(self) -> bool:
+        """Whether kernels may draw instead of `sample`: no subclass has its own."""
+        return type(self).sample is FeatureLattice.sample and type(self.oracle).sample is KNNOracle.sample
 
 
 def _checked_groups(groups: Sequence[Sequence[int]] | None, features: int) -> list[list[int]]:

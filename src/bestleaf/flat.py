@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import inf
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,13 @@ import numpy as np
 from bestleaf._kernels import draw  # noqa: F401  registers the compiled oracles
 from bestleaf._kernels.flat import KL_LUCB, LIL_UCB, LUCB, UGAPE, UNIFORM, propose_flat, run_flat
 from bestleaf._records import SAMPLE, SOLVED, UNLIMITED
-from bestleaf.graph import GrowingGraph
+from bestleaf.checks import number, one_of, whole
 from bestleaf.search.interrupt import deferred_interrupt
 from bestleaf.search.options import checked_problem, checked_value, stream
-from bestleaf.uct.settings import number, one_of, whole
+from bestleaf.search.stages import SLICE
 
 ALGORITHMS = {"uniform": UNIFORM, "lucb": LUCB, "kl_lucb": KL_LUCB, "ugape": UGAPE, "lil_ucb": LIL_UCB}
-ROUNDS = 10_000  # of a slice
-MOST_ARMS = 1_000_000
+MOST_STATES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,13 @@ class FlatResult:
     algorithm: str
     seed: int | None
 
+    def __str__(self) -> str:
+        open_words = "" if self.identified else f"; another leaf may be better by up to {self.gap:.4f}"
+        return (
+            f"Best leaf: {self.answer!r}, mean {self.mean:.4f} after {self.samples:,} samples of {len(self.arms):,} "
+            f"leaves ({self.algorithm}, {self.reason}{open_words})."
+        )
+
     @property
     def identified(self) -> bool:
         """Whether the search ended because the answer was known."""
@@ -61,10 +68,16 @@ class FlatResult:
 
 def leaves_of(problem: Any) -> list[Any]:
     """Return the terminal states of a problem, in the order a walk from the root meets them."""
-    found = GrowingGraph.whole(problem)
-    leaves = [state for state in found.states if problem.is_terminal(state)]
-    if len(leaves) > MOST_ARMS:
-        raise ValueError(f"problem must have at most {MOST_ARMS:,} leaves, got {len(leaves):,}")
+    waiting, met, leaves = [problem.root()], {problem.root()}, []
+    for state in waiting:  # grows while it is walked
+        if problem.is_terminal(state):
+            leaves.append(state)
+            continue
+        fresh = [child for child in dict.fromkeys(problem.children(state)) if child not in met]
+        met.update(fresh)
+        waiting += fresh
+        if len(waiting) > MOST_STATES:
+            raise ValueError(f"problem must have at most {MOST_STATES:,} states, got more")
     return leaves
 
 
@@ -87,10 +100,10 @@ def flat_best_leaf(
     problem : Problem
         One player, all leaves sampled; see `bestleaf.problems.Problem`.
     algorithm : {"lucb", "kl_lucb", "ugape", "lil_ucb", "uniform"}, default="lucb"
-        LUCB, KL-LUCB, UGapE, lil'UCB (whose own stopping test knows no epsilon) or uniform sampling with the test of
-        LUCB.
+        LUCB, KL-LUCB, UGapE, lil'UCB or uniform sampling with the test of LUCB. lil'UCB has a stopping test of its own:
+        it knows no epsilon, does not stop on ties, and its proof is for a far smaller delta than the one it is given.
     epsilon, delta : float
-        Another leaf is better by more than epsilon with probability delta at most.
+        Another leaf is better by more than epsilon with probability delta at most (not proved of lil'UCB).
     max_samples : int, default=None
         Budget.
     seed : int, Generator or None, default=None
@@ -107,9 +120,12 @@ def flat_best_leaf(
     (3, 4, 5)
     """
     checked_problem(problem)
+    for name, words in (("exact", "exact leaves"), ("maximizes", "an opponent")):
+        if hasattr(problem, name):
+            raise ValueError(f"problem must have one player and leaves that are sampled, got one with {words}")
     kind = ALGORITHMS[one_of("algorithm", algorithm, ALGORITHMS)]
-    epsilon = number("epsilon", epsilon, 0.0, 1.0, "between 0 and 1")
-    delta = number("delta", delta, 1e-300, 1.0 - 1e-12, "strictly between 0 and 1")
+    epsilon = number("epsilon", epsilon, "between 0 and 1", 0.0, 1.0)
+    delta = number("delta", delta, "strictly between 0 and 1", 0.0, 1.0, open_ends=True)
     limit = UNLIMITED if max_samples is None else whole("max_samples", max_samples, 1)
     arms = leaves_of(problem)
     if len(arms) < 2:
@@ -120,24 +136,29 @@ def flat_best_leaf(
     for place, state in enumerate(arms):
         if oracle is not None:
             oracle.add(place, state)
-    best, gap, drawn, stands = 0, 1.0, 0, SAMPLE
+    best, gap, drawn, stands, rounds = 0, 1.0, 0, SAMPLE, 1
     with deferred_interrupt() as interrupted:
-        while stands == SAMPLE and not interrupted():
+        while stands == SAMPLE and drawn < limit and not interrupted():
             if oracle is not None:
+                begun, before = perf_counter(), drawn
                 stands, drawn, best, gap = run_flat(
-                    counts, sums, drawn, kind, epsilon, delta, limit, ROUNDS, oracle.record, rng
+                    counts, sums, drawn, kind, epsilon, delta, limit, rounds, oracle.record, rng
                 )
+                pace = (drawn - before) * SLICE / max(1e-6, perf_counter() - begun)
+                rounds = int(max(1.0, min(pace, 4.0 * rounds)))
                 continue
             best, _, first, second, gap = propose_flat(counts, sums, drawn, kind, epsilon, delta)
             if first < 0:
                 stands = SOLVED
-            elif drawn >= limit:
+            try:
+                for arm in (first, second):
+                    if arm >= 0 and drawn < limit:
+                        sums[arm] += checked_value(problem.sample(arms[arm], rng), "sample", arms[arm])
+                        counts[arm] += 1
+                        drawn += 1
+            except KeyboardInterrupt:  # raised by the problem
                 break
-            for arm in (first, second):
-                if arm >= 0 and drawn < limit:
-                    sums[arm] += checked_value(problem.sample(arms[arm], rng), "sample", arms[arm])
-                    counts[arm] += 1
-                    drawn += 1
+        best, _, _, _, gap = propose_flat(counts, sums, drawn, kind, epsilon, delta)
     reason = "identified" if stands == SOLVED else "max_samples" if drawn >= limit else "interrupted"
     return FlatResult(
         answer=arms[best],

@@ -64,12 +64,15 @@ def strongest(skipped, counts, sums, drawn, algorithm, delta):
 @helper
 def favourite(counts, sums, drawn, algorithm, delta):
     """Return the arm to answer with: of highest mean; UGapE's is the one that others can beat by least."""
+    first = second = -1
+    if algorithm == UGAPE:
+        first = strongest(-1, counts, sums, drawn, algorithm, delta)
+        second = strongest(first, counts, sums, drawn, algorithm, delta)
     found, highest = -1, -inf
     for arm in range(len(counts)):
         if algorithm == UGAPE:
-            rival = strongest(arm, counts, sums, drawn, algorithm, delta)
             score = bound(arm, -1, counts, sums, drawn, algorithm, delta)
-            score -= bound(rival, 1, counts, sums, drawn, algorithm, delta)
+            score -= bound(second if arm == first else first, 1, counts, sums, drawn, algorithm, delta)
         elif algorithm == LIL_UCB:
             score = float(counts[arm])
         else:
@@ -80,11 +83,21 @@ def favourite(counts, sums, drawn, algorithm, delta):
 
 
 @helper
+def best_so_far(counts, sums):
+    """Return the arm of highest mean among those sampled (0 if none was)."""
+    found, highest = 0, -inf
+    for arm in range(len(counts)):
+        if counts[arm] > 0 and sums[arm] / counts[arm] > highest:
+            found, highest = arm, sums[arm] / counts[arm]
+    return found
+
+
+@helper
 def propose(counts, sums, drawn, algorithm, epsilon, delta):
     """Return (best, rival, first arm to sample, second or -1, gap); first is -1 when the best is known."""
     for arm in range(len(counts)):
         if counts[arm] == 0:
-            return 0, 1, arm, -1, 1.0
+            return best_so_far(counts, sums), -1, arm, -1, 1.0
     best = favourite(counts, sums, drawn, algorithm, delta)
     rival = strongest(best, counts, sums, drawn, algorithm, delta)
     upper = bound(rival, 1, counts, sums, drawn, algorithm, delta)

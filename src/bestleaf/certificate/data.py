@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from bestleaf.certificate.compare import CLOSE
 from bestleaf.certificate.errors import RefusedError
-
-CLOSE = 1e-9
 
 
 def fingerprint(X: Any, y: Any) -> str:
@@ -32,6 +31,11 @@ def check_data(content: dict[str, Any], X: Any, y: Any) -> str:
     data = content["data"]
     if data is None:
         raise RefusedError("the certificate is not about data, so there is nothing to compare the data with")
+    if len(X) != data["rows"]:
+        raise RefusedError(
+            f"the certificate is about {data['rows']:,} rows, got {len(X):,} (with holdout, the search "
+            "has seen the rows search_indices_ of the selector)"
+        )
     if fingerprint(X, y) != data["fingerprint"]:
         raise RefusedError("these are not the data the certificate is about (their fingerprints differ)")
     oracle = KNNOracle(np.asarray(X), np.asarray(y), **data["objective"])

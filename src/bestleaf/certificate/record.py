@@ -76,6 +76,9 @@ class Certificate:
         """Return everything a reader must know, in words."""
         content, search = self.content, self.content["search"]
         cost = counted(self.samples, "sample" if content["data"] is None else "rollout")
+        if by_budget(content):
+            drawn = counted(content["cost"]["rollouts"], "rollout")
+            cost = f"{counted(self.samples, 'descent')} ({drawn}, the others to subsets evaluated before)"
         if self.warmup_samples:
             cost += f" ({self.warmup_samples:,} of them to warm up)"
         if self.exact_evaluations:

@@ -6,20 +6,18 @@ values are computed again too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from math import isfinite, lgamma, log, sqrt
+from math import isfinite, log, sqrt
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from bestleaf.bounds import BETS, GRID, HEAD
+from bestleaf.certificate.challenges import check_challenges, check_exhaustive, check_subset
+from bestleaf.certificate.compare import CLOSE, same
 from bestleaf.certificate.errors import RefusedError
+from bestleaf.certificate.proofs import PROOFS
 from bestleaf.certificate.record import Certificate, checksum
-from bestleaf.certificate.words import by_budget, further_claims, grown_claim, not_claimed
-
-CLOSE = 1e-9  # numbers that differ by less are the same
+from bestleaf.certificate.words import by_budget, counted, further_claims, grown_claim, not_claimed
 
 
 @dataclass(frozen=True)
@@ -51,6 +49,10 @@ def verify(certificate: Certificate | str | Path, X: Any = None, y: Any = None) 
     Verdict
         True if the certificate holds; its text says what was checked or why it is refused.
     """
+    if (X is None) != (y is None):
+        raise ValueError(f"X and y must be given together, got only {'y' if X is None else 'X'}")
+    if not isinstance(certificate, Certificate | str | Path):
+        raise TypeError(f"certificate must be a Certificate or the path of one, got a {type(certificate).__name__}")
     if not isinstance(certificate, Certificate):
         certificate = Certificate.load(certificate)
     content = certificate.content
@@ -67,17 +69,23 @@ def _checks(content: dict[str, Any], X: Any, y: Any) -> Iterator[str]:
     search, leaves, children = content["search"], content["leaves"], content["graph"]["children"]
     _check_settings(search)
     _check_graph(children, content["graph"]["labels"], leaves)
+    exact = sum(leaf["exact"] for leaf in leaves)
     for leaf in leaves:
-        _check_leaf(leaf, search, sum(not other["exact"] for other in leaves))
+        if leaf["exact"]:
+            check_subset(content, leaf["label"])
+        _check_leaf(leaf, search, len(leaves) - exact)
     _check_shares(leaves, search["delta"])
-    intervals = sum(leaf["lower_evidence"] is not None or leaf["upper_evidence"] is not None for leaf in leaves)
-    yield f"{len(leaves):,} leaves: {intervals:,} intervals follow from their samples."
+    idle = sum(not leaf["exact"] and leaf["count"] == 0 for leaf in leaves)
+    rest = f"the intervals of {len(leaves) - exact - idle:,} follow from their samples"
+    yield f"{counted(len(leaves), 'leaf', 'leaves')}: {exact:,} exact, {idle:,} not looked at, {rest}."
     lower, upper = _node_bounds(children, set(content["graph"]["minimizes"]), leaves)
     gap = _gap(content, lower, upper)
-    if not _same(gap, content["gap"]):
+    if not same(gap, content["gap"]):
         raise RefusedError(f"the gap follows from the leaves as {gap:.6g}, not {content['gap']:.6g} as written")
     _check_answer(content, lower, upper)
-    _check_challenges(content)
+    check_challenges(content)
+    if "quantile" in content["challenges"]:
+        yield "That the random leaves were drawn at random cannot be seen from a certificate."
     yield from _check_claims(content, gap)
     if "checksum" in content and content["checksum"] != checksum(content):
         raise RefusedError("the checksum does not belong to the content: something was changed after it was written")
@@ -85,10 +93,6 @@ def _checks(content: dict[str, Any], X: Any, y: Any) -> Iterator[str]:
         from bestleaf.certificate.data import check_data
 
         yield check_data(content, X, y)
-
-
-def _same(one: float, other: float) -> bool:
-    return isfinite(one) and isfinite(other) and abs(one - other) <= CLOSE
 
 
 def _check_settings(search: dict[str, Any]) -> None:
@@ -152,77 +156,23 @@ def _check_theory(leaf: dict[str, Any], delta: float, leaves: int) -> None:
     crowd, count = log(leaves / delta), leaf["count"]
     half = sqrt((crowd + 3 * log(crowd) + 1.5 * log(log(count) + 1)) / (2 * count))
     expected = max(0.0, leaf["mean"] - half), min(1.0, leaf["mean"] + half)
-    if not (_same(leaf["lower"], expected[0]) and _same(leaf["upper"], expected[1])):
+    if not (same(leaf["lower"], expected[0]) and same(leaf["upper"], expected[1])):
         raise RefusedError(f"the interval of leaf {leaf['label']} does not follow from its samples")
 
 
 def _check_shares(leaves: list[dict[str, Any]], delta: float) -> None:
     noisy = [leaf for leaf in leaves if leaf["share"] > 0]
-    equal = all(_same(leaf["share"], delta / len(leaves)) for leaf in leaves)
+    equal = all(same(leaf["share"], delta / len(leaves)) for leaf in leaves)
     orders = [leaf["order"] for leaf in noisy]
     if len(set(orders)) < len(orders):
         raise RefusedError("two leaves have the same place in the order of creation")
     for leaf in noisy:
-        if not equal and not _same(leaf["share"], delta / (leaf["order"] * (leaf["order"] + 1))):
+        if not equal and not same(leaf["share"], delta / (leaf["order"] * (leaf["order"] + 1))):
             raise RefusedError(
                 f"leaf {leaf['label']} must have the share of delta of its place in the order of creation"
             )
         if leaf["order"] < 1:
             raise RefusedError(f"leaf {leaf['label']} must have a place in the order of creation from 1 on")
-
-
-def _hoeffding(side: str, value: float, share: float, evidence: list[float]) -> bool:
-    count, mean = evidence[0], evidence[1] / evidence[0]
-    half = 1.7 * sqrt((log(log(2 * count)) + 0.72 * log(10.4 / share)) / (4 * count))
-    return _justified(side, value, mean - half, mean + half)
-
-
-def _bernstein(side: str, value: float, share: float, evidence: list[float]) -> bool:
-    count, total, _, bets, gains, spread, added, _ = evidence
-    if not (_near(added, total) and 0 < bets <= count / 2 + CLOSE and 0 <= gains <= bets and spread >= 0):
-        return False
-    half = (log(2 / share) + spread) / bets
-    return _justified(side, value, gains / bets - half, gains / bets + half)
-
-
-def _bernoulli(side: str, value: float, share: float, evidence: list[float]) -> bool:
-    count, total = evidence[0], evidence[1]
-    if not 0 < value < 1 or (value > total / count) == (side == "lower"):
-        return False
-    mixed = lgamma(1 + total) + lgamma(1 + count - total) - lgamma(2 + count)
-    return mixed - total * log(value) - (count - total) * log(1 - value) >= log(1 / share) - CLOSE
-
-
-def _betting(side: str, value: float, share: float, evidence: list[float]) -> bool:
-    """Check that the capital of the bets against `value` has reached the threshold; then it has beyond it, too."""
-    count, total = evidence[0], evidence[1]
-    weights = np.array(evidence[2 + HEAD : 2 + HEAD + len(GRID)])
-    spread_mean = float(weights @ GRID)
-    if not (0 < value < 1 and (weights >= 0).all() and _near(weights.sum(), count) and _near(spread_mean, total)):
-        return False
-    if (value > total / count) == (side == "lower"):
-        return False
-    gains = (GRID / value if side == "lower" else (1 - GRID) / (1 - value)) - 1
-    wealth = np.log1p(np.outer(BETS, gains)) @ weights
-    capital = wealth.max() + log(np.exp(wealth - wealth.max()).mean())
-    return capital >= log(2 / share) - CLOSE * max(1.0, count)
-
-
-def _near(one: float, other: float) -> bool:
-    """Whether two sums of many samples agree."""
-    return abs(one - other) <= CLOSE * max(1.0, abs(other))
-
-
-def _justified(side: str, value: float, lower: float, upper: float) -> bool:
-    return value <= lower + CLOSE if side == "lower" else value >= upper - CLOSE
-
-
-PROOFS: dict[str, Callable[[str, float, float, list[float]], bool]] = {
-    "hoeffding": _hoeffding,
-    "bernstein": _bernstein,
-    "bernoulli": _bernoulli,
-    "betting": _betting,
-}
 
 
 def _node_bounds(
@@ -306,41 +256,15 @@ def _labels_below(children: list[list[int]], node: int, leaves: list[dict[str, A
     return {repr(leaf["label"]) for leaf in leaves if leaf["node"] in seen}
 
 
-def _check_challenges(content: dict[str, Any]) -> None:
-    """Check that the subsets that challenged the answer are all there, and that their values agree with the leaves'."""
-    values = {repr(leaf["label"]): leaf["lower"] for leaf in content["leaves"] if leaf["exact"]}
-    for name, challenge in content["challenges"].items():
-        labels = [label for label, _ in challenge["subsets"]]
-        for label, value in challenge["subsets"]:
-            if not 0 <= value <= 1 or not _same(values.get(repr(label), value), value):
-                raise RefusedError(f"the value of {label} in the claim {name!r} is not that of its leaf")
-        if name == "local" and "choice" in challenge:
-            expected = _one_step_away(content, challenge["choice"])
-            if sorted(map(repr, labels)) != sorted(map(repr, expected)):
-                raise RefusedError(f"the claim 'local' must be about all {len(expected):,} subsets one step away")
-        elif name == "quantile":
-            needed = log(2 ** challenge["attempt"] / content["search"]["delta"]) / challenge["alpha"]
-            if not (challenge["attempt"] >= 1 and 0 < challenge["alpha"] < 1 and len(labels) >= needed - CLOSE):
-                raise RefusedError(f"the claim 'quantile' needs {needed:.0f} random subsets, got {len(labels):,}")
-
-
-def _one_step_away(content: dict[str, Any], choice: dict[str, Any]) -> list[list[int]]:
-    """Return the labels of all subsets with one unit more, one less or one exchanged."""
-    if content["data"] is not None and choice != content["data"]["choice"]:
-        raise RefusedError("the claim 'local' must be about the features that the data give to choose from")
-    subset = content["graph"]["labels"][content["answer"]][:-1]
-    free = [unit for unit in choice["allowed"] if unit not in subset]
-    smaller = [[one for one in subset if one != unit] for unit in subset if unit not in choice["forced"]]
-    found = [sorted([*subset, unit]) for unit in free] if len(subset) < choice["limit"] else []
-    found += smaller + [sorted([*less, unit]) for less in smaller for unit in free]
-    return [[*one, -1] for one in found if one]
-
-
 def _check_claims(content: dict[str, Any], gap: float) -> Iterator[str]:
     """Check that the claims are those that follow from the numbers, in kind and in words."""
     search = content["search"]
     follow = [grown_claim(content), *further_claims(content)]
     written = {claim["kind"]: claim for claim in content["claims"]}
+    if len(written) < len(content["claims"]):
+        raise RefusedError("a claim is made twice")
+    if any(claim["kind"] == "exhaustive" for claim in follow):
+        check_exhaustive(content)
     if written.get("grown") and gap > search["epsilon"]:
         raise RefusedError(f"another {search['task']} may be better by {gap:.6g}, more than epsilon")
     for claim in follow:
@@ -354,6 +278,8 @@ def _check_claims(content: dict[str, Any], gap: float) -> Iterator[str]:
         raise RefusedError("what is not claimed has been changed")
     if by_budget(content) and (search["proof"] != "none" or not all(leaf["exact"] for leaf in content["leaves"])):
         raise RefusedError(f"{search['rule']} proves nothing, so all its leaves must be exact and its proof 'none'")
+    if (search["bound"] == "none") != by_budget(content):
+        raise RefusedError(f"bound {search['bound']!r} does not go with stopping {search['stopping']!r}")
     sound = search["stopping"] == "sound" and search["bound"] in (*PROOFS, "theory")
     if search["proof"] == "rigorous" and not sound:
         raise RefusedError(f"bound {search['bound']!r} with stopping {search['stopping']!r} is not rigorous")

@@ -15,7 +15,9 @@ def headline(content: dict[str, Any]) -> list[str]:
     data, task = content["data"], content["search"]["task"]
     if data is None:
         label = content["graph"]["labels"][content["answer"]]
-        return [f"Best {task}: {label}, value between {content['lower']:.4f} and {content['upper']:.4f}."]
+        low, high = content["lower"], content["upper"]
+        value = f"value {low:.4f}, exactly" if low == high else f"value between {low:.4f} and {high:.4f}"
+        return [f"Best {task}: {label}, {value}."]
     names = content["features"]
     shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
     lines = [
@@ -50,9 +52,10 @@ def grown_claim(content: dict[str, Any]) -> dict[str, Any]:
     where = f"of the graph as grown ({crowd})" if search["expansion"] is not None else f"of the whole graph ({crowd})"
     claim = {"kind": "grown", "epsilon": epsilon, "delta": delta, "proof": search["proof"]}
     if by_budget(content):
+        better = f"none is better by more than {gap:.4f}" if gap > 0 else "it is the best"
         text = (
             f"Nothing is proved beyond exact values: of {counted(len(content['leaves']), 'subset')} evaluated exactly, "
-            f"none is better by more than {max(0.0, gap):.4f}. {search['rule']} stops when its budget is spent, not "
+            f"{better}. {search['rule']} stops when its budget is spent, not "
             "when the answer is known."
         )
         return {**claim, "kind": "evaluated", "text": text}
@@ -93,10 +96,12 @@ def further_claims(content: dict[str, Any]) -> list[dict[str, Any]]:
             text = f"No leaf one step away, as the problem lists them, is better by more than {epsilon:g}"
         found.append({"kind": "local", "epsilon": epsilon, "text": f"{text}: all {many} one step away were evaluated."})
     if "quantile" in challenges and beaten_by(content, challenges["quantile"]) <= epsilon:
+        ways = {"rollouts": "drawn as rollouts from the root are", "uniform moves": "reached by uniform random moves"}
+        how = ways[challenges["quantile"]["drawn"]]
         alpha, drawn = challenges["quantile"]["alpha"], len(challenges["quantile"]["subsets"])
         text = (
-            f"With confidence 1 - {search['delta']:g} at most a share {alpha:g} of random {things[1]} (drawn as "
-            f"rollouts from the root are) is better by more than {epsilon:g}: none of {drawn:,} was."
+            f"With confidence 1 - {search['delta']:g} at most a share {alpha:g} of random {things[1]} ({how}) is "
+            f"better by more than {epsilon:g}: none of {drawn:,} was."
         )
         claim = {"kind": "quantile", "epsilon": epsilon, "delta": search["delta"], "alpha": alpha}
         found.append({**claim, "text": text})
@@ -111,12 +116,18 @@ def beaten_by(content: dict[str, Any], challenge: dict[str, Any]) -> float:
 def not_claimed(content: dict[str, Any]) -> list[str]:
     """Return what a reader might think follows, and does not."""
     if content["data"] is None:
-        return [NOT_GROWN] if content["search"]["expansion"] is not None else []
+        beyond = any(claim["kind"] in ("local", "quantile") for claim in further_claims(content))
+        grown = content["search"]["expansion"] is not None
+        return [NOT_GROWN if not beyond else NOT_BEYOND] if grown else []
+    if by_budget(content):
+        return [NOT_EVALUATED, NOT_NEW_DATA]
     kinds = {claim["kind"] for claim in further_claims(content)}
     return [NOT_NEW_DATA] if kinds & {"exhaustive", "ceiling"} else [NOT_OTHER_SUBSETS, NOT_NEW_DATA]
 
 
 NOT_GROWN = "anything about states that are not in the graph; it grew while it was searched."
+NOT_BEYOND = "anything more about states that are not in the graph; it grew while it was searched."
+NOT_EVALUATED = "anything about subsets that were not evaluated exactly."
 NOT_OTHER_SUBSETS = (
     "that no other subset is better. Subsets evaluated exactly are compared exactly; of the others only the mean value "
     "of random completions of a partial subset is bounded, and that bounds no single one of them."

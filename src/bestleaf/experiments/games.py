@@ -72,6 +72,11 @@ class Method:
     play: Callable[[Any, int | None, int], Any]
     certifies: bool = False
 
+    @property
+    def budgets(self) -> list[int | None]:
+        """Return the budgets it is given, None for as many samples as it needs."""
+        return [*BUDGETS, None] if self.certifies else [*BUDGETS]
+
 
 def by_uct(**keywords: Any) -> Callable[[Any, int | None, int], Any]:
     """Return a search of the UCT family that recommends the move of highest mean."""
@@ -109,8 +114,7 @@ def case_name(game: str, method: str, samples: int | None) -> str:
 
 def plan(runs: int) -> list[tuple[str, int]]:
     """Return (case, run) of every row."""
-    budgets: list[tuple[str, int | None]] = [(method.name, budget) for method in METHODS.values() for budget in BUDGETS]
-    budgets += [(method.name, None) for method in METHODS.values() if method.certifies]
+    budgets = [(method.name, budget) for method in METHODS.values() for budget in method.budgets]
     return [(case_name(game, *budget), run) for game in GAMES for budget in budgets for run in range(runs)]
 
 
@@ -163,7 +167,8 @@ def table(rows: list[Row]) -> Table:
         by_case.setdefault(row["case"], []).append(row)
     for game in GAMES:
         for method in METHODS.values():
-            found.add_row(game, method.name, *_cells(game, method, by_case))
+            if all(case_name(game, method.name, budget) in by_case for budget in method.budgets):
+                found.add_row(game, method.name, *_cells(game, method, by_case))
         found.add_section()
     return found
 

@@ -15,7 +15,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 import bestleaf
-from bestleaf.certificate.words import counted
 from bestleaf.files import write_atomically
 
 Row = dict[str, Any]
@@ -102,7 +101,8 @@ def compute(
                     file.save()
                     saved = monotonic()
                     if not console.is_terminal:
-                        console.print(f"{file.experiment}: {counted(len(file.rows), 'row')}", highlight=False)
+                        count = len(tasks) - len(missing) + sum(len(one.result()) for one in collected)
+                        console.print(f"{file.experiment}: {count:,} of {len(tasks):,} rows", highlight=False)
     except BaseException:
         file.save()
         pool.shutdown(wait=True, cancel_futures=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from math import ceil, log
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from bestleaf.search.stages import evaluated
 
 GUARANTEES = ("grown", "local", "quantile", "exhaustive")
-BEYOND = ("local", "quantile")
+MOST_RANDOM = 1_000_000  # leaves that one attempt of "quantile" draws
 
 Answer = Callable[[Any], tuple[Any, float] | None]  # of a search: the state it would answer with, and its exact value
 
@@ -56,7 +57,12 @@ class _Challenge:
     def slice(self, search: Any) -> bool:
         """Evaluate for one slice."""
         found = search.answer(search)
-        if found is None:  # the answer itself has no exact value
+        if found is None:
+            warnings.warn(
+                f"guarantee {self.name} compares exact values, and the answer has none: nothing is claimed of it",
+                RuntimeWarning,
+                stacklevel=2,
+            )
             return True
         state, value = found
         if self._all is None:
@@ -125,7 +131,8 @@ class Quantile(_Challenge):
 
     def written(self) -> dict[str, Any]:
         """Return the share and the attempt."""
-        return {"alpha": self.alpha, "attempt": self.attempt}
+        own = hasattr(self.problem, "random_leaf")
+        return {"alpha": self.alpha, "attempt": self.attempt, "drawn": "rollouts" if own else "uniform moves"}
 
 
 def challenges(
@@ -133,8 +140,13 @@ def challenges(
 ) -> list[LocalOptimum | Quantile]:
     """Return the stages that challenge the answer, as far as they are asked for."""
     found: list[LocalOptimum | Quantile] = []
-    if not wanted.isdisjoint(BEYOND) and not hasattr(problem, "exact"):
+    if not hasattr(problem, "exact"):
         raise ValueError("guarantees local and quantile compare exact values, so the problem needs a method exact")
+    if hasattr(problem, "maximizes"):
+        raise ValueError("guarantees local and quantile are about one player's leaves, got a problem with an opponent")
+    least = log(2 / delta) / MOST_RANDOM
+    if alpha < least:
+        raise ValueError(f"alpha must be at least {least:.2g} (that takes {MOST_RANDOM:,} random leaves), got {alpha}")
     if "local" in wanted:
         if not (hasattr(problem, "neighbours") and hasattr(problem, "path_to")):
             raise ValueError("guarantee local needs a problem with the methods neighbours and path_to")

@@ -5,29 +5,18 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from math import isfinite
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from bestleaf._records import UNLIMITED
 from bestleaf.bounds import BOUNDS, RIGOROUS, Bound, Rate, named_bound
+from bestleaf.checks import number, whole
 from bestleaf.growth import PROPOSALS
 from bestleaf.rules import Rule, named_rule
 from bestleaf.search.guarantees import checked_guarantees
 
 STOPPING = ("sound", "paper")
-
-
-def _number(name: str, value: Any, rule: str, low: float, high: float, *, open_ends: bool = False) -> float:
-    """Return `value` as a float, or say in one sentence why not."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a number {rule}, got {value!r}")
-    number = float(value)
-    inside = low < number < high if open_ends else low <= number <= high
-    if not inside:
-        raise ValueError(f"{name} must be {rule}, got {value!r}")
-    return number
 
 
 @dataclass(frozen=True)
@@ -70,16 +59,13 @@ class Options:
         if stopping not in STOPPING:
             raise ValueError(f"stopping must be 'sound' or 'paper', got {stopping!r}")
         if expansion is not None:
-            expansion = _number("expansion", expansion, "between 0 and 1, or None for the whole graph", 0, 1)
+            expansion = number("expansion", expansion, "between 0 and 1, or None for the whole graph", 0, 1)
         if proposal is not None and proposal not in PROPOSALS:
             raise ValueError(f"proposal must be one of {', '.join(PROPOSALS)} or None, got {proposal!r}")
         if max_samples is not None:
-            if not isinstance(max_samples, Integral) or isinstance(max_samples, bool):
-                raise TypeError(f"max_samples must be a whole number of at least 1 or None, got {max_samples!r}")
-            max_samples = min(UNLIMITED, int(max_samples))
-            _number("max_samples", max_samples, "at least 1 or None", 1, np.inf)
+            max_samples = whole("max_samples", max_samples, 1, " or None")
         if max_time is not None:
-            max_time = _number("max_time", max_time, "a positive number of seconds or None", 0, np.inf, open_ends=True)
+            max_time = number("max_time", max_time, "a positive number of seconds or None", 0, np.inf, open_ends=True)
         guarantees = checked_guarantees(guarantee)
         if task == "arm" and guarantees - {"grown"}:
             raise ValueError(f"guarantee {min(guarantees - {'grown'})} is about a best leaf, got task 'arm'")
@@ -87,8 +73,8 @@ class Options:
             raise ValueError(f"guarantee exhaustive needs the whole graph, so expansion must be None, got {expansion}")
         return cls(
             task,
-            _number("epsilon", epsilon, "between 0 and 1", 0, 1),
-            _number("delta", delta, "strictly between 0 and 1", 0, 1, open_ends=True),
+            number("epsilon", epsilon, "between 0 and 1", 0, 1),
+            number("delta", delta, "strictly between 0 and 1", 0, 1, open_ends=True),
             named_rule(rule),
             named_bound(bound),
             stopping,
@@ -97,7 +83,7 @@ class Options:
             max_samples,
             max_time,
             guarantees,
-            _number("alpha", alpha, "strictly between 0 and 1", 0, 1, open_ends=True),
+            number("alpha", alpha, "strictly between 0 and 1", 0, 1, open_ends=True),
         )
 
     def proof(self, exact: bool) -> str:

@@ -118,8 +118,11 @@ class Result:
         if self.exact_evaluations:
             cost += f" and {counted(self.exact_evaluations, 'exact value')}"
         grown = "" if self.expansion is None else " in the graph as grown"
+        value = f"between {self.lower:.4f} and {self.upper:.4f}"
+        if self.lower == self.upper:
+            value = f"{self.lower:.4f}, exactly"
         lines = [
-            f"Best {self.task}: {self.answer!r}, value{grown} between {self.lower:.4f} and {self.upper:.4f}.",
+            f"Best {self.task}: {self.answer!r}, value{grown} {value}.",
             f"{cost} on {counted(len(self.leaves), 'leaf', 'leaves')} in {self.elapsed:.2f} s ({self.reason}; "
             f"rule {self.rule}, bound {self.bound}, stopping {self.stopping}).",
             self._promise(),
@@ -127,12 +130,11 @@ class Result:
         return "\n".join(lines)
 
     def _promise(self) -> str:
+        if not (self.two_player and self.task == "leaf"):
+            return "\n".join(self.certificate.claims)
         if not self.identified:
-            return f"Not settled: another {self.task} may be better by up to {self.gap:.4f}."
-        where = "of the whole graph" if self.expansion is None else "of the graph as grown"
-        claim = f"no {self.task} {where} is better by more than {self.epsilon:g}"
-        if self.two_player and self.task == "leaf":
-            claim = f"no move on the way to this leaf gives away more than {self.epsilon:g}"
+            return f"Not settled: another leaf may be better by up to {self.gap:.4f}."
+        claim = f"no move on the way to this leaf gives away more than {self.epsilon:g}"
         if self.proof == "none":
             return f"It seems that {claim}; bound {self.bound} with stopping {self.stopping} has no proof."
         condition = f", provided that bound {self.bound} holds" if self.proof == "conditional" else ""

@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 
 from bestleaf._kernels import draw  # noqa: F401  registers the compiled oracles
-from bestleaf._kernels.backup import settle
-from bestleaf._kernels.loop import count_round, run, step
+from bestleaf._kernels.loop import run, step
 from bestleaf._records import (
     BAD_BOUND,
     BAD_RULE,
     DEEPEN,
     EVALUATE,
-    EXACT,
     GROW,
     INNER,
     LIMITED,
@@ -29,10 +27,12 @@ from bestleaf._records import (
     Proposal,
 )
 from bestleaf.certificate.build import Structure
+from bestleaf.checks import function_or_none
 from bestleaf.graph import GrowingGraph
 from bestleaf.growth import PROPOSALS, Growth
 from bestleaf.intervals import Knowledge
 from bestleaf.search.answer import exact_answer, recommendation
+from bestleaf.search.evaluations import Evaluations
 from bestleaf.search.guarantees import Answer, challenges
 from bestleaf.search.interrupt import SecondInterrupt, deferred_interrupt
 from bestleaf.search.options import Options, checked_problem, checked_value, stream
@@ -43,7 +43,7 @@ NOTHING = Proposal(SAMPLE, 0, -1, -1, -1, 0.0)
 WARM_UP_SHARE = 0.1  # of max_time that may go into one warm-up
 
 
-class Search:
+class Search(Evaluations):
     """A search that can be run to its end, or opened up by `ask` and `tell`.
 
     Takes the keywords of `bestleaf.best_arm` and ``task="arm"`` or ``"leaf"``.
@@ -94,11 +94,9 @@ class Search:
             alpha=alpha,
         )
         checked_problem(problem)
-        if callback is not None and not callable(callback):
-            raise TypeError(f"callback must be a function or None, got {callback!r}")
         self.problem = problem
         self.rng, self.seed = stream(seed)
-        self.callback = callback
+        self.callback = function_or_none("callback", callback)
         self.reason: str | None = None
         self.exact_evaluations = 0
         self.warmup_samples = 0
@@ -145,7 +143,10 @@ class Search:
     def _challenges(self) -> list[Any]:
         """Return the stages that challenge the answer, with a stream of their own."""
         options = self.options
-        rng = self.rng.spawn(1)[0] if self.seed is None else np.random.default_rng([self.seed, 1])
+        if options.guarantee <= {"grown", "exhaustive"}:
+            return []
+        seed = [self.seed, 1] if self.seed is not None else int(self.rng.integers(2**63))
+        rng = np.random.default_rng(seed)
         return challenges(self.problem, options.guarantee, options.alpha, options.delta, rng)
 
     def _proposal_name(self) -> str:
@@ -194,6 +195,9 @@ class Search:
         other.rng, other.seed = stream(seed)
         other.graph = self.graph.frozen_copy()
         other.known = self.known.copy(other.graph)
+        other.values = dict(self.values)
+        other.challenges = other._challenges()
+        other.stages = [*other.challenges]
         return other
 
     def run(self) -> Result:
@@ -226,6 +230,7 @@ class Search:
                     if interrupted() and self.reason is None:
                         self.reason = "interrupted"
                 self._open_root()
+                self._let_the_best_in()
                 if self.callback is not None:
                     self.callback(self.progress())
             except SecondInterrupt:
@@ -344,81 +349,6 @@ class Search:
             self._introduce(self.growth.open(0))
             self._proposal = None
 
-    def evaluate(self, leaf: int) -> bool:
-        """Ask for the exact value of a leaf on behalf of a stage; False when the budget does not allow it."""
-        if self._left() <= 0:
-            self.reason = "max_samples"
-            return False
-        value = self._exact(leaf)
-        if value is not None:
-            settle(leaf, value, self.known.world)
-        self._proposal = None
-        return True
-
-    def ensure_value(self) -> None:
-        """Compute one exact value if a budget ended the search before there was any, so that something can be said."""
-        self._open_root()
-        exact = np.flatnonzero(self.graph.kinds == EXACT)
-        if len(exact) and not self.known.known["count"][exact].any():
-            value = self._exact(int(exact[0]))
-            if value is not None:
-                settle(int(exact[0]), value, self.known.world)
-            self._proposal = None
-
-    def _introduce(self, nodes: Any) -> None:
-        """Tell the compiled oracle of new nodes."""
-        if self.oracle is not None:
-            for node in nodes:
-                self.oracle.add(node, self.graph.states[node])
-
-    def _evaluate(self, proposal: Proposal) -> None:
-        """Ask for the exact value of a terminal leaf; one that has none becomes a noisy leaf."""
-        value = self._exact(proposal.first)
-        if value is not None:
-            count_round(proposal, self.known.world)
-            settle(proposal.first, value, self.known.world)
-
-    def _exact(self, leaf: int) -> float | None:
-        """Return the exact value of a leaf; None, and it becomes a noisy leaf, when there is none."""
-        state = self.graph.states[leaf]
-        if state in self.values:
-            return self.values[state]
-        value = self.problem.exact(state)
-        if value is None:
-            self.known.admit(leaf)
-            return None
-        self.exact_evaluations += 1
-        self.values[state] = checked_value(value, "exact", state)
-        return self.values[state]
-
-    def look_up(self, state: Any) -> float | None:
-        """Return the exact value of a terminal state that may not be in the graph; None when the budget is spent."""
-        if state not in self.values:
-            if self._spent() is not None:
-                self.reason = self.reason or self._spent()
-                return None
-            self.values[state] = checked_value(self.problem.exact(state), "exact", state)
-            self.exact_evaluations += 1
-        return self.values[state]
-
-    def _spent(self) -> str | None:
-        """Return why no more may be asked of the problem, None if it may."""
-        limit = self.options.max_time
-        if self._interrupted():
-            return "interrupted"
-        if limit is not None and perf_counter() - self._started >= limit:
-            return "max_time"
-        return "max_samples" if self._left() <= 0 else None
-
-    def join(self, states: list[Any]) -> None:
-        """Let states enter the graph on behalf of a stage, with the exact values already known."""
-        missing = [state for state in dict.fromkeys(states) if state not in self.graph.node_of]
-        self._introduce(self.growth.add(missing))
-        for state in missing:
-            if state in self.values:
-                settle(self.graph.node_of[state], self.values[state], self.known.world)
-        self._proposal = None
-
     def reopen(self) -> None:
         """Let the search go on and all stages start anew, because the graph has changed for the better."""
         self._reopened = True
@@ -427,6 +357,8 @@ class Search:
 
     def ask(self) -> Any:
         """Return the state to sample next, or None when the search is over."""
+        if self.stages:
+            raise RuntimeError("ask() searches the graph as grown only; use run() for a guarantee beyond it")
         begun = perf_counter()
         self._check_time()
         while self.reason is None:

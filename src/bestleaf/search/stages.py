@@ -33,6 +33,18 @@ def evaluated(waiting: list[Any], search: Any) -> bool:
     return not waiting
 
 
+class EveryLeaf:
+    """Evaluate every leaf that has an exact value, whether or not the answer is known without it."""
+
+    def reset(self) -> None:
+        """Nothing is forgotten."""
+
+    def slice(self, search: Any) -> bool:
+        """Evaluate for one slice."""
+        leaves = np.flatnonzero((search.graph.kinds == EXACT) & (search.known.known["count"][: len(search.graph)] == 0))
+        return evaluated([search.graph.states[leaf] for leaf in leaves[::-1]], search)
+
+
 class SubsetsOfAnswers:
     """Evaluate the subsets of the best answers so far; those that come close to the best join the graph.
 

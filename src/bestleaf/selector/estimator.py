@@ -26,11 +26,11 @@ from bestleaf.oracles import TIES, KNNOracle
 from bestleaf.progress import ProgressLine
 from bestleaf.search import Progress, Search
 from bestleaf.search.guarantees import GUARANTEES, checked_guarantees
-from bestleaf.search.stages import SmallerAnswer, Stage, SubsetsOfAnswers
+from bestleaf.search.stages import EveryLeaf, SmallerAnswer, Stage, SubsetsOfAnswers
 from bestleaf.selector.answer import EvaluatedSubset, EvaluatedSubsets, chosen, mean_scores
 from bestleaf.selector.honest import splits, unseen_score
 from bestleaf.selector.hooks import CallbackSupportMixin, Hooks
-from bestleaf.selector.inputs import check_finite, check_frame, columns_named, task_of, useless_columns
+from bestleaf.selector.inputs import check_finite, check_frame, check_groups, columns_named, task_of, useless_columns
 from bestleaf.selector.ways import ALGORITHMS, BestLeafWay, FuseWay, Selection
 
 SUBSAMPLE = 50  # examples of a rollout, as in the paper
@@ -105,7 +105,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     n_repeats : int, default=1
         Searches with other seeds, the first one included, to see how often each feature is selected.
     max_samples : int, default=None
-        Rollouts and exact values allowed.
+        Rollouts and exact values allowed; with a rival, descents.
     max_time : float, default=None
         Seconds allowed.
     n_jobs : int, default=None
@@ -131,6 +131,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Mean value of the rollouts with each feature (RAVE); nan for features that were in none.
     evaluated_ : EvaluatedSubsets
         Every subset evaluated exactly, best first; ``evaluated_.by_size()`` is the best of each size.
+    search_indices_ : array of int
+        The rows that the search has seen; the certificate is about them.
     holdout_score_, holdout_scores_ : float, array
         Mean and single scores on examples kept from the search, by the measure of the search (with `holdout`).
     selection_frequency_ : array of float
@@ -270,14 +272,16 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if isinstance(self.holdout, float):
             kept, aside = next(splits(self.holdout, X, y, task_of(y, self.task), seed))
         selection = self._select(X[kept], y[kept], seed)
+        self.search_indices_ = np.arange(len(X))[kept]
         self._be_honest(X, y, kept, aside, seed)
         if self.verbose:
             Console().print(self.certificate_.summary(), highlight=False, markup=False, soft_wrap=True)
         if selection.reason != "identified" and self.algorithm == "bli" and not self.certificate_.settled:
             ended = {"interrupted": "Ctrl-C", "callback": "a callback"}.get(selection.reason, selection.reason)
             warnings.warn(
-                f"{ended} ended the search: {self.certificate_.claims[0]} Give it more time or samples, or a larger "
-                f"epsilon than {self.epsilon:g}.",
+                f"{ended} ended the search before it was settled: another subset or partial subset may be better by "
+                f"up to {self.certificate_.gap:.4f}. Give it more time or samples, or a larger epsilon than "
+                f"{self.epsilon:g}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -312,10 +316,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             seed=seed,
         )
         search.answer = self._answer
-        first: list[Stage] = []
-        if self.proposal in (None, "lookahead"):
+        first: list[Stage] = [EveryLeaf()] if whole else []
+        if self.proposal in (None, "lookahead") and not whole:
             first.append(SubsetsOfAnswers(lattice))
-        if self.prefer_small and self.stopping == "sound":
+        if self.prefer_small and self.stopping == "sound" and not whole:
             first.append(SmallerAnswer(len))
         search.stages[:0] = first
         return BestLeafWay(search, prefer_small=self.prefer_small)
@@ -445,7 +449,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if groups is None:
             return None
         listed = groups.values() if isinstance(groups, dict) else groups
-        return [self._columns("feature_groups", group) for group in listed]
+        found = [self._columns("feature_groups", group) for group in listed]
+        check_groups(found, list(groups) if isinstance(groups, dict) else range(len(found)), self._names())
+        return found
 
     def _columns(self, argument: str, given: Iterable[Any]) -> list[int]:
         return columns_named(argument, given, getattr(self, "feature_names_in_", ()), self.n_features_in_)

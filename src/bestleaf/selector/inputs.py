@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ def check_frame(X: Any) -> None:
     repeated = sorted(str(name) for name, times in Counter(names).items() if times > 1)
     if repeated:
         raise ValueError(f"X must have a different name for every column, got {repeated[:5]} more than once")
+    if isinstance(X, np.ndarray) and X.dtype.kind in "US":
+        raise ValueError(f"X must hold numbers only, got an array of text ({X.dtype})")
     text = columns_of_text(X)
     if text:
         raise ValueError(f"X must hold numbers only, got text or dates in columns {text[:10]}; encode or drop them")
@@ -52,14 +55,32 @@ def columns_named(argument: str, given: Iterable[Any], names: Iterable[str], fea
         raise ValueError(f"{argument} must list features by name or number, got {given!r}")
     for one in given:
         if isinstance(one, str):
+            if not number_of:
+                raise ValueError(f"{argument} must give features by number, because X has no names, got {one!r}")
             if one not in number_of:
-                raise ValueError(f"{argument} must name features of X, got {one!r}")
+                near = get_close_matches(one, number_of, 1)
+                hint = f" (did you mean {near[0]!r}?)" if near else ""
+                raise ValueError(f"{argument} must name features of X, got {one!r}{hint}")
             found.append(number_of[one])
         elif isinstance(one, int | np.integer) and not isinstance(one, bool) and 0 <= one < features:
             found.append(int(one))
         else:
             raise ValueError(f"{argument} must hold names or numbers from 0 to {features - 1}, got {one!r}")
     return found
+
+
+def check_groups(groups: list[list[int]], labels: Iterable[Any], names: np.ndarray) -> None:
+    """Refuse groups that share a feature or leave some out, by their names."""
+    owner: dict[int, Any] = {}
+    for label, group in zip(labels, groups, strict=True):
+        for feature in group:
+            if feature in owner:
+                both = f"{owner[feature]!r} and {label!r}"
+                raise ValueError(f"feature_groups must not overlap, got {names[feature]!r} in groups {both}")
+            owner[feature] = label
+    if lost := [str(name) for number, name in enumerate(names) if number not in owner]:
+        more = f" and {len(lost) - 10} more" if len(lost) > 10 else ""
+        raise ValueError(f"feature_groups must hold every feature of X, got none with {', '.join(lost[:10])}{more}")
 
 
 def useless_columns(X: np.ndarray, names: np.ndarray, wanted: Iterable[int], unwanted: Iterable[int]) -> list[int]:

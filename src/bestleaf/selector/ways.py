@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ FIXED_BUDGET: dict[str, dict[str, Any]] = {
     "alphafuse": {"backup": 0.5},
 }
 ALGORITHMS = ("bli", *FIXED_BUDGET)
+OPTIONS = frozenset(signature(Fuse).parameters) - {"lattice", "max_samples", "max_time", "seed", "callback"}
 
 
 @dataclass(frozen=True)
@@ -102,12 +104,11 @@ class FuseWay:
                 "got neither"
             )
         self.algorithm = algorithm
+        if strange := sorted(str(name) for name in set(options or {}) - OPTIONS):
+            raise ValueError(f"algorithm_options must be of {', '.join(sorted(OPTIONS))}, got {strange[0]!r}")
         self.options = {**FIXED_BUDGET[algorithm], **(options or {})}
         self.promise = {"epsilon": epsilon, "delta": delta}
-        try:
-            self.fuse = Fuse(lattice, max_samples=max_samples, max_time=max_time, seed=seed, **self.options)
-        except TypeError as error:
-            raise TypeError(f"algorithm_options must be keywords of bestleaf.fuse_search: {error}") from None
+        self.fuse = Fuse(lattice, max_samples=max_samples, max_time=max_time, seed=seed, **self.options)
 
     @property
     def values(self) -> dict[Any, float]:
@@ -151,6 +152,7 @@ class FuseWay:
             },
             cost={
                 "samples": result.samples,
+                "rollouts": result.rollouts,
                 "warmup_samples": 0,
                 "exact_evaluations": result.exact_evaluations,
                 "growths": result.nodes - 1,

@@ -10,7 +10,7 @@ from bestleaf.features import STOP
 from bestleaf.growth.proposals import rave_scores
 from bestleaf.uct.statistics import Statistics
 
-ALL_AT_ONCE = 1.1  # priors are computed anew when a node has been visited this many times as often
+REFRESH_RATIO = 1.1  # priors are computed anew when a node has been visited this many times as often
 
 
 class Children(Protocol):
@@ -110,4 +110,4 @@ class CompetingChildren(RaveChildren):
             child = edges["child"][edge]
             edges["prior"][edge] = scores[child] if child != STOP else (total / count if count else 0.5)
         visits = int(statistics.crossings["visits"][node])
-        statistics.crossings["refresh_at"][node] = int(ALL_AT_ONCE * visits) + 1
+        statistics.crossings["refresh_at"][node] = int(REFRESH_RATIO * visits) + 1

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from bestleaf.checks import one_of
 from bestleaf.search.options import checked_problem, stream
 from bestleaf.search.result import Progress
 from bestleaf.uct.children import AnyChildren
 from bestleaf.uct.loop import Loop
-from bestleaf.uct.settings import RECOMMENDATIONS, budgets, descent_settings, one_of
+from bestleaf.uct.settings import RECOMMENDATIONS, budgets, descent_settings
 
 
 class Arm(NamedTuple):
@@ -28,7 +29,7 @@ class UCTResult:
     Attributes
     ----------
     answer : state
-        The recommended child of the root.
+        The recommended child of the root; None if the budget ended before any was tried.
     path : tuple of states
         The recommended way, from the child of the root down.
     value : float
@@ -56,6 +57,8 @@ class UCTResult:
     seed: int | None
 
     def __str__(self) -> str:
+        if not self.path:
+            return f"Nothing recommended: {self.samples:,} samples ({self.reason}) did not get below the root."
         return (
             f"Recommended: {self.answer!r}, mean {self.value:.4f} after {self.samples:,} samples ({self.reason}). "
             "UCT gives no guarantee."
@@ -93,7 +96,7 @@ def uct_search(
     exploration : float, default=2.0
         c.
     widening : float, default=1.0
-        b: a node has at most t^b edges after t descents. 1 tries all children before any a second time.
+        b: a node has at most t^b edges after t descents; 1 is one more at every descent until it has all.
     backup : {"descent", "all"} or float, default="descent"
         Weight of a sample for ancestors it did not come through: 0, 1 or in between. Above 0 averages may mislead for
         ever; see the documentation.
@@ -132,6 +135,8 @@ def uct_search(
     limits = budgets(max_samples, max_time)
     if problem.is_terminal(problem.root()):
         raise ValueError(f"the root {problem.root()!r} is terminal, so there is nothing to choose")
+    if not list(problem.children(problem.root())):
+        raise ValueError(f"the root {problem.root()!r} has no children, so there is nothing to choose")
     rng, number = stream(seed)
     oracle = problem.compiled_oracle(rng) if hasattr(problem, "compiled_oracle") else None
     loop = Loop(problem, settings, rng=rng, oracle=oracle, recommend=recommend, callback=callback, **limits)

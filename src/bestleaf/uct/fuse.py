@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
+from bestleaf.checks import number, one_of
 from bestleaf.features import STOP, FeatureLattice, NeighbourRollouts, Subset
 from bestleaf.search.options import stream
 from bestleaf.search.result import Progress
 from bestleaf.uct.children import CompetingChildren, RaveChildren
 from bestleaf.uct.loop import Loop
-from bestleaf.uct.settings import RECOMMENDATIONS, budgets, descent_settings, number, one_of
+from bestleaf.uct.settings import RECOMMENDATIONS, budgets, descent_settings
 
 HEURISTICS = ("discrete", "continuous")
 LOCALITY = 200.0  # c_l, as in the published program
@@ -36,8 +38,8 @@ class FuseResult:
         g-RAVE of each unit, nan for units that were in no rollout.
     values : dict
         Every terminal leaf evaluated exactly, with its value.
-    samples, nodes, edges : int
-        Descents, size of the graph.
+    samples, rollouts, nodes, edges : int
+        Descents, those of them that drew a rollout (the others ended at subsets already evaluated), size of the graph.
     reason : str
         ``"max_samples"``, ``"max_time"``, ``"interrupted"`` or ``"callback"``.
     elapsed : float
@@ -50,6 +52,7 @@ class FuseResult:
     scores: np.ndarray = field(repr=False)
     values: dict[Subset, float] = field(repr=False)
     samples: int
+    rollouts: int
     nodes: int
     edges: int
     reason: str
@@ -68,25 +71,82 @@ class FuseResult:
         )
 
 
-def fuse_search(
-    lattice: FeatureLattice,
-    *,
-    heuristic: str = "discrete",
-    variant: Any = "uct1",
-    backup: Any = "descent",
-    bonus: str = "ucb1_tuned",
-    exploration: float = 2.0,
-    widening: float = 0.26,
-    initial_rollouts: int = 100,
-    exact_stop: bool = True,
-    locality: float = LOCALITY,
-    trust: float = TRUST,
-    recommend: str = "mean",
-    max_samples: int | None = None,
-    max_time: float | None = None,
-    seed: Any = None,
-    callback: Callable[[Progress], Any] | None = None,
-) -> FuseResult:
+class Fuse:
+    """One search by FUSE, with the keywords of `fuse_search`: run ``loop``, then take the ``result``."""
+
+    def __init__(
+        self,
+        lattice: FeatureLattice,
+        *,
+        heuristic: str = "discrete",
+        variant: Any = "uct1",
+        backup: Any = "descent",
+        bonus: str = "ucb1_tuned",
+        exploration: float = 2.0,
+        widening: float = 0.26,
+        initial_rollouts: int = 100,
+        exact_stop: bool = True,
+        locality: float = LOCALITY,
+        trust: float = TRUST,
+        recommend: str = "mean",
+        max_samples: int | None = None,
+        max_time: float | None = None,
+        seed: Any = None,
+        callback: Callable[[Progress], Any] | None = None,
+    ) -> None:
+        if not isinstance(lattice, FeatureLattice):
+            raise TypeError(f"lattice must be a FeatureLattice, got a {type(lattice).__name__}")
+        if not lattice.samples_compiled:
+            raise TypeError("lattice must be sampled by nearest neighbours, got one with a sample method of its own")
+        continuous = one_of("heuristic", heuristic, HEURISTICS) == "continuous"
+        settings = descent_settings(
+            variant=variant,
+            bonus=bonus,
+            exploration=exploration,
+            widening=1.0 if continuous else widening,
+            backup=backup,
+            initial_rollouts=initial_rollouts,
+            trust=trust if continuous else 0.0,
+        )
+        number("widening", widening, "between 0 and 1", 0.0, 1.0)
+        number("trust", trust, "more than 0", 0.0, 1e9, open_ends=True)
+        if not isinstance(exact_stop, bool):
+            raise TypeError(f"exact_stop must be True or False, got {exact_stop!r}")
+        self.recommend = one_of("recommend", recommend, RECOMMENDATIONS)
+        number("locality", locality, "at least 0", 0.0, 1e12)
+        limits = budgets(max_samples, max_time)
+        rng, self.seed = stream(seed)
+        self.rollouts = NeighbourRollouts(lattice, rng, noisy_stop=not exact_stop)
+        self.loop = Loop(
+            lattice, settings, rng=rng, oracle=self.rollouts, recommend=recommend, callback=callback, **limits
+        )
+        self.loop.exact_leaves = exact_stop
+        kind = CompetingChildren if continuous else RaveChildren
+        self.loop.children = kind(self.loop.statistics, self.rollouts, locality)
+
+    def result(self) -> FuseResult:
+        """Return what is recommended as of now."""
+        loop = self.loop
+        answer = _subset(loop, self.recommend)
+        sums, counts = self.rollouts.global_rave_sums.T
+        scores = np.where(counts > 0, sums / np.maximum(counts, 1.0), np.nan)
+        return FuseResult(
+            answer=answer,
+            value=loop.values[(*answer, STOP)],
+            ranking=np.argsort(np.where(counts > 0, -scores, np.inf), kind="stable"),
+            scores=scores,
+            values=dict(loop.values),
+            samples=loop.samples,
+            rollouts=int(self.rollouts.place.arrays["by_size"][:, 1].sum()),
+            nodes=len(loop.graph),
+            edges=loop.statistics.used,
+            reason=loop.reason or "unfinished",
+            elapsed=loop.elapsed,
+            seed=self.seed,
+        )
+
+
+def fuse_search(lattice: FeatureLattice, **keywords: Any) -> FuseResult:
     """Search the lattice of feature subsets by FUSE and recommend a subset, without a guarantee.
 
     The defaults are those of the published program.
@@ -132,80 +192,12 @@ def fuse_search(
     >>> found.value == lattice.oracle.value(found.answer)
     True
     """
-    keywords = {name: value for name, value in locals().items() if name != "lattice"}
     found = Fuse(lattice, **keywords)
     found.loop.run()
     return found.result()
 
 
-class Fuse:
-    """One search by FUSE, with the keywords of `fuse_search`: run ``loop``, then take the ``result``."""
-
-    def __init__(
-        self,
-        lattice: FeatureLattice,
-        *,
-        heuristic: str = "discrete",
-        variant: Any = "uct1",
-        backup: Any = "descent",
-        bonus: str = "ucb1_tuned",
-        exploration: float = 2.0,
-        widening: float = 0.26,
-        initial_rollouts: int = 100,
-        exact_stop: bool = True,
-        locality: float = LOCALITY,
-        trust: float = TRUST,
-        recommend: str = "mean",
-        max_samples: int | None = None,
-        max_time: float | None = None,
-        seed: Any = None,
-        callback: Callable[[Progress], Any] | None = None,
-    ) -> None:
-        if not isinstance(lattice, FeatureLattice):
-            raise TypeError(f"lattice must be a FeatureLattice, got {lattice!r}")
-        continuous = one_of("heuristic", heuristic, HEURISTICS) == "continuous"
-        settings = descent_settings(
-            variant=variant,
-            bonus=bonus,
-            exploration=exploration,
-            widening=1.0 if continuous else widening,
-            backup=backup,
-            initial_rollouts=initial_rollouts,
-            trust=trust if continuous else 0.0,
-        )
-        if continuous and not settings["trust"]:
-            raise ValueError("trust must be positive with the continuous heuristic, got 0")
-        self.recommend = one_of("recommend", recommend, RECOMMENDATIONS)
-        number("locality", locality, 0.0, 1e12, "a number of at least 0")
-        limits = budgets(max_samples, max_time)
-        rng, self.seed = stream(seed)
-        self.rollouts = NeighbourRollouts(lattice, rng, noisy_stop=not exact_stop)
-        self.loop = Loop(
-            lattice, settings, rng=rng, oracle=self.rollouts, recommend=recommend, callback=callback, **limits
-        )
-        self.loop.exact_leaves = exact_stop
-        kind = CompetingChildren if continuous else RaveChildren
-        self.loop.children = kind(self.loop.statistics, self.rollouts, locality)
-
-    def result(self) -> FuseResult:
-        """Return what is recommended as of now."""
-        loop = self.loop
-        answer = _subset(loop, self.recommend)
-        sums, counts = self.rollouts.global_rave_sums.T
-        scores = np.where(counts > 0, sums / np.maximum(counts, 1.0), np.nan)
-        return FuseResult(
-            answer=answer,
-            value=loop.values[(*answer, STOP)],
-            ranking=np.argsort(np.where(counts > 0, -scores, np.inf), kind="stable"),
-            scores=scores,
-            values=dict(loop.values),
-            samples=loop.samples,
-            nodes=len(loop.graph),
-            edges=loop.statistics.used,
-            reason=loop.reason or "unfinished",
-            elapsed=loop.elapsed,
-            seed=self.seed,
-        )
+fuse_search.__signature__ = signature(Fuse).replace(return_annotation="FuseResult")  # type: ignore[attr-defined]
 
 
 def _subset(loop: Loop, recommend: str) -> Subset:

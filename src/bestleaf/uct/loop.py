@@ -11,6 +11,7 @@ import numpy as np
 from bestleaf._kernels import draw  # noqa: F401  registers the compiled oracles
 from bestleaf._kernels.descent import SAMPLED, play, step_down, step_up
 from bestleaf._records import EVALUATE, GROW, REFRESH, SAMPLE
+from bestleaf.checks import function_or_none
 from bestleaf.graph import GrowingGraph
 from bestleaf.search.interrupt import SecondInterrupt, deferred_interrupt
 from bestleaf.search.options import checked_value
@@ -41,7 +42,7 @@ class Loop:
         self.recommend = recommend
         self.max_samples = max_samples
         self.max_time = max_time
-        self.callback = callback
+        self.callback = function_or_none("callback", callback)
         self.values: dict[Any, float] = {}  # exact values asked for
         self.exact_leaves = True  # terminal leaves are worth their exact value where the problem has one
         self.elapsed = 0.0
@@ -64,6 +65,8 @@ class Loop:
         """Descend until the budget is spent, Ctrl-C is pressed or the callback says so."""
         if self.oracle is not None:
             play(self.statistics.world, self.oracle.record, self.rng, 0)  # compiles before the clock starts
+        else:
+            self._slice(1)  # so does the first sample
         started, reported, rounds = perf_counter(), 0.0, 32
         with deferred_interrupt() as interrupted:
             try:
@@ -74,9 +77,9 @@ class Loop:
                     rounds = self._paced(rounds, self.samples - drawn, perf_counter() - begun)
                     if self.callback is not None and self.elapsed - reported >= SLICE:
                         reported = self.elapsed
-                        if self.callback(self.progress()) is True:
+                        if self.callback(self.progress()) is True and self.reason is None:
                             self.reason = "callback"
-                    if interrupted():
+                    if interrupted() and self.reason is None:
                         self.reason = "interrupted"
             except SecondInterrupt:
                 raise

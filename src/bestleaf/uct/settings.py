@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from math import inf
-from numbers import Integral, Real
 from typing import Any
 
 from bestleaf._kernels.descent import DEEP
-from bestleaf._records import UNLIMITED
+from bestleaf.checks import number, one_of, whole
 
 VARIANTS: dict[str, tuple[float, float, float]] = {
     "uct1": (0, 0, 0),
@@ -19,31 +18,6 @@ BONUSES = ("ucb1", "ucb1_tuned")
 BACKUPS = {"descent": 0.0, "all": 1.0}
 RECOMMENDATIONS = ("visits", "mean")
 DEEPEST = 8  # levels a mean is put together from at every choice; deeper means are kept up to date ("inf") instead
-
-
-def number(name: str, value: Any, low: float, high: float, words: str) -> float:
-    """Return `value` as a float, or say in one sentence why not."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError(f"{name} must be {words}, got {value!r}")
-    if not low <= float(value) <= high:
-        raise ValueError(f"{name} must be {words}, got {value!r}")
-    return float(value)
-
-
-def whole(name: str, value: Any, low: int) -> int:
-    """Return a whole number, or say in one sentence why not."""
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a whole number of at least {low}, got {value!r}")
-    if value < low:
-        raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
-    return min(int(value), UNLIMITED)
-
-
-def one_of(name: str, value: Any, known: Any) -> Any:
-    """Return a name that is known, or say in one sentence which are."""
-    if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
-    return value
 
 
 def depths(variant: Any) -> list[int]:
@@ -87,20 +61,20 @@ def descent_settings(
         "count_depth": count_depth,
         "deep": DEEP in (mean_depth, parent_depth, count_depth),
         "tuned": one_of("bonus", bonus, BONUSES) == "ucb1_tuned",
-        "exploration": number("exploration", exploration, 0.0, 1e9, "a number of at least 0"),
-        "widening": number("widening", widening, 0.0, 1.0, "a number between 0 and 1"),
-        "share": number("backup", share, 0.0, 1.0, "'descent', 'all' or a weight between 0 and 1"),
+        "exploration": number("exploration", exploration, "at least 0", 0.0, 1e9),
+        "widening": number("widening", widening, "between 0 and 1", 0.0, 1.0),
+        "share": number("backup", share, "between 0 and 1, 'descent' or 'all'", 0.0, 1.0),
         "initial": whole("initial_rollouts", initial_rollouts, 1),
-        "trust": number("trust", trust, 0.0, 1e9, "a number of at least 0"),
+        "trust": number("trust", trust, "at least 0", 0.0, 1e9),
     }
 
 
 def budgets(max_samples: Any, max_time: Any) -> dict[str, Any]:
     """Return the budgets, of which there must be one: nothing else ends these searches."""
-    if max_samples is None and max_time is None:
-        raise ValueError("max_samples or max_time must be given, because nothing else ends the search, got neither")
     if max_samples is not None:
         max_samples = whole("max_samples", max_samples, 1)
     if max_time is not None:
-        max_time = number("max_time", max_time, 1e-9, inf, "a positive number of seconds")
+        max_time = number("max_time", max_time, "a positive number of seconds", 0.0, inf, open_ends=True)
+    if max_samples is None and max_time is None:
+        raise ValueError("max_samples or max_time must be given, because nothing else ends the search, got neither")
     return {"max_samples": max_samples, "max_time": max_time}

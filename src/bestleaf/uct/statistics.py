@@ -31,6 +31,8 @@ class Statistics:
         self.used = 0  # edges
         self.known = 0  # nodes
         self.survey()
+        if self.world["deep"]:
+            refresh_above(0, self.world)  # compiles before any clock runs
 
     @property
     def world(self) -> Any:
