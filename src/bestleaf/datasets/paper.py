@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
-__all__ = ["MADELON_RELEVANT", "load_linear", "load_madelon", "make_linear", "make_madelon_like", "read_table"]
+__all__ = ["MADELON_RELEVANT", "load_linear", "load_madelon", "make_linear", "make_madelon_like"]
 
 LINEAR_NAMES = ("x", "y", "z", "3x", "2y", "xz", "|x-z|", "x^z", "2x^z", "x^z+3y")
 # The features that depend on the label (the 5 of the concept and 15 combinations of them), counted from 0.
@@ -138,41 +138,6 @@ def _fetch_madelon() -> tuple[np.ndarray, np.ndarray]:
         raise OSError(f"Madelon could not be fetched ({error}); give the path of your own copy") from None
     classes = np.unique(found.target)
     return np.asarray(found.data, np.float32), np.where(found.target == classes[-1], 1.0, -1.0)
-
-
-def read_table(path: str | Path, target: str) -> Any:
-    """Return (features as a data frame, target column) of a CSV, TSV, Parquet or Feather file.
-
-    Parameters
-    ----------
-    path : path
-        The file; its ending says what it is.
-    target : str
-        Name of the column to predict; all other columns are features.
-    """
-    import pandas as pd
-
-    path = Path(path)
-    readers: dict[str, Any] = {
-        ".csv": pd.read_csv,
-        ".tsv": lambda file: pd.read_csv(file, sep="\t"),
-        ".parquet": pd.read_parquet,
-        ".feather": pd.read_feather,
-    }
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
-        raise ValueError(f"the table must be one of {', '.join(readers)}, got {path.name}")
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
-    try:
-        frame = reader(path)
-    except ImportError:
-        raise ValueError(f"reading {path.name} needs pyarrow (pip install pyarrow)") from None
-    except (ValueError, OSError) as error:
-        raise ValueError(f"{path} could not be read: {error}") from None
-    if target not in frame.columns:
-        raise ValueError(f"--target must be a column of {path.name}, got {target!r}")
-    return frame.drop(columns=target), frame[target]
 
 
 def make_madelon_like(

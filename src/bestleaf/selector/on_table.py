@@ -1,0 +1,135 @@
+"""Feature selection on a table as a user has it: by the names of its columns, from file to files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+import bestleaf
+from bestleaf.datasets.tables import Table
+from bestleaf.selector.estimator import BestLeafSelector
+
+
+@dataclass(frozen=True)
+class TableSelection:
+    """What was selected of a table.
+
+    Attributes
+    ----------
+    table : Table
+        The table.
+    selector : BestLeafSelector
+        Fitted.
+    features : list of str
+        Columns of the file that were selected, in its order.
+    """
+
+    table: Table
+    selector: BestLeafSelector
+    features: list[str]
+
+    @property
+    def reason(self) -> str:
+        """Why the search ended; ``"identified"`` also when a budget ended it after the answer was known."""
+        found = self.selector.certificate_
+        return "identified" if found.settled else found.reason
+
+    def result(self) -> dict[str, Any]:
+        """Return the result in plain numbers and words, for JSON."""
+        found, selector = self.selector.certificate_, self.selector
+        result = {
+            "features": self.features,
+            "score": selector.score_,
+            "objective": found.content["data"]["objective_in_words"],
+            "samples": found.samples,
+            "exact_evaluations": found.exact_evaluations,
+            "reason": found.reason,
+            "settled": found.settled,
+            "epsilon": found.epsilon,
+            "delta": found.delta,
+            "gap": found.gap,
+            "seed": found.seed,
+            "seconds": found.elapsed,
+            "claims": list(found.claims),
+            "not_claimed": list(found.not_claimed),
+            "notes": list(self.table.notes),
+            "version": bestleaf.__version__,
+        }
+        if hasattr(selector, "holdout_score_"):
+            result["holdout_score"] = selector.holdout_score_
+        if hasattr(selector, "selection_frequency_"):
+            frequency = dict(zip(self.table.X.columns, selector.selection_frequency_, strict=True))
+            result["selection_frequency"] = {
+                name: float(max(frequency[column] for column in columns)) for name, columns in self.table.groups.items()
+            }
+        return result
+
+    def to_json(self) -> str:
+        """Return the result as text."""
+        return json.dumps(self.result(), indent=1, allow_nan=False) + "\n"
+
+    def reduced(self) -> pd.DataFrame:
+        """Return the rows as they were read with the selected columns and the target."""
+        return self.table.original[[*self.features, self.table.target]]
+
+
+def select_from_table(
+    table: Table,
+    *,
+    forced: list[str] | None = None,
+    forbidden: list[str] | None = None,
+    groups: dict[str, list[str]] | None = None,
+    **keywords: Any,
+) -> TableSelection:
+    """Select columns of a table; columns are meant by their names in the file.
+
+    Parameters
+    ----------
+    table : Table
+        As `bestleaf.datasets.prepared` makes it.
+    forced, forbidden : list of str, default=None
+        Columns that every subset has, and that none has.
+    groups : dict of lists of str, default=None
+        Columns that enter together, by the name of the group; the others enter one by one.
+    **keywords
+        Further keywords of `BestLeafSelector`.
+    """
+    for argument, names in (("--force", forced or []), ("--forbid", forbidden or [])):
+        check_columns(argument, names, table)
+    units = units_of(table, groups or {})
+    settings = {**keywords, "forced": _expanded(forced, table), "forbidden": _expanded(forbidden, table)}
+    if any(columns != [name] for name, columns in units.items()):
+        settings["feature_groups"] = list(units.values())
+    selector = BestLeafSelector(**settings)
+    selector.fit(table.X, table.y)
+    chosen = set(selector.subset_)
+    features = [name for name, columns in table.groups.items() if chosen.intersection(columns)]
+    return TableSelection(table, selector, features)
+
+
+def check_columns(argument: str, names: list[str], table: Table) -> None:
+    """Refuse names that are no columns of the table."""
+    for name in names:
+        if name not in table.groups:
+            raise ValueError(f"{argument} must name a column of the table other than the target, got {name!r}")
+
+
+def _expanded(names: list[str] | None, table: Table) -> list[str]:
+    return [column for name in names or [] for column in table.groups[name]]
+
+
+def units_of(table: Table, groups: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the columns of numbers by what enters together: a user's groups, then single columns of the file."""
+    owner: dict[str, str] = {}
+    for group, names in groups.items():
+        if not (isinstance(names, list) and names):
+            raise ValueError(f"--groups must list columns for every group, got {names!r} for {group!r}")
+        check_columns("--groups", [str(name) for name in names], table)
+        for name in names:
+            if owner.setdefault(name, group) != group:
+                raise ValueError(f"--groups must not overlap, got {name!r} in {owner[name]!r} and {group!r}")
+    units = {group: [column for name in names for column in table.groups[name]] for group, names in groups.items()}
+    return units | {name: columns for name, columns in table.groups.items() if name not in owner}
