@@ -2,13 +2,14 @@
 # make test    all tests
 # make lint    style and types
 # make bench   the benchmarks, each printing ratios
+# make docs    the documentation, in docs/_build
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 USE := $(VENV)/.use
 STAMP := $(VENV)/.develop
 
-.PHONY: demo test lint format bench wheel clean
+.PHONY: demo test lint format bench docs wheel clean
 
 $(USE): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -44,3 +45,7 @@ wheel: $(STAMP)
 clean:
 	rm -rf $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+docs: $(USE)
+	$(BIN)/python -m pip install --quiet --editable ".[plot,docs]"
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build

@@ -79,3 +79,28 @@ def test_the_best_subset_evaluated_is_the_answer_when_the_budget_ends(budget):
         FeatureLattice(KNNOracle(X, y)), epsilon=0.02, delta=0.1, expansion=0.5, max_samples=budget, seed=0
     )
     assert leaf.lower == leaf.upper > 0.5
+
+
+def test_features_that_matter_only_together_are_found():
+    """An exclusive or of two of a hundred features: no feature tells anything by itself, nor next to any third one."""
+    X = np.random.default_rng(1).normal(size=(600, 100))
+    y = (X[:, 3] > 0) ^ (X[:, 7] > 0)
+    for seed in range(3):
+        found = BestLeafSelector(random_state=seed).fit(X, y)
+        assert found.subset_.tolist() == [3, 7]
+        assert found.certificate_.settled
+
+
+def test_the_rollouts_of_highest_value_are_kept(hidden):
+    lattice = FeatureLattice(KNNOracle(hidden.data, hidden.target))
+    rollouts = lattice.compiled_oracle(np.random.default_rng(0))
+    rollouts.add(0, ())
+    drawn = []
+    for _ in range(300):
+        rollouts.warm_up(0, 1)
+        totals = rollouts.place.arrays["by_size"].sum(axis=0)
+        drawn.append(totals[0] - sum(drawn))
+    kept = rollouts.place.arrays["kept_values"]
+    assert np.allclose(sorted(kept), sorted(drawn)[-len(kept) :])
+    for subset in rollouts.best_subsets():
+        assert lattice.exact((*subset, STOP)) > 0

@@ -13,6 +13,7 @@ from sklearn.datasets import load_diabetes, load_wine
 
 from bestleaf import cli
 from bestleaf.datasets import prepared, read_frame
+from bestleaf.selector.comparison import compare
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def bestleaf(*arguments, monkeypatch=None):
 
 
 def test_from_a_table_to_its_columns(folder, capsys):
-    files = ["--out", "less.csv", "--json", "found.json", "--certificate", "proof.json"]
+    files = ["--out", "less.csv", "--json", "found.json", "--certificate", "proof.json", "--report", "first.html"]
     assert bestleaf("select", "shop.csv", "--target", "bought", *files) == 0
     shown = capsys.readouterr().out
     assert "city: 3 categories" in shown
@@ -65,6 +66,10 @@ def test_from_a_table_to_its_columns(folder, capsys):
     less = pd.read_csv("less.csv")
     assert list(less.columns) == ["age", "city", "bought"]
     assert len(less) == 120
+    assert bestleaf("report", "proof.json", "--out", "page.html") == 0
+    assert "Selected features" in (folder / "page.html").read_text(encoding="utf-8")
+    assert bestleaf("report", "proof.json", "--out", "page.html") == 2
+    assert bestleaf("report", "found.json", "--out", "other.html") == 2
     assert bestleaf("verify", "proof.json", "--data", "shop.csv", "--target", "bought") == 0
     assert "exact values were computed again" in capsys.readouterr().out
 
@@ -241,3 +246,65 @@ def test_a_folder_is_not_a_table(folder):
     (folder / "folder.csv").mkdir()
     assert bestleaf("select", "folder.csv", "--target", "y") == 2
     assert bestleaf("select", "missing.csv", "--target", "y") == 2
+
+
+def test_compare_judges_all_methods_on_the_same_split(folder, capsys):
+    assert bestleaf("compare", "shop.csv", "--target", "bought") == 0
+    shown = capsys.readouterr().out
+    for part in ("bestleaf", "sequential forward", "RFECV", "mutual information", "all features", "held-out"):
+        assert part in shown
+    rows = {row.method.split()[0]: row for row in compare(prepared(read_frame("shop.csv"), "bought"), seed=1)}
+    assert rows["bestleaf"].columns == ("age", "city")
+    assert rows["bestleaf"].value >= max(row.value for row in rows.values()) - 0.01
+    assert all(0 <= row.held_out <= 1 for row in rows.values())
+    assert bestleaf("compare", "shop.csv", "--target", "bought", "--holdout", "1") == 2
+    assert bestleaf("compare", "missing.csv", "--target", "bought") == 2
+
+
+def damaged(text, rng):
+    """Return a table with something wrong, or at least strange, in it."""
+    data = bytearray(text)
+    kind = rng.integers(8)
+    if kind == 0:  # cut short
+        return bytes(data[: rng.integers(len(data))])
+    if kind == 1:  # bytes changed
+        for place in rng.integers(len(data), size=rng.integers(1, 30)):
+            data[place] = rng.integers(256)
+        return bytes(data)
+    lines = text.split(b"\n")
+    if kind == 2:  # another separator
+        return text.replace(b",", rng.choice([b";", b"|", b"\t", b" ", b",,"]))
+    if kind == 3:  # lines lost, doubled or mixed with the header
+        return b"\n".join(rng.permutation(np.array(lines, object))[: rng.integers(1, len(lines))])
+    if kind == 4:  # another encoding
+        return text.decode().replace("age", "Größe").encode(str(rng.choice(["utf-16", "latin-1", "utf-32", "cp1252"])))
+    if kind == 5:  # a cell of nonsense
+        row = rng.integers(1, len(lines))
+        cells = [b"nan", b"inf", b"-inf", b"1e999", b"x" * 100_000, b'"', b"\x00", b"1,2,3", b"=1+1", "\u202e".encode()]
+        lines[row] = lines[row].replace(b",", b"," + cells[rng.integers(len(cells))], 1)
+        return b"\n".join(lines)
+    if kind == 6:  # names
+        names = [b"a,a,a,a,bought", b",,,,bought", b"bought,bought,b,c,d", b"age,city,x,noise,", b'"bought']
+        return b"\n".join([names[rng.integers(len(names))], *lines[1:]])
+    return b"\n".join(line.rsplit(b",", rng.integers(1, 4))[0] for line in lines)  # columns lost
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_damaged_tables_never_raise(folder, part, capsys):
+    text = (folder / "shop.csv").read_bytes()
+    for number in range(30):
+        rng = np.random.default_rng([part, number])
+        (folder / "damaged.csv").write_bytes(damaged(text, rng))
+        options = ["--json", "r.json", "--out", "r.csv", "--max-samples", "60", "--max-time", "2", "--quiet"]
+        code = bestleaf("select", "damaged.csv", "--target", "bought", *options)
+        said = capsys.readouterr().err
+        assert code in (0, 2, 3), (part, number, said)
+        assert "Traceback" not in said
+        written = {"r.json", "r.csv"} & set(os.listdir(folder))
+        if code == 2:
+            assert said.startswith("bestleaf: "), (part, number, said)
+            assert "\n" not in said.strip(), (part, number, said)
+            assert not written
+        for name in written:
+            (folder / name).unlink()
+        assert set(os.listdir(folder)) == {"shop.csv", "damaged.csv"}

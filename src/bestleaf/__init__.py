@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bestleaf import bounds, datasets, features, oracles, problems, rules, theory
+    from bestleaf import bounds, datasets, features, oracles, plotting, problems, report, rules, theory
     from bestleaf.bounds import Bound, Rate
     from bestleaf.certificate import Certificate, Verdict, verify
     from bestleaf.flat import FlatResult, flat_best_leaf
@@ -42,7 +42,7 @@ _HOMES = {
     "fuse_search": "uct",
     "uct_search": "uct",
 }
-_MODULES = ("bounds", "datasets", "features", "oracles", "problems", "rules", "search", "theory")
+_MODULES = ("bounds", "datasets", "features", "oracles", "plotting", "problems", "report", "rules", "search", "theory")
 
 __all__ = [
     "BestLeafSelector",
@@ -67,7 +67,9 @@ __all__ = [
     "flat_best_leaf",
     "fuse_search",
     "oracles",
+    "plotting",
     "problems",
+    "report",
     "rules",
     "theory",
     "uct_search",

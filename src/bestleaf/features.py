@@ -21,6 +21,7 @@ from bestleaf._records import enlarged
 from bestleaf.oracles import TIES, KNNOracle
 
 STOP = -1
+KEPT = 16  # rollouts of highest value
 ROWS_OF_VOTES = 2**20  # at most
 MANY = 10**12  # subsets, more than anybody counts
 
@@ -261,6 +262,7 @@ class NeighbourRollouts:
             choices=len(lattice.allowed),
             memory=rows,
             small=small,
+            kept=KEPT,
         )
         self.place.point(
             subsets=np.zeros((64, words), np.uint64),
@@ -279,6 +281,8 @@ class NeighbourRollouts:
             score=np.zeros(oracle.subsample, np.float32),
             truth=np.zeros(oracle.subsample, np.float32),
             by_size=np.zeros((units + 1, 2)),
+            kept_values=np.zeros(KEPT),
+            kept_subsets=np.zeros((KEPT, words), np.uint64),
             current=np.zeros(words, np.uint64),
             below=np.zeros(oracle.n_neighbors + 1, np.int64),
             level=np.zeros(oracle.n_neighbors + 1, np.int64),
@@ -313,6 +317,16 @@ class NeighbourRollouts:
         """Return [units, 2], sum and number of the rollouts drawn at these nodes, by unit."""
         rows = self.place.arrays["slots"][nodes]
         return self.place.arrays["rave"][rows[rows > 0]].sum(axis=0)
+
+    def best_subsets(self) -> list[Subset]:
+        """Return the subsets of the rollouts of highest value."""
+        arrays = self.place.arrays
+        found = []
+        for value, words in zip(arrays["kept_values"], arrays["kept_subsets"], strict=True):
+            if value > 0:
+                bits = np.unpackbits(words.view(np.uint8), bitorder="little")
+                found.append(tuple(np.flatnonzero(bits).tolist()))
+        return sorted(set(found))
 
     @property
     def global_rave_sums(self) -> np.ndarray:

@@ -192,6 +192,22 @@ def credit(row, value, oracle):
             unit += 1
 
 
+@inlined
+def keep(value, oracle):
+    """Keep the current subset if its value is among the highest drawn so far."""
+    values = floats_at(oracle.kept_values, oracle.kept)
+    if value <= values[oracle.lowest]:
+        return
+    current = words_at(oracle.current, oracle.words)
+    subset = words_at(oracle.kept_subsets + 8 * oracle.words * oracle.lowest, oracle.words)
+    for word in range(oracle.words):
+        subset[word] = current[word]
+    values[oracle.lowest] = value
+    for place in range(oracle.kept):
+        if values[place] < values[oracle.lowest]:
+            oracle.lowest = place
+
+
 @separate("draw")
 def draw_neighbours(leaf, oracle):
     """Return the value of a random completion of the subset of `leaf` on a random subsample."""
@@ -207,6 +223,7 @@ def draw_neighbours(leaf, oracle):
     undo_queries(oracle)
     row = longs_at(oracle.slots, leaf + 1)[leaf]
     credit(row, value, oracle)
+    keep(value, oracle)
     sums = floats_at(oracle.by_size, 2 * oracle.units + 2)
     sums[2 * size] += value
     sums[2 * size + 1] += 1.0

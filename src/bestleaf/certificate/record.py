@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,10 @@ class Certificate:
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        first, *rest = self.summary().splitlines()
+        return f"<p><b>{escape(first)}</b></p>" + "".join(f"<p>{escape(text)}</p>" for text in rest)
 
     def __repr__(self) -> str:
         return f"Certificate({headline(self.content)[0]!r}, reason={self.reason!r}, leaves={len(self.leaves)})"

@@ -10,9 +10,10 @@ import typer
 from rich.console import Console
 
 import bestleaf
+from bestleaf.cli.compare import compare
 from bestleaf.cli.options import Seed
 from bestleaf.cli.reproduce import app as experiments
-from bestleaf.cli.select import select
+from bestleaf.cli.select import check_new_file, select
 
 app = typer.Typer(
     help="Monte-Carlo search in growing single-rooted DAGs with a proof of what it found.",
@@ -21,6 +22,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command()(select)
+app.command()(compare)
 app.add_typer(experiments, name="reproduce")
 
 
@@ -53,6 +55,27 @@ def verify(
     verdict = check(certificate, X, y)
     print(verdict)
     raise typer.Exit(0 if verdict else 1)
+
+
+@app.command()
+def report(
+    file: Annotated[Path, typer.Argument(help="The certificate.")],
+    out: Annotated[Path, typer.Option(help="The HTML page.")],
+    title: Annotated[str | None, typer.Option(help="Its heading.")] = None,
+    force_overwrite: Annotated[bool, typer.Option("--force-overwrite", help="Replace a page that exists.")] = False,
+) -> None:
+    """Write a self-contained HTML page about a certificate that holds."""
+    from bestleaf.certificate import Certificate
+    from bestleaf.certificate import verify as check
+    from bestleaf.report import save_report
+
+    check_new_file("--out", out, overwrite=force_overwrite)
+    certificate = Certificate.load(file)
+    if not (verdict := check(certificate)):
+        print(verdict)
+        raise typer.Exit(1)
+    save_report(certificate, out, title=title)
+    print(f"Page: {out}")
 
 
 @app.command()

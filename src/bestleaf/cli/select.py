@@ -44,15 +44,17 @@ def select(
     out: Annotated[Path | None, typer.Option(help="Table of the selected columns and the target.")] = None,
     json: Annotated[Path | None, typer.Option("--json", help="File of the result.")] = None,
     certificate: Annotated[Path | None, typer.Option(help="File of the certificate.")] = None,
+    report: Annotated[Path | None, typer.Option(help="HTML page about the result.")] = None,
     force_overwrite: Annotated[bool, typer.Option("--force-overwrite", help="Replace files that exist.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
 ) -> None:
     """Select features of a table, with a proof (exit code 0: identified, 3: a budget ended it, 130: interrupted)."""
     from bestleaf.datasets import prepared, read_frame
+    from bestleaf.report import save_report
     from bestleaf.selector.on_table import select_from_table
 
-    _check_choices(task=task, impute=impute)
-    files = {"--out": out, "--json": json, "--certificate": certificate}
+    check_choices(task=task, impute=impute)
+    files = {"--out": out, "--json": json, "--certificate": certificate, "--report": report}
     _check_files(data, files, overwrite=force_overwrite)
     table = prepared(read_frame(data), target, impute=impute, task=task)
     settings: dict[str, Any] = {
@@ -83,6 +85,8 @@ def select(
         write_atomically(json, found.to_json())
     if certificate is not None:
         found.selector.certificate_.save(certificate)
+    if report is not None:
+        save_report(found.selector.certificate_, report, title=f"Features of {data.name} that tell {target}")
     if out is not None:
         write_atomically(out, found.reduced().to_csv(index=False, sep="\t" if out.suffix.lower() == ".tsv" else ","))
     if table.grouped:
@@ -99,23 +103,29 @@ def _exit_code(reason: str, algorithm: str) -> int:
     return IDENTIFIED if reason == "identified" or algorithm != "bli" else STOPPED
 
 
-def _check_choices(*, task: str, impute: str | None) -> None:
+def check_choices(*, task: str, impute: str | None) -> None:
+    """Refuse words that are not known."""
     if task not in ("auto", "classification", "regression"):
         raise ValueError(f"--task must be auto, classification or regression, got {task!r}")
     if impute not in (None, "median", "mean", "most_frequent"):
         raise ValueError(f"--impute must be median, mean or most_frequent, got {impute!r}")
 
 
+def check_new_file(name: str, path: Path, *, overwrite: bool) -> None:
+    """Refuse a file that could not be written, or that is there already."""
+    if not path.parent.is_dir():
+        raise ValueError(f"{name} must be in a folder that exists, got {path}")
+    if path.is_dir():
+        raise ValueError(f"{name} must be a file, got the folder {path}")
+    if path.exists() and not overwrite:
+        raise ValueError(f"{name} {path} exists; --force-overwrite replaces it")
+
+
 def _check_files(data: Path, files: dict[str, Path | None], *, overwrite: bool) -> None:
     """Refuse files that could not be written in the end, before any work is done."""
     given = {name: path for name, path in files.items() if path is not None}
     for name, path in given.items():
-        if not path.parent.is_dir():
-            raise ValueError(f"{name} must be in a folder that exists, got {path}")
-        if path.is_dir():
-            raise ValueError(f"{name} must be a file, got the folder {path}")
-        if path.exists() and not overwrite:
-            raise ValueError(f"{name} {path} exists; --force-overwrite replaces it")
+        check_new_file(name, path, overwrite=overwrite)
         if path.resolve() == data.resolve():
             raise ValueError(f"{name} must not be the table itself, got {path}")
     if len({path.resolve() for path in given.values()}) < len(given):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,7 +101,12 @@ def _read_text(path: Path, separator: str) -> pd.DataFrame:
     if not head.strip():
         raise ValueError("it is empty")
     names = pd.read_csv(path, sep=separator, header=None, nrows=1, dtype=str, encoding="utf-8-sig").iloc[0]
-    frame = pd.read_csv(path, sep=separator, encoding="utf-8-sig", low_memory=False, index_col=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # pandas would cut long rows and go on
+        try:
+            frame = pd.read_csv(path, sep=separator, encoding="utf-8-sig", low_memory=False, index_col=False)
+        except pd.errors.ParserWarning:
+            raise ValueError("it has rows with more cells than the first line") from None
     if len(names) == len(frame.columns):
         frame.columns = ["" if name is None or name != name else str(name) for name in names]
     return frame

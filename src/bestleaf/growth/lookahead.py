@@ -20,7 +20,8 @@ class LookaheadProposals(RaveProposals):
     What a unit added to its value is remembered, so that after some choices the units stand out that add more than the
     luckiest of so many useless ones would. These are the *promising* units: a choice opens with the 7 of highest value,
     later the best of those not there enters, and the best subset so far is improved by adding, dropping and exchanging
-    them; what that finds enters too. Where fewer than 7 stand out, those of highest value and of highest RAVE follow in
+    them. The rollouts of highest value are evaluated, too: features that tell something only together show there. What
+    all that finds enters. Where fewer than 7 units stand out, those of highest value and of highest RAVE follow in
     turn. As exact values lead, choices below the root open with a tenth of the rollouts.
     """
 
@@ -94,14 +95,24 @@ class LookaheadProposals(RaveProposals):
         return states + [state for state in self.improved() if state not in self.graph.node_of and state not in met]
 
     def improved(self) -> list[Any]:
-        """Return the way to what the best subset becomes by single steps with promising units, each the best one."""
+        """Return the way to the best subset, improved as far as it goes.
+
+        A rollout takes its place only if it is better than what came of it: most of what a rollout holds is noise.
+        """
+        self._climb()
+        for subset in self.oracle.best_subsets():
+            self.value(subset)
+        self._climb()
+        return self.lattice.path_to((*self.best[1], STOP)) if self.best[0] >= 0 else []
+
+    def _climb(self) -> None:
+        """Improve the best subset by single steps with promising units, always the best one."""
         before, pool = None, self.promising()
         while self.best != before:
             before = self.best
             units = pool[: self.affordable // (len(before[1]) + 1)]
             for near in self.lattice.neighbours((*before[1], STOP), units.tolist()):
                 self.value(near[:-1])
-        return self.lattice.path_to((*self.best[1], STOP)) if self.best[0] >= 0 else []
 
     def next(self, node: int) -> list[Any]:
         """Return the terminal leaf if it is not in the graph, otherwise the best of a few children."""

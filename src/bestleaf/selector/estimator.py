@@ -31,7 +31,7 @@ from bestleaf.selector.answer import EvaluatedSubset, EvaluatedSubsets, chosen, 
 from bestleaf.selector.honest import splits, unseen_score
 from bestleaf.selector.hooks import CallbackSupportMixin, Hooks
 from bestleaf.selector.inputs import check_finite, check_frame, check_groups, columns_named, task_of, useless_columns
-from bestleaf.selector.ways import ALGORITHMS, BestLeafWay, FuseWay, Selection
+from bestleaf.selector.ways import ALGORITHMS, BestLeafWay, FuseWay, Selection, values_without
 
 SUBSAMPLE = 50  # examples of a rollout, as in the paper
 FEW_SUBSETS = 4096  # evaluated without being asked, if
@@ -365,6 +365,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             seeds = np.random.SeedSequence(seed).generate_state(self.n_repeats - 1)
             supports = [self.support_, *(self._again(X[kept], y[kept], int(one)) for one in seeds)]
             self.selection_frequency_ = np.mean(supports, axis=0)
+            shares = zip(self._names(), self.selection_frequency_, strict=True)
+            self.certificate_.content["report"]["selection_frequency"] = {
+                str(name): float(share) for name, share in shares if share > 0
+            }
 
     def _again(self, X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
         """Return the features selected from other examples or with another seed."""
@@ -521,3 +525,18 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 "objective_in_words": lattice.oracle.in_words(),
             },
         )
+        self.certificate_.content["report"] = self._for_the_report(selection, lattice)
+
+    def _for_the_report(self, selection: Selection, lattice: FeatureLattice) -> dict[str, Any]:
+        """Return what a page shows beside the certificate; no claim rests on it."""
+        scores = self.feature_scores_[self.support_]
+        names = (str(name) for name in self._names()[self.support_])
+        history = [{name: row[name] for name in ("elapsed", "samples", "gap", "score")} for row in self.history_]
+        return {
+            "history": history,
+            "by_size": [[size, one.score, list(one.features)] for size, one in self.evaluated_.by_size().items()],
+            "feature_scores": {
+                name: None if np.isnan(score) else float(score) for name, score in zip(names, scores, strict=True)
+            },
+            "without": values_without(selection, lattice),
+        }

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bestleaf.certificate.build import Structure
-from bestleaf.features import FeatureLattice
+from bestleaf.features import STOP, FeatureLattice
 from bestleaf.intervals import Leaf
 from bestleaf.search import Progress, Search
 from bestleaf.selector.answer import chosen
@@ -21,6 +21,7 @@ FIXED_BUDGET: dict[str, dict[str, Any]] = {
     "fuse-ucd": {"variant": "ucd"},
     "alphafuse": {"backup": 0.5},
 }
+CHEAP = 1e9  # distances that are computed for a page without being asked, a second
 ALGORITHMS = ("bli", *FIXED_BUDGET)
 OPTIONS = frozenset(signature(Fuse).parameters) - {"lattice", "max_samples", "max_time", "seed", "callback"}
 
@@ -170,3 +171,18 @@ class FuseWay:
             values=result.values,
             rave=self.fuse.rollouts.global_rave_sums,
         )
+
+
+def values_without(selection: Selection, lattice: FeatureLattice) -> dict[str, float]:
+    """Return the exact value of the answer without each unit that may be dropped, as far as that is known or cheap."""
+    found, subset = {}, selection.answer.state[:-1]
+    oracle = lattice.oracle
+    cheap = len(subset) * len(oracle.queries) * oracle.n_samples <= CHEAP
+    for unit in subset:
+        left = lattice.without(subset, unit)
+        if unit in lattice.forced or not left:
+            continue
+        if (*left, STOP) in selection.values or cheap:
+            value = selection.values.get((*left, STOP))
+            found[str(unit)] = float(lattice.exact((*left, STOP)) if value is None else value)
+    return found

@@ -1,0 +1,25 @@
+"""
+In a pipeline
+=============
+
+The selector is a scikit-learn transformer, so it can be cross-validated with what follows it.
+"""
+
+import warnings
+
+from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bestleaf import BestLeafSelector
+
+X, y = load_breast_cancer(return_X_y=True)
+selector = BestLeafSelector(epsilon=0.02, max_samples=2_000, random_state=0)
+model = make_pipeline(selector, StandardScaler(), LogisticRegression(max_iter=1000))
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", ConvergenceWarning)  # the budget may end a search
+    scores = cross_val_score(model, X, y, cv=3, scoring="roc_auc")
+print(f"AUC {scores.mean():.4f} with at most a few of {X.shape[1]} features")

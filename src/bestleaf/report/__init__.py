@@ -1,0 +1,59 @@
+"""One self-contained HTML page about a result: no network, nothing to install to read it."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+from bestleaf.certificate import Certificate
+from bestleaf.files import write_atomically
+from bestleaf.report import charts
+from bestleaf.report.content import page_content
+
+__all__ = ["report_html", "save_report"]
+
+
+def report_html(certificate: Certificate, *, title: str | None = None) -> str:
+    """Return the page as text.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        Of any search; that of a `BestLeafSelector` also knows how the gap closed and the best subset of each size.
+    title : str, default=None
+        Heading of the page.
+    """
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    shown = page_content(certificate)
+    content, folder = shown["content"], files(__package__) / "templates"
+    summary = certificate.summary().splitlines()
+    history = [(row["elapsed"], row["gap"]) for row in shown["history"] if row["gap"] < 1]
+    plots = {
+        "intervals": Markup(charts.intervals(shown["leaves"], content["lower"] + certificate.epsilon)),
+        "gap": Markup(charts.line(history, "seconds", "gap", "Gap by time")) if len(history) > 1 else None,
+        "sizes": None,
+    }
+    if len(shown["sizes"]) > 1:
+        points = [(float(size), value) for size, value, _ in shown["sizes"]]
+        plots["sizes"] = Markup(charts.line(points, "features", "value", "Best value by number of features", dots=True))
+    data = json.dumps(shown["graph"], separators=(",", ":")).replace("<", "\\u003c")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    return environment.from_string((folder / "report.html").read_text(encoding="utf-8")).render(
+        **shown,
+        title=title or ("Selected features" if shown["selection"] else f"Best {certificate.content['search']['task']}"),
+        answer=" ".join(summary[: 2 if shown["selection"] else 1]),
+        unseen=next((text for text in summary if text.startswith("On ")), None),
+        cost=next(text for text in summary if " in " in text and " s (" in text),
+        charts=plots,
+        graph_json=Markup(data),
+        style=Markup((folder / "report.css").read_text(encoding="utf-8")),
+        script=Markup((folder / "report.js").read_text(encoding="utf-8")),
+    )
+
+
+def save_report(certificate: Certificate, path: str | Path, *, title: str | None = None) -> None:
+    """Write the page to a file, whole or not at all."""
+    write_atomically(Path(path), report_html(certificate, title=title))

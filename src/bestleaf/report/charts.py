@@ -1,0 +1,114 @@
+"""Plots as SVG text: they scale, print, and follow the colours of the page they stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from math import floor, log10
+from typing import Any
+
+WIDTH, LEFT, RIGHT, TOP, BOTTOM, ROW = 760.0, 64.0, 16.0, 14.0, 40.0, 18.0
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Return round numbers between two ends."""
+    if high <= low:
+        return [low]
+    raw = (high - low) / about
+    power = 10.0 ** floor(log10(raw))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw)
+    first = -(-low // step)
+    found = [first * step]
+    while found[-1] + step <= high + 1e-12:
+        found.append(found[-1] + step)
+    return [round(tick, 10) for tick in found]
+
+
+class Axes:
+    """A plot with linear axes."""
+
+    def __init__(self, x: tuple[float, float], y: tuple[float, float], height: float, title: str) -> None:
+        self.x, self.y, self.height = x, y, height
+        self.parts = [
+            f'<svg viewBox="0 0 {WIDTH:g} {height:g}" role="img" aria-label="{escape(title, quote=True)}">',
+            f"<title>{escape(title)}</title>",
+        ]
+
+    def at_x(self, value: float) -> float:
+        """Return where a value lies from the left."""
+        low, high = self.x
+        return LEFT + (value - low) / ((high - low) or 1.0) * (WIDTH - LEFT - RIGHT)
+
+    def at_y(self, value: float) -> float:
+        """Return where a value lies from the top."""
+        low, high = self.y
+        return self.height - BOTTOM - (value - low) / ((high - low) or 1.0) * (self.height - TOP - BOTTOM)
+
+    def add(self, tag: str, text: str | None = None, **attributes: Any) -> None:
+        """Add an element; numbers are rounded to a tenth, `name_` stands for the attribute name, and - for _."""
+        words = []
+        for name, value in attributes.items():
+            shown = f"{value:.1f}" if isinstance(value, float) else escape(str(value), quote=True)
+            words.append(f'{name.rstrip("_").replace("_", "-")}="{shown}"')
+        inside = "/>" if text is None else f">{text}</{tag}>"
+        self.parts.append(f"<{tag} {' '.join(words)}{inside}")
+
+    def grid_x(self, label: str) -> None:
+        """Draw the scale below."""
+        bottom = self.height - BOTTOM
+        for tick in ticks(*self.x):
+            place = self.at_x(tick)
+            self.add("line", class_="grid", x1=place, x2=place, y1=TOP, y2=bottom)
+            self.add("text", f"{tick:g}", class_="tick", x=place, y=bottom + 18, text_anchor="middle")
+        middle = (LEFT + WIDTH - RIGHT) / 2
+        self.add("text", escape(label), class_="label", x=middle, y=self.height - 5, text_anchor="middle")
+
+    def grid_y(self, label: str) -> None:
+        """Draw the scale on the left."""
+        for tick in ticks(*self.y):
+            place = self.at_y(tick)
+            self.add("line", class_="grid", x1=LEFT, x2=WIDTH - RIGHT, y1=place, y2=place)
+            self.add("text", f"{tick:g}", class_="tick", x=LEFT - 6, y=place + 4, text_anchor="end")
+        self.add("text", escape(label), class_="label", x=LEFT, y=TOP - 3, text_anchor="start")
+
+    def done(self) -> str:
+        """Return the plot."""
+        return "\n".join([*self.parts, "</svg>"])
+
+
+def intervals(leaves: Sequence[dict[str, Any]], target: float) -> str:
+    """Return the intervals of leaves, one a line, and the upper bound they must stay below."""
+    height = TOP + BOTTOM + ROW * len(leaves)
+    low = min([leaf["lower"] for leaf in leaves if leaf["kind"] != "never sampled"] or [0.0])
+    high = max(leaf["upper"] for leaf in leaves)
+    span = (max(0.0, low - 0.02), min(1.0, high + 0.005))
+    axes = Axes(span, (0.0, 1.0), height, "Intervals of the leading leaves")
+    axes.grid_x("value")
+    limit = axes.at_x(min(span[1], target))
+    axes.add("line", class_="limit", x1=limit, x2=limit, y1=TOP, y2=height - BOTTOM)
+    for row, leaf in enumerate(leaves):
+        y = TOP + ROW * (row + 0.5)
+        shape = "answer" if leaf["answer"] else leaf["kind"].split()[0]
+        span_words = f"{leaf['lower']:.4f} to {leaf['upper']:.4f}"
+        words = f"{leaf['name']}: {span_words} ({leaf['kind']}, {leaf['count']:,} samples)"
+        axes.parts.append(f'<g class="leaf {shape}"><title>{escape(words)}</title>')
+        axes.add("line", x1=axes.at_x(max(span[0], leaf["lower"])), x2=axes.at_x(leaf["upper"]), y1=y, y2=y)
+        if leaf["mean"] is not None:
+            axes.add("circle", cx=axes.at_x(max(span[0], leaf["mean"])), cy=y, r=4)
+        axes.parts.append("</g>")
+        axes.add("text", str(row + 1), class_="tick", x=LEFT - 6, y=y + 4, text_anchor="end")
+    return axes.done()
+
+
+def line(points: Sequence[tuple[float, float]], x_label: str, y_label: str, title: str, *, dots: bool = False) -> str:
+    """Return one line through points."""
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    pad = 0.05 * ((max(ys) - min(ys)) or 0.1)
+    axes = Axes((min(xs), max(xs)), (min(ys) - pad, max(ys) + pad), 260.0, title)
+    axes.grid_x(x_label)
+    axes.grid_y(y_label)
+    path = " ".join(f"{axes.at_x(x):.1f},{axes.at_y(y):.1f}" for x, y in points)
+    axes.add("polyline", class_="line", points=path)
+    for x, y in points if dots else []:
+        axes.add("circle", f"<title>{x:g}: {y:.4f}</title>", class_="dot", cx=axes.at_x(x), cy=axes.at_y(y), r=4)
+    return axes.done()

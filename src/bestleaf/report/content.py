@@ -1,0 +1,154 @@
+"""From a certificate to what the page shows: numbers and words, no markup."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bestleaf.certificate import Certificate
+
+LEADING = 30  # leaves whose intervals are drawn
+MOST_NODES = 5000  # of the picture of the graph
+
+
+def name_of(content: dict[str, Any], label: Any) -> str:
+    """Return a subset or state in words."""
+    data = content["data"]
+    if data is None or not isinstance(label, list):
+        return str(label)
+    units = [unit for unit in label if unit != -1]
+    names = [", ".join(data["names"][feature] for feature in data["groups"][unit]) for unit in units]
+    return "{" + ", ".join(names) + "}" if names else "{}"
+
+
+def leading_leaves(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the answer and the leaves of highest upper bound, the highest first."""
+    leaves = sorted(content["leaves"], key=lambda leaf: (-leaf["upper"], -leaf["lower"]))
+    chosen = leaves[:LEADING]
+    if all(leaf["node"] != content["answer"] for leaf in chosen):
+        chosen += [leaf for leaf in leaves if leaf["node"] == content["answer"]]
+    return [
+        {
+            "name": name_of(content, leaf["label"]),
+            "lower": leaf["lower"],
+            "upper": leaf["upper"],
+            "mean": leaf["mean"],
+            "kind": "exact" if leaf["exact"] else "rollouts" if leaf["count"] else "never sampled",
+            "count": leaf["count"],
+            "answer": leaf["node"] == content["answer"],
+        }
+        for leaf in chosen
+    ]
+
+
+def chosen_features(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the selected units with RAVE and what is left without each, as far as the search knows."""
+    extras = content.get("report") or {}
+    without, scores = extras.get("without", {}), extras.get("feature_scores", {})
+    frequency = extras.get("selection_frequency", {})
+    data, label = content["data"], content["graph"]["labels"][content["answer"]]
+    found = []
+    for unit in label[:-1]:
+        names = [data["names"][feature] for feature in data["groups"][unit]]
+        left = without.get(str(unit))
+        known = [scores[name] for name in names if scores.get(name) is not None]
+        found.append(
+            {
+                "name": ", ".join(names),
+                "rave": max(known) if known else None,
+                "frequency": max(frequency.get(name, 0.0) for name in names),
+                "without": left,
+                "loss": None if left is None else content["lower"] - left,
+            }
+        )
+    return sorted(found, key=lambda one: -(one["loss"] or 0.0))
+
+
+def graph(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the nodes by level with their intervals, and the edges; of a large graph the strongest nodes."""
+    labels, children = content["graph"]["labels"], content["graph"]["children"]
+    lower, upper = [0.0] * len(labels), [1.0] * len(labels)
+    for leaf in content["leaves"]:
+        lower[leaf["node"]], upper[leaf["node"]] = leaf["lower"], leaf["upper"]
+    level = _levels(children)
+    for node in sorted(range(len(labels)), key=lambda one: -level[one]):
+        if children[node]:
+            best = min if node in content["graph"]["minimizes"] else max
+            lower[node] = best(lower[child] for child in children[node])
+            upper[node] = best(upper[child] for child in children[node])
+    way = _way(children, content["answer"])
+    order = sorted(range(len(labels)), key=lambda node: (node not in way, -lower[node], -upper[node]))
+    kept = sorted(order[:MOST_NODES])
+    place = {node: number for number, node in enumerate(kept)}
+    leaves = {leaf["node"]: leaf for leaf in content["leaves"]}
+    return {
+        "left_out": len(labels) - len(kept),
+        "answer": place[content["answer"]],
+        "way": sorted(place[node] for node in way),
+        "nodes": [
+            [
+                level[node],
+                name_of(content, labels[node]),
+                round(lower[node], 5),
+                round(upper[node], 5),
+                _kind(leaves.get(node)),
+                leaves[node]["count"] if node in leaves else 0,
+            ]
+            for node in kept
+        ],
+        "edges": [[place[node], place[child]] for node in kept for child in children[node] if child in place],
+    }
+
+
+def _kind(leaf: dict[str, Any] | None) -> int:
+    """Return 0 for an inner node, 1 for a leaf of rollouts, 2 for an exact one."""
+    return 0 if leaf is None else 2 if leaf["exact"] else 1
+
+
+def _levels(children: list[list[int]]) -> list[int]:
+    """Return the longest path from the root to every node."""
+    waiting = [0] * len(children)
+    for below in children:
+        for child in below:
+            waiting[child] += 1
+    level, ready = [0] * len(children), [0]
+    for node in ready:  # grows while it is walked
+        for child in children[node]:
+            level[child] = max(level[child], level[node] + 1)
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                ready.append(child)
+    return level
+
+
+def _way(children: list[list[int]], answer: int) -> set[int]:
+    """Return all nodes on ways from the root to the answer."""
+    parents: dict[int, list[int]] = {}
+    for node, below in enumerate(children):
+        for child in below:
+            parents.setdefault(child, []).append(node)
+    found, waiting = {answer}, [answer]
+    while waiting:
+        fresh = set(parents.get(waiting.pop(), [])) - found
+        found |= fresh
+        waiting += fresh
+    return found
+
+
+def page_content(certificate: Certificate) -> dict[str, Any]:
+    """Return everything the page shows."""
+    content = certificate.content
+    extras = content.get("report") or {}
+    selection = content["data"] is not None
+    return {
+        "certificate": certificate,
+        "content": content,
+        "selection": selection,
+        "features": chosen_features(content) if selection else [],
+        "leaves": leading_leaves(content),
+        "many_leaves": len(content["leaves"]),
+        "history": extras.get("history", []),
+        "sizes": extras.get("by_size", []),
+        "frequency": extras.get("selection_frequency", {}),
+        "graph": graph(content),
+        "settings": {**content["search"], "bestleaf": content["bestleaf"]},
+    }

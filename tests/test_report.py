@@ -1,0 +1,116 @@
+"""The page about a result: complete, self-contained, and safe whatever the columns are called."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bestleaf import BestLeafSelector, best_arm, best_leaf, problems
+from bestleaf.datasets import load_linear
+from bestleaf.plotting import plot_gap, plot_intervals, plot_sizes
+from bestleaf.report import report_html, save_report
+from bestleaf.report.charts import ticks
+from bestleaf.report.content import MOST_NODES, graph
+
+HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</script><b>", "a&b", "{{ 7*7 }}", "größe"]
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(80, len(HOSTILE))), columns=HOSTILE)
+    y = (X.iloc[:, 0] + X.iloc[:, 1] > 0).astype(int)
+    return BestLeafSelector(random_state=0, n_repeats=2, holdout=0.25).fit(X, y).certificate_
+
+
+class Tags(HTMLParser):
+    """Counts tags and looks for ways out of the page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.handlers = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.handlers += [name for name, _ in attributes if name.startswith("on")]
+        assert not {"src", "href"} & {name for name, _ in attributes}
+
+
+def test_names_of_columns_are_text(hostile):
+    page = report_html(hostile)
+    found = Tags(page)
+    assert found.tags.count("script") == 1
+    assert "img" not in found.tags
+    assert not found.handlers
+    assert "alert(1)" in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "{{ 7*7 }}" in page
+    data = re.search(r"const graph = (.*);\n", page).group(1)
+    assert "<" not in data
+    assert json.loads(data)["nodes"][0][1] == "{}"
+
+
+def test_the_page_says_what_matters_and_needs_nothing(hostile, tmp_path):
+    page = report_html(hostile, title="Trial & error")
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert "https://" not in page
+    assert len(page.encode()) < 6_000_000
+    for part in (
+        "Trial &amp; error",
+        "Selected features",
+        "Leading leaves",
+        "The graph as grown",
+        "Not claimed",
+        "SHA-256",
+    ):
+        assert part in page
+    assert "selected in" in page
+    assert "kept from the search" in page
+    save_report(hostile, tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == report_html(hostile)
+
+
+@pytest.mark.parametrize("find", [best_arm, best_leaf])
+def test_any_search_has_a_page(find):
+    found = find(problems.paper_lattice(), epsilon=0.2, delta=0.1, seed=0).certificate
+    page = report_html(found)
+    assert f"Best {'arm' if find is best_arm else 'leaf'}" in page
+    assert "Selected features" not in page
+
+
+def test_a_large_graph_keeps_its_strongest_nodes_and_the_way_to_the_answer():
+    found = best_leaf(problems.ScoreLattice(np.linspace(-1, 1, 16), 5), epsilon=0.3, delta=0.1, seed=0).certificate
+    shown = graph(found.content)
+    assert len(shown["nodes"]) == MOST_NODES
+    assert shown["left_out"] == len(found.content["graph"]["labels"]) - MOST_NODES
+    assert shown["answer"] in shown["way"]
+    assert all(0 <= one < MOST_NODES and 0 <= other < MOST_NODES for one, other in shown["edges"])
+    assert shown["nodes"][0][0] == 0
+
+
+def test_scales_have_round_numbers():
+    assert ticks(0.0, 1.0) == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    assert ticks(0.912, 0.934) == [0.915, 0.92, 0.925, 0.93]
+    assert ticks(3.0, 3.0) == [3.0]
+
+
+def test_plots_stand_alone_and_certificates_show_themselves(hostile, tmp_path):
+    for draw in (plot_intervals, plot_sizes):
+        picture = draw(hostile)
+        ElementTree.fromstring(picture._repr_svg_())  # well formed
+        picture.save(tmp_path / "plot.svg")
+        assert (tmp_path / "plot.svg").read_text(encoding="utf-8").startswith("<svg")
+    linear = BestLeafSelector(epsilon=0.005, random_state=0).fit(*load_linear(return_X_y=True)).certificate_
+    ElementTree.fromstring(plot_gap(linear).svg)
+    other = best_leaf(problems.paper_lattice(), epsilon=0.2, delta=0.1, seed=0).certificate
+    with pytest.raises(ValueError, match="must be that of a BestLeafSelector"):
+        plot_sizes(other)
+    assert "<script>" not in hostile._repr_html_()
+    assert "&lt;script&gt;" in hostile._repr_html_()
