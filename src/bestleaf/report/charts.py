@@ -8,6 +8,7 @@ from math import floor, log10
 from typing import Any
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM, ROW = 760.0, 64.0, 16.0, 14.0, 40.0, 18.0
+NAMES, LONGEST = 250.0, 38  # room for names, in points and letters
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
@@ -27,8 +28,10 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 class Axes:
     """A plot with linear axes."""
 
-    def __init__(self, x: tuple[float, float], y: tuple[float, float], height: float, title: str) -> None:
-        self.x, self.y, self.height = x, y, height
+    def __init__(
+        self, x: tuple[float, float], y: tuple[float, float], height: float, title: str, left: float = LEFT
+    ) -> None:
+        self.x, self.y, self.height, self.left = x, y, height, left
         self.parts = [
             f'<svg viewBox="0 0 {WIDTH:g} {height:g}" role="img" aria-label="{escape(title, quote=True)}">',
             f"<title>{escape(title)}</title>",
@@ -37,7 +40,7 @@ class Axes:
     def at_x(self, value: float) -> float:
         """Return where a value lies from the left."""
         low, high = self.x
-        return LEFT + (value - low) / ((high - low) or 1.0) * (WIDTH - LEFT - RIGHT)
+        return self.left + (value - low) / ((high - low) or 1.0) * (WIDTH - self.left - RIGHT)
 
     def at_y(self, value: float) -> float:
         """Return where a value lies from the top."""
@@ -60,7 +63,7 @@ class Axes:
             place = self.at_x(tick)
             self.add("line", class_="grid", x1=place, x2=place, y1=TOP, y2=bottom)
             self.add("text", f"{tick:g}", class_="tick", x=place, y=bottom + 18, text_anchor="middle")
-        middle = (LEFT + WIDTH - RIGHT) / 2
+        middle = (self.left + WIDTH - RIGHT) / 2
         self.add("text", escape(label), class_="label", x=middle, y=self.height - 5, text_anchor="middle")
 
     def grid_y(self, label: str) -> None:
@@ -82,7 +85,7 @@ def intervals(leaves: Sequence[dict[str, Any]], target: float) -> str:
     low = min([leaf["lower"] for leaf in leaves if leaf["kind"] != "never sampled"] or [0.0])
     high = max(leaf["upper"] for leaf in leaves)
     span = (max(0.0, low - 0.02), min(1.0, high + 0.005))
-    axes = Axes(span, (0.0, 1.0), height, "Intervals of the leading leaves")
+    axes = Axes(span, (0.0, 1.0), height, "Intervals of the leading leaves", left=NAMES)
     axes.grid_x("value")
     limit = axes.at_x(min(span[1], target))
     axes.add("line", class_="limit", x1=limit, x2=limit, y1=TOP, y2=height - BOTTOM)
@@ -96,7 +99,8 @@ def intervals(leaves: Sequence[dict[str, Any]], target: float) -> str:
         if leaf["mean"] is not None:
             axes.add("circle", cx=axes.at_x(max(span[0], leaf["mean"])), cy=y, r=4)
         axes.parts.append("</g>")
-        axes.add("text", str(row + 1), class_="tick", x=LEFT - 6, y=y + 4, text_anchor="end")
+        name = leaf["name"] if len(leaf["name"]) <= LONGEST else leaf["name"][: LONGEST - 1] + "…"
+        axes.add("text", f"{escape(name)} {row + 1}", class_="tick", x=NAMES - 8, y=y + 4, text_anchor="end")
     return axes.done()
 
 

@@ -22,10 +22,9 @@ def name_of(content: dict[str, Any], label: Any) -> str:
 
 def leading_leaves(content: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the answer and the leaves of highest upper bound, the highest first."""
-    leaves = sorted(content["leaves"], key=lambda leaf: (-leaf["upper"], -leaf["lower"]))
-    chosen = leaves[:LEADING]
-    if all(leaf["node"] != content["answer"] for leaf in chosen):
-        chosen += [leaf for leaf in leaves if leaf["node"] == content["answer"]]
+    answer = content["answer"]
+    order = sorted(content["leaves"], key=lambda leaf: (leaf["node"] != answer, -leaf["upper"], -leaf["lower"]))
+    chosen = order[: LEADING + 1]
     return [
         {
             "name": name_of(content, leaf["label"]),
