@@ -308,3 +308,62 @@ def test_damaged_tables_never_raise(folder, part, capsys):
         for name in written:
             (folder / name).unlink()
         assert set(os.listdir(folder)) == {"shop.csv", "damaged.csv"}
+
+
+def test_only_files_are_replaced(folder):
+    (folder / "real.json").write_text("old")
+    (folder / "link.json").symlink_to(folder / "real.json")
+    os.mkfifo(folder / "pipe.json")
+    common = ["select", "shop.csv", "--target", "bought", "--quiet", "--force-overwrite"]
+    assert bestleaf(*common, "--json", "link.json") == 0
+    assert (folder / "link.json").is_symlink()
+    assert json.loads((folder / "real.json").read_text())["features"]
+    assert bestleaf(*common, "--json", "pipe.json") == 2
+    assert stat.S_ISFIFO((folder / "pipe.json").stat().st_mode)
+    assert bestleaf(*common, "--certificate", "c.json") == 0
+    assert bestleaf("report", "c.json", "--out", "c.json", "--force-overwrite") == 2
+    assert bestleaf("verify", "c.json") == 0
+
+
+@pytest.mark.parametrize(
+    ("groups", "code"),
+    [
+        ('{"age": ["city", "noise"]}', 0),
+        ('{"g": ["age", "age"]}', 2),
+        ('{"g": [0, 1]}', 2),
+        ('{"g": []}', 2),
+        ('{"g": "age"}', 2),
+        ("[" * 100_000, 2),
+        ('["age"]', 2),
+        ('{"g": ["age"], "h": ["age", "city"]}', 2),
+    ],
+)
+def test_groups_of_a_file(folder, groups, code, capsys):
+    (folder / "groups.json").write_text(groups)
+    options = ["--target", "bought", "--groups", "groups.json", "--json", "r.json", "--quiet"]
+    assert bestleaf("select", "shop.csv", *options) == code
+    if code == 0:  # a group may be called like a column
+        assert json.loads((folder / "r.json").read_text())["exact_evaluations"] == 7
+    else:
+        assert "\n" not in capsys.readouterr().err.strip()
+
+
+def test_clashing_names_an_index_and_rare_classes(folder, shop, capsys):
+    pd.DataFrame({"a": ["b", "c"] * 20, "a=b": range(40), "y": [0, 1] * 20}).to_csv("clash.csv", index=False)
+    assert bestleaf("select", "clash.csv", "--target", "y") == 2
+    assert "'a=b'" in capsys.readouterr().err
+    shop.set_index("age").to_parquet("indexed.parquet")
+    assert "age" in read_frame("indexed.parquet").columns
+    rare = pd.DataFrame({"a": range(60), "y": [1] + [0] * 58 + [1]})
+    rare.to_csv("rare.csv", index=False)
+    assert bestleaf("select", "rare.csv", "--target", "y", "--holdout", "0.1", "--json", "r.json") == 2
+    assert not (folder / "r.json").exists()
+    assert bestleaf("verify", "clash.csv", "--impute", "guess") == 2
+
+
+def test_compare_takes_one_feature_and_numbers_as_classes(folder):
+    rng = np.random.default_rng(0)
+    one = pd.DataFrame({"a": rng.normal(size=60)})
+    one["y"] = np.where(one.a > 0, 0.5, 1.5)
+    one.to_csv("one.csv", index=False)
+    assert bestleaf("compare", "one.csv", "--target", "y", "--task", "classification") == 0

@@ -13,7 +13,7 @@ import bestleaf
 from bestleaf.cli.compare import compare
 from bestleaf.cli.options import Seed
 from bestleaf.cli.reproduce import app as experiments
-from bestleaf.cli.select import check_new_file, select
+from bestleaf.cli.select import check_choices, check_new_file, select
 
 app = typer.Typer(
     help="Monte-Carlo search in growing single-rooted DAGs with a proof of what it found.",
@@ -45,6 +45,7 @@ def verify(
     from bestleaf.certificate import verify as check
     from bestleaf.datasets import prepared, read_frame
 
+    check_choices(task="auto", impute=impute)
     if (data is None) != (target is None):
         raise ValueError("--data and --target go together: the table and the column of its targets")
     certificate = Certificate.load(file)
@@ -69,6 +70,8 @@ def report(
     from bestleaf.certificate import verify as check
     from bestleaf.report import save_report
 
+    if out.resolve() == file.resolve():
+        raise ValueError(f"--out must not be the certificate itself, got {out}")
     check_new_file("--out", out, overwrite=force_overwrite)
     certificate = Certificate.load(file)
     if not (verdict := check(certificate)):

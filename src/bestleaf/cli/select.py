@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from bestleaf.cli.options import Jobs, Seed, seconds
-from bestleaf.files import write_atomically
+from bestleaf.files import check_writable, write_atomically
 
 IDENTIFIED, STOPPED, INTERRUPTED = 0, 3, 130  # exit codes
 
@@ -54,6 +54,8 @@ def select(
     from bestleaf.selector.on_table import select_from_table
 
     check_choices(task=task, impute=impute)
+    if holdout is not None and not 0 < holdout < 1:
+        raise ValueError(f"--holdout must be strictly between 0 and 1, got {holdout:g}")
     files = {"--out": out, "--json": json, "--certificate": certificate, "--report": report}
     _check_files(data, files, overwrite=force_overwrite)
     table = prepared(read_frame(data), target, impute=impute, task=task)
@@ -94,13 +96,13 @@ def select(
     for name, path in files.items():
         if path is not None:
             console.print(f"{name[2:]}: {path}", highlight=False, markup=False)
-    raise typer.Exit(_exit_code(found.reason, algorithm))
+    raise typer.Exit(_exit_code(found.reason))
 
 
-def _exit_code(reason: str, algorithm: str) -> int:
+def _exit_code(reason: str) -> int:
     if reason == "interrupted":
         return INTERRUPTED
-    return IDENTIFIED if reason == "identified" or algorithm != "bli" else STOPPED
+    return IDENTIFIED if reason == "identified" else STOPPED
 
 
 def check_choices(*, task: str, impute: str | None) -> None:
@@ -115,10 +117,11 @@ def check_new_file(name: str, path: Path, *, overwrite: bool) -> None:
     """Refuse a file that could not be written, or that is there already."""
     if not path.parent.is_dir():
         raise ValueError(f"{name} must be in a folder that exists, got {path}")
-    if path.is_dir():
-        raise ValueError(f"{name} must be a file, got the folder {path}")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{name} must be a file, got the folder or device {path}")
     if path.exists() and not overwrite:
         raise ValueError(f"{name} {path} exists; --force-overwrite replaces it")
+    check_writable(path)
 
 
 def _check_files(data: Path, files: dict[str, Path | None], *, overwrite: bool) -> None:
@@ -140,8 +143,8 @@ def _read_groups(path: Path | None) -> dict[str, list[str]] | None:
         return None
     try:
         found = json_module.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ValueError(f"--groups {path} cannot be read as JSON: {error}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ValueError(f"--groups {path} cannot be read as JSON: {' '.join(str(error).split())}") from None
     if not isinstance(found, dict):
         raise ValueError(f'--groups must hold {{"name": ["column", ...]}}, got a {type(found).__name__}')
     return found

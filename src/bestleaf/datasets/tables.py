@@ -89,6 +89,8 @@ def read_frame(path: str | Path) -> pd.DataFrame:
         raise ValueError(f"{path} cannot be read: it is not text in UTF-8") from None
     except (ValueError, OSError, KeyError, TypeError, MemoryError, OverflowError) as error:
         raise ValueError(f"{path} cannot be read: {' '.join(str(error).split())}") from None
+    if any(name is not None for name in frame.index.names):
+        frame = frame.reset_index()
     frame.columns = [str(name).strip() for name in frame.columns]
     _check_names(frame, path.name)
     return frame
@@ -163,6 +165,8 @@ def prepared(frame: pd.DataFrame, target: str, *, impute: str | None = None, tas
         raise ValueError(
             f"the target {target!r} must have no gaps, got {int(y.isna().sum())} of {len(y)} rows without one"
         )
+    if y.dtype.kind in "mM":
+        raise ValueError(f"the target {target!r} must hold numbers or classes, got dates")
     features = frame.drop(columns=target)
     dates = [name for name in features if features[name].dtype.kind in "mM"]
     if dates:
@@ -182,6 +186,8 @@ def prepared(frame: pd.DataFrame, target: str, *, impute: str | None = None, tas
         parts.append(part)
         notes += [note] if note else []
     X = pd.concat(parts, axis=1)
+    if clashes := sorted(set(X.columns[X.columns.duplicated()])):
+        raise ValueError(f"a category must not have the name of another column, got {_shown(clashes)}; rename one")
     infinite = [name for name in X if not np.isfinite(X[name]).all()]
     if infinite:
         raise ValueError(f"the table must have no infinite numbers, got some in the columns {_shown(infinite)}")

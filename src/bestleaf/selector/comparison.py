@@ -57,13 +57,14 @@ def compare(table: Table, *, holdout: float = 0.25, seed: int = 0, **keywords: A
         Further keywords of `BestLeafSelector`.
     """
     X, y = table.X.to_numpy(np.float64), table.y.to_numpy()
-    task = keywords.pop("task", "auto")
-    task = task_of(y, task)
+    task = task_of(y, keywords.pop("task", "auto"))
+    if task == "classification":
+        y = np.unique(y, return_inverse=True)[1]
     kept, aside = next(splits(holdout, X, y, task, seed))
     part = Table(
         table.X.iloc[kept], table.y.iloc[kept], table.groups, table.original.iloc[kept], table.target, table.notes
     )
-    oracle = KNNOracle(X[kept], y[kept], task=task, n_neighbors=NEIGHBOURS)
+    oracle = KNNOracle(X[kept], y[kept], task=task, n_neighbors=NEIGHBOURS, subsample=2)  # only for exact values
     place = {name: number for number, name in enumerate(table.X.columns)}
 
     def judged(method: str, columns: list[int], seconds: float) -> Compared:
@@ -83,6 +84,8 @@ def compare(table: Table, *, holdout: float = 0.25, seed: int = 0, **keywords: A
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a budget that ends the search is part of the comparison
         ours = select_from_table(part, task=task, random_state=seed, n_neighbors=NEIGHBOURS, **keywords)
+    if ours.selector.certificate_.reason == "interrupted":
+        raise KeyboardInterrupt
     found = [place[name] for name in ours.selector.subset_]
     name = "bestleaf" if ours.selector.certificate_.settled else "bestleaf (ended by its budget)"
     yield judged(name, found, perf_counter() - started)
@@ -111,6 +114,8 @@ def _methods(task: str, seed: int, many: int) -> dict[str, Callable[[np.ndarray,
         return SequentialFeatureSelector(neighbours, scoring=scoring, cv=5, **most).fit(X, y).get_support()
 
     def recursive(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        if X.shape[1] == 1:
+            return np.ones(1, bool)
         return RFECV(linear, cv=5).fit(StandardScaler().fit_transform(X), y).support_
 
     def ranked(X: np.ndarray, y: np.ndarray) -> np.ndarray:

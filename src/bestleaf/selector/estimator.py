@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any
 
@@ -137,6 +138,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Mean and single scores on examples kept from the search, by the measure of the search (with `holdout`).
     selection_frequency_ : array of float
         Share of the searches that selected each feature (with `n_repeats`).
+    n_repeats_ : int
+        Searches that were run: fewer than `n_repeats` after Ctrl-C.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -363,7 +366,13 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             self.certificate_.content["unseen"] = {"score": self.holdout_score_, "examples": many, "splits": len(pairs)}
         if self.n_repeats > 1:
             seeds = np.random.SeedSequence(seed).generate_state(self.n_repeats - 1)
-            supports = [self.support_, *(self._again(X[kept], y[kept], int(one)) for one in seeds)]
+            supports = [self.support_]
+            with suppress(KeyboardInterrupt):  # the repeats so far count
+                if self.certificate_.reason == "interrupted":
+                    raise KeyboardInterrupt
+                for one in seeds:
+                    supports.append(self._again(X[kept], y[kept], int(one)))
+            self.n_repeats_ = len(supports)
             self.selection_frequency_ = np.mean(supports, axis=0)
             shares = zip(self._names(), self.selection_frequency_, strict=True)
             self.certificate_.content["report"]["selection_frequency"] = {
@@ -377,7 +386,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             settings[name] = self._columns(name, settings[name])
         if self.feature_groups is not None:
             settings["feature_groups"] = self._groups()
-        return type(self)(**settings).fit(X, y).support_
+        found = type(self)(**settings).fit(X, y)
+        if found.certificate_.reason == "interrupted":
+            raise KeyboardInterrupt
+        return found.support_
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)

@@ -18,7 +18,10 @@ def splits(holdout: Any, X: np.ndarray, y: np.ndarray, task: str, seed: int) -> 
     """Yield (examples to search on, examples to score on): one pair for a share, as many as it gives for a splitter."""
     if isinstance(holdout, float):
         kind = ShuffleSplit if task == "regression" else StratifiedShuffleSplit
-        yield from kind(1, test_size=holdout, random_state=seed % 2**32).split(X, y)
+        kept, aside = next(kind(1, test_size=holdout, random_state=seed % 2**32).split(X, y))
+        if len(np.unique(y[kept])) < 2 or len(np.unique(y[aside])) < 2:
+            raise ValueError(f"holdout must leave two different targets on both sides, got a share of {holdout:g}")
+        yield kept, aside
     else:
         yield from check_cv(holdout, y, classifier=task != "regression").split(X, y)
 

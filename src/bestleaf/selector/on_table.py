@@ -34,7 +34,9 @@ class TableSelection:
     @property
     def reason(self) -> str:
         """Why the search ended; ``"identified"`` also when a budget ended it after the answer was known."""
-        found = self.selector.certificate_
+        found, selector = self.selector.certificate_, self.selector
+        if getattr(selector, "n_repeats_", selector.n_repeats) < selector.n_repeats:
+            return "interrupted"
         return "identified" if found.settled else found.reason
 
     def result(self) -> dict[str, Any]:
@@ -101,8 +103,8 @@ def select_from_table(
         check_columns(argument, names, table)
     units = units_of(table, groups or {})
     settings = {**keywords, "forced": _expanded(forced, table), "forbidden": _expanded(forbidden, table)}
-    if any(columns != [name] for name, columns in units.items()):
-        settings["feature_groups"] = list(units.values())
+    if any(len(columns) > 1 for columns in units):
+        settings["feature_groups"] = units
     selector = BestLeafSelector(**settings)
     selector.fit(table.X, table.y)
     chosen = set(selector.subset_)
@@ -110,10 +112,10 @@ def select_from_table(
     return TableSelection(table, selector, features)
 
 
-def check_columns(argument: str, names: list[str], table: Table) -> None:
+def check_columns(argument: str, names: list[Any], table: Table) -> None:
     """Refuse names that are no columns of the table."""
     for name in names:
-        if name not in table.groups:
+        if not isinstance(name, str) or name not in table.groups:
             raise ValueError(f"{argument} must name a column of the table other than the target, got {name!r}")
 
 
@@ -121,15 +123,17 @@ def _expanded(names: list[str] | None, table: Table) -> list[str]:
     return [column for name in names or [] for column in table.groups[name]]
 
 
-def units_of(table: Table, groups: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the columns of numbers by what enters together: a user's groups, then single columns of the file."""
+def units_of(table: Table, groups: dict[str, Any]) -> list[list[str]]:
+    """Return the columns of numbers that enter together: a user's groups, then single columns of the file."""
     owner: dict[str, str] = {}
     for group, names in groups.items():
         if not (isinstance(names, list) and names):
             raise ValueError(f"--groups must list columns for every group, got {names!r} for {group!r}")
-        check_columns("--groups", [str(name) for name in names], table)
+        check_columns("--groups", names, table)
+        if len(set(names)) < len(names):
+            raise ValueError(f"--groups must name a column once, got {names} for {group!r}")
         for name in names:
             if owner.setdefault(name, group) != group:
                 raise ValueError(f"--groups must not overlap, got {name!r} in {owner[name]!r} and {group!r}")
-    units = {group: [column for name in names for column in table.groups[name]] for group, names in groups.items()}
-    return units | {name: columns for name, columns in table.groups.items() if name not in owner}
+    units = [[column for name in names for column in table.groups[name]] for names in groups.values()]
+    return units + [columns for name, columns in table.groups.items() if name not in owner]
