@@ -106,12 +106,11 @@ def contest(root, world):
             solved = contest_plain(best, rival, root, world)
         if solved:
             return 1
-        leader = highest_lower_bound(root, graph, known)
-        least, most = pessimistic(leader, root, graph, known), optimistic(world.best, root, graph, known)
+        least, most = pessimistic(root, root, graph, known), optimistic(world.best, root, graph, known)
         if width(world.first, known) > 0.0 and not (world.sound == 1 and least > most):
             return 0
         # Another is better for certain, or neither leaf can be narrowed any more: the rule's best is not the best.
-        best = leader
+        best = highest_lower_bound(root, graph, known)
         rival = strongest_rival(best, root, graph, known)
         if pessimistic(world.best, root, graph, known) == pessimistic(best, root, graph, known):
             return 0

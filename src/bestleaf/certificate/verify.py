@@ -78,7 +78,7 @@ def _checks(content: dict[str, Any], X: Any, y: Any) -> Iterator[str]:
     idle = sum(not leaf["exact"] and leaf["count"] == 0 for leaf in leaves)
     rest = f"the intervals of {len(leaves) - exact - idle:,} follow from their samples"
     yield f"{counted(len(leaves), 'leaf', 'leaves')}: {exact:,} exact, {idle:,} not looked at, {rest}."
-    lower, upper = _node_bounds(children, set(content["graph"]["minimizes"]), leaves)
+    lower, upper = node_bounds(children, set(content["graph"]["minimizes"]), leaves)
     gap = _gap(content, lower, upper)
     if not same(gap, content["gap"]):
         raise RefusedError(f"the gap follows from the leaves as {gap:.6g}, not {content['gap']:.6g} as written")
@@ -175,7 +175,7 @@ def _check_shares(leaves: list[dict[str, Any]], delta: float) -> None:
             raise RefusedError(f"leaf {leaf['label']} must have a place in the order of creation from 1 on")
 
 
-def _node_bounds(
+def node_bounds(
     children: list[list[int]], minimizes: set[int], leaves: list[dict[str, Any]]
 ) -> tuple[list[float], list[float]]:
     """Return lower and upper bound of every node: best of the children's, from the leaves up."""
@@ -183,7 +183,7 @@ def _node_bounds(
     upper = [1.0] * len(children)
     for leaf in leaves:
         lower[leaf["node"]], upper[leaf["node"]] = leaf["lower"], leaf["upper"]
-    for node in reversed(_downwards(children)):
+    for node in reversed(downwards(children)):
         if children[node]:
             best = min if node in minimizes else max
             lower[node] = best(lower[child] for child in children[node])
@@ -191,7 +191,7 @@ def _node_bounds(
     return lower, upper
 
 
-def _downwards(children: list[list[int]]) -> list[int]:
+def downwards(children: list[list[int]]) -> list[int]:
     """Return the nodes in an order in which parents come before children."""
     waiting = [0] * len(children)
     for below in children:

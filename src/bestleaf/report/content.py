@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bestleaf.certificate import Certificate
+from bestleaf.certificate.verify import downwards, node_bounds
 
 LEADING = 30  # leaves whose intervals are drawn
 MOST_NODES = 5000  # of the picture of the graph
@@ -65,15 +66,8 @@ def chosen_features(content: dict[str, Any]) -> list[dict[str, Any]]:
 def graph(content: dict[str, Any]) -> dict[str, Any]:
     """Return the nodes by level with their intervals, and the edges; of a large graph the strongest nodes."""
     labels, children = content["graph"]["labels"], content["graph"]["children"]
-    lower, upper = [0.0] * len(labels), [1.0] * len(labels)
-    for leaf in content["leaves"]:
-        lower[leaf["node"]], upper[leaf["node"]] = leaf["lower"], leaf["upper"]
+    lower, upper = node_bounds(children, set(content["graph"]["minimizes"]), content["leaves"])
     level = _levels(children)
-    for node in sorted(range(len(labels)), key=lambda one: -level[one]):
-        if children[node]:
-            best = min if node in content["graph"]["minimizes"] else max
-            lower[node] = best(lower[child] for child in children[node])
-            upper[node] = best(upper[child] for child in children[node])
     way = _way(children, content["answer"])
     order = sorted(range(len(labels)), key=lambda node: (node not in way, -lower[node], -upper[node]))
     kept = sorted(order[:MOST_NODES])
@@ -105,17 +99,10 @@ def _kind(leaf: dict[str, Any] | None) -> int:
 
 def _levels(children: list[list[int]]) -> list[int]:
     """Return the longest path from the root to every node."""
-    waiting = [0] * len(children)
-    for below in children:
-        for child in below:
-            waiting[child] += 1
-    level, ready = [0] * len(children), [0]
-    for node in ready:  # grows while it is walked
+    level = [0] * len(children)
+    for node in downwards(children):
         for child in children[node]:
             level[child] = max(level[child], level[node] + 1)
-            waiting[child] -= 1
-            if waiting[child] == 0:
-                ready.append(child)
     return level
 
 
