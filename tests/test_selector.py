@@ -23,7 +23,7 @@ from bestleaf.datasets import load_linear
 from bestleaf.features import FeatureLattice
 from bestleaf.oracles import KNNOracle
 from bestleaf.selector import chosen
-from bestleaf.selector.honest import splits
+from bestleaf.selector.honest import Examples, splits
 
 
 @parametrize_with_checks([BestLeafSelector()])
@@ -309,7 +309,7 @@ def test_examples_kept_aside_never_touch_the_search(linear):
     assert held.holdout_scores_.shape == (1,)
     assert 0.9 < held.holdout_score_ <= 1
     assert "On 75 examples kept from the search" in str(held.certificate_)
-    kept, _ = next(splits(0.25, X, y, "classification", 0))
+    kept, _ = next(splits(0.25, Examples(X, y, {}), "classification", 0))
     assert verify(held.certificate_, X[kept], y[kept])
     folds = BestLeafSelector(epsilon=0.02, random_state=0, holdout=KFold(3)).fit(X, y)
     assert folds.certificate_.content["data"]["rows"] == 300

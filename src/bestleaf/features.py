@@ -19,44 +19,23 @@ import numpy as np
 from bestleaf._kernels.rollout import draw_neighbours, warm_up
 from bestleaf._records import enlarged
 from bestleaf.oracles import TIES, KNNOracle
+from bestleaf.rollouts import KEPT, PlainRollouts
 
 STOP = -1
-KEPT = 16  # rollouts of highest value
 ROWS_OF_VOTES = 2**20  # at most
 MANY = 10**12  # subsets, more than anybody counts
 
 Subset = tuple[int, ...]
 
 
-class FeatureLattice:
-    """All subsets of features that hold the forced ones and none of the forbidden, up to a size.
+class SubsetLattice:
+    """All subsets of features that may be chosen; see `FeatureLattice`."""
 
-    Parameters
-    ----------
-    oracle : KNNOracle
-        What a subset is worth.
-    continue_probability : float, default=0.9
-        q: a rollout at size s goes on with probability q^s.
-    max_features : int, default=None
-        Largest size of a subset; a group counts as one, and more than there are means all.
-    forced, forbidden : iterable of int
-        Features every subset has, and features none has; a group follows any of its features.
-    groups : sequence of sequences of int, default=None
-        Features that enter together; every feature is in exactly one group. States then hold numbers of groups.
-
-    Examples
-    --------
-    >>> from bestleaf import best_leaf
-    >>> from bestleaf.datasets import load_linear
-    >>> lattice = FeatureLattice(KNNOracle(*load_linear(return_X_y=True), scale=False), max_features=1)
-    >>> found = best_leaf(lattice, epsilon=0.005, delta=0.1, expansion=0.3, seed=0)
-    >>> found.answer in [(1, -1), (4, -1)]  # feature 4 is twice feature 1 and worth the same
-    True
-    """
+    noisy = False  # terminal leaves are sampled, too
 
     def __init__(
         self,
-        oracle: KNNOracle,
+        oracle: Any,
         *,
         continue_probability: float = 0.9,
         max_features: int | None = None,
@@ -158,7 +137,7 @@ class FeatureLattice:
 
     def random_leaf(self, rng: np.random.Generator) -> Subset:
         """Return the terminal leaf of the subset that a rollout from the root reaches."""
-        return (*sorted(self._completed(self.forced, rng)), STOP)
+        return self.complete(self.forced, rng)
 
     def count_subsets(self) -> int:
         """Return how many subsets there are to choose from, or the first sum of sizes beyond `MANY`."""
@@ -181,13 +160,13 @@ class FeatureLattice:
         """Return whether the search has stopped at this subset."""
         return bool(state) and state[-1] == STOP
 
-    def exact(self, state: Subset) -> float:
-        """Return the exact value of a terminal leaf."""
-        return self.oracle.value(self.features_of(state))
+    def complete(self, state: Subset, rng: np.random.Generator) -> Subset:
+        """Return the terminal leaf that a rollout from a state reaches; a terminal leaf stays as it is."""
+        return state if self.is_terminal(state) else (*sorted(self._completed(state, rng)), STOP)
 
     def sample(self, state: Subset, rng: np.random.Generator) -> float:
         """Return the value of a random completion on a random subsample; the stream is used as the kernel does."""
-        return self.oracle.sample(self.features_of(tuple(self._completed(state, rng))), rng)
+        return self.oracle.sample(self.features_of(self.complete(state, rng)), rng)
 
     def _completed(self, state: Subset, rng: np.random.Generator) -> set[int]:
         """Return a subset with random units added until the coin says stop."""
@@ -200,14 +179,73 @@ class FeatureLattice:
             left -= 1
         return subset
 
+    @property
+    def dear(self) -> bool:
+        """Whether a value is so dear that a glimpse at it pays first."""
+        return hasattr(self.oracle, "glimpse")
+
+    def glimpse(self, state: Subset) -> float:
+        """Return a cheap and rough value of a terminal leaf."""
+        return self.oracle.glimpse(self.features_of(state))
+
     def compiled_oracle(self, rng: np.random.Generator) -> NeighbourRollouts | None:
         """Return the compiled form of `sample`, which keeps RAVE sums; None if a subclass samples in its own way."""
-        return NeighbourRollouts(self, rng) if self.samples_compiled else None
+        return NeighbourRollouts(self, rng, noisy_stop=self.noisy) if self.samples_compiled else None
+
+    def plain_rollouts(self) -> PlainRollouts:
+        """Return what keeps the RAVE sums of rollouts valued outside the kernels."""
+        return PlainRollouts(self)
 
     @property
     def samples_compiled(self) -> bool:
         """Whether kernels may draw instead of `sample`: no subclass has its own."""
-        return type(self).sample is FeatureLattice.sample and type(self.oracle).sample is KNNOracle.sample
+        return (
+            type(self).sample is SubsetLattice.sample and getattr(type(self.oracle), "sample", None) is KNNOracle.sample
+        )
+
+
+class FeatureLattice(SubsetLattice):
+    """All subsets of features that hold the forced ones and none of the forbidden, up to a size.
+
+    Parameters
+    ----------
+    oracle : KNNOracle or EstimatorOracle
+        What a subset is worth.
+    continue_probability : float, default=0.9
+        q: a rollout at size s goes on with probability q^s.
+    max_features : int, default=None
+        Largest size of a subset; a group counts as one, and more than there are means all.
+    forced, forbidden : iterable of int
+        Features every subset has, and features none has; a group follows any of its features.
+    groups : sequence of sequences of int, default=None
+        Features that enter together; every feature is in exactly one group. States then hold numbers of groups.
+
+    Examples
+    --------
+    >>> from bestleaf import best_leaf
+    >>> from bestleaf.datasets import load_linear
+    >>> lattice = FeatureLattice(KNNOracle(*load_linear(return_X_y=True), scale=False), max_features=1)
+    >>> found = best_leaf(lattice, epsilon=0.005, delta=0.1, expansion=0.3, seed=0)
+    >>> found.answer in [(1, -1), (4, -1)]  # feature 4 is twice feature 1 and worth the same
+    True
+    """
+
+    def exact(self, state: Subset) -> float:
+        """Return the exact value of a terminal leaf."""
+        return self.oracle.value(self.features_of(state))
+
+
+class SampledLattice(SubsetLattice):
+    """The same where the value of a subset is only known from samples: terminal leaves have intervals, too.
+
+    Takes the arguments of `FeatureLattice`. Growth is guided by ``oracle.value``, on which no claim rests then.
+    """
+
+    noisy = True
+
+    def guide(self, state: Subset) -> float:
+        """Return about what a terminal leaf is worth."""
+        return self.oracle.value(self.features_of(state))
 
 
 def _checked_groups(groups: Sequence[Sequence[int]] | None, features: int) -> list[list[int]]:
@@ -235,7 +273,7 @@ def _checked_groups(groups: Sequence[Sequence[int]] | None, features: int) -> li
 class NeighbourRollouts:
     """The subsets of the nodes of one search as bit sets, what rollouts need to value them, and their RAVE sums."""
 
-    def __init__(self, lattice: FeatureLattice, rng: np.random.Generator, *, noisy_stop: bool = False) -> None:
+    def __init__(self, lattice: SubsetLattice, rng: np.random.Generator, *, noisy_stop: bool = False) -> None:
         oracle, units = lattice.oracle, len(lattice.groups)
         outputs, examples = oracle.targets.shape
         small = oracle.classes is not None and oracle.n_neighbors <= np.iinfo(np.int8).max

@@ -236,6 +236,18 @@ def run(world, oracle, rng, rounds):
         played += 1
 
 
+@inlined
+def standing(target, world):
+    """Return SOLVED if no leaf is above `target`, SAMPLE if the one on top can be sampled, otherwise why it cannot."""
+    known = known_of(world)
+    leaf = known[0].leaf
+    if known[0].upper <= target:
+        return SOLVED
+    if known[leaf].lower > target or width(leaf, known) <= 0.0 or pending(leaf, world):
+        return EVALUATE if pending(leaf, world) else OPEN
+    return LIMITED if world.samples >= world.limit else SAMPLE
+
+
 @kernel
 def press(target, world, oracle, rng, rounds):
     """Sample the leaf of largest upper bound until none is above `target`; return what stands then.
@@ -243,18 +255,26 @@ def press(target, world, oracle, rng, rounds):
     SOLVED when none is; LIMITED when samples have run out; BAD_BOUND; OPEN when the leaf on top can never get there;
     SAMPLE when `rounds` are over.
     """
-    known = known_of(world)
     for _ in range(rounds):
-        leaf = known[0].leaf
-        if known[0].upper <= target:
-            return SOLVED
-        if known[leaf].lower > target or width(leaf, known) <= 0.0 or pending(leaf, world):
-            return EVALUATE if pending(leaf, world) else OPEN
-        if world.samples >= world.limit:
-            return LIMITED
+        stands = standing(target, world)
+        if stands != SAMPLE:
+            return stands
+        leaf = known_of(world)[0].leaf
         if not absorb(leaf, draw(oracle, leaf, rng), world):
             return BAD_BOUND
     return SAMPLE
+
+
+@kernel
+def stands_at(target, world):
+    """Return what `press` would do first."""
+    return standing(target, world)
+
+
+@kernel
+def take(leaf, value, world):
+    """Absorb one sample that belongs to no round; False when the bound errs."""
+    return absorb(leaf, value, world)
 
 
 @kernel

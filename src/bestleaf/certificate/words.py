@@ -22,7 +22,7 @@ def headline(content: dict[str, Any]) -> list[str]:
     shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
     lines = [
         f"Selected {len(names)} of {counted(len(data['names']), 'feature')}: {shown}.",
-        f"Value {content['lower']:.4f}: {data['objective_in_words']}.",
+        f"{_value_in_words(content)}: {data['objective_in_words']}.",
     ]
     if unseen := content.get("unseen"):
         how = (
@@ -32,6 +32,12 @@ def headline(content: dict[str, Any]) -> list[str]:
         )
         lines.append(f"On {unseen['examples']:,} examples {how}: {unseen['score']:.4f}.")
     return lines
+
+
+def _value_in_words(content: dict[str, Any]) -> str:
+    """Return the value of the answer: one number if it is exact, otherwise its interval."""
+    low, high = content["lower"], content["upper"]
+    return f"Value {low:.4f}" if low == high else f"Value between {low:.4f} and {high:.4f}"
 
 
 def by_budget(content: dict[str, Any]) -> bool:

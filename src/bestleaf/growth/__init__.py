@@ -31,7 +31,8 @@ class Growth:
     def grow(self, root: int) -> list[int]:
         """Add one node below `root` where it pays (`BAIAdd`); return the nodes added."""
         track = self.known.track
-        track["grow_at"][root] = next_due(int(track["rounds"][root]) + 1, self.exponent)
+        due = min(int(track["rounds"][root]), int(track["grow_at"][root]))  # a batch may have passed it
+        track["grow_at"][root] = next_due(due + 1, self.exponent)
         return self._grow_once(root)
 
     def deepen(self, root: int) -> list[int]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bestleaf.features import STOP, Subset
 from bestleaf.graph import GrowingGraph
-from bestleaf.growth.proposals import RaveProposals, best_value
+from bestleaf.growth.proposals import RaveProposals
 
 
 class LookaheadProposals(RaveProposals):
@@ -23,10 +23,14 @@ class LookaheadProposals(RaveProposals):
     them. The rollouts of highest value are evaluated, too: features that tell something only together show there. What
     all that finds enters. Where fewer than 7 units stand out, those of highest value and of highest RAVE follow in
     turn. As exact values lead, choices below the root open with a tenth of the rollouts.
+
+    Where values are dear (an estimator is fitted several times for one), all candidates get a glimpse (one of the
+    fits), and only the best few of each step are evaluated.
     """
 
     LESS = 10
     DISTANCES = 4e9  # computed for the values of one opening, at most: some seconds
+    FINALISTS = 4  # evaluated after a glimpse at all, where values are dear
     NORMAL = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 
     def __init__(self, graph: GrowingGraph, *ground: Any) -> None:
@@ -36,20 +40,42 @@ class LookaheadProposals(RaveProposals):
         self.tries = np.zeros(units)
         self.best: tuple[float, Subset] = (-1.0, ())  # of the subsets evaluated
         self.luck = sqrt(2.0 * log(max(2, units)))  # standard deviations by which the luckiest of so many is ahead
-        self.affordable = max(self.BREADTH, int(self.DISTANCES / (len(oracle.queries) * oracle.n_samples)))
+        self.affordable = max(self.BREADTH, int(self.DISTANCES / getattr(oracle, "glimpse_cost", oracle.value_cost)))
 
     def rollouts(self, node: int) -> int:
         """Return the full number at the root, a tenth below it: by then the rollouts of the whole search tell."""
-        return self.ROLLOUTS if node == 0 else self.ROLLOUTS // self.LESS
+        most = super().rollouts(node)
+        return most if node == 0 else -(-most // self.LESS)
 
     def value(self, subset: Subset) -> float:
         """Return the exact value of a subset, -1 when the budget is spent."""
-        value = self.look_up((*subset, STOP))
+        value = self.values.look_up((*subset, STOP))
         if value is None:
             return -1.0
         if value > self.best[0]:
             self.best = (value, subset)
         return value
+
+    def values_of(self, subsets: list[Subset]) -> list[float]:
+        """Return the exact values of several subsets."""
+        self.values.prefetch([(*subset, STOP) for subset in subsets])
+        return [self.value(subset) for subset in subsets]
+
+    def finalists(self, subsets: list[Subset]) -> list[Subset]:
+        """Return those worth an exact value: all of them or, where values are dear, the best few by a glimpse."""
+        if not self.lattice.dear:
+            return subsets
+        seen = self.values.glimpse([(*subset, STOP) for subset in subsets])
+        ranked = sorted(subsets, key=lambda subset: -seen.get((*subset, STOP), -1.0))
+        return ranked[: self.FINALISTS]
+
+    def marks(self, subsets: list[Subset]) -> list[float]:
+        """Return what all subsets are judged by, their values or a glimpse at them; -1 when the budget is spent."""
+        if not self.lattice.dear:
+            return self.values_of(subsets)
+        seen = self.values.glimpse([(*subset, STOP) for subset in subsets])
+        self.values_of(self.finalists(subsets))
+        return [seen.get((*subset, STOP), -1.0) for subset in subsets]
 
     def outstanding(self, gains: np.ndarray) -> np.ndarray:
         """Return which gains stand out; -inf stands for one not known."""
@@ -78,7 +104,7 @@ class LookaheadProposals(RaveProposals):
         subset = self.graph.states[node]
         units = self.best_units(node, self.affordable)
         values = np.full(len(self.gains), -np.inf)
-        values[units] = [self.value(self.lattice.grown(subset, unit)) for unit in units]
+        values[units] = self.marks([self.lattice.grown(subset, unit) for unit in units])
         if not units or values[units].min() < 0:  # nothing to add, or the budget is spent
             return units[: self.BREADTH]
         self.gains[units] += values[units] - np.median(values[units])
@@ -100,8 +126,7 @@ class LookaheadProposals(RaveProposals):
         A rollout takes its place only if it is better than what came of it: most of what a rollout holds is noise.
         """
         self._climb()
-        for subset in self.oracle.best_subsets():
-            self.value(subset)
+        self.values_of(self.finalists(self.oracle.best_subsets()))
         self._climb()
         return self.lattice.path_to((*self.best[1], STOP)) if self.best[0] >= 0 else []
 
@@ -111,8 +136,14 @@ class LookaheadProposals(RaveProposals):
         while self.best != before:
             before = self.best
             units = pool[: self.affordable // (len(before[1]) + 1)]
-            for near in self.lattice.neighbours((*before[1], STOP), units.tolist()):
-                self.value(near[:-1])
+            near = [state[:-1] for state in self.lattice.neighbours((*before[1], STOP), units.tolist())]
+            if not self.lattice.dear:
+                self.values_of(near)
+                continue
+            for change in (1, -1, 0):  # additions first: they are fewest and gain most
+                if self.best == before:
+                    sized = [subset for subset in near if len(subset) == len(before[1]) + change]
+                    self.values_of(self.finalists(sized))
 
     def next(self, node: int) -> list[Any]:
         """Return the terminal leaf if it is not in the graph, otherwise the best of a few children."""
@@ -120,8 +151,10 @@ class LookaheadProposals(RaveProposals):
         if subset and (*subset, STOP) not in self.graph.node_of:
             return [(*subset, STOP)]
         children = [lattice.grown(subset, unit) for unit in self.absent_units(node, self.BREADTH)]
+        children = self.finalists(children)
+        self.values_of(children)
         best = max(children, key=self.value)
-        if self.value(best) > best_value(self.graph, self.known):
+        if self.value(best) > self.values.best_value():
             return [best, (*best, STOP)]
         return [best]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import combinations
 from typing import Any, Protocol
 
@@ -14,7 +13,21 @@ from bestleaf.features import STOP
 from bestleaf.graph import GrowingGraph
 from bestleaf.intervals import Knowledge
 
-LookUp = Callable[[Any], float | None]
+
+class Values(Protocol):
+    """Values of terminal states, on demand."""
+
+    def look_up(self, state: Any) -> float | None:
+        """Return the value of a state; None when the budget is spent."""
+
+    def prefetch(self, states: list[Any]) -> None:
+        """Evaluate at once what will be looked up soon, if that is of use."""
+
+    def glimpse(self, states: list[Any]) -> dict[Any, float]:
+        """Return rough values of states, if values are dear; none that the budget does not allow."""
+
+    def best_value(self) -> float:
+        """Return the best value in the graph."""
 
 
 def best_value(graph: GrowingGraph, known: Knowledge) -> float:
@@ -39,16 +52,21 @@ class Proposals(Protocol):
 
 
 class _Grounded:
-    """What proposals know: the graph, its intervals, the compiled oracle, the stream, and exact values on demand."""
+    """What proposals know: the graph, its intervals, what rollouts leave behind, the stream, and values on demand."""
 
     def __init__(
-        self, graph: GrowingGraph, known: Knowledge, oracle: Any, rng: np.random.Generator, look_up: LookUp
+        self,
+        graph: GrowingGraph,
+        known: Knowledge,
+        oracle: Any,
+        rng: np.random.Generator,
+        values: Values,
     ) -> None:
         self.graph = graph
         self.known = known
         self.oracle = oracle
         self.rng = rng
-        self.look_up = look_up
+        self.values = values
 
 
 class RandomProposals(_Grounded):
@@ -93,7 +111,6 @@ class RaveProposals(_Grounded):
 
     whole_opening = False
     LOCALITY = 200.0  # c_l, as in the published program
-    ROLLOUTS = 20  # a feature, when a choice opens; as in the published program
     BREADTH = 7  # features a choice opens with; as in the paper
 
     def __init__(self, graph: GrowingGraph, *ground: Any) -> None:
@@ -102,7 +119,7 @@ class RaveProposals(_Grounded):
         self._left: dict[int, int] = {}  # warm-up rollouts still to draw at a node
 
     def warm_up(self, node: int, rounds: int) -> int:
-        """Draw rollouts from the node, 20 for each feature that may be added."""
+        """Draw rollouts from the node, 20 for each feature that may be added (fewer where they are dear)."""
         subset = self.graph.states[node]
         left = self._left.setdefault(node, self.rollouts(node) * (self.lattice.count_children(subset) - bool(subset)))
         drawn = min(rounds, left)
@@ -113,7 +130,7 @@ class RaveProposals(_Grounded):
 
     def rollouts(self, node: int) -> int:
         """Return how many rollouts a feature the choice at a node opens with."""
-        return self.ROLLOUTS
+        return self.lattice.oracle.rollouts_a_unit
 
     def scores(self, node: int) -> np.ndarray:
         """Return the RAVE score of every unit at a node."""

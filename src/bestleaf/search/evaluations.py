@@ -14,6 +14,7 @@ from bestleaf._records import EXACT, Proposal
 from bestleaf.graph import GrowingGraph
 from bestleaf.growth import Growth
 from bestleaf.intervals import Knowledge
+from bestleaf.search.batch import Batches
 from bestleaf.search.options import Options, checked_value
 
 
@@ -21,14 +22,17 @@ class Evaluations:
     """The part of a search that asks for exact values; every value is asked for once."""
 
     problem: Any
-    oracle: Any
+    rollouts: Any
+    batches: Batches | None
     options: Options
     graph: GrowingGraph
     known: Knowledge
     growth: Growth
     reason: str | None
     values: dict[Any, float]  # of states in the graph or not
+    glimpsed: dict[Any, float]  # rough values
     exact_evaluations: int
+    warmup_samples: int
     _proposal: Proposal | None
     _started: float
     _interrupted: Callable[[], bool]
@@ -60,17 +64,29 @@ class Evaluations:
         """Tell the compiled oracle of new nodes, and the graph of their exact values if they were asked for before."""
         for node in nodes:
             state = self.graph.states[node]
-            if self.oracle is not None:
-                self.oracle.add(node, state)
+            if self.rollouts is not None:
+                self.rollouts.add(node, state)
             if state in self.values:
                 self._settle(state)
 
     def _evaluate(self, proposal: Proposal) -> None:
         """Ask for the exact value of a terminal leaf; one that has none becomes a noisy leaf."""
+        if self.batches is not None:
+            self._evaluate_all(proposal)
+            return
         value = self._exact(proposal.first)
         if value is not None:
             count_round(proposal, self.known.world)
             settle(proposal.first, value, self.known.world)
+
+    def _evaluate_all(self, proposal: Proposal) -> None:
+        """Ask for the exact values of a batch of leaves: none that waits for its value can be told from the best."""
+        count_round(proposal, self.known.world)
+        waiting = np.flatnonzero((self.graph.kinds == EXACT) & (self.known.known["count"][: len(self.graph)] == 0))
+        others = [leaf for leaf in waiting.tolist() if leaf != proposal.first]
+        many = self.batches.size if self.batches is not None else 1
+        self.prefetch([self.graph.states[leaf] for leaf in (proposal.first, *others)[:many]])
+        self._proposal = None
 
     def _exact(self, leaf: int) -> float | None:
         """Return the exact value of a leaf; None, and it becomes a noisy leaf, when there is none."""
@@ -86,20 +102,58 @@ class Evaluations:
         return self.values[state]
 
     def look_up(self, state: Any) -> float | None:
-        """Return the exact value of a terminal state that may not be in the graph; None when the budget is spent."""
+        """Return the value of a terminal state that may not be in the graph; None when the budget is spent.
+
+        The value is exact or, where the problem has none, the one that guides growth.
+        """
         if state not in self.values:
             if self._spent() is not None:
                 self.reason = self.reason or self._spent()
                 return None
-            self.values[state] = checked_value(self.problem.exact(state), "exact", state)
-            self.exact_evaluations += 1
-            self._settle(state)
+            ask = self.problem.exact if self.has_exact else self.problem.guide
+            self._take(state, ask(state))
         return self.values[state]
+
+    def prefetch(self, states: list[Any]) -> None:
+        """Evaluate in batches what will be looked up soon, as far as the budget goes; nothing without batches."""
+        if self.batches is None:
+            return
+        missing = [state for state in dict.fromkeys(states) if state not in self.values]
+        while missing and self._spent() is None:
+            part = missing[: min(self.batches.size, self._left())]
+            missing = missing[len(part) :]
+            for state, value in zip(part, self.batches.values(part), strict=True):
+                self._take(state, value)
+
+    def glimpse(self, states: list[Any]) -> dict[Any, float]:
+        """Return rough values of terminal states, as far as the budget goes; they count as warm-up samples."""
+        missing = [state for state in dict.fromkeys(states) if state not in self.glimpsed]
+        while missing and self._spent() is None and self.batches is not None:
+            part = missing[: min(self.batches.size, self._left())]
+            missing = missing[len(part) :]
+            self.glimpsed.update(zip(part, self.batches.glimpses(part), strict=True))
+            self.warmup_samples += len(part)
+        return self.glimpsed
+
+    def _take(self, state: Any, value: Any) -> None:
+        """Note a value that was asked for, and tell the graph; a leaf of it that has none becomes a noisy one."""
+        if value is None and state in self.graph.node_of:
+            self.known.admit(self.graph.node_of[state])
+            self._proposal = None
+            return
+        self.values[state] = checked_value(value, "exact", state)
+        self.exact_evaluations += 1
+        self._settle(state)
+
+    @property
+    def has_exact(self) -> bool:
+        """Whether values asked for are exact."""
+        return hasattr(self.problem, "exact")
 
     def _settle(self, state: Any) -> None:
         """Tell the graph an exact value that was asked for, if the state is in it and does not have it."""
         node = self.graph.node_of.get(state)
-        if node is not None and self.known.known["count"][node] == 0:
+        if node is not None and self.has_exact and self.known.known["count"][node] == 0:
             settle(node, self.values[state], self.known.world)
             self._proposal = None
 
@@ -118,10 +172,16 @@ class Evaluations:
         self._introduce(self.growth.add(missing))
         self._proposal = None
 
+    def best_value(self) -> float:
+        """Return the best value in the graph: exact, or that guides growth."""
+        if self.has_exact:
+            return self.growth.best_value()
+        return max((value for state, value in self.values.items() if state in self.graph.node_of), default=0.0)
+
     def _let_the_best_in(self) -> None:
         """Let the best state evaluated into the graph, if the search ended before it could enter."""
         if not self.values or not hasattr(self.problem, "path_to"):
             return
         best = max(self.values, key=self.values.__getitem__)
-        if self.values[best] > self.growth.best_value():
+        if best not in self.graph.node_of and self.values[best] > self.best_value():
             self.join(self.problem.path_to(best))

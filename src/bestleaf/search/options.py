@@ -33,8 +33,10 @@ class Options:
     proposal: str | None
     max_samples: int | None
     max_time: float | None
+    max_memory: int | None
     guarantee: frozenset[str]
     alpha: float
+    batch_size: int | None
 
     @classmethod
     def checked(
@@ -50,8 +52,10 @@ class Options:
         proposal: Any,
         max_samples: Any,
         max_time: Any,
+        max_memory: Any,
         guarantee: Any,
         alpha: Any,
+        batch_size: Any,
     ) -> Options:
         """Return the options, or raise one clear sentence."""
         if task not in ("arm", "leaf"):
@@ -82,8 +86,10 @@ class Options:
             proposal,
             max_samples,
             max_time,
+            None if max_memory is None else whole("max_memory", max_memory, 1, " or None"),
             guarantees,
             number("alpha", alpha, "strictly between 0 and 1", 0, 1, open_ends=True),
+            None if batch_size is None else whole("batch_size", batch_size, 1, " or None"),
         )
 
     def proof(self, exact: bool) -> str:

@@ -28,13 +28,16 @@ from bestleaf._records import (
 )
 from bestleaf.certificate.build import Structure
 from bestleaf.checks import function_or_none
+from bestleaf.executors import Executor
 from bestleaf.graph import GrowingGraph
 from bestleaf.growth import PROPOSALS, Growth
 from bestleaf.intervals import Knowledge
 from bestleaf.search.answer import exact_answer, recommendation
-from bestleaf.search.evaluations import Evaluations
+from bestleaf.search.batch import Request
 from bestleaf.search.guarantees import Answer, challenges
+from bestleaf.search.in_batches import InBatches
 from bestleaf.search.interrupt import SecondInterrupt, deferred_interrupt
+from bestleaf.search.memory import next_memory
 from bestleaf.search.options import Options, checked_problem, checked_value, stream
 from bestleaf.search.result import Progress, Result
 from bestleaf.search.stages import SLICE, Stage
@@ -43,7 +46,7 @@ NOTHING = Proposal(SAMPLE, 0, -1, -1, -1, 0.0)
 WARM_UP_SHARE = 0.1  # of max_time that may go into one warm-up
 
 
-class Search(Evaluations):
+class Search(InBatches):
     """A search that can be run to its end, or opened up by `ask` and `tell`.
 
     Takes the keywords of `bestleaf.best_arm` and ``task="arm"`` or ``"leaf"``.
@@ -74,10 +77,13 @@ class Search(Evaluations):
         proposal: str | None = None,
         max_samples: int | None = None,
         max_time: float | None = None,
+        max_memory: int | None = None,
         seed: Any = None,
         guarantee: Any = "grown",
         alpha: float = 0.01,
         callback: Callable[[Progress], Any] | None = None,
+        batch_size: int | None = None,
+        executor: Executor | None = None,
     ) -> None:
         self.options = Options.checked(
             task=task,
@@ -90,8 +96,10 @@ class Search(Evaluations):
             proposal=proposal,
             max_samples=max_samples,
             max_time=max_time,
+            max_memory=max_memory,
             guarantee=guarantee,
             alpha=alpha,
+            batch_size=batch_size,
         )
         checked_problem(problem)
         self.problem = problem
@@ -101,6 +109,7 @@ class Search(Evaluations):
         self.exact_evaluations = 0
         self.warmup_samples = 0
         self.values: dict[Any, float] = {}  # exact values asked for, of states in the graph or not
+        self.glimpsed: dict[Any, float] = {}
         self._warming: tuple[int, float] | None = None  # node that is warmed up, and since when
         self.rounds = 32  # of the next slice
         self.answer: Answer = exact_answer
@@ -114,6 +123,8 @@ class Search(Evaluations):
         self._asked: int | None = None
         self._told_at = 0.0
         self._first_value: float | None = None
+        self._requests: list[Request] = []
+        self.batches = self._batches(executor)
         self._build()
 
     def _build(self) -> None:
@@ -123,7 +134,9 @@ class Search(Evaluations):
         if problem.is_terminal(root):
             raise ValueError(f"the root {root!r} is terminal, so there is nothing to choose")
         fixed = options.expansion is None
-        self.oracle = problem.compiled_oracle(self.rng) if hasattr(problem, "compiled_oracle") else None
+        compiled = hasattr(problem, "compiled_oracle") and self.batches is None
+        self.oracle = problem.compiled_oracle(self.rng) if compiled else None
+        self.rollouts = self._rollouts()
         proposals = PROPOSALS[self._proposal_name()]
         started = perf_counter()
         if fixed:
@@ -135,7 +148,7 @@ class Search(Evaluations):
             raise ValueError(f"the root {root!r} has no children, so there is nothing to choose")
         self.known = Knowledge(self.graph, options.rule, options.bound, options.settings)
         self.known.start(fixed)
-        chosen = proposals(self.graph, self.known, self.oracle, self.rng, self.look_up)
+        chosen = proposals(self.graph, self.known, self.rollouts, self.rng, self)
         self.growth = Growth(self.graph, self.known, options.expansion or 0.0, chosen)
         self._introduce(range(len(self.graph)))
         self._check_fit(fixed)
@@ -151,7 +164,7 @@ class Search(Evaluations):
 
     def _proposal_name(self) -> str:
         """Return how nodes are proposed: by RAVE where rollouts keep the sums for it, otherwise at random."""
-        by_rave = hasattr(self.oracle, "rave_sums") and self.options.expansion is not None
+        by_rave = hasattr(self.rollouts, "rave_sums") and self.options.expansion is not None
         name = self.options.proposal or ("lookahead" if by_rave else "random")
         if name != "random" and not by_rave:
             raise ValueError(f"proposal {name!r} needs a growing lattice of feature subsets; use 'random' or None")
@@ -250,6 +263,7 @@ class Search(Evaluations):
         """Set the length of the next slice by the samples of the last, look at the clock and report."""
         left = SLICE if self.options.max_time is None else min(SLICE, self.options.max_time - self.elapsed)
         self._check_time()
+        self._check_memory()
         if drawn > 0:
             affordable = drawn * left / max(seconds, 1e-6)
             self.rounds = int(max(1.0, min(affordable, 4.0 * self.rounds)))
@@ -263,11 +277,19 @@ class Search(Evaluations):
         if limit is not None and self.elapsed >= limit and self.reason is None:
             self.reason = "max_time"
 
+    def _check_memory(self) -> None:
+        """End the search before arrays that double would take more memory than allowed."""
+        limit = self.options.max_memory
+        if limit is not None and self.reason is None and next_memory(self) > limit:
+            self.reason = "max_memory"
+
     def _play(self) -> Proposal:
         """Play one slice of rounds; return the proposal that needs a decision."""
         limit = self.options.max_samples
         if self.oracle is not None:
             return run(self.limited_world(), self.oracle.record, self.rng, self.rounds)
+        if self.batches is not None:
+            return self._play_batch(self.batches)
         limit_time = self.options.max_time
         deadline = perf_counter() + (SLICE if limit_time is None else min(SLICE, limit_time - self.elapsed))
         while (proposal := self._propose()).action == SAMPLE and perf_counter() < deadline:
@@ -339,7 +361,7 @@ class Search(Evaluations):
             self._warming = (node, self.elapsed)
         if limit is not None and self.elapsed - self._warming[1] > WARM_UP_SHARE * limit:
             return False
-        drawn = self.growth.proposals.warm_up(node, min(self.rounds, self._left()))
+        drawn = self.growth.proposals.warm_up(node, min(max(self.rounds, self.batch_size), self._left()))
         self.warmup_samples += drawn
         return drawn > 0
 

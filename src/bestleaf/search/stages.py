@@ -8,8 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bestleaf._kernels.loop import press
-from bestleaf._records import BAD_BOUND, EVALUATE, EXACT, LIMITED, OPEN, SOLVED
+from bestleaf._records import BAD_BOUND, EVALUATE, EXACT, LIMITED, NOISY, OPEN, SOLVED
 
 SLICE = 0.05  # seconds between two looks at the clock, the callback and Ctrl-C
 
@@ -28,6 +27,7 @@ def evaluated(waiting: list[Any], search: Any) -> bool:
     """Look up the values of states that wait, the last first, for one slice; True when none is left or allowed."""
     until = perf_counter() + SLICE
     while waiting and perf_counter() < until:
+        search.prefetch(waiting[: -search.batch_size - 1 : -1])
         if search.look_up(waiting.pop()) is None:
             return True
     return not waiting
@@ -69,7 +69,7 @@ class SubsetsOfAnswers:
             self._waiting = self._candidates(search)
         if not evaluated(self._waiting, search):
             return False
-        best = search.growth.best_value()
+        best = search.best_value()
         close = [state for state, value in search.values.items() if value >= best - search.options.epsilon]
         fresh = [state for state in close if state not in search.graph.node_of]
         search.join([step for state in fresh for step in self.lattice.path_to(state)])
@@ -106,13 +106,15 @@ class SmallerAnswer:
         """Evaluate or narrow for one slice."""
         if self._allowed is None:
             self._allowed = 2 * search.samples
-        leaves = np.flatnonzero(search.graph.kinds == EXACT)
+        leaves = np.flatnonzero(search.graph.kinds == (EXACT if search.has_exact else NOISY))
         counts, values = search.known.known["count"][leaves], search.known.known["lower"][leaves]
         done = counts > 0
+        if not done.any():
+            return True
         best = leaves[done][np.argmax(values[done])]
         sizes = np.array([self.size(search.graph.states[leaf]) for leaf in leaves])
         waiting = leaves[~done & (sizes < self.size(search.graph.states[best]))]
-        if len(waiting):
+        if len(waiting) and search.has_exact:
             return not search.evaluate(int(waiting[0]))
         within = done & (values >= values[done].max() - search.options.epsilon)
         within &= ~np.isin(leaves, list(self._failed))
@@ -123,10 +125,10 @@ class SmallerAnswer:
         return self._narrow(search, int(candidates[0]))
 
     def _narrow(self, search: Any, leaf: int) -> bool:
-        if search.samples >= (self._allowed or 0) or search.oracle is None:
+        if search.samples >= (self._allowed or 0):
             return True
         target = float(search.known.known["lower"][leaf]) + search.options.epsilon
-        stands = press(target, search.limited_world(), search.oracle.record, search.rng, search.rounds)
+        stands = search.press(target)
         if stands == EVALUATE:
             return not search.evaluate(int(search.known.known["leaf"][0]))
         if stands == OPEN:

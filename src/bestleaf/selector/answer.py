@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bestleaf.features import FeatureLattice
+from bestleaf.features import SubsetLattice
 from bestleaf.intervals import Leaf
 
 
@@ -35,11 +35,13 @@ class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
 def chosen(leaves: Iterable[Leaf], epsilon: float, *, prefer_small: bool) -> tuple[Leaf, float]:
     """Return the leaf to answer with and its gap: how much better another leaf may be.
 
-    It is the evaluated leaf of highest value or, if small ones are preferred, the smallest whose gap is at most
-    epsilon.
+    It is the evaluated leaf of highest value (where none is exact, the terminal leaf of highest lower bound) or, if
+    small ones are preferred, the smallest whose gap is at most epsilon.
     """
     ordered = sorted(leaves, key=lambda leaf: -leaf.upper)
-    candidates = sorted((leaf for leaf in ordered if leaf.exact), key=lambda leaf: (-leaf.lower, len(leaf.state)))
+    exact = [leaf for leaf in ordered if leaf.exact]
+    candidates = exact or [leaf for leaf in ordered if leaf.terminal]
+    candidates.sort(key=lambda leaf: (-leaf.lower, -(leaf.mean or 0.0), len(leaf.state)))
 
     def gap(leaf: Leaf) -> float:
         rival = next((other for other in ordered if other.label != leaf.label), None)
@@ -52,7 +54,7 @@ def chosen(leaves: Iterable[Leaf], epsilon: float, *, prefer_small: bool) -> tup
     return best, gap(best)
 
 
-def mean_scores(rave: np.ndarray, values: dict[Any, float], lattice: FeatureLattice) -> np.ndarray:
+def mean_scores(rave: np.ndarray, values: dict[Any, float], lattice: SubsetLattice) -> np.ndarray:
     """Return the mean value of the rollouts with each feature (of the exact values, if there were no rollouts)."""
     sums, counts = rave.T.copy()
     if not counts.any():

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 from bestleaf.datasets.tables import Table
 from bestleaf.oracles import KNNOracle
-from bestleaf.selector.honest import splits, unseen_score
+from bestleaf.selector.honest import Examples, splits, unseen_score
 from bestleaf.selector.inputs import task_of
 from bestleaf.selector.on_table import select_from_table
 
@@ -60,7 +60,7 @@ def compare(table: Table, *, holdout: float = 0.25, seed: int = 0, **keywords: A
     task = task_of(y, keywords.pop("task", "auto"))
     if task == "classification":
         y = np.unique(y, return_inverse=True)[1]
-    kept, aside = next(splits(holdout, X, y, task, seed))
+    kept, aside = next(splits(holdout, Examples(X, y, {}), task, seed))
     part = Table(
         table.X.iloc[kept], table.y.iloc[kept], table.groups, table.original.iloc[kept], table.target, table.notes
     )

@@ -4,37 +4,45 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from rich.console import Console
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator, _fit_context, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bestleaf.bounds import BOUNDS, Bound, Rate
 from bestleaf.certificate.build import certificate_of
 from bestleaf.certificate.data import fingerprint
-from bestleaf.features import FeatureLattice
+from bestleaf.features import FeatureLattice, SubsetLattice
 from bestleaf.growth import PROPOSALS
-from bestleaf.oracles import TIES, KNNOracle
+from bestleaf.oracles import TIES
+from bestleaf.oracles.estimator import EstimatorOracle
 from bestleaf.progress import ProgressLine
 from bestleaf.search import Progress, Search
 from bestleaf.search.guarantees import GUARANTEES, checked_guarantees
 from bestleaf.search.stages import EveryLeaf, SmallerAnswer, Stage, SubsetsOfAnswers
 from bestleaf.selector.answer import EvaluatedSubset, EvaluatedSubsets, chosen, mean_scores
-from bestleaf.selector.honest import splits, unseen_score
+from bestleaf.selector.honest import Examples, searched_again, splits, unseen_score
 from bestleaf.selector.hooks import CallbackSupportMixin, Hooks
 from bestleaf.selector.inputs import check_finite, check_frame, check_groups, columns_named, task_of, useless_columns
+from bestleaf.selector.memory import room_for_search
+from bestleaf.selector.objective import (
+    METADATA,
+    Oracle,
+    batch_size_of,
+    checked_metadata,
+    executor_of,
+    lattice_of,
+    oracle_of,
+)
 from bestleaf.selector.ways import ALGORITHMS, BestLeafWay, FuseWay, Selection, values_without
 
-SUBSAMPLE = 50  # examples of a rollout, as in the paper
 FEW_SUBSETS = 4096  # evaluated without being asked, if
 CHEAP = 4e9  # that takes no more distances than this, some seconds
 MOST_SUBSETS = 1_000_000  # evaluated when asked
@@ -99,6 +107,24 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         graph. The promise about the graph as grown always comes with it.
     alpha : float, default=0.01
         Share of random subsets that the guarantee "quantile" leaves open.
+    estimator : scikit-learn classifier or regressor, default=None
+        What a subset is worth: the cross-validated score of this estimator on its columns. None is the votes of nearest
+        neighbours, which need no fitting and are valued by kernels.
+    scoring : str or callable, default=None
+        How the estimator is scored; None is accuracy for a classifier, the concordance index for a regressor.
+    cv : int, splitter or iterable, default=None
+        The splits on which it is scored, as scikit-learn understands them; None is 5 folds.
+    score_range : (float, float), default=None
+        Lowest and highest score, mapped to 0 and 1. Scorers that have bounds need none; with others (R², errors) it
+        must be given, and a score outside ends the search with an error.
+    terminal : {"auto", "exact", "noisy"}, default="auto"
+        How complete subsets are valued: exactly (on all examples, or on the fixed splits of `cv`), or by samples
+        (random subsamples, random splits) with an interval like any other leaf. "auto" is exact unless an exact value
+        takes more than 10^9 distances (more than about 31,000 rows). "exact" then values all subsets on one fixed
+        subsample.
+    batch_size : int, default=None
+        Samples asked for at once. None is 32 with an estimator, 16 where a sample takes a walk through very many rows,
+        and otherwise leaves drawing to compiled kernels. The answer depends on it, not on `n_jobs`.
     holdout : float or cross-validation splitter, default=None
         A share of the examples to keep from the search and score the answer on; or a splitter (anything scikit-learn
         takes as `cv`): the search is repeated on every training part and its answer scored on the rest, to judge the
@@ -109,8 +135,12 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Rollouts and exact values allowed; with a rival, descents.
     max_time : float, default=None
         Seconds allowed.
+    max_memory : int or str, default=None
+        Bytes, or a text such as "2 GB", that data, remembered votes and graph may take; a search whose graph would take
+        more ends. Estimators take what they take.
     n_jobs : int, default=None
-        Threads for the exact values of large data; the answer does not depend on it.
+        Threads for the votes of large data, processes for estimators and repeats, or whatever
+        ``joblib.parallel_config`` says; the answer does not depend on it.
     random_state : int, RandomState or None, default=None
         Everything random follows from it.
     verbose : int, default=0
@@ -123,7 +153,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     subset_ : array
         The selected features: their names, or numbers if the data have no names.
     score_ : float
-        Exact value of the selected subset.
+        Exact value of the selected subset; the mean of its samples if terminal leaves are sampled.
+    score_interval_ : (float, float)
+        Its confidence interval; of no width if the value is exact.
     certificate_ : Certificate
         What was found, what is proved and what is not; ``print(selector.certificate_)``.
     history_ : list of dict
@@ -153,6 +185,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     True
     """
 
+    __metadata_request__fit = dict.fromkeys(METADATA)
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  as in scikit-learn
         "epsilon": [Interval(Real, 0, 1, closed="both")],
         "delta": [Interval(Real, 0, 1, closed="neither")],
@@ -176,10 +209,17 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         "prefer_small": ["boolean"],
         "guarantee": [StrOptions({"auto", *GUARANTEES}), list, tuple],
         "alpha": [Interval(Real, 0, 1, closed="neither")],
+        "estimator": [HasMethods("fit"), None],
+        "scoring": [str, callable, None],
+        "cv": ["cv_object"],
+        "score_range": ["array-like", None],
+        "terminal": [StrOptions({"auto", "exact", "noisy"})],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
         "holdout": [Interval(RealNotInt, 0, 1, closed="neither"), "cv_object", None],
         "n_repeats": [Interval(Integral, 1, None, closed="left")],
         "max_samples": [Interval(Integral, 1, None, closed="left"), None],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "max_memory": [Real, str, None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -210,10 +250,17 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         prefer_small: bool = True,
         guarantee: str | Iterable[str] = "auto",
         alpha: float = 0.01,
+        estimator: Any = None,
+        scoring: Any = None,
+        cv: Any = None,
+        score_range: Any = None,
+        terminal: str = "auto",
+        batch_size: int | None = None,
         holdout: Any = None,
         n_repeats: int = 1,
         max_samples: int | None = None,
         max_time: float | None = None,
+        max_memory: int | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -240,10 +287,17 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.prefer_small = prefer_small
         self.guarantee = guarantee
         self.alpha = alpha
+        self.estimator = estimator
+        self.scoring = scoring
+        self.cv = cv
+        self.score_range = score_range
+        self.terminal = terminal
+        self.batch_size = batch_size
         self.holdout = holdout
         self.n_repeats = n_repeats
         self.max_samples = max_samples
         self.max_time = max_time
+        self.max_memory = max_memory
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -255,7 +309,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return tags
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any) -> BestLeafSelector:
+    def fit(self, X: Any, y: Any, **metadata: Any) -> BestLeafSelector:
         """Search for the best subset.
 
         Parameters
@@ -264,19 +318,22 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             Numbers without gaps.
         y : array-like of shape (n_samples,)
             Labels or real targets.
+        **metadata
+            ``sample_weight`` and ``groups`` for an estimator and splits that use them; refused otherwise.
 
         Returns
         -------
         self : BestLeafSelector
         """
         X, y = self._validated(X, y)
+        examples = Examples(X, y, checked_metadata(self, metadata))
         seed, aside = self._seed(), np.arange(0)
         kept: Any = slice(None)  # no copy of large data
         if isinstance(self.holdout, float):
-            kept, aside = next(splits(self.holdout, X, y, task_of(y, self.task), seed))
-        selection = self._select(X[kept], y[kept], seed)
+            kept, aside = next(splits(self.holdout, examples, self._task(y), seed))
+        selection = self._select(examples.part(kept), seed)
         self.search_indices_ = np.arange(len(X))[kept]
-        self._be_honest(X, y, kept, aside, seed)
+        self._be_honest(examples, kept, aside, seed)
         if self.verbose:
             Console().print(self.certificate_.summary(), highlight=False, markup=False, soft_wrap=True)
         if selection.reason != "identified" and self.algorithm == "bli" and not self.certificate_.settled:
@@ -290,19 +347,27 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             )
         return self
 
-    def _select(self, X: np.ndarray, y: np.ndarray, seed: int) -> Selection:
+    def _select(self, examples: Examples, seed: int) -> Selection:
         """Search, and keep what was found."""
-        lattice = self._lattice(self._oracle(X, y), X)
-        way = self._best_leaf_way(lattice, seed) if self.algorithm == "bli" else self._fuse_way(lattice, seed)
+        X, y, metadata = examples
+        room = room_for_search(self.max_memory, X, y)
+        lattice = self._lattice(oracle_of(self, X, y, metadata, seed), X)
+        way = self._best_leaf_way(lattice, seed, room) if self.algorithm == "bli" else self._fuse_way(lattice, seed)
         self._watch(way, lattice, X, y)
         selection = way.selection()
         self._keep(selection, lattice, X, y)
         return selection
 
-    def _best_leaf_way(self, lattice: FeatureLattice, seed: int) -> BestLeafWay:
+    def _task(self, y: np.ndarray) -> str:
+        """Return whether the targets are classes or real numbers; an estimator says it by what it is."""
+        if self.estimator is not None and self.task == "auto":
+            return "regression" if is_regressor(self.estimator) else "classification"
+        return task_of(y, self.task)
+
+    def _best_leaf_way(self, lattice: SubsetLattice, seed: int, room: int | None) -> BestLeafWay:
         if self.algorithm_options:
             raise ValueError(f"algorithm_options are for the rivals of 'bli', got {self.algorithm_options!r}")
-        whole = self._exhaustive(lattice)
+        whole, batch = self._exhaustive(lattice), batch_size_of(self, lattice)
         search = Search(
             lattice,
             task="leaf",
@@ -314,9 +379,12 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             proposal=None if whole else self.proposal,
             max_samples=self.max_samples,
             max_time=self.max_time,
+            max_memory=room,
             guarantee=self._guarantees() - {"auto", "exhaustive"},
             alpha=self.alpha,
             seed=seed,
+            batch_size=batch,
+            executor=None if batch is None else executor_of(self),
         )
         search.answer = self._answer
         first: list[Stage] = [EveryLeaf()] if whole else []
@@ -327,7 +395,12 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         search.stages[:0] = first
         return BestLeafWay(search, prefer_small=self.prefer_small)
 
-    def _fuse_way(self, lattice: FeatureLattice, seed: int) -> FuseWay:
+    def _fuse_way(self, lattice: SubsetLattice, seed: int) -> FuseWay:
+        if self.estimator is not None or not isinstance(lattice, FeatureLattice):
+            raise ValueError(
+                f"algorithm {self.algorithm!r} values subsets by nearest neighbours, so estimator must be None, got "
+                f"{self.estimator!r}"
+            )
         if wanted := sorted(self._guarantees() - {"auto", "grown"}):
             raise ValueError(
                 f"guarantee must be 'auto' with algorithm {self.algorithm!r}, which gives none, got {wanted[0]!r}"
@@ -343,21 +416,18 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             seed=seed,
         )
 
-    def _be_honest(self, X: np.ndarray, y: np.ndarray, kept: Any, aside: np.ndarray, seed: int) -> None:
+    def _be_honest(self, examples: Examples, kept: Any, aside: np.ndarray, seed: int) -> None:
         """Score on examples that were no part of the search, and count how often features are selected again."""
         if self.holdout is not None:
-            pairs = [(kept, aside)] if len(aside) else list(splits(self.holdout, X, y, task_of(y, self.task), seed))
-            chosen_there = [self.support_] if len(aside) else [self._again(X[one], y[one], seed) for one, _ in pairs]
+            task = self._task(examples.y)
+            pairs = [(kept, aside)] if len(aside) else list(splits(self.holdout, examples, task, seed))
+            chosen_there = [self.support_]
+            if not len(aside):
+                chosen_there = self._again([(examples.part(one), seed) for one, _ in pairs])
+                if len(chosen_there) < len(pairs):
+                    raise KeyboardInterrupt
             scores = [
-                unseen_score(
-                    X[one][:, support],
-                    y[one],
-                    X[other][:, support],
-                    y[other],
-                    task=task_of(y, self.task),
-                    n_neighbors=self.n_neighbors,
-                    scale=self.scale,
-                )
+                self._unseen_score(examples.part(one), examples.part(other), support, seed)
                 for (one, other), support in zip(pairs, chosen_there, strict=True)
             ]
             self.holdout_scores_ = np.array(scores)
@@ -367,11 +437,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if self.n_repeats > 1:
             seeds = np.random.SeedSequence(seed).generate_state(self.n_repeats - 1)
             supports = [self.support_]
-            with suppress(KeyboardInterrupt):  # the repeats so far count
-                if self.certificate_.reason == "interrupted":
-                    raise KeyboardInterrupt
-                for one in seeds:
-                    supports.append(self._again(X[kept], y[kept], int(one)))
+            if self.certificate_.reason != "interrupted":
+                supports += self._again([(examples.part(kept), int(one)) for one in seeds])
             self.n_repeats_ = len(supports)
             self.selection_frequency_ = np.mean(supports, axis=0)
             shares = zip(self._names(), self.selection_frequency_, strict=True)
@@ -379,17 +446,29 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 str(name): float(share) for name, share in shares if share > 0
             }
 
-    def _again(self, X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
-        """Return the features selected from other examples or with another seed."""
-        settings = {**self.get_params(), "holdout": None, "n_repeats": 1, "verbose": 0, "random_state": seed}
+    def _again(self, runs: list[tuple[Examples, int]]) -> list[np.ndarray]:
+        """Return the features selected from other examples or with other seeds; fewer after Ctrl-C."""
+        settings = {**self.get_params(deep=False), "holdout": None, "n_repeats": 1, "verbose": 0}
         for name in ("forced", "forbidden"):
             settings[name] = self._columns(name, settings[name])
         if self.feature_groups is not None:
             settings["feature_groups"] = self._groups()
-        found = type(self)(**settings).fit(X, y)
-        if found.certificate_.reason == "interrupted":
-            raise KeyboardInterrupt
-        return found.support_
+        return searched_again(type(self), settings, runs, self.n_jobs)
+
+    def _unseen_score(self, seen: Examples, unseen: Examples, support: np.ndarray, seed: int) -> float:
+        """Return what features are worth on examples that were no part of the search."""
+        columns, oracle = np.flatnonzero(support), oracle_of(self, *seen, seed)
+        if isinstance(oracle, EstimatorOracle):
+            return oracle.unseen_score(columns, unseen.X, unseen.y, unseen.metadata.get("sample_weight"))
+        return unseen_score(
+            seen.X[:, columns],
+            seen.y,
+            unseen.X[:, columns],
+            unseen.y,
+            task=self._task(seen.y),
+            n_neighbors=self.n_neighbors,
+            scale=self.scale,
+        )
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
@@ -400,7 +479,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         check_frame(X)
         X, y = validate_data(self, X, y, dtype=(np.float64, np.float32), ensure_all_finite=False, ensure_min_samples=2)
         check_finite(X, self._names())
-        if len(X) <= self.n_neighbors:
+        if self.estimator is None and len(X) <= self.n_neighbors:
             raise ValueError(
                 f"n_neighbors must be less than the number of rows (n_samples={len(X)}), got {self.n_neighbors}"
             )
@@ -413,25 +492,12 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         given = getattr(self, "feature_names_in_", None)
         return np.array([f"x{number}" for number in range(self.n_features_in_)], object) if given is None else given
 
-    def _oracle(self, X: np.ndarray, y: np.ndarray) -> KNNOracle:
-        return KNNOracle(
-            X,
-            y,
-            task=task_of(y, self.task),
-            n_neighbors=self.n_neighbors,
-            subsample=self.subsample or min(SUBSAMPLE, len(X)),
-            ties=self.ties,
-            scale=self.scale,
-            drop_zero=self.drop_zero,
-            n_jobs=effective_n_jobs(self.n_jobs),
-        )
-
-    def _lattice(self, oracle: KNNOracle, X: np.ndarray) -> FeatureLattice:
+    def _lattice(self, oracle: Oracle, X: np.ndarray) -> SubsetLattice:
         forced, forbidden = self._columns("forced", self.forced), self._columns("forbidden", self.forbidden)
         groups = self._groups()
         if groups is None:
             forbidden += useless_columns(X, self._names(), forced, forbidden)
-        return FeatureLattice(
+        return lattice_of(self, oracle)(
             oracle,
             continue_probability=self.continue_probability,
             max_features=self.max_features,
@@ -440,15 +506,21 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             groups=groups,
         )
 
-    def _exhaustive(self, lattice: FeatureLattice) -> bool:
+    def _exhaustive(self, lattice: SubsetLattice) -> bool:
         """Whether all subsets are evaluated: when asked for, or when that takes no longer than a search might."""
         many, wanted = lattice.count_subsets(), self._guarantees()
+        if lattice.noisy:
+            if beyond := sorted(wanted - {"auto", "grown"}):
+                raise ValueError(
+                    f"guarantee {beyond[0]!r} compares exact values, so terminal must be 'exact', got {self.terminal!r}"
+                )
+            return False
         if "exhaustive" in wanted and many > MOST_SUBSETS:
             raise ValueError(
                 f"guarantee='exhaustive' needs at most {MOST_SUBSETS:,} subsets, got {many:,}; limit them by "
                 "max_features, forbidden or feature_groups"
             )
-        cheap = many <= FEW_SUBSETS and many * len(lattice.oracle.queries) * lattice.oracle.n_samples <= CHEAP
+        cheap = many <= FEW_SUBSETS and many * lattice.oracle.value_cost <= CHEAP
         return "exhaustive" in wanted or ("auto" in wanted and cheap)
 
     def _guarantees(self) -> frozenset[str]:
@@ -477,7 +549,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _watch(self, way: BestLeafWay | FuseWay, lattice: FeatureLattice, X: np.ndarray, y: np.ndarray) -> None:
+    def _watch(self, way: BestLeafWay | FuseWay, lattice: SubsetLattice, X: np.ndarray, y: np.ndarray) -> None:
         """Run the search, keeping its history, showing its progress and calling scikit-learn's callbacks."""
         self.history_: list[dict[str, Any]] = []
         hooks, names = Hooks(self, X, y), self._names()
@@ -501,14 +573,15 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             way.run(callback)
             hooks.end()
 
-    def _keep(self, selection: Selection, lattice: FeatureLattice, X: np.ndarray, y: np.ndarray) -> None:
+    def _keep(self, selection: Selection, lattice: SubsetLattice, X: np.ndarray, y: np.ndarray) -> None:
         """Turn what was found into fitted attributes."""
         names, answer = self._names(), selection.answer
         columns = lattice.features_of(answer.state)
         self.support_ = np.zeros(self.n_features_in_, bool)
         self.support_[columns] = True
         self.subset_ = names[columns] if hasattr(self, "feature_names_in_") else np.array(columns)
-        self.score_ = float(answer.lower)
+        self.score_ = float(answer.lower if answer.exact or answer.mean is None else answer.mean)
+        self.score_interval_ = (float(answer.lower), float(answer.upper))
         self.feature_scores_ = mean_scores(selection.rave, selection.values, lattice)
         subsets = [(value, lattice.features_of(state)) for state, value in selection.values.items()]
         self.evaluated_ = EvaluatedSubsets(
@@ -534,12 +607,12 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 "groups": lattice.groups,
                 "choice": lattice.choice(),
                 "objective": lattice.oracle.settings(),
-                "objective_in_words": lattice.oracle.in_words(),
+                "objective_in_words": lattice.oracle.in_words(sampled=lattice.noisy),
             },
         )
         self.certificate_.content["report"] = self._for_the_report(selection, lattice)
 
-    def _for_the_report(self, selection: Selection, lattice: FeatureLattice) -> dict[str, Any]:
+    def _for_the_report(self, selection: Selection, lattice: SubsetLattice) -> dict[str, Any]:
         """Return what a page shows beside the certificate; no claim rests on it."""
         scores = self.feature_scores_[self.support_]
         names = (str(name) for name in self._names()[self.support_])

@@ -2,28 +2,74 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
-from typing import Any
+from itertools import takewhile
+from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
+from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit, check_cv
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
 from bestleaf.oracles import concordance
 
 
-def splits(holdout: Any, X: np.ndarray, y: np.ndarray, task: str, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+class Examples(NamedTuple):
+    """Examples with what was given beside them."""
+
+    X: np.ndarray
+    y: np.ndarray
+    metadata: dict[str, np.ndarray]
+
+    def part(self, rows: Any) -> Examples:
+        """Return some of the examples."""
+        return Examples(self.X[rows], self.y[rows], {name: value[rows] for name, value in self.metadata.items()})
+
+
+def splits(holdout: Any, examples: Examples, task: str, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield (examples to search on, examples to score on): one pair for a share, as many as it gives for a splitter."""
+    X, y, groups = examples.X, examples.y, examples.metadata.get("groups")
     if isinstance(holdout, float):
         kind = ShuffleSplit if task == "regression" else StratifiedShuffleSplit
-        kept, aside = next(kind(1, test_size=holdout, random_state=seed % 2**32).split(X, y))
+        kind = kind if groups is None else GroupShuffleSplit
+        kept, aside = next(kind(1, test_size=holdout, random_state=seed % 2**32).split(X, y, groups))
         if len(np.unique(y[kept])) < 2 or len(np.unique(y[aside])) < 2:
             raise ValueError(f"holdout must leave two different targets on both sides, got a share of {holdout:g}")
         yield kept, aside
     else:
-        yield from check_cv(holdout, y, classifier=task != "regression").split(X, y)
+        yield from check_cv(holdout, y, classifier=task != "regression").split(X, y, groups)
+
+
+def searched_again(
+    kind: type[Any], settings: dict[str, Any], runs: list[tuple[Examples, int]], n_jobs: int | None
+) -> list[np.ndarray]:
+    """Return the support of a selector on examples and with a seed, for each run; after Ctrl-C those before it.
+
+    Several at a time where there are workers; they then do not share out their own work again.
+    """
+    if effective_n_jobs(n_jobs) == 1 or len(runs) == 1:
+        found: list[np.ndarray] = []
+        for examples, seed in runs:
+            support = _support(kind, settings, examples, seed)
+            if support is None:
+                break
+            found.append(support)
+        return found
+    alone = {**settings, "n_jobs": 1}
+    every = Parallel(n_jobs=n_jobs)(delayed(_support)(kind, alone, *run) for run in runs)
+    return list(takewhile(lambda support: support is not None, every))
+
+
+def _support(kind: type[Any], settings: dict[str, Any], examples: Examples, seed: int) -> np.ndarray | None:
+    """Return which features are selected; None if the search was interrupted."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of the first search is enough
+        found = kind(**{**settings, "random_state": seed}).fit(examples.X, examples.y, **examples.metadata)
+    return None if found.certificate_.reason == "interrupted" else found.support_
 
 
 def unseen_score(

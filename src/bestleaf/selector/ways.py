@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bestleaf.certificate.build import Structure
-from bestleaf.features import STOP, FeatureLattice
+from bestleaf.features import STOP, FeatureLattice, SubsetLattice
 from bestleaf.intervals import Leaf
 from bestleaf.search import Progress, Search
 from bestleaf.selector.answer import chosen
@@ -69,7 +69,7 @@ class BestLeafWay:
         self.search.ensure_value()
         result = self.search.result()
         answer, gap = chosen(result.leaves, result.epsilon, prefer_small=self.prefer_small)
-        rollouts: Any = self.search.oracle
+        rollouts: Any = self.search.rollouts
         return Selection(
             answer=answer,
             gap=gap,
@@ -79,7 +79,7 @@ class BestLeafWay:
             leaves=result.leaves,
             structure=result.structure,
             challenges=result.challenges,
-            values=self.search.values,
+            values=self.search.values if self.search.has_exact else _means(result.leaves),
             rave=rollouts.global_rave_sums,
         )
 
@@ -173,16 +173,22 @@ class FuseWay:
         )
 
 
-def values_without(selection: Selection, lattice: FeatureLattice) -> dict[str, float]:
+def values_without(selection: Selection, lattice: SubsetLattice) -> dict[str, float]:
     """Return the exact value of the answer without each unit that may be dropped, as far as that is known or cheap."""
     found, subset = {}, selection.answer.state[:-1]
     oracle = lattice.oracle
-    cheap = len(subset) * len(oracle.queries) * oracle.n_samples <= CHEAP
+    cheap = len(subset) * oracle.value_cost <= CHEAP
     for unit in subset:
-        left = lattice.without(subset, unit)
-        if unit in lattice.forced or not left:
+        left = (*lattice.without(subset, unit), STOP)
+        if unit in lattice.forced or left == (STOP,):
             continue
-        if (*left, STOP) in selection.values or cheap:
-            value = selection.values.get((*left, STOP))
-            found[str(unit)] = float(lattice.exact((*left, STOP)) if value is None else value)
+        if left in selection.values:
+            found[str(unit)] = float(selection.values[left])
+        elif cheap and not lattice.noisy:
+            found[str(unit)] = float(oracle.value(lattice.features_of(left)))
     return found
+
+
+def _means(leaves: tuple[Leaf, ...]) -> dict[Any, float]:
+    """Return the mean value of every terminal leaf that was sampled."""
+    return {leaf.state: leaf.mean for leaf in leaves if leaf.terminal and leaf.mean is not None}

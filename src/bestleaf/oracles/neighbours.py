@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from threading import RLock
+from threading import Lock, local
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,8 @@ class KNNOracle:
     0.9941
     """
 
+    rollouts_a_unit = 20  # that a choice opens with, as in the published program
+
     def __init__(
         self,
         X: Any,
@@ -108,25 +110,28 @@ class KNNOracle:
         self._lanes = lanes(examples, n_neighbors)
         self.columns = columns(data, scale, self._lanes, self.rows)
         self.weights = self._weights()
-        self._workplace, self._lock = self.workplace(), RLock()
-        self._histograms = (np.zeros(n_neighbors + 1, np.int64), np.zeros(n_neighbors + 1, np.int64))
+        self._scratch, self._lock = local(), Lock()
         self._memory: OrderedDict[bytes, tuple[np.ndarray, np.ndarray]] = OrderedDict()
         self._room = max(1, memory // (examples * (1 + 4 * len(self.targets))))
         self._everyone = np.arange(examples)
         self.queries = self._everyone if examples**2 <= VALUE_COST else fixed_queries(self.targets)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what holds addresses and locks; they are made anew."""
-        return {name: value for name, value in vars(self).items() if name not in ("_workplace", "_lock")}
+        """Leave out scratch and locks, which are made anew, and votes, which are computed again where needed."""
+        return {name: value for name, value in vars(self).items() if name not in ("_scratch", "_lock", "_memory")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._workplace, self._lock = self.workplace(), RLock()
+        self._scratch, self._lock, self._memory = local(), Lock(), OrderedDict()
+
+    @property
+    def value_cost(self) -> int:
+        """How many distances one value takes."""
+        return len(self.queries) * self.n_samples
 
     def value(self, subset: Iterable[int]) -> float:
         """Return the exact value of a subset: all examples (of huge data `queries`) are ranked."""
-        with self._lock:
-            return self._score(self.queries, self._sums(self._features(subset), self.queries))
+        return self._score(self.queries, self._sums(self._features(subset), self.queries))
 
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return the value of a subset on a fresh uniform subsample (drawn again while it has one class only)."""
@@ -135,15 +140,13 @@ class KNNOracle:
             queries = drawn(self.n_samples, self.subsample, rng)
             targets = self.targets[:, queries]
             if (targets != targets[:, :1]).any():
-                with self._lock:
-                    return self._score(queries, self._sums(features, queries))
+                return self._score(queries, self._sums(features, queries))
 
     def sums(self, subset: Iterable[int]) -> np.ndarray:
         """Return for each example the summed targets of its nearest neighbours, one column an output."""
-        with self._lock:
-            found = np.empty((self.n_samples, len(self.targets)), np.float32)
-            found[self.rows] = self._sums(self._features(subset), self._everyone)
-            return found
+        found = np.empty((self.n_samples, len(self.targets)), np.float32)
+        found[self.rows] = self._sums(self._features(subset), self._everyone)
+        return found
 
     def settings(self) -> dict[str, Any]:
         """Return the keywords that make this oracle from its data."""
@@ -156,17 +159,23 @@ class KNNOracle:
             "drop_zero": self.drop_zero,
         }
 
-    def in_words(self) -> str:
-        """Return what `value` is, in words."""
+    def in_words(self, *, sampled: bool = False) -> str:
+        """Return what `value` is, or what the mean of `sample` is, in words."""
         many = 0 if self.classes is None else len(self.classes)
         kind = "AUC" if many == 2 else f"mean one-against-rest AUC ({many} classes)" if many else "concordance index"
         where = f"all {self.n_samples:,} examples"
-        if len(self.queries) < self.n_samples:
+        if sampled:
+            where = (
+                f"random subsamples of {self.subsample:,} of the {self.n_samples:,} examples (neighbours are searched "
+                "among all)"
+            )
+        elif len(self.queries) < self.n_samples:
             where = (
                 f"a fixed random subsample of {len(self.queries):,} of the {self.n_samples:,} examples (computing it "
                 "on all would take too long; neighbours are searched among all)"
             )
-        return f"leave-one-out {kind} of the votes of {self.n_neighbors} nearest neighbours on {where}"
+        mean = "mean " if sampled else ""
+        return f"{mean}leave-one-out {kind} of the votes of {self.n_neighbors} nearest neighbours on {where}"
 
     def workplace(self) -> Workplace:
         """Return the data with scratch of their own, for one thread of the neighbour kernels."""
@@ -212,7 +221,8 @@ class KNNOracle:
 
     def _sums(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
         """Return the sums of the queries, computing only those not remembered."""
-        sums, known = self._remembered(features)
+        with self._lock:
+            sums, known = self._remembered(features)
         missing = queries[~known[queries]]
         if len(missing):
             sums[missing], known[missing] = self._computed(features, missing), True
@@ -223,8 +233,9 @@ class KNNOracle:
         sums = np.empty((len(queries), len(self.targets)), np.float32)
         threads = min(self.n_jobs, len(queries) * self.n_samples // DISTANCES_A_THREAD)
         if threads < 2:
-            self._workplace.arrays["chosen"][: len(features)] = features
-            neighbour_sums(len(features), queries, self._workplace.record, sums)
+            mine = self._of_this_thread()
+            mine.workplace.arrays["chosen"][: len(features)] = features
+            neighbour_sums(len(features), queries, mine.workplace.record, sums)
             return sums
         edges = np.linspace(0, len(queries), threads + 1).astype(int)
         workplaces = [self.workplace() for _ in range(threads)]
@@ -239,6 +250,13 @@ class KNNOracle:
             for one in work:
                 one.result()
         return sums
+
+    def _of_this_thread(self) -> Any:
+        """Return the scratch of this thread."""
+        if not hasattr(self._scratch, "workplace"):
+            self._scratch.workplace = self.workplace()
+            self._scratch.histograms = tuple(np.zeros(self.n_neighbors + 1, np.int64) for _ in range(2))
+        return self._scratch
 
     def _remembered(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what is remembered of a subset, forgetting the one unused for longest when memory is full."""
@@ -263,7 +281,7 @@ class KNNOracle:
         if self.classes is None:
             good, pairs = share_of_pairs(score, target, TIES[self.ties], pairs_in_order.address)
         else:
-            good, pairs = share_of_votes(score, target, TIES[self.ties], *self._histograms)
+            good, pairs = share_of_votes(score, target, TIES[self.ties], *self._of_this_thread().histograms)
         return float(good / pairs) if pairs else None
 
 

@@ -1,0 +1,139 @@
+"""Who evaluates a batch: this thread, joblib's workers, a Dask cluster. Results come back in the order of the tasks.
+
+A task is (problem, items); nothing but numbers comes back, so it does not matter who did it, or how often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+
+CHUNKS_A_WORKER = 2  # of a batch, so that a slow one does not hold up the others
+TRIES = 5  # of a batch whose workers were lost
+
+Work = Callable[[Any, Sequence[Any]], list[Any]]
+
+
+def draw_samples(problem: Any, items: Sequence[tuple[Any, Any]]) -> list[Any]:
+    """Return one sample for each (state, seed), every one from a stream of its own."""
+    return [problem.sample(state, np.random.default_rng(seed)) for state, seed in items]
+
+
+def exact_values(problem: Any, states: Sequence[Any]) -> list[Any]:
+    """Return the exact values of states."""
+    return [problem.exact(state) for state in states]
+
+
+def guiding_values(problem: Any, states: Sequence[Any]) -> list[Any]:
+    """Return the values of states that guide growth where no value is exact."""
+    return [problem.guide(state) for state in states]
+
+
+def glimpses(problem: Any, states: Sequence[Any]) -> list[Any]:
+    """Return cheap and rough values of states."""
+    return [problem.glimpse(state) for state in states]
+
+
+class Executor(Protocol):
+    """Does work on parts of a list; the results are in the order of the list."""
+
+    def map(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
+        """Return ``work(problem, items)``, whoever does it."""
+
+
+class Serial:
+    """Do everything here."""
+
+    def map(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
+        """Return ``work(problem, items)``."""
+        return work(problem, items)
+
+
+class Joblib:
+    """Share the work out among joblib's workers, of whatever backend is configured.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        As in joblib.
+    prefer : {"threads", "processes"}
+        What to use if no backend is configured: threads for work that frees the interpreter, processes for the rest.
+    """
+
+    def __init__(self, n_jobs: int | None = None, prefer: str = "processes") -> None:
+        self.n_jobs = n_jobs
+        self.prefer = prefer
+
+    def map(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
+        """Return the results of all parts, in order."""
+        from joblib import Parallel, delayed, effective_n_jobs
+
+        parts = chunks(items, effective_n_jobs(self.n_jobs))
+        if len(parts) < 2:
+            return work(problem, items)
+        done = Parallel(n_jobs=self.n_jobs, prefer=self.prefer, batch_size=1)(
+            delayed(work)(problem, part) for part in parts
+        )
+        return [result for part in done for result in part]
+
+
+class Dask:
+    """Share the work out among the workers of a Dask cluster; the problem is sent once.
+
+    The samples of a worker that is lost are drawn again by another: a task is its state and its seed, so it gives the
+    same numbers wherever it runs, and its results are counted when the batch is complete.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+        The cluster.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self._sent: tuple[Any, Any] | None = None
+
+    def map(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
+        """Return the results of all parts, in order."""
+        from concurrent.futures import CancelledError
+
+        from distributed.client import FutureCancelledError
+        from distributed.scheduler import KilledWorker
+
+        for left in reversed(range(TRIES)):
+            parts = chunks(items, max(1, sum(self.client.ncores().values())))
+            try:
+                waiting = [self.client.submit(work, self._at_workers(problem), part, pure=False) for part in parts]
+                return [result for part in self.client.gather(waiting) for result in part]
+            except (CancelledError, FutureCancelledError, KilledWorker):
+                self._sent = None  # the workers that had the problem are gone
+                if not left:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _at_workers(self, problem: Any) -> Any:
+        """Return the problem as it lies at the workers, sending it if need be."""
+        if self._sent is None or self._sent[0] is not problem:
+            self._sent = (problem, self.client.scatter(problem, broadcast=True, hash=False))
+        return self._sent[1]
+
+
+def chunks(items: Sequence[Any], workers: int) -> list[Sequence[Any]]:
+    """Return the list in parts of nearly equal length, some for each worker."""
+    many = min(len(items), workers * CHUNKS_A_WORKER if workers > 1 else 1)
+    edges = np.linspace(0, len(items), many + 1).astype(int).tolist()
+    return [items[start:stop] for start, stop in pairwise(edges)]
+
+
+def executor_for(n_jobs: int | None, prefer: str) -> Executor:
+    """Return who evaluates: the Dask cluster joblib is configured for, joblib's own workers, or this thread."""
+    from joblib import effective_n_jobs
+    from joblib.parallel import get_active_backend
+
+    backend = get_active_backend()[0]
+    if type(backend).__name__ == "DaskDistributedBackend":
+        return Dask(backend.client)
+    return Serial() if effective_n_jobs(n_jobs) == 1 else Joblib(n_jobs, prefer)

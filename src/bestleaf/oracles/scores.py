@@ -1,0 +1,92 @@
+"""Scores of scikit-learn as numbers in [0, 1]: which scorers have bounds, and the affine map."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+from sklearn.base import is_regressor
+from sklearn.metrics import check_scoring, make_scorer
+
+from bestleaf.oracles.neighbours import concordance
+
+UNIT = (0.0, 1.0)
+RANGES: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("accuracy", "balanced_accuracy", "top_k_accuracy", "average_precision", "concordance"), UNIT),
+    **dict.fromkeys(("roc_auc", "roc_auc_ovr", "roc_auc_ovo", "roc_auc_ovr_weighted", "roc_auc_ovo_weighted"), UNIT),
+    **{
+        name + kind: UNIT
+        for name in ("f1", "precision", "recall", "jaccard")
+        for kind in ("", "_micro", "_macro", "_samples", "_weighted")
+    },
+    "matthews_corrcoef": (-1.0, 1.0),
+}
+
+
+@dataclass(frozen=True)
+class Score:
+    """A scorer with the range that is mapped to [0, 1]: the lowest score to 0, the highest to 1."""
+
+    name: str
+    scorer: Callable[..., float]
+    low: float
+    high: float
+
+    def mapped(self, score: Any, subset: Any) -> float:
+        """Return a score as a number in [0, 1], or say that it leaves the range."""
+        if not isinstance(score, Real) or not isfinite(float(score)):
+            raise ValueError(f"scoring {self.name} must give a finite number, got {score!r} for the features {subset}")
+        if not self.low <= float(score) <= self.high:
+            raise ValueError(
+                f"score_range must hold every score of {self.name}, got {float(score):g} for the features {subset}, "
+                f"outside [{self.low:g}, {self.high:g}]; give a wider one"
+            )
+        return self.placed(float(score))
+
+    def placed(self, score: float) -> float:
+        """Return where a score lies between the lowest, 0, and the highest, 1."""
+        return (score - self.low) / (self.high - self.low)
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether the score can be weighted by example."""
+        function = getattr(self.scorer, "_score_func", None)
+        return function is not None and "sample_weight" in inspect.signature(function).parameters
+
+
+def chosen_score(estimator: Any, scoring: Any, score_range: Any) -> Score:
+    """Return the score asked for, or say in one sentence why its range is not known.
+
+    Without `scoring` it is the accuracy of a classifier and the concordance index of a regressor (R² has no lower end).
+    """
+    if scoring is None:
+        scoring = "concordance" if is_regressor(estimator) else "accuracy"
+    if scoring == "concordance":
+        name, scorer = "concordance", make_scorer(_concordance)
+    else:
+        name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", None) or repr(scoring)
+        scorer = check_scoring(estimator, scoring=scoring)
+    if score_range is None and name not in RANGES:
+        raise ValueError(
+            f"scoring {name} has no bounds that are known, so score_range=(lowest, highest) must be given, got None"
+        )
+    low, high = _checked_range(score_range) if score_range is not None else RANGES[name]
+    return Score(name, scorer, low, high)
+
+
+def _concordance(truth: Any, predicted: Any) -> float:
+    return concordance(predicted, truth)
+
+
+def _checked_range(given: Any) -> tuple[float, float]:
+    try:
+        low, high = (float(end) for end in given)
+    except (TypeError, ValueError):
+        raise ValueError(f"score_range must be two numbers (lowest, highest), got {given!r}") from None
+    if not (isfinite(low) and isfinite(high) and low < high):
+        raise ValueError(f"score_range must be two finite numbers, the lower one first, got {given!r}")
+    return low, high

@@ -1,0 +1,85 @@
+"""Samples and exact values asked for in batches: whom to sample at once, and who does it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bestleaf._records import EXACT, INNER, Proposal
+from bestleaf.executors import Executor, Serial, draw_samples, exact_values, glimpses, guiding_values
+from bestleaf.graph import GrowingGraph
+from bestleaf.intervals import Knowledge
+
+STREAM = 2  # of the streams that follow from a seed, the one of samples drawn in batches
+
+
+class Request(NamedTuple):
+    """One sample that is asked for; `problem.sample(state, numpy.random.default_rng(seed))` gives it."""
+
+    leaf: int  # node it counts for
+    state: Any  # what is to be sampled: the state of the leaf, or the terminal state a rollout from it has reached
+    seed: tuple[int, ...]  # of the stream of this sample
+
+
+class Batches:
+    """How many samples are asked for at once, by whom they are drawn, and their streams.
+
+    Every sample has its number and by that its own stream, so the answer depends on the size of the batches, but not on
+    who draws them or when.
+    """
+
+    def __init__(self, problem: Any, size: int, executor: Executor | None, seed: int) -> None:
+        self.problem = problem
+        self.size = size
+        self.executor: Executor = Serial() if executor is None else executor
+        self.seed = seed
+        self.number = 0  # of the next sample
+
+    def request(self, leaf: int, state: Any) -> Request:
+        """Return the next sample to draw; a rollout is completed here, so that its units are known."""
+        seed = (self.seed, STREAM, self.number)
+        self.number += 1
+        if hasattr(self.problem, "complete"):
+            state = self.problem.complete(state, np.random.default_rng((*seed, 1)))
+        return Request(leaf, state, seed)
+
+    def samples(self, requests: Sequence[Request]) -> list[Any]:
+        """Return the samples asked for, in order."""
+        return self.executor.map(draw_samples, self.problem, [(one.state, one.seed) for one in requests])
+
+    def values(self, states: Sequence[Any]) -> list[Any]:
+        """Return the exact values of states (those that guide, if none are exact), in order."""
+        work = exact_values if hasattr(self.problem, "exact") else guiding_values
+        return self.executor.map(work, self.problem, states)
+
+    def glimpses(self, states: Sequence[Any]) -> list[Any]:
+        """Return cheap and rough values of states, in order."""
+        return self.executor.map(glimpses, self.problem, states)
+
+
+def useful_leaves(proposal: Proposal, graph: GrowingGraph, known: Knowledge, many: int) -> list[int]:
+    """Return the leaves to sample next, some of them several times.
+
+    First the wider of best and rival, then who would be next if the middle of an interval stayed where it is and its
+    width fell with the square root of the samples, those already asked for included.
+    """
+    rows, kinds = known.known[: len(graph)], graph.kinds
+    if graph.adversarial:
+        crowd = np.array([leaf for leaf in (proposal.first, proposal.second) if leaf >= 0])
+    else:
+        crowd = np.flatnonzero((kinds != INNER) & (kinds != EXACT) & (rows["upper"] > rows["lower"]))
+    counts = np.maximum(rows["count"][crowd], 1)
+    upper, lower = np.minimum(rows["upper"][crowd], 2.0), np.maximum(rows["lower"][crowd], -1.0)
+    half, middle, asked = (upper - lower) / 2, (upper + lower) / 2, np.zeros(len(crowd))
+    mine = np.flatnonzero(crowd == rows["leaf"][proposal.best])
+    found = [int(np.flatnonzero(crowd == proposal.first)[0])]
+    while len(found) < many:
+        asked[found[-1]] += 1
+        widths = half * np.sqrt(counts / (counts + asked))
+        reach = middle + widths
+        reach[mine] = -np.inf
+        rival = int(reach.argmax())
+        found.append(int(mine[0]) if len(mine) and widths[mine[0]] > widths[rival] else rival)
+    return crowd[found].tolist()

@@ -1,0 +1,150 @@
+"""The part of a search that asks for many samples at once; whoever draws them, they are taken in in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from bestleaf._kernels.loop import press, stands_at, take
+from bestleaf._records import BAD_BOUND, LIMITED, SAMPLE, Proposal
+from bestleaf.checks import whole
+from bestleaf.executors import Executor
+from bestleaf.search.batch import Batches, Request, useful_leaves
+from bestleaf.search.evaluations import Evaluations
+from bestleaf.search.options import checked_value
+from bestleaf.search.stages import Stage
+
+
+class InBatches(Evaluations):
+    """What a search does in batches: `ask_batch`, `tell_batch`, and its own slices when it has a `batch_size`."""
+
+    oracle: Any
+    rng: np.random.Generator
+    seed: int | None
+    rounds: int
+    stages: list[Stage]
+    _requests: list[Request]
+    _propose: Callable[[], Proposal]
+    _absorb: Callable[..., None]
+    _handle: Callable[[Proposal], None]
+    _draw: Callable[[int], float]
+    _check_time: Callable[[], None]
+    limited_world: Callable[[], Any]
+
+    def _batches(self, executor: Executor | None) -> Batches | None:
+        """Return how samples are drawn in batches, None if they are drawn one by one."""
+        size = self.options.batch_size
+        if size is None:
+            if executor is not None:
+                raise ValueError(f"executor needs batch_size, the number of samples asked for at once, got {size}")
+            return None
+        return Batches(self.problem, size, executor, int(self.rng.integers(2**63)) if self.seed is None else self.seed)
+
+    def _rollouts(self) -> Any:
+        """Return what keeps the values of rollouts by node: the compiled oracle, or what takes its place in batches."""
+        if self.batches is None or not hasattr(self.problem, "plain_rollouts"):
+            return self.oracle
+        found = self.problem.plain_rollouts()
+        found.draw = self._draw_rollouts
+        return found
+
+    @property
+    def batch_size(self) -> int:
+        """How many samples are asked for at once."""
+        return self.options.batch_size or 1
+
+    def _play_batch(self, batches: Batches) -> Proposal:
+        """Draw one batch of samples; return the proposal that needs a decision then."""
+        proposal = self._propose()
+        if proposal.action == SAMPLE:
+            requests = self._useful(proposal, batches.size)
+            if not requests:
+                return proposal._replace(action=LIMITED)
+            self._tell_all(proposal, requests, batches.samples(requests))
+        return self._propose()
+
+    def _useful(self, proposal: Proposal, size: int) -> list[Request]:
+        """Return the samples to draw next, as far as the budget allows."""
+        assert self.batches is not None
+        many = min(size, self._left())
+        leaves = useful_leaves(proposal, self.graph, self.known, many) if many > 0 else []
+        return [self.batches.request(leaf, self.graph.states[leaf]) for leaf in leaves]
+
+    def _tell_all(self, proposal: Proposal, requests: list[Request], values: list[Any]) -> None:
+        """Take in the samples of a batch, in the order they were asked for."""
+        checked = [
+            checked_value(value, "sample", self.graph.states[one.leaf])
+            for one, value in zip(requests, values, strict=True)
+        ]
+        for one, value in zip(requests, checked, strict=True):
+            self._absorb(proposal._replace(first=one.leaf, second=-1), value)
+            self._credit(one, value)
+            if self._proposal is not None and self._proposal.action == BAD_BOUND:
+                break
+
+    def _credit(self, request: Request, value: float) -> None:
+        if self.rollouts is not None:
+            self.rollouts.credit(request.leaf, request.state, value)
+
+    def _draw_rollouts(self, node: int, many: int) -> None:
+        """Draw rollouts from a node that bear on no interval."""
+        assert self.batches is not None
+        requests = [self.batches.request(node, self.graph.states[node]) for _ in range(many)]
+        for one, value in zip(requests, self.batches.samples(requests), strict=True):
+            self._credit(one, checked_value(value, "sample", self.graph.states[node]))
+
+    def press(self, target: float) -> int:
+        """Sample leaves of largest upper bound for one slice; return whether one is above `target` (see the kernel)."""
+        if self.oracle is not None:
+            return int(press(target, self.limited_world(), self.oracle.record, self.rng, self.rounds))
+        stands = int(stands_at(target, self.limited_world()))
+        if stands != SAMPLE:
+            return stands
+        top = self._propose()._replace(first=int(self.known.known["leaf"][0]))
+        for one in self._pressed(top):
+            if not take(one[0], one[1], self.known.world):
+                return BAD_BOUND
+        self._proposal = None
+        return SAMPLE
+
+    def _pressed(self, top: Proposal) -> Iterator[tuple[int, float]]:
+        """Yield (leaf, sample) of the leaves of largest upper bound."""
+        if self.batches is None:
+            yield top.first, self._draw(top.first)
+            return
+        requests = self._useful(top, self.batches.size)
+        for one, value in zip(requests, self.batches.samples(requests), strict=True):
+            value = checked_value(value, "sample", self.graph.states[one.leaf])
+            self._credit(one, value)
+            yield one.leaf, value
+
+    def ask_batch(self, size: int) -> list[Request]:
+        """Return samples to draw next, all at once, in any order and by anybody; none when the search is over.
+
+        The most useful comes first. Give the values to `tell_batch` in the order of the requests.
+        """
+        if self.stages:
+            raise RuntimeError("ask_batch() searches the graph as grown only; use run() for a guarantee beyond it")
+        if self.batches is None:
+            raise RuntimeError("ask_batch() needs a search with batch_size")
+        size = whole("size", size, 1)
+        self._requests = []
+        while self.reason is None and not self._requests:
+            self._check_time()
+            proposal = self._propose()
+            if proposal.action == SAMPLE:
+                self._requests = self._useful(proposal, size)
+            if not self._requests and self.reason is None:
+                self._handle(proposal._replace(action=LIMITED) if proposal.action == SAMPLE else proposal)
+        return list(self._requests)
+
+    def tell_batch(self, values: Sequence[float]) -> None:
+        """Give the samples that were asked for, in the order of the requests."""
+        if not self._requests:
+            raise RuntimeError("tell_batch() must follow an ask_batch() that returned requests")
+        if len(values) != len(self._requests):
+            raise ValueError(f"values must be one for each of {len(self._requests)} requests, got {len(values)}")
+        requests, self._requests = self._requests, []
+        self._tell_all(self._propose(), requests, list(values))

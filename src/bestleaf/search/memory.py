@@ -1,0 +1,25 @@
+"""How much memory the graph of a search takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+A_NODE = 600  # bytes of Python objects: the state, its number, its place among relatives
+A_VALUE = 250  # of a value asked for
+
+
+def arrays_of(search: Any) -> list[np.ndarray]:
+    """Return the arrays that grow with the graph."""
+    rollouts = search.rollouts
+    places = getattr(getattr(rollouts, "place", None), "arrays", {})
+    found = [search.graph.nodes, search.graph.edges, *vars(search.known).values(), getattr(rollouts, "rave", None)]
+    found += [places.get(name) for name in ("subsets", "sizes", "slots", "rave")]
+    return [array for array in found if isinstance(array, np.ndarray)]
+
+
+def next_memory(search: Any) -> int:
+    """Return the bytes that the graph takes while its largest array moves to one of twice the size."""
+    sizes = [array.nbytes for array in arrays_of(search)]
+    return sum(sizes) + 2 * max(sizes) + A_NODE * len(search.graph) + A_VALUE * len(search.values)
