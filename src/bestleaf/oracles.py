@@ -25,6 +25,7 @@ from bestleaf._kernels.neighbours import (
     sum_nearest,
 )
 from bestleaf._records import HALF, NEIGHBOURS, ROW_ORDER, STRICT, Workplace
+from bestleaf.certificate.words import objective_in_words
 from bestleaf.examples import VALUE_COST, checked_data, checked_targets, columns, drawn, fixed_queries, lanes
 
 TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}
@@ -158,15 +159,12 @@ class KNNOracle:
 
     def in_words(self) -> str:
         """Return what `value` is, in words."""
-        many = 0 if self.classes is None else len(self.classes)
-        kind = "AUC" if many == 2 else f"mean one-against-rest AUC ({many} classes)" if many else "concordance index"
-        where = f"all {self.n_samples:,} examples"
-        if len(self.queries) < self.n_samples:
-            where = (
-                f"a fixed random subsample of {len(self.queries):,} of the {self.n_samples:,} examples (computing it "
-                "on all would take too long; neighbours are searched among all)"
-            )
-        return f"leave-one-out {kind} of the votes of {self.n_neighbors} nearest neighbours on {where}"
+        return objective_in_words(
+            classes=0 if self.classes is None else len(self.classes),
+            n_neighbors=self.n_neighbors,
+            queries=len(self.queries),
+            rows=self.n_samples,
+        )
 
     def workplace(self) -> Workplace:
         """Return the data with scratch of their own, for one thread of the neighbour kernels."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from bestleaf.certificate.compare import CLOSE
 from bestleaf.certificate.errors import RefusedError
+from bestleaf.certificate.extras import exact_values
 
 
 def fingerprint(X: Any, y: Any) -> str:
@@ -38,18 +39,22 @@ def check_data(content: dict[str, Any], X: Any, y: Any) -> str:
         )
     if fingerprint(X, y) != data["fingerprint"]:
         raise RefusedError("these are not the data the certificate is about (their fingerprints differ)")
+    _check_names(data["names"], X)
     oracle = KNNOracle(np.asarray(X), np.asarray(y), **data["objective"])
-    exact = [leaf for leaf in content["leaves"] if leaf["exact"]]
-    for leaf in exact:
-        features = [feature for unit in leaf["label"][:-1] for feature in data["groups"][unit]]
+    if oracle.in_words() != data["objective_in_words"]:
+        raise RefusedError(f"the objective on these data is the {oracle.in_words()}")
+    for units, written in exact_values(content).items():
+        features = [feature for unit in units for feature in data["groups"][unit]]
         value = oracle.value(features)
-        if abs(value - leaf["lower"]) > CLOSE:
-            raise RefusedError(
-                f"the value of leaf {leaf['label']} is {value:.6g} on these data, not {leaf['lower']:.6g}"
-            )
-    for challenge in content["challenges"].values():
-        for label, written in challenge["subsets"]:
-            value = oracle.value([feature for unit in label[:-1] for feature in data["groups"][unit]])
-            if abs(value - written) > CLOSE:
-                raise RefusedError(f"the value of {label} is {value:.6g} on these data, not {written:.6g}")
-    return f"The data are the ones it is about; {len(exact):,} exact values were computed again."
+        if abs(value - written) > CLOSE:
+            raise RefusedError(f"the value of {sorted(units)} is {value:.6g} on these data, not {written:.6g}")
+    return f"The data are the ones it is about; {len(exact_values(content)):,} exact values were computed again."
+
+
+def _check_names(names: list[str], X: Any) -> None:
+    """Refuse a frame whose columns have other names; data without names have none to compare."""
+    columns = [column for column in getattr(X, "columns", []) if isinstance(column, str)]
+    unnamed = [f"x{number}" for number in range(len(names))]
+    if columns and names not in (columns, unnamed):
+        strange = next((name for name, column in zip(names, columns, strict=False) if name != column), names[-1])
+        raise RefusedError(f"the feature called {strange!r} has another name in these data")

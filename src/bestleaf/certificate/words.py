@@ -10,6 +10,20 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def objective_in_words(*, classes: int, n_neighbors: int, queries: int, rows: int) -> str:
+    """Return what the value of a subset of features is; no classes stand for real targets."""
+    kind = (
+        "AUC" if classes == 2 else f"mean one-against-rest AUC ({classes} classes)" if classes else "concordance index"
+    )
+    where = f"all {rows:,} examples"
+    if queries < rows:
+        where = (
+            f"a fixed random subsample of {queries:,} of the {rows:,} examples (computing it on all would take too "
+            "long; neighbours are searched among all)"
+        )
+    return f"leave-one-out {kind} of the votes of {n_neighbors} nearest neighbours on {where}"
+
+
 def headline(content: dict[str, Any]) -> list[str]:
     """Return the answer in a sentence or two."""
     data, task = content["data"], content["search"]["task"]

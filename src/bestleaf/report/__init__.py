@@ -7,6 +7,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from bestleaf.certificate import Certificate
+from bestleaf.certificate.errors import MALFORMED, RefusedError
+from bestleaf.certificate.extras import check_extras
+from bestleaf.certificate.form import check_form
 from bestleaf.files import write_atomically
 from bestleaf.report import charts
 from bestleaf.report.content import page_content
@@ -23,7 +26,26 @@ def report_html(certificate: Certificate, *, title: str | None = None) -> str:
         Of any search; that of a `BestLeafSelector` also knows how the gap closed and the best subset of each size.
     title : str, default=None
         Heading of the page.
+
+    Raises
+    ------
+    ValueError
+        If parts of the certificate are missing or malformed; whether it holds is for `bestleaf.verify` to say.
     """
+    if not isinstance(certificate, Certificate):
+        raise TypeError(f"certificate must be a Certificate, got a {type(certificate).__name__}")
+    try:
+        check_form(certificate.content)
+        check_extras(certificate.content)
+        return _page(certificate, title)
+    except (RefusedError, *MALFORMED) as error:
+        reason = error if isinstance(error, RefusedError) else f"{type(error).__name__}: {error}"
+        raise ValueError(
+            f"certificate must be complete and well formed to be shown, got one refused: {reason}"
+        ) from None
+
+
+def _page(certificate: Certificate, title: str | None) -> str:
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 

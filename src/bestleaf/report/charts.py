@@ -18,11 +18,9 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     raw = (high - low) / about
     power = 10.0 ** floor(log10(raw))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw)
-    first = -(-low // step)
-    found = [first * step]
-    while found[-1] + step <= high + 1e-12:
-        found.append(found[-1] + step)
-    return [round(tick, 10) for tick in found]
+    first, last = -(-low // step), floor((high + 1e-12) / step)
+    many = min(3 * about, max(1, int(last - first) + 1))  # of numbers so large that they hardly differ, not for ever
+    return [round((first + place) * step, 10) for place in range(many)]
 
 
 class Axes:

@@ -23,7 +23,13 @@ def splits(holdout: Any, X: np.ndarray, y: np.ndarray, task: str, seed: int) -> 
             raise ValueError(f"holdout must leave two different targets on both sides, got a share of {holdout:g}")
         yield kept, aside
     else:
-        yield from check_cv(holdout, y, classifier=task != "regression").split(X, y)
+        for kept, aside in check_cv(holdout, y, classifier=task != "regression").split(X, y):
+            if len(np.unique(y[kept])) < 2 or len(np.unique(y[aside])) < 2:
+                raise ValueError(
+                    "holdout must leave two different targets on both sides, got a split with "
+                    f"{len(kept):,} and {len(aside):,} examples that does not"
+                )
+            yield kept, aside
 
 
 def unseen_score(
