@@ -32,6 +32,7 @@ from bestleaf.selector.answer import EvaluatedSubset, EvaluatedSubsets, chosen, 
 from bestleaf.selector.honest import splits, unseen_score
 from bestleaf.selector.hooks import CallbackSupportMixin, Hooks
 from bestleaf.selector.inputs import check_finite, check_frame, check_groups, columns_named, task_of, useless_columns
+from bestleaf.selector.shown import ShowsCertificate
 from bestleaf.selector.ways import ALGORITHMS, BestLeafWay, FuseWay, Selection, values_without
 
 SUBSAMPLE = 50  # examples of a rollout, as in the paper
@@ -41,7 +42,7 @@ MOST_SUBSETS = 1_000_000  # evaluated when asked
 HISTORY_RATIO = 1.01  # time between two entries of `history_`, so that long searches keep few hundred
 
 
-class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, BaseEstimator):
     """Select features by Monte-Carlo search with a confidence interval on every subset considered.
 
     The search walks the lattice of feature subsets. Complete subsets are valued exactly, by how well the votes of
