@@ -55,9 +55,11 @@ def _page(certificate: Certificate, title: str | None) -> str:
     history = [(row["elapsed"], row["gap"]) for row in shown["history"] if row["gap"] < 1]
     plots = {
         "intervals": Markup(charts.intervals(shown["leaves"], content["lower"] + certificate.epsilon)),
-        "gap": Markup(charts.line(history, "seconds", "gap", "Gap by time")) if len(history) > 1 else None,
+        "gap": None,
         "sizes": None,
     }
+    if len(history) > 1:
+        plots["gap"] = Markup(charts.line(history, "seconds", "gap", "Gap by time", limit=certificate.epsilon))
     if len(shown["sizes"]) > 1:
         points = [(float(size), value) for size, value, _ in shown["sizes"]]
         plots["sizes"] = Markup(charts.line(points, "features", "value", "Best value by number of features", dots=True))
@@ -65,7 +67,7 @@ def _page(certificate: Certificate, title: str | None) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     return environment.from_string((folder / "report.html").read_text(encoding="utf-8")).render(
         **shown,
-        title=title or ("Selected features" if shown["selection"] else f"Best {certificate.content['search']['task']}"),
+        title=title or ("Feature selection" if shown["selection"] else f"Best {certificate.content['search']['task']}"),
         answer=" ".join(summary[: 2 if shown["selection"] else 1]),
         unseen=next((text for text in summary if text.startswith("On ")), None),
         cost=next(text for text in summary if " in " in text and " s (" in text),
