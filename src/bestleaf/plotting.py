@@ -60,13 +60,13 @@ def plot_gap(certificate: Certificate) -> Picture:
     points = [(row["elapsed"], row["gap"]) for row in _extras(certificate)["history"] if row["gap"] < 1]
     if len(points) < 2:
         raise ValueError(f"certificate must have seen the gap at two times at least, got {len(points)}")
-    return Picture(charts.line(points, "seconds", "gap", "Gap by time", limit=certificate.epsilon))
+    return Picture(charts.gap(points, certificate.epsilon))
 
 
 def plot_sizes(certificate: Certificate) -> Picture:
     """Return the best value evaluated for each number of features."""
     points = [(float(size), value) for size, value, _ in _extras(certificate)["by_size"]]
-    return Picture(charts.line(points, "features", "value", "Best value by number of features", dots=True))
+    return Picture(charts.sizes(points))
 
 
 def _extras(certificate: Certificate) -> dict:

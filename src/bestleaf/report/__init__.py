@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from bestleaf.certificate import Certificate
 from bestleaf.certificate.errors import MALFORMED, RefusedError
@@ -49,20 +50,8 @@ def _page(certificate: Certificate, title: str | None) -> str:
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    shown = page_content(certificate)
-    content, folder = shown["content"], files(__package__) / "templates"
+    shown, folder = page_content(certificate), files(__package__) / "templates"
     summary = certificate.summary().splitlines()
-    history = [(row["elapsed"], row["gap"]) for row in shown["history"] if row["gap"] < 1]
-    plots = {
-        "intervals": Markup(charts.intervals(shown["leaves"], content["lower"] + certificate.epsilon)),
-        "gap": None,
-        "sizes": None,
-    }
-    if len(history) > 1:
-        plots["gap"] = Markup(charts.line(history, "seconds", "gap", "Gap by time", limit=certificate.epsilon))
-    if len(shown["sizes"]) > 1:
-        points = [(float(size), value) for size, value, _ in shown["sizes"]]
-        plots["sizes"] = Markup(charts.line(points, "features", "value", "Best value by number of features", dots=True))
     data = json.dumps(shown["graph"], separators=(",", ":")).replace("<", "\\u003c")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     return environment.from_string((folder / "report.html").read_text(encoding="utf-8")).render(
@@ -71,11 +60,23 @@ def _page(certificate: Certificate, title: str | None) -> str:
         answer=" ".join(summary[: 2 if shown["selection"] else 1]),
         unseen=next((text for text in summary if text.startswith("On ")), None),
         cost=next(text for text in summary if " in " in text and " s (" in text),
-        charts=plots,
+        charts={name: None if plot is None else Markup(plot) for name, plot in _plots(certificate, shown).items()},
         graph_json=Markup(data),
         style=Markup((folder / "report.css").read_text(encoding="utf-8")),
         script=Markup((folder / "report.js").read_text(encoding="utf-8")),
     )
+
+
+def _plots(certificate: Certificate, shown: dict[str, Any]) -> dict[str, str | None]:
+    """Return the plots there is something to show in."""
+    history = [(row["elapsed"], row["gap"]) for row in shown["history"] if row["gap"] < 1]
+    sizes = [(float(size), value) for size, value, _ in shown["sizes"]]
+    epsilon = certificate.epsilon
+    return {
+        "intervals": charts.intervals(shown["leaves"], certificate.score + epsilon),
+        "gap": charts.gap(history, epsilon) if len(history) > 1 else None,
+        "sizes": charts.sizes(sizes) if len(sizes) > 1 else None,
+    }
 
 
 def save_report(certificate: Certificate, path: str | Path, *, title: str | None = None) -> None:

@@ -134,9 +134,18 @@ def line(
     if limit is not None:
         height = axes.at_y(limit)
         axes.add("line", class_="limit", x1=LEFT, x2=WIDTH - RIGHT, y1=height, y2=height)
-        axes.add("text", "epsilon", class_="tick", x=LEFT + 4, y=height - 5, text_anchor="start")
     path = " ".join(f"{axes.at_x(x):.1f},{axes.at_y(y):.1f}" for x, y in points)
     axes.add("polyline", class_="line", points=path)
     for x, y in points if dots else []:
         axes.add("circle", f"<title>{x:g}: {y:.4f}</title>", class_="dot", cx=axes.at_x(x), cy=axes.at_y(y), r=4)
     return axes.done()
+
+
+def gap(points: Sequence[tuple[float, float]], epsilon: float) -> str:
+    """Return how the gap went with time."""
+    return line(points, "seconds", "gap (dashed: epsilon)", "Gap by time", limit=epsilon)
+
+
+def sizes(points: Sequence[tuple[float, float]]) -> str:
+    """Return the best value by number of features."""
+    return line(points, "features", "value", "Best value by number of features", dots=True)
