@@ -16,7 +16,7 @@ from bestleaf.datasets import load_linear
 from bestleaf.plotting import plot_gap, plot_intervals, plot_sizes
 from bestleaf.report import report_html, save_report
 from bestleaf.report.charts import ticks
-from bestleaf.report.content import MOST_NODES, graph
+from bestleaf.report.content import LONGEST, MOST_NODES, graph, in_short, leading_leaves
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</script><b>", "a&b", "{{ 7*7 }}", "größe"]
 
@@ -65,7 +65,7 @@ def test_the_page_says_what_matters_and_needs_nothing(hostile, tmp_path):
     for part in (
         "Trial &amp; error",
         "Selected features",
-        "Leading leaves",
+        "The answer and its closest rivals",
         "The graph as grown",
         "Not claimed",
         "SHA-256",
@@ -93,6 +93,32 @@ def test_a_large_graph_keeps_its_strongest_nodes_and_the_way_to_the_answer():
     assert shown["answer"] in shown["way"]
     assert all(0 <= one < MOST_NODES and 0 <= other < MOST_NODES for one, other in shown["edges"])
     assert shown["nodes"][0][0] == 0
+    assert len(report_html(found).encode()) < 6_000_000
+
+
+def test_long_names_are_told_apart_beside_the_plot():
+    names = [f"measurement of the sensor with number {number}" for number in range(12)]
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(80, 12)), columns=names)
+    found = BestLeafSelector(random_state=0, max_features=2).fit(X, X.iloc[:, 0] + X.iloc[:, 1] > 0).certificate_
+    shown = leading_leaves(found.content)
+    assert shown[0]["short"] == "the answer, 2 features"
+    assert all(len(leaf["short"]) <= LONGEST for leaf in shown)
+    exchanged = [leaf["short"] for leaf in shown if " + " in leaf["short"] and " \N{MINUS SIGN} " in leaf["short"]]
+    assert len(set(exchanged)) == len(exchanged) > 10
+    assert "answer, 2 added, 2 dropped" in {leaf["short"] for leaf in shown}
+    assert in_short("abcdefghij", 5) == "ab…ij"
+
+
+def test_partial_subsets_are_marked():
+    found = BestLeafSelector(epsilon=0.005, random_state=0).fit(*load_linear(return_X_y=True)).certificate_
+    shown = leading_leaves(found.content)
+    assert {leaf["name"].endswith("…}") for leaf in shown if leaf["kind"] == "exact"} == {False}
+    assert any(leaf["name"].endswith(", …}") for leaf in shown)
+
+
+def test_scales_of_numbers_that_hardly_differ_end():
+    assert len(ticks(1e16, 1e16 + 2)) < 20
+    assert ticks(-0.1, 0.1) == [-0.1, -0.05, 0.0, 0.05, 0.1]
 
 
 def test_scales_have_round_numbers():
@@ -107,6 +133,9 @@ def test_plots_stand_alone_and_certificates_show_themselves(hostile, tmp_path):
         ElementTree.fromstring(picture._repr_svg_())  # well formed
         picture.save(tmp_path / "plot.svg")
         assert (tmp_path / "plot.svg").read_text(encoding="utf-8").startswith("<svg")
+    assert plot_intervals(hostile, rivals=3).svg.count('class="leaf') == 4
+    with pytest.raises(ValueError, match="rivals must be a whole number of at least 1, got 0"):
+        plot_intervals(hostile, rivals=0)
     linear = BestLeafSelector(epsilon=0.005, random_state=0).fit(*load_linear(return_X_y=True)).certificate_
     ElementTree.fromstring(plot_gap(linear).svg)
     other = best_leaf(problems.paper_lattice(), epsilon=0.2, delta=0.1, seed=0).certificate

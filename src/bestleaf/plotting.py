@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from bestleaf.certificate import Certificate
+from bestleaf.checks import whole
 from bestleaf.files import write_atomically
 from bestleaf.report import charts
-from bestleaf.report.content import leading_leaves
+from bestleaf.report.content import LEADING, leading_leaves
 
 __all__ = ["Picture", "plot_gap", "plot_intervals", "plot_sizes"]
 
@@ -37,10 +38,21 @@ class Picture:
         write_atomically(Path(path), self.svg + "\n")
 
 
-def plot_intervals(certificate: Certificate) -> Picture:
-    """Return the intervals of the leading leaves; beyond the dashed line only the answer may reach when settled."""
+def plot_intervals(certificate: Certificate, *, rivals: int = LEADING) -> Picture:
+    """Return the intervals of the answer and its closest rivals.
+
+    When the search is settled, none but the answer reaches beyond the dashed line.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        Of any search.
+    rivals : int, default=30
+        How many are shown, at most 30.
+    """
     content = certificate.content
-    return Picture(charts.intervals(leading_leaves(content), content["lower"] + certificate.epsilon))
+    shown = leading_leaves(content)[: whole("rivals", rivals, 1) + 1]
+    return Picture(charts.intervals(shown, content["lower"] + certificate.epsilon))
 
 
 def plot_gap(certificate: Certificate) -> Picture:
@@ -48,13 +60,13 @@ def plot_gap(certificate: Certificate) -> Picture:
     points = [(row["elapsed"], row["gap"]) for row in _extras(certificate)["history"] if row["gap"] < 1]
     if len(points) < 2:
         raise ValueError(f"certificate must have seen the gap at two times at least, got {len(points)}")
-    return Picture(charts.line(points, "seconds", "gap", "Gap by time"))
+    return Picture(charts.gap(points, certificate.epsilon))
 
 
 def plot_sizes(certificate: Certificate) -> Picture:
     """Return the best value evaluated for each number of features."""
     points = [(float(size), value) for size, value, _ in _extras(certificate)["by_size"]]
-    return Picture(charts.line(points, "features", "value", "Best value by number of features", dots=True))
+    return Picture(charts.sizes(points))
 
 
 def _extras(certificate: Certificate) -> dict:

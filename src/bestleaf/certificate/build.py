@@ -30,13 +30,15 @@ class Structure:
 
 
 def plain(value: Any) -> Any:
-    """Return a label in terms of JSON: sequences become lists, what JSON has no form for becomes text."""
+    """Return a value in terms of JSON: sequences become lists, what JSON has no form for becomes text."""
     if isinstance(value, bool | int | float | str) or value is None:
         return value
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, tuple | list):
         return [plain(one) for one in value]
+    if isinstance(value, dict):
+        return {name: plain(one) for name, one in value.items()}
     return repr(value)
 
 
@@ -86,13 +88,10 @@ def certificate_of(
         "features": features,
         "gap": gap,
         "reason": reason,
-        "search": search,
-        "cost": cost,
-        "data": data,
-        "challenges": {
-            name: {**one, "subsets": [[plain(state), value] for state, value in one["subsets"]]}
-            for name, one in (challenges or {}).items()
-        },
+        "search": plain(search),
+        "cost": plain(cost),
+        "data": plain(data),
+        "challenges": plain(challenges or {}),
         "leaves": [leaf_entry(leaf, node_of[leaf.state]) for leaf in leaves],
         "graph": {
             "labels": [plain(state) for state in structure.states],

@@ -28,7 +28,7 @@ def check_challenges(content: dict[str, Any]) -> None:
             if sorted(map(repr, labels)) != sorted(map(repr, expected)):
                 raise RefusedError(f"the claim 'local' must be about all {len(expected):,} subsets one step away")
         elif name == "quantile":
-            needed = log(2 ** challenge["attempt"] / content["search"]["delta"]) / challenge["alpha"]
+            needed = (challenge["attempt"] * log(2) - log(content["search"]["delta"])) / challenge["alpha"]
             if not (challenge["attempt"] >= 1 and 0 < challenge["alpha"] < 1 and len(labels) >= needed - CLOSE):
                 raise RefusedError(f"the claim 'quantile' needs {needed:.0f} random subsets, got {len(labels):,}")
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from bestleaf.certificate.compare import CLOSE
 from bestleaf.certificate.errors import RefusedError
+from bestleaf.certificate.extras import exact_values
 
 
 def fingerprint(X: Any, y: Any) -> str:
@@ -24,10 +25,8 @@ def fingerprint(X: Any, y: Any) -> str:
     return digest.hexdigest()
 
 
-def check_data(content: dict[str, Any], X: Any, y: Any) -> str:
+def check_data(content: dict[str, Any], X: Any, y: Any, oracle: Any = None) -> str:
     """Compute the value of every exact leaf again; return what was checked in words."""
-    from bestleaf.oracles import KNNOracle
-
     data = content["data"]
     if data is None:
         raise RefusedError("the certificate is not about data, so there is nothing to compare the data with")
@@ -38,18 +37,42 @@ def check_data(content: dict[str, Any], X: Any, y: Any) -> str:
         )
     if fingerprint(X, y) != data["fingerprint"]:
         raise RefusedError("these are not the data the certificate is about (their fingerprints differ)")
-    oracle = KNNOracle(np.asarray(X), np.asarray(y), **data["objective"])
-    exact = [leaf for leaf in content["leaves"] if leaf["exact"]]
-    for leaf in exact:
-        features = [feature for unit in leaf["label"][:-1] for feature in data["groups"][unit]]
+    _check_names(data["names"], X)
+    oracle = _oracle(data, X, y, oracle)
+    if oracle is None:
+        return (
+            "The data are the ones it is about; exact values were not computed again, because that takes the "
+            "estimator: give verify an oracle, EstimatorOracle(X, y, estimator=..., ...)."
+        )
+    words = oracle.in_words(sampled=data["terminal"] == "noisy")
+    if words != data["objective_in_words"]:
+        raise RefusedError(f"the objective on these data is the {words}")
+    for units, written in exact_values(content).items():
+        features = [feature for unit in units for feature in data["groups"][unit]]
         value = oracle.value(features)
-        if abs(value - leaf["lower"]) > CLOSE:
-            raise RefusedError(
-                f"the value of leaf {leaf['label']} is {value:.6g} on these data, not {leaf['lower']:.6g}"
-            )
-    for challenge in content["challenges"].values():
-        for label, written in challenge["subsets"]:
-            value = oracle.value([feature for unit in label[:-1] for feature in data["groups"][unit]])
-            if abs(value - written) > CLOSE:
-                raise RefusedError(f"the value of {label} is {value:.6g} on these data, not {written:.6g}")
-    return f"The data are the ones it is about; {len(exact):,} exact values were computed again."
+        if abs(value - written) > CLOSE:
+            raise RefusedError(f"the value of {sorted(units)} is {value:.6g} on these data, not {written:.6g}")
+    return f"The data are the ones it is about; {len(exact_values(content)):,} exact values were computed again."
+
+
+def _oracle(data: dict[str, Any], X: Any, y: Any, given: Any) -> Any:
+    """Return what computes values again; None if it takes an estimator and none was given."""
+    from bestleaf.oracles import KNNOracle
+
+    objective = data["objective"]
+    if objective.get("kind") != "estimator":
+        return KNNOracle(np.asarray(X), np.asarray(y), **objective)
+    if given is not None and given.settings() != objective:
+        mine = given.settings()
+        other = next(name for name, value in objective.items() if mine.get(name) != value)
+        raise RefusedError(f"the oracle has the {other} {mine.get(other)!r}, the certificate {objective[other]!r}")
+    return given
+
+
+def _check_names(names: list[str], X: Any) -> None:
+    """Refuse a frame whose columns have other names; data without names have none to compare."""
+    columns = [column for column in getattr(X, "columns", []) if isinstance(column, str)]
+    unnamed = [f"x{number}" for number in range(len(names))]
+    if columns and names not in (columns, unnamed):
+        strange = next((name for name, column in zip(names, columns, strict=False) if name != column), names[-1])
+        raise RefusedError(f"the feature called {strange!r} has another name in these data")

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from bestleaf.certificate.words import by_budget, counted, headline
+from bestleaf.certificate.words import by_budget, counted, headline, values_are_exact
 from bestleaf.files import write_atomically
 
 FORMAT, FORMAT_VERSION = "bestleaf certificate", 1
@@ -83,7 +83,8 @@ class Certificate:
         if self.warmup_samples:
             cost += f" ({self.warmup_samples:,} of them to warm up)"
         if self.exact_evaluations:
-            cost += f" and {counted(self.exact_evaluations, 'exact value')}"
+            kind = "exact value" if values_are_exact(content) else "value that guided growth"
+            cost += f" and {counted(self.exact_evaluations, kind, kind.replace('value', 'values'))}"
         how = f"bound {search['bound']}, stopping {search['stopping']}"
         if by_budget(content):
             how = f"algorithm {search['rule']}"
@@ -118,7 +119,7 @@ class Certificate:
         """Return the certificate in a text; what it says is not believed before `verify`."""
         try:
             content = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"this is not a certificate: no JSON ({error})") from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ValueError("this is not a certificate of bestleaf")

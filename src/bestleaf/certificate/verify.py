@@ -14,7 +14,9 @@ from typing import Any
 
 from bestleaf.certificate.challenges import check_challenges, check_exhaustive, check_subset
 from bestleaf.certificate.compare import CLOSE, same
-from bestleaf.certificate.errors import RefusedError
+from bestleaf.certificate.errors import MALFORMED, RefusedError
+from bestleaf.certificate.extras import check_extras, taken_as_written
+from bestleaf.certificate.form import check_form
 from bestleaf.certificate.proofs import PROOFS
 from bestleaf.certificate.record import Certificate, checksum
 from bestleaf.certificate.words import by_budget, counted, further_claims, grown_claim, not_claimed
@@ -34,7 +36,7 @@ class Verdict:
         return self.text
 
 
-def verify(certificate: Certificate | str | Path, X: Any = None, y: Any = None) -> Verdict:
+def verify(certificate: Certificate | str | Path, X: Any = None, y: Any = None, *, oracle: Any = None) -> Verdict:
     """Check a certificate (or the file of one), with the data also the exact values.
 
     Parameters
@@ -43,6 +45,8 @@ def verify(certificate: Certificate | str | Path, X: Any = None, y: Any = None) 
         What is checked.
     X, y : default=None
         The data of a feature selection, as they were given to the selector.
+    oracle : EstimatorOracle, default=None
+        What computes the values of an estimator again; without it they are taken as written.
 
     Returns
     -------
@@ -57,15 +61,16 @@ def verify(certificate: Certificate | str | Path, X: Any = None, y: Any = None) 
         certificate = Certificate.load(certificate)
     content = certificate.content
     try:
-        checked = list(_checks(content, X, y))
+        checked = list(_checks(content, X, y, oracle))
     except RefusedError as reason:
         return Verdict(False, f"Refused: {reason}.")
-    except (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError, ZeroDivisionError) as error:
+    except MALFORMED as error:
         return Verdict(False, f"Refused: the certificate is incomplete or malformed ({type(error).__name__}: {error}).")
     return Verdict(True, "\n".join(["The certificate holds.", *checked]))
 
 
-def _checks(content: dict[str, Any], X: Any, y: Any) -> Iterator[str]:
+def _checks(content: dict[str, Any], X: Any, y: Any, oracle: Any) -> Iterator[str]:
+    check_form(content)
     search, leaves, children = content["search"], content["leaves"], content["graph"]["children"]
     _check_settings(search)
     _check_graph(children, content["graph"]["labels"], leaves)
@@ -89,10 +94,12 @@ def _checks(content: dict[str, Any], X: Any, y: Any) -> Iterator[str]:
     yield from _check_claims(content, gap)
     if "checksum" in content and content["checksum"] != checksum(content):
         raise RefusedError("the checksum does not belong to the content: something was changed after it was written")
+    check_extras(content)
+    yield taken_as_written(content, with_data=X is not None)
     if X is not None:
         from bestleaf.certificate.data import check_data
 
-        yield check_data(content, X, y)
+        yield check_data(content, X, y, oracle)
 
 
 def _check_settings(search: dict[str, Any]) -> None:

@@ -45,6 +45,11 @@ def by_budget(content: dict[str, Any]) -> bool:
     return content["search"]["stopping"] == "budget"
 
 
+def values_are_exact(content: dict[str, Any]) -> bool:
+    """Whether values that were asked for are exact, not only guides of where to grow."""
+    return content["data"] is None or content["data"]["terminal"] == "exact"
+
+
 def is_certain(content: dict[str, Any]) -> bool:
     """Whether no leaf is sampled, so that nothing is left to chance."""
     return all(leaf["share"] == 0 for leaf in content["leaves"])
@@ -128,7 +133,8 @@ def not_claimed(content: dict[str, Any]) -> list[str]:
     if by_budget(content):
         return [NOT_EVALUATED, NOT_NEW_DATA]
     kinds = {claim["kind"] for claim in further_claims(content)}
-    return [NOT_NEW_DATA] if kinds & {"exhaustive", "ceiling"} else [NOT_OTHER_SUBSETS, NOT_NEW_DATA]
+    others = NOT_OTHER_SUBSETS if values_are_exact(content) else NOT_SAMPLED_SUBSETS
+    return [NOT_NEW_DATA] if kinds & {"exhaustive", "ceiling"} else [others, NOT_NEW_DATA]
 
 
 NOT_GROWN = "anything about states that are not in the graph; it grew while it was searched."
@@ -137,6 +143,10 @@ NOT_EVALUATED = "anything about subsets that were not evaluated exactly."
 NOT_OTHER_SUBSETS = (
     "that no other subset is better. Subsets evaluated exactly are compared exactly; of the others only the mean value "
     "of random completions of a partial subset is bounded, and that bounds no single one of them."
+)
+NOT_SAMPLED_SUBSETS = (
+    "that no other subset is better. Subsets in the graph are compared by their intervals; of the others only the mean "
+    "value of random completions of a partial subset is bounded, and that bounds no single one of them."
 )
 NOT_NEW_DATA = (
     "anything about new data. The value is the one the search maximised on these examples; keep some aside to measure "

@@ -11,11 +11,13 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.ensemble._base import _set_random_states
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit, check_cv
 from sklearn.model_selection._split import GroupsConsumerMixin
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
 from bestleaf.examples import checked_data
+from bestleaf.objectives import estimator_in_words
 from bestleaf.oracles.scores import chosen_score
 
 DEFAULT_FOLDS = 5
@@ -133,10 +135,17 @@ class EstimatorOracle:
         )
         return self.score.placed(float(score))
 
+    @property
+    def name(self) -> str:
+        """The name of the estimator; of a pipeline, that of its last step."""
+        last = self.estimator.steps[-1][1] if isinstance(self.estimator, Pipeline) else self.estimator
+        return type(last).__name__
+
     def settings(self) -> dict[str, Any]:
         """Return what the values depend on beside the data, in words where there is no other form."""
         return {
             "kind": "estimator",
+            "name": self.name,
             "estimator": repr(self.estimator),
             "scoring": self.score.name,
             "score_range": [self.score.low, self.score.high],
@@ -149,11 +158,7 @@ class EstimatorOracle:
 
     def in_words(self, *, sampled: bool = False) -> str:
         """Return what `value` is, or what the mean of `sample` is, in words."""
-        how = "random splits" if sampled and self.fresh_splits else f"{len(self.splits)} fixed splits"
-        low, high = self.score.low, self.score.high
-        mapped = "" if (low, high) == (0.0, 1.0) else f", mapped from [{low:g}, {high:g}] to [0, 1]"
-        weighted = "weighted " if self.sample_weight is not None else ""
-        return f"mean {weighted}{self.score.name} of {type(self.estimator).__name__} on {how}{mapped}"
+        return estimator_in_words(self.settings(), sampled=sampled)
 
     def _features(self, subset: Iterable[int]) -> np.ndarray:
         return np.unique(np.fromiter(subset, np.int64))

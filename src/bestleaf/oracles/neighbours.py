@@ -26,6 +26,7 @@ from bestleaf._kernels.neighbours import (
 )
 from bestleaf._records import HALF, NEIGHBOURS, ROW_ORDER, STRICT, Workplace
 from bestleaf.examples import VALUE_COST, checked_data, checked_targets, columns, drawn, fixed_queries, lanes
+from bestleaf.objectives import neighbours_in_words
 
 TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}
 DISTANCES_A_THREAD = 10**6  # fewer are not worth a thread
@@ -161,21 +162,13 @@ class KNNOracle:
 
     def in_words(self, *, sampled: bool = False) -> str:
         """Return what `value` is, or what the mean of `sample` is, in words."""
-        many = 0 if self.classes is None else len(self.classes)
-        kind = "AUC" if many == 2 else f"mean one-against-rest AUC ({many} classes)" if many else "concordance index"
-        where = f"all {self.n_samples:,} examples"
-        if sampled:
-            where = (
-                f"random subsamples of {self.subsample:,} of the {self.n_samples:,} examples (neighbours are searched "
-                "among all)"
-            )
-        elif len(self.queries) < self.n_samples:
-            where = (
-                f"a fixed random subsample of {len(self.queries):,} of the {self.n_samples:,} examples (computing it "
-                "on all would take too long; neighbours are searched among all)"
-            )
-        mean = "mean " if sampled else ""
-        return f"{mean}leave-one-out {kind} of the votes of {self.n_neighbors} nearest neighbours on {where}"
+        return neighbours_in_words(
+            classes=0 if self.classes is None else len(self.classes),
+            n_neighbors=self.n_neighbors,
+            queries=self.subsample if sampled else len(self.queries),
+            rows=self.n_samples,
+            sampled=sampled,
+        )
 
     def workplace(self) -> Workplace:
         """Return the data with scratch of their own, for one thread of the neighbour kernels."""

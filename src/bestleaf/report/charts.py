@@ -7,8 +7,8 @@ from html import escape
 from math import floor, log10
 from typing import Any
 
-WIDTH, LEFT, RIGHT, TOP, BOTTOM, ROW = 760.0, 64.0, 16.0, 14.0, 40.0, 18.0
-NAMES, LONGEST = 250.0, 38  # room for names, in points and letters
+WIDTH, LEFT, RIGHT, TOP, BOTTOM, ROW = 760.0, 64.0, 16.0, 18.0, 40.0, 18.0
+NAMES, NUMBERS = 262.0, 28.0  # room for names, and of that for their numbers
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
@@ -18,11 +18,9 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     raw = (high - low) / about
     power = 10.0 ** floor(log10(raw))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw)
-    first = -(-low // step)
-    found = [first * step]
-    while found[-1] + step <= high + 1e-12:
-        found.append(found[-1] + step)
-    return [round(tick, 10) for tick in found]
+    first, last = -(-low // step), floor((high + 1e-12) / step)
+    many = min(3 * about, max(1, int(last - first) + 1))  # of numbers so large that they hardly differ, not for ever
+    return [round((first + place) * step, 10) for place in range(many)]
 
 
 class Axes:
@@ -82,37 +80,72 @@ class Axes:
 def intervals(leaves: Sequence[dict[str, Any]], target: float) -> str:
     """Return the intervals of leaves, one a line, and the upper bound they must stay below."""
     height = TOP + BOTTOM + ROW * len(leaves)
-    low = min([leaf["lower"] for leaf in leaves if leaf["kind"] != "never sampled"] or [0.0])
-    high = max(leaf["upper"] for leaf in leaves)
-    span = (max(0.0, low - 0.02), min(1.0, high + 0.005))
+    span = _span(leaves, target)
     axes = Axes(span, (0.0, 1.0), height, "Intervals of the leading leaves", left=NAMES)
     axes.grid_x("value")
     limit = axes.at_x(min(span[1], target))
     axes.add("line", class_="limit", x1=limit, x2=limit, y1=TOP, y2=height - BOTTOM)
+    axes.add("text", "answer + epsilon", class_="tick", x=limit, y=TOP - 3, text_anchor="end")
     for row, leaf in enumerate(leaves):
         y = TOP + ROW * (row + 0.5)
-        shape = "answer" if leaf["answer"] else leaf["kind"].split()[0]
-        span_words = f"{leaf['lower']:.4f} to {leaf['upper']:.4f}"
-        words = f"{leaf['name']}: {span_words} ({leaf['kind']}, {leaf['count']:,} samples)"
-        axes.parts.append(f'<g class="leaf {shape}"><title>{escape(words)}</title>')
-        axes.add("line", x1=axes.at_x(max(span[0], leaf["lower"])), x2=axes.at_x(leaf["upper"]), y1=y, y2=y)
-        if leaf["mean"] is not None:
-            axes.add("circle", cx=axes.at_x(max(span[0], leaf["mean"])), cy=y, r=4)
-        axes.parts.append("</g>")
-        name = leaf["name"] if len(leaf["name"]) <= LONGEST else leaf["name"][: LONGEST - 1] + "…"
-        axes.add("text", f"{escape(name)} {row + 1}", class_="tick", x=NAMES - 8, y=y + 4, text_anchor="end")
+        _add_interval(axes, leaf, y)
+        axes.add("text", escape(leaf["short"]), class_="tick", x=NAMES - NUMBERS - 6, y=y + 4, text_anchor="end")
+        axes.add("text", f"{row + 1}", class_="tick", x=NAMES - 10, y=y + 4, text_anchor="end")
     return axes.done()
 
 
-def line(points: Sequence[tuple[float, float]], x_label: str, y_label: str, title: str, *, dots: bool = False) -> str:
-    """Return one line through points."""
+def _span(leaves: Sequence[dict[str, Any]], target: float) -> tuple[float, float]:
+    """Return the ends of the scale: what matters are upper bounds and most means, so long lower ends are cut off."""
+    means = sorted(leaf["mean"] for leaf in leaves if leaf["mean"] is not None) or [0.0]
+    low, high = means[len(means) // 10], max(target, *(leaf["upper"] for leaf in leaves))
+    pad = 0.15 * max(high - low, 0.01)
+    return max(0.0, low - pad), min(1.0, high + pad / 5)
+
+
+def _add_interval(axes: Axes, leaf: dict[str, Any], y: float) -> None:
+    """Draw one interval, as far as the scale goes."""
+    shape = "answer" if leaf["answer"] else leaf["kind"].split()[0]
+    words = f"{leaf['name']}: {leaf['lower']:.4f} to {leaf['upper']:.4f} ({leaf['kind']}, {leaf['count']:,} samples)"
+    axes.parts.append(f'<g class="leaf {shape}"><title>{escape(words)}</title>')
+    low, high = (min(max(value, axes.x[0]), axes.x[1]) for value in (leaf["lower"], leaf["upper"]))
+    axes.add("line", x1=axes.at_x(low), x2=axes.at_x(high), y1=y, y2=y)
+    if leaf["mean"] is not None and axes.x[0] <= leaf["mean"] <= axes.x[1]:
+        axes.add("circle", cx=axes.at_x(leaf["mean"]), cy=y, r=4)
+    axes.parts.append("</g>")
+
+
+def line(
+    points: Sequence[tuple[float, float]],
+    x_label: str,
+    y_label: str,
+    title: str,
+    *,
+    dots: bool = False,
+    limit: float | None = None,
+) -> str:
+    """Return one line through points, and a dashed one at a limit."""
     xs, ys = [x for x, _ in points], [y for _, y in points]
+    if limit is not None:
+        ys += [0.0, limit]
     pad = 0.05 * ((max(ys) - min(ys)) or 0.1)
     axes = Axes((min(xs), max(xs)), (min(ys) - pad, max(ys) + pad), 260.0, title)
     axes.grid_x(x_label)
     axes.grid_y(y_label)
+    if limit is not None:
+        height = axes.at_y(limit)
+        axes.add("line", class_="limit", x1=LEFT, x2=WIDTH - RIGHT, y1=height, y2=height)
     path = " ".join(f"{axes.at_x(x):.1f},{axes.at_y(y):.1f}" for x, y in points)
     axes.add("polyline", class_="line", points=path)
     for x, y in points if dots else []:
         axes.add("circle", f"<title>{x:g}: {y:.4f}</title>", class_="dot", cx=axes.at_x(x), cy=axes.at_y(y), r=4)
     return axes.done()
+
+
+def gap(points: Sequence[tuple[float, float]], epsilon: float) -> str:
+    """Return how the gap went with time."""
+    return line(points, "seconds", "gap (dashed: epsilon)", "Gap by time", limit=epsilon)
+
+
+def sizes(points: Sequence[tuple[float, float]]) -> str:
+    """Return the best value by number of features."""
+    return line(points, "features", "value", "Best value by number of features", dots=True)

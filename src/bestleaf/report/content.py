@@ -6,9 +6,11 @@ from typing import Any
 
 from bestleaf.certificate import Certificate
 from bestleaf.certificate.verify import downwards, node_bounds
+from bestleaf.certificate.words import counted
 
 LEADING = 30  # leaves whose intervals are drawn
 MOST_NODES = 5000  # of the picture of the graph
+LONGEST = 32  # letters of a name beside a plot
 
 
 def name_of(content: dict[str, Any], label: Any) -> str:
@@ -21,23 +23,51 @@ def name_of(content: dict[str, Any], label: Any) -> str:
     return "{" + ", ".join(names) + "}" if names else "{}"
 
 
+def in_short(text: str, longest: int = LONGEST) -> str:
+    """Return a text that is not too long, with its beginning and its end: names often differ in their last letters."""
+    half = (longest - 1) // 2
+    return text if len(text) <= longest else f"{text[: longest - 1 - half]}…{text[-half:]}"
+
+
+def short_name(content: dict[str, Any], label: Any, full: str) -> str:
+    """Return a name that fits beside a plot: in full, or as the difference from the answer."""
+    data, answer = content["data"], content["graph"]["labels"][content["answer"]]
+    if len(full) <= LONGEST or data is None:
+        return in_short(full)
+    if label == answer:
+        return f"the answer, {counted(len(content['features']), 'feature')}"
+    more = [name_of(content, [unit])[1:-1] for unit in label if unit not in answer]
+    less = [name_of(content, [unit])[1:-1] for unit in answer if unit not in label and unit != -1]
+    room = (LONGEST - 8 - 2 * len(more + less)) // max(1, len(more + less))
+    if room < 8:
+        changes = ((len(more), "added"), (len(less), "dropped"))
+        return ", ".join(["answer", *(f"{many} {done}" for many, done in changes if many)])
+    signs = (("+", more), ("\N{MINUS SIGN}", less))
+    signed = [f"{sign} {', '.join(in_short(one, room) for one in some)}" for sign, some in signs if some]
+    return " ".join(["answer", *signed]) if signed else "the answer and more"
+
+
 def leading_leaves(content: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the answer and the leaves of highest upper bound, the highest first."""
     answer = content["answer"]
     order = sorted(content["leaves"], key=lambda leaf: (leaf["node"] != answer, -leaf["upper"], -leaf["lower"]))
-    chosen = order[: LEADING + 1]
-    return [
-        {
-            "name": name_of(content, leaf["label"]),
-            "lower": leaf["lower"],
-            "upper": leaf["upper"],
-            "mean": leaf["mean"],
-            "kind": "exact" if leaf["exact"] else "rollouts" if leaf["count"] else "never sampled",
-            "count": leaf["count"],
-            "answer": leaf["node"] == content["answer"],
-        }
-        for leaf in chosen
-    ]
+    return [_leaf(content, leaf) for leaf in order[: LEADING + 1]]
+
+
+def _leaf(content: dict[str, Any], leaf: dict[str, Any]) -> dict[str, Any]:
+    name = name_of(content, leaf["label"])
+    if content["data"] is not None and not leaf["terminal"]:
+        name = f"{name[:-1]}, …}}" if leaf["label"] else "{…}"
+    return {
+        "name": name,
+        "short": short_name(content, leaf["label"], name),
+        "lower": leaf["lower"],
+        "upper": leaf["upper"],
+        "mean": leaf["mean"],
+        "kind": "exact" if leaf["exact"] else "rollouts" if leaf["count"] else "never sampled",
+        "count": leaf["count"],
+        "answer": leaf["node"] == content["answer"],
+    }
 
 
 def chosen_features(content: dict[str, Any]) -> list[dict[str, Any]]:

@@ -41,6 +41,7 @@ from bestleaf.selector.objective import (
     lattice_of,
     oracle_of,
 )
+from bestleaf.selector.shown import ShowsCertificate
 from bestleaf.selector.ways import ALGORITHMS, BestLeafWay, FuseWay, Selection, values_without
 
 FEW_SUBSETS = 4096  # evaluated without being asked, if
@@ -49,7 +50,7 @@ MOST_SUBSETS = 1_000_000  # evaluated when asked
 HISTORY_RATIO = 1.01  # time between two entries of `history_`, so that long searches keep few hundred
 
 
-class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, BaseEstimator):
     """Select features by Monte-Carlo search with a confidence interval on every subset considered.
 
     The search walks the lattice of feature subsets. Complete subsets are valued exactly, by how well the votes of
@@ -606,6 +607,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 "fingerprint": fingerprint(X, y),
                 "groups": lattice.groups,
                 "choice": lattice.choice(),
+                "terminal": "noisy" if lattice.noisy else "exact",
                 "objective": lattice.oracle.settings(),
                 "objective_in_words": lattice.oracle.in_words(sampled=lattice.noisy),
             },

@@ -41,7 +41,13 @@ def splits(holdout: Any, examples: Examples, task: str, seed: int) -> Iterator[t
             raise ValueError(f"holdout must leave two different targets on both sides, got a share of {holdout:g}")
         yield kept, aside
     else:
-        yield from check_cv(holdout, y, classifier=task != "regression").split(X, y, groups)
+        for kept, aside in check_cv(holdout, y, classifier=task != "regression").split(X, y, groups):
+            if len(np.unique(y[kept])) < 2 or len(np.unique(y[aside])) < 2:
+                raise ValueError(
+                    "holdout must leave two different targets on both sides, got a split with "
+                    f"{len(kept):,} and {len(aside):,} examples that does not"
+                )
+            yield kept, aside
 
 
 def searched_again(

@@ -35,6 +35,7 @@
       context.lineWidth = lit ? 2 : 1; context.strokeStyle = lit ? answer : line; context.stroke();
     }
     const size = Math.max(1.5, Math.min(6, 120 / Math.sqrt(nodes.length))) * Math.min(2, Math.sqrt(scale));
+    const labels = [];
     nodes.forEach((node, place) => {
       const [x, y] = at(place);
       if (x < -9 || y < -9 || x > width + 9 || y > height + 9) return;
@@ -42,11 +43,17 @@
       context.fillStyle = place === graph.answer ? answer : [ink, noise, exact][node[4]];
       context.beginPath(); context.arc(x, y, place === graph.answer || place === hovered ? size * 1.8 : size, 0, 7); context.fill();
       if (matches && matches.has(place) && matches.size < 40 || place === graph.answer) {
-        context.font = "12px system-ui, sans-serif"; context.fillStyle = ink;
+        context.font = "12px system-ui, sans-serif";
         const words = node[1].length > 40 ? node[1].slice(0, 39) + "…" : node[1], half = context.measureText(words).width / 2;
-        context.textAlign = "center"; context.fillText(words, Math.max(half + 2, Math.min(width - half - 2, x)), y - size * 2);
+        const middle = Math.max(half + 6, Math.min(width - half - 6, x)), base = y - size * 2 < 16 ? y + size * 2 + 14 : y - size * 2 - 2;
+        labels.push([words, middle, base, half]);
       }
     });
+    context.textAlign = "center";
+    for (const [words, middle, base, half] of labels) {
+      context.globalAlpha = 0.85; context.fillStyle = colour("--paper"); context.fillRect(middle - half - 4, base - 12, 2 * half + 8, 16);
+      context.globalAlpha = 1; context.fillStyle = ink; context.fillText(words, middle, base);
+    }
     context.globalAlpha = 1;
   }
   function zoom(factor, x = width / 2, y = height / 2) {

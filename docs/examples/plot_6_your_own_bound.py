@@ -1,0 +1,50 @@
+"""
+Your own bound
+==============
+
+A bound is the interval of a leaf after some samples; it must hold at all counts together with probability 1 - delta,
+where delta is the share of its leaf. What it needs to remember beyond mean and count it keeps in a row of numbers.
+"""
+
+from math import log, sqrt
+
+from bestleaf import Bound, best_arm, problems
+
+
+@Bound
+def union_over_time(mean, count, delta, row):
+    """Hoeffding at every count, each with its part of the leaf's share of delta."""
+    half = sqrt(log(2 * count * (count + 1) / delta) / (2 * count))
+    return mean - half, mean + half
+
+
+# %%
+# With a memory: the sum of squares gives the variance, and leaves that vary little get narrow intervals (the empirical
+# Bernstein inequality of Maurer and Pontil, again at every count with its part of delta). The samples below are 0 or
+# 1 and vary a lot, so here it does not pay.
+
+
+def add_square(row, value, count):
+    """Keep the sum of squares."""
+    row[0] += value * value
+
+
+def empirical_bernstein(mean, count, delta, row):
+    """Both sides of Maurer and Pontil's interval."""
+    if count < 2:
+        return 0.0, 1.0
+    level = log(4 * count * (count + 1) / delta)
+    variance = max(0.0, (row[0] - count * mean * mean) / (count - 1))
+    half = sqrt(2 * variance * level / count) + 7 * level / (3 * (count - 1))
+    return mean - half, mean + half
+
+
+remembering = Bound(empirical_bernstein, width=1, observe=add_square)
+for bound in (union_over_time, remembering, "hoeffding", "betting"):
+    found = best_arm(problems.paper_lattice(), epsilon=0.1, delta=0.1, bound=bound, seed=0)
+    print(f"{found.bound}: {found.answer} after {found.samples:,} samples")
+
+# %%
+# The certificate says that the claim depends on the bound, which `verify` cannot check:
+
+print(best_arm(problems.paper_lattice(), epsilon=0.1, delta=0.1, bound=union_over_time, seed=0).certificate)

@@ -1,0 +1,181 @@
+"""The parts of a certificate that no claim rests on: what can be told from what is written, and what cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from bestleaf.certificate.challenges import check_subset
+from bestleaf.certificate.compare import CLOSE, same
+from bestleaf.certificate.errors import need
+from bestleaf.certificate.form import is_number, is_whole
+
+KNOWN = frozenset(
+    {
+        "format",
+        "format_version",
+        "bestleaf",
+        "answer",
+        "lower",
+        "upper",
+        "features",
+        "gap",
+        "reason",
+        "search",
+        "cost",
+        "data",
+        "challenges",
+        "leaves",
+        "graph",
+        "claims",
+        "not_claimed",
+        "report",
+        "unseen",
+        "checksum",
+    }
+)
+Units = frozenset[int]  # of a subset
+
+
+def check_extras(content: dict[str, Any]) -> None:
+    """Check cost, page and held-out score against what else is written."""
+    _check_cost(content)
+    if content["data"] is None:
+        return
+    _check_unseen(content.get("unseen"), content["data"]["objective"])
+    report = content.get("report")
+    if report is None:
+        return
+    _check_history(report["history"], content["cost"])
+    _check_sizes(content)
+    _check_without(content)
+    names = set(content["data"]["names"])
+    for name, score in report["feature_scores"].items():
+        known = name in names and (score is None or is_number(score, 0, 1))
+        need(known, f"the mean of the rollouts with {name!r} must be one of a feature and in [0, 1], got {score!r}")
+    _check_frequency(report.get("selection_frequency"), content)
+
+
+def exact_values(content: dict[str, Any]) -> dict[Units, float]:
+    """Return the exact values of a feature selection by subset, wherever they are written; they must agree."""
+    found: dict[Units, float] = {}
+    for units, value in _written_values(content):
+        agrees = same(found.setdefault(units, value), value)
+        need(agrees, f"the subset {sorted(units)} has two values, {found[units]!r} and {value!r}")
+    return found
+
+
+def _written_values(content: dict[str, Any]) -> Iterator[tuple[Units, float]]:
+    for leaf in content["leaves"]:
+        if leaf["exact"]:
+            yield frozenset(leaf["label"][:-1]), leaf["lower"]
+    for challenge in content["challenges"].values():
+        for label, value in challenge["subsets"]:
+            yield frozenset(label[:-1]), value
+    report = content.get("report")
+    if report is not None and content["data"]["terminal"] == "exact":
+        unit_of = _unit_of(content["data"])
+        for _, value, names in report["by_size"]:
+            yield frozenset(unit_of[name] for name in names), value
+        answer = frozenset(content["graph"]["labels"][content["answer"]][:-1])
+        for unit, value in report["without"].items():
+            yield answer - {int(unit)}, value
+
+
+def _unit_of(data: dict[str, Any]) -> dict[str, int]:
+    return {data["names"][feature]: unit for unit, group in enumerate(data["groups"]) for feature in group}
+
+
+def _check_cost(content: dict[str, Any]) -> None:
+    """Check that the samples and exact values of the leaves were paid for: each by one of the search."""
+    cost, leaves = content["cost"], content["leaves"]
+    drawn = sum(leaf["count"] for leaf in leaves if not leaf["exact"])
+    left = cost["samples"] - cost["warmup_samples"]
+    need(drawn <= left, f"the leaves have {drawn:,} samples, more than the {left:,} that the search drew for them")
+    evaluated = {repr(leaf["label"]) for leaf in leaves if leaf["exact"]}
+    if content["data"] is not None:
+        evaluated.update(repr(label) for one in content["challenges"].values() for label, _ in one["subsets"])
+    asked = cost["exact_evaluations"]
+    need(len(evaluated) <= asked, f"{len(evaluated):,} exact values are written, but only {asked:,} were computed")
+
+
+def _check_unseen(unseen: dict[str, Any] | None, objective: dict[str, Any]) -> None:
+    """Check the held-out score; that of an estimator may leave the range its scores had in the search."""
+    if unseen is None:
+        return
+    low, high = (-1e300, 1e300) if objective.get("kind") == "estimator" else (0, 1)
+    need(
+        is_number(unseen["score"], low, high), f"the score on unseen examples must be a number, got {unseen['score']!r}"
+    )
+    for name in ("examples", "splits"):
+        need(is_whole(unseen[name], 1), f"the {name} kept from the search must be a number, got {unseen[name]!r}")
+
+
+def _check_history(history: list[dict[str, Any]], cost: dict[str, Any]) -> None:
+    """Check that time, samples and the best value only went up, and that the cost was not exceeded."""
+    for row in history:
+        fine = is_number(row["elapsed"], 0, cost["seconds"]) and is_whole(row["samples"])
+        need(fine and row["samples"] <= cost["samples"], f"the history must lie within the cost, got {row}")
+        score = row["score"]
+        fine = is_number(row["gap"], -1, 1) and (score is None or is_number(score, 0, 1))
+        need(fine, f"gap and score of the history must be values, got {row['gap']!r} and {score!r}")
+    for one, other in pairwise(history):
+        forwards = one["elapsed"] <= other["elapsed"] and one["samples"] <= other["samples"]
+        rises = one["score"] is None or (other["score"] is not None and one["score"] <= other["score"] + CLOSE)
+        need(forwards and rises, f"time, samples and best value of the history must not go back, got {one}, {other}")
+
+
+def _check_sizes(content: dict[str, Any]) -> None:
+    """Check that the best subset of each size is one that may be chosen, and that none written is better."""
+    data, sizes = content["data"], content["report"]["by_size"]
+    unit_of, best = _unit_of(data), {}
+    for size, value, names in sizes:
+        known = isinstance(names, list) and all(name in unit_of for name in names) and len(set(names)) == len(names)
+        need(known and is_whole(size, 1) and len(names) == size, f"{names!r} must be {size!r} different features")
+        need(is_number(value, 0, 1), f"the value of the best subset of size {size} must be in [0, 1], got {value!r}")
+        units = sorted({unit_of[name] for name in names})
+        check_subset(content, [*units, -1])
+        need(sum(len(data["groups"][unit]) for unit in units) == size, f"{names} must hold whole groups")
+        best[size] = value
+    need(list(best) == sorted(best) and len(best) == len(sizes), "every size must have one best subset, in order")
+    for leaf in content["leaves"]:
+        if leaf["exact"]:
+            size = sum(len(data["groups"][unit]) for unit in leaf["label"][:-1])
+            beaten = size in best and leaf["lower"] <= best[size] + CLOSE
+            need(beaten, f"the leaf {leaf['label']} is better than what is called the best subset of size {size}")
+
+
+def _check_without(content: dict[str, Any]) -> None:
+    """Check that what is left without a unit is about units of the answer, and that all exact values agree."""
+    forced = content["data"]["choice"]["forced"]
+    may_go = {str(unit) for unit in content["graph"]["labels"][content["answer"]][:-1] if unit not in forced}
+    for unit, value in content["report"]["without"].items():
+        need(unit in may_go, f"{unit!r} is no unit that can be dropped from the answer")
+        need(is_number(value, 0, 1), f"the value without unit {unit} must be in [0, 1], got {value!r}")
+    exact_values(content)
+
+
+def _check_frequency(frequency: dict[str, float] | None, content: dict[str, Any]) -> None:
+    if frequency is None:
+        return
+    names = set(content["data"]["names"])
+    for name, share in frequency.items():
+        need(name in names and is_number(share, 0, 1), f"{name!r} must be selected in a share of runs, got {share!r}")
+    for name in content["features"]:
+        need(frequency.get(name, 0) > 0, f"{name!r} is selected, so it must have been in a share of the runs")
+
+
+def taken_as_written(content: dict[str, Any], *, with_data: bool) -> str:
+    """Return in one line what cannot be told from a certificate."""
+    found = ["times", "seed", "number of samples beyond those of the leaves"]
+    if content.get("report") is not None:
+        found += ["course of the gap", "means of the rollouts with a feature"]
+        if "selection_frequency" in content["report"]:
+            found.append("how often features were selected again")
+    if content.get("unseen") is not None:
+        found.append("score on unseen examples")
+    if content["data"] is not None and not with_data:
+        found.append("exact values (give the data to compute them again)")
+    found += [f"the unknown part {name!r}" for name in content if name not in KNOWN]
+    return f"Taken as written, because a certificate cannot show it: {', '.join(found)}."

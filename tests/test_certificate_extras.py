@@ -1,0 +1,216 @@
+"""The parts of a certificate that no claim rests on: checked as far as they can be, and never a traceback."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bestleaf import BestLeafSelector, Certificate, Verdict, best_arm, best_leaf, verify
+from bestleaf.datasets import load_linear
+from bestleaf.problems import paper_lattice, random_dag
+from bestleaf.report import report_html
+
+
+def selected(**settings):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(90, 8)), columns=[f"c{number}" for number in range(8)])
+    y = (X.c0 + X.c3 > 0).astype(int)
+    return BestLeafSelector(random_state=0, **settings).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return selected(holdout=0.25, n_repeats=2, feature_groups=[[0, 1], *([number] for number in range(2, 8))])
+
+
+@pytest.fixture(scope="module")
+def linear():
+    return BestLeafSelector(epsilon=0.005, random_state=0).fit(*load_linear(return_X_y=True)).certificate_
+
+
+def test_the_verdict_says_what_cannot_be_told(whole, linear):
+    text = str(verify(whole.certificate_))
+    line = next(line for line in text.splitlines() if line.startswith("Taken as written"))
+    for part in ("seed", "score on unseen examples", "how often", "exact values (give the data"):
+        assert part in line
+    assert "unseen" not in str(verify(linear))
+    assert "exact values (give" not in str(verify(linear, *load_linear(return_X_y=True)))
+    assert "the unknown part 'remark'" in str(verify(Certificate({**linear.content, "remark": 1})))
+
+
+CHANGES = [
+    (("unseen", "score"), 1.5, "score on unseen examples"),
+    (("unseen", "score"), float("nan"), "score on unseen examples"),
+    (("unseen", "examples"), 0, "examples kept from the search"),
+    (("unseen", "splits"), 1.5, "splits kept from the search"),
+    (("report", "history", -1, "elapsed"), 1e6, "within the cost"),
+    (("report", "history", -1, "samples"), 10**9, "within the cost"),
+    (("report", "history", -1, "gap"), None, "gap and score"),
+    (("report", "by_size", 0, 0), 2, "different features"),
+    (("report", "by_size", 0, 1), 0.999, "has two values"),
+    (("report", "by_size", 0, 1), 0.1, "better than what is called the best"),
+    (("report", "by_size", 0, 2), ["age"], "different features"),
+    (("report", "by_size", 0, 2), ["c0"], "whole groups"),
+    (("report", "by_size", 1, 0), 1, "different features"),
+    (("report", "feature_scores"), {"age": 0.5}, "rollouts with 'age'"),
+    (("report", "feature_scores"), {"c3": 2.0}, "rollouts with 'c3'"),
+    (("report", "without"), {"6": 0.5}, "no unit that can be dropped"),
+    (("report", "without", "2"), 0.123, "has two values"),
+    (("report", "selection_frequency"), {"age": 0.5}, "'age' must be selected"),
+    (("report", "selection_frequency"), {}, "must have been in a share"),
+    (("data", "names", 1), "c0", "different texts"),
+    (("data", "groups", 1), [1], "exactly one group"),
+    (("data", "rows"), 1, "at least 2"),
+    (("data", "fingerprint"), "abc", "64 hexadecimal digits"),
+    (("data", "objective_in_words"), "accuracy of a deep network", "does not follow from its settings"),
+    (("data", "objective", "n_neighbors"), 3, "does not follow from its settings"),
+    (("data", "objective", "ties"), "best", "ties must be one of"),
+    (("data", "choice", "limit"), 10**9, "largest number of units"),
+    (("cost", "samples"), -1, "'samples' must be a whole number"),
+    (("cost", "seconds"), float("nan"), "'seconds' must be a number"),
+    (("cost", "exact_evaluations"), 3, "only 3 were computed"),
+    (("format_version",), 2, "format version"),
+    (("reason",), "certain", "the reason must be one of"),
+    (("search", "seed"), "lucky", "the seed must be"),
+    (("leaves", 0, "count"), "many", "must have a count"),
+    (("leaves", 0, "upper_evidence"), [1, 2], "evidence that is no list"),
+    (("claims",), [], "claim something"),
+    (("not_claimed", 0), 7, "a claim must be a text"),
+    (("graph", "labels", 1), [99], "units of the data"),
+    (("graph", "labels", 0), [0, 0], "once and in order"),
+    (("graph", "labels", 0), [6, -1], "same label"),
+    (("graph", "minimizes"), [99999], "opponent's node"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "words"), CHANGES, ids=lambda one: str(one)[:40])
+def test_what_no_claim_rests_on_is_checked_too(whole, path, value, words):
+    content = copy.deepcopy(whole.certificate_.content)
+    place = content
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    verdict = verify(Certificate(content))
+    assert not verdict
+    assert words in str(verdict)
+    with pytest.raises(ValueError, match="certificate must be complete and well formed"):
+        report_html(Certificate(content))
+
+
+def test_samples_of_leaves_were_paid_for(linear):
+    content = copy.deepcopy(linear.content)
+    content["cost"]["samples"] = content["cost"]["warmup_samples"]
+    assert "more than the 0 that the search drew" in str(verify(Certificate(content)))
+
+
+def test_the_answer_cannot_borrow_the_value_of_another_subset(linear):
+    """A node is called by other features than its leaf, whose value would then be theirs."""
+    content = copy.deepcopy(linear.content)
+    labels = content["graph"]["labels"]
+    label = next([unit, -1] for unit in range(30) if [unit, -1] not in labels)
+    content["graph"]["labels"][content["answer"]] = label
+    content["features"] = [f"x{label[0]}"]
+    assert "cannot be reached" in str(verify(Certificate(content), *load_linear(return_X_y=True)))
+    content["graph"]["children"] = [
+        [] if node else [leaf["node"] for leaf in content["leaves"]] for node in range(len(labels))
+    ]
+    assert "stands at a node called" in str(verify(Certificate(content)))
+
+
+def test_history_goes_forwards(linear):
+    content = copy.deepcopy(linear.content)
+    content["report"]["history"].insert(0, content["report"]["history"][-1])
+    assert "must not go back" in str(verify(Certificate(content)))
+
+
+def test_a_search_without_data_has_no_page_of_a_selection():
+    found = best_leaf(paper_lattice(), epsilon=0.2, delta=0.1, seed=0).certificate.content
+    for name in ("features", "report", "unseen"):
+        assert f"must have no '{name}'" in str(verify(Certificate({**found, name: {}})))
+
+
+def test_sizes_and_names_are_checked_with_the_data():
+    selector = selected(max_features=2, epsilon=0.02, guarantee="grown")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(90, 8)), columns=[f"c{number}" for number in range(8)])
+    y = (X.c0 + X.c3 > 0).astype(int)
+    content = copy.deepcopy(selector.certificate_.content)
+    assert verify(Certificate(content), X, y)
+    assert verify(Certificate(content), X.to_numpy(), y)
+    assert "has another name" in str(verify(Certificate(content), X.rename(columns={"c5": "age"}), y))
+    leaves = {tuple(leaf["label"][:-1]) for leaf in content["leaves"] if leaf["exact"]}
+    place = next(n for n, (_, _, names) in enumerate(content["report"]["by_size"]) if names != ["c0", "c3"])
+    free = next(n for n in range(8) if (n,) not in leaves)
+    content["report"]["by_size"][place][1:] = [1.0, [f"c{free}"]]
+    assert verify(Certificate(content))
+    assert "on these data" in str(verify(Certificate(content), X, y))
+
+
+def test_numbers_of_numpy_can_be_saved():
+    selector = selected(max_features=np.int64(2), epsilon=np.float32(0.02), guarantee=["local"])
+    assert verify(Certificate.from_json(selector.certificate_.to_json()))
+
+
+def test_a_file_nested_without_end_is_no_certificate():
+    with pytest.raises(ValueError, match="this is not a certificate"):
+        Certificate.from_json("[" * 100_000)
+
+
+def test_a_huge_number_of_attempts_is_refused_at_once(linear):
+    challenges = {"quantile": {"alpha": 0.1, "attempt": 10**15, "drawn": "rollouts", "subsets": []}}
+    assert not verify(Certificate({**linear.content, "challenges": challenges}))
+
+
+def test_a_page_of_something_else_is_refused():
+    with pytest.raises(TypeError, match="certificate must be a Certificate, got a str"):
+        report_html("found.json")
+
+
+ODD = [None, "text", "", [], {}, [1, "x"], 10**30, 1e300, -1, -0.5, float("nan"), float("inf"), True, 0, 1.5, [[]]]
+
+
+def mutated(content, rng):
+    """Return the certificate with one entry deleted or replaced."""
+    other = copy.deepcopy(content)
+    place = other
+    while True:
+        keys = list(place) if isinstance(place, dict) else range(len(place))
+        key = rng.choice(list(keys))
+        if not (isinstance(place[key], dict | list) and place[key]) or rng.random() < 0.15:
+            break
+        place = place[key]
+    if rng.random() < 0.3:
+        del place[key]
+    else:
+        place[key] = rng.choice(ODD)
+    return other
+
+
+def fuzz(certificate, many, seed):
+    """Return how many of the mutations held; each must give a verdict, and a page or one sentence."""
+    rng, held = random.Random(seed), 0
+    content = json.loads(certificate.to_json())
+    del content["checksum"]
+    for _ in range(many):
+        other = Certificate(mutated(content, rng))
+        verdict = verify(other)
+        assert isinstance(verdict, Verdict)
+        if verdict:
+            held += 1
+            assert report_html(other).startswith("<!DOCTYPE html>")
+        else:
+            with suppress(ValueError):  # a page does not prove anything, so some that are refused can be shown
+                report_html(other)
+    return held
+
+
+def test_no_mutation_gives_a_traceback(whole, linear):
+    found = best_arm(random_dag(3, exact_share=0.5), epsilon=0.2, delta=0.1, seed=0, expansion=0.4).certificate
+    for seed, certificate in enumerate((whole.certificate_, linear, found)):
+        assert fuzz(certificate, 40, seed) < 20
