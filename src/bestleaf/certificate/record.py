@@ -118,7 +118,7 @@ class Certificate:
         """Return the certificate in a text; what it says is not believed before `verify`."""
         try:
             content = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"this is not a certificate: no JSON ({error})") from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ValueError("this is not a certificate of bestleaf")

@@ -84,11 +84,13 @@ def compare(table: Table, *, holdout: float = 0.25, seed: int = 0, **keywords: A
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a budget that ends the search is part of the comparison
         ours = select_from_table(part, task=task, random_state=seed, n_neighbors=NEIGHBOURS, **keywords)
-    if ours.selector.certificate_.reason == "interrupted":
-        raise KeyboardInterrupt
     found = [place[name] for name in ours.selector.subset_]
-    name = "bestleaf" if ours.selector.certificate_.settled else "bestleaf (ended by its budget)"
+    interrupted = ours.selector.certificate_.reason == "interrupted"
+    end = " (interrupted)" if interrupted else " (ended by its budget)"
+    name = "bestleaf" + ("" if ours.selector.certificate_.settled else end)
     yield judged(name, found, perf_counter() - started)
+    if interrupted:
+        raise KeyboardInterrupt
     for method, select in _methods(task, seed, len(found)).items():
         started = perf_counter()
         with warnings.catch_warnings():

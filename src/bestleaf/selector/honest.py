@@ -18,7 +18,15 @@ def splits(holdout: Any, X: np.ndarray, y: np.ndarray, task: str, seed: int) -> 
     """Yield (examples to search on, examples to score on): one pair for a share, as many as it gives for a splitter."""
     if isinstance(holdout, float):
         kind = ShuffleSplit if task == "regression" else StratifiedShuffleSplit
-        kept, aside = next(kind(1, test_size=holdout, random_state=seed % 2**32).split(X, y))
+        try:
+            kept, aside = next(kind(1, test_size=holdout, random_state=seed % 2**32).split(X, y))
+        except ValueError:  # scikit-learn speaks of its own parameters
+            rows = f"{len(y)} rows"
+            if task != "regression":
+                rows += f", {np.unique(y, return_counts=True)[1].min()} of the rarest class"
+            raise ValueError(
+                f"holdout must leave rows of every class on both sides, got a share of {holdout:g} of {rows}"
+            ) from None
         if len(np.unique(y[kept])) < 2 or len(np.unique(y[aside])) < 2:
             raise ValueError(f"holdout must leave two different targets on both sides, got a share of {holdout:g}")
         yield kept, aside
