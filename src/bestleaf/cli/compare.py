@@ -32,6 +32,7 @@ def compare(
     """Compare bestleaf with sequential selection, RFECV and mutual information on the same split of a table."""
     from bestleaf.datasets import prepared, read_frame
     from bestleaf.selector.comparison import compare as compared
+    from bestleaf.selector.on_table import in_option_words
 
     table = prepared(read_frame(data), target, impute=impute, task=task)
     shown = Table(title=f"{data.name}, {holdout:.0%} of the rows held out", title_justify="left")
@@ -47,6 +48,8 @@ def compare(
                 _add(shown, row)
         except KeyboardInterrupt:
             code = INTERRUPTED
+        except ValueError as error:
+            raise ValueError(in_option_words(str(error))) from None
     console.print(shown, markup=False)
     console.print(
         "value: what bestleaf maximises (leave-one-out, 5 nearest neighbours) on the rows selected on; held-out: the "

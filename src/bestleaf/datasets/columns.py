@@ -71,7 +71,7 @@ def numbers_of(frame: pd.DataFrame) -> np.ndarray:
     plain = frame.copy(deep=False)
     for name in frame.columns[[one.kind == "O" for one in frame.dtypes]]:
         plain[name] = _as_floats(frame[name])
-    found = plain.to_numpy(np.float64, na_value=np.nan)
+    found = plain.to_numpy(np.float64, copy=True, na_value=np.nan)  # gaps are filled in it
     if infinite := frame.columns[np.isinf(found).any(axis=0)].tolist():
         raise ValueError(f"the table must have no infinite numbers, got some in the columns {shown(infinite)}")
     return found

@@ -118,7 +118,7 @@ def select_from_table(
         check_columns(argument, names, table)
     units = units_of(table, groups or {})
     _check_choice(forced or [], forbidden or [], units, table, keywords.get("max_features"))
-    _check_rows(len(table.X), keywords.get("holdout"), keywords.get("n_neighbors", NEIGHBOURS))
+    check_rows(len(table.X), keywords.get("holdout"), keywords.get("n_neighbors", NEIGHBOURS))
     settings = {**keywords, "forced": _expanded(forced, table), "forbidden": _expanded(forbidden, table)}
     if any(len(columns) > 1 for columns in units):
         settings["feature_groups"] = units
@@ -154,7 +154,7 @@ def _check_choice(
         raise ValueError(f"--max-features must be at least {len(wanted)}, as many as --force names, got {most}")
 
 
-def _check_rows(rows: int, holdout: float | None, neighbours: int) -> None:
+def check_rows(rows: int, holdout: float | None, neighbours: int) -> None:
     """Refuse a table with too few rows for the votes of nearest neighbours."""
     kept = rows if holdout is None else rows - ceil(rows * holdout)
     if kept <= neighbours:
