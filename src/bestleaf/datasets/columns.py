@@ -137,6 +137,8 @@ def targets_of(column: pd.Series) -> pd.Series:
     if kind in (DATE, NESTED, MIXED):
         words = {DATE: "dates", NESTED: "lists, dictionaries or bytes", MIXED: "both in one column"}[kind]
         raise ValueError(f"the target {name!r} must hold numbers or classes, got {words}")
+    if column.nunique() < 2:
+        raise ValueError(f"the target {name!r} must have two different values, got only {column.iloc[0]}")
     if isinstance(column.dtype, pd.CategoricalDtype):
         return targets_of(column.astype(column.cat.categories.dtype))
     if kind == CATEGORY:

@@ -87,7 +87,7 @@ def read_frame(path: str | Path) -> pd.DataFrame:
     }
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise ValueError(f"the table must be one of {', '.join(readers)}, got {path.name}")
+        raise ValueError(f"the table must be one of {', '.join(readers)}, got {path.name!r}")
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}" if not path.is_dir() else f"{path} is a folder, not a file")
     try:

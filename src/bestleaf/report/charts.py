@@ -7,6 +7,8 @@ from html import escape
 from math import floor, log10
 from typing import Any
 
+from bestleaf.certificate.words import counted
+
 WIDTH, LEFT, RIGHT, TOP, BOTTOM, ROW = 760.0, 64.0, 16.0, 14.0, 40.0, 18.0
 NAMES, LONGEST = 250.0, 38  # room for names, in points and letters
 
@@ -93,7 +95,7 @@ def intervals(leaves: Sequence[dict[str, Any]], target: float) -> str:
         y = TOP + ROW * (row + 0.5)
         shape = "answer" if leaf["answer"] else leaf["kind"].split()[0]
         span_words = f"{leaf['lower']:.4f} to {leaf['upper']:.4f}"
-        words = f"{leaf['name']}: {span_words} ({leaf['kind']}, {leaf['count']:,} samples)"
+        words = f"{leaf['name']}: {span_words} ({leaf['kind']}, {counted(leaf['count'], 'sample')})"
         axes.parts.append(f'<g class="leaf {shape}"><title>{escape(words)}</title>')
         axes.add("line", x1=axes.at_x(max(span[0], leaf["lower"])), x2=axes.at_x(leaf["upper"]), y1=y, y2=y)
         if leaf["mean"] is not None:

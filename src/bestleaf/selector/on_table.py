@@ -25,6 +25,7 @@ OPTIONS = {  # of the command line, by parameter of the selector
     "feature_groups": "--groups",
     "guarantee": "--guarantee",
     "holdout": "--holdout",
+    "X": "the table",
 }
 
 
