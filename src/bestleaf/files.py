@@ -94,13 +94,18 @@ def _replace_all(fresh: Mapping[Path, str]) -> None:
             done.append(path)
     except BaseException:
         for path in done:
-            if path in saved:
-                os.replace(saved[path], path)
-            else:
-                path.unlink()
+            _take_back(path, saved.pop(path, None))  # where that fails too, the old file keeps its second name
         raise
     finally:
         _remove(saved.values())
+
+
+def _take_back(path: Path, old: str | None) -> None:
+    """Put the old file back to its place, or nothing where there was none."""
+    if old is None:
+        path.unlink()
+    else:
+        os.replace(old, path)
 
 
 def _second_name(path: Path) -> str:

@@ -94,21 +94,22 @@ def select(
         "verbose": 0 if quiet else 1,
     }
     console = Console(quiet=quiet)
-    for note in table.notes:
-        console.print(note, highlight=False, markup=False)
+    _tell(console, *table.notes)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         found = select_from_table(table, forced=force, forbidden=forbid, groups=named, **settings)
-    for warning in told:
-        if issubclass(warning.category, UserWarning) and "constant" in str(warning.message):
-            console.print(str(warning.message), highlight=False, markup=False)
+    _tell(console, *(str(one.message) for one in told if "constant and left out" in str(one.message)))
     write_all_atomically(_texts(found, files, f"Features of {_printable(data.name)} that tell {target}"))
     if table.grouped:
-        console.print(f"Columns of the file: {', '.join(found.features)}.", highlight=False, markup=False)
-    for name, path in files.items():
-        if path is not None:
-            console.print(f"{name[2:]}: {path}", highlight=False, markup=False)
+        _tell(console, f"Columns of the file: {', '.join(found.features)}.")
+    _tell(console, *(f"{name[2:]}: {path}" for name, path in files.items() if path is not None))
     raise typer.Exit(_exit_code(found.reason))
+
+
+def _tell(console: Console, *lines: str) -> None:
+    """Print lines as they are."""
+    for line in lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _exit_code(reason: str) -> int:
