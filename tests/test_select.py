@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
+from datetime import date
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
+from sklearn.feature_selection import RFECV, SequentialFeatureSelector
 
 from bestleaf import cli
 from bestleaf.datasets import prepared, read_frame
+from bestleaf.search import Search
 from bestleaf.selector.comparison import compare
+
+SCRIPT = "<script>alert(1)</script>"
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +29,7 @@ def shop():
         {
             "age": rng.integers(20, 80, 120),
             "city": rng.choice(["Oslo", "Rome", "Bonn"], 120),
-            "<script>alert(1)</script>": rng.normal(size=120),
+            SCRIPT: rng.normal(size=120),
             "noise": rng.normal(size=120),
         }
     )
@@ -51,6 +57,11 @@ def bestleaf(*arguments, monkeypatch=None):
     finally:
         sys.argv = old
     return 0
+
+
+def is_one_sentence(said):
+    """Return whether a complaint is one line that says who complains."""
+    return said.startswith("bestleaf: ") and "\n" not in said.strip() and "Traceback" not in said
 
 
 def test_from_a_table_to_its_columns(folder, capsys):
@@ -164,22 +175,31 @@ BAD_TABLES = {
     "table.xlsx": b"PK",
     "noending": b"a,b\n1,2\n",
     "ids.csv": b"a,b,y\n" + b"".join(b"id%d,%d,%d\n" % (i, i, i % 2) for i in range(1500)),
-    "dates.parquet": None,
+    "letters.csv": b"a,b,y\n" + b"".join(b"%d,%d,%d\n" % (i, i, i % 2) for i in range(1500)) + b"x,1,0\n",
+    "few.csv": b"a,b,y\n1,2,0\n2,3,1\n3,4,0\n4,5,1\n",
+    "infinite_target.csv": b"a,b,y\n" + b"".join(b"%d,%d,inf\n" % (i, i) for i in range(30)),
+    "bars_and_semicolons.csv": b"a;b|y\n" + b"1;2|0\n2;3|1\n" * 15,
+}
+UNUSABLE = {
+    "dates.parquet": pd.date_range("2020", periods=30),
+    "days.parquet": [date(2020, 1, 1)] * 30,
+    "lists.parquet": [[1, 2]] * 30,
+    "dictionaries.parquet": [{"a": 1}] * 30,
+    "bytes.parquet": [b"a"] * 30,
 }
 
 
-@pytest.mark.parametrize("name", BAD_TABLES)
+@pytest.mark.parametrize("name", [*BAD_TABLES, *UNUSABLE])
 def test_a_table_that_cannot_be_used_is_one_sentence(folder, name, capsys):
-    if BAD_TABLES[name] is None:
-        pd.DataFrame({"a": pd.date_range("2020", periods=30), "y": [0, 1] * 15}).to_parquet(folder / name)
+    if name in UNUSABLE:
+        pd.DataFrame({"a column": UNUSABLE[name], "y": [0, 1] * 15}).to_parquet(folder / name)
     else:
         (folder / name).write_bytes(BAD_TABLES[name])
     before = set(os.listdir(folder))
     assert bestleaf("select", name, "--target", "y", "--json", "r.json", "--out", "r.csv") == 2
-    said = capsys.readouterr().err.strip()
-    assert said.startswith("bestleaf: ")
-    assert "\n" not in said
-    assert "Traceback" not in said
+    said = capsys.readouterr().err
+    assert is_one_sentence(said)
+    assert ("'a column'" in said) == (name in UNUSABLE)
     assert set(os.listdir(folder)) == before
 
 
@@ -222,17 +242,131 @@ BAD_OPTIONS = [
     ["--target", "bought", "--json", "."],
     ["--target", "bought", "--certificate", "nowhere/c.json"],
     ["--target", "bought", "--colour", "red"],
+    ["--target", "bought", "--epsilon", "1_0"],
+    ["--target", "bought", "--epsilon", ""],
+    ["--target", "bought", "--delta", "1"],
+    ["--target", "bought", "--delta", "nan"],
+    ["--target", "bought", "--max-samples", "-3"],
+    ["--target", "bought", "--max-samples", "1.5"],
+    ["--target", "bought", "--max-features", "²"],
+    ["--target", "bought", "--max-features", "1", "--force", "age", "--force", "city"],
+    ["--target", "bought", "--forbid", "age", "--forbid", "city", "--forbid", "noise", "--forbid", SCRIPT],
+    ["--target", "bought", "--force", "city", "--forbid", "city"],
+    ["--target", "bought", "--repeats", "1" * 5000],
+    ["--target", "bought", "--repeats", "1000001"],
+    ["--target", "bought", "--seed", "4294967296"],
+    ["--target", "bought", "--seed", "1" * 5000],
+    ["--target", "bought", "--seed", "one"],
+    ["--target", "bought", "--n-jobs", "1" * 50],
+    ["--target", "bought", "--holdout", "half"],
+    ["--target", "bought", "--holdout", "0.999"],
+    ["--target", "bought", "--guarantee", "local", "--guarantee", "sure"],
+    ["--target", "bought", "--algorithm", "fuse", "--max-samples", "9", "--guarantee", "local"],
+    ["--target", "bought", "--report", "page.txt"],
+    ["--target", "bought", "--json", "r.txt"],
+    ["--target", "bought", "--certificate", "r"],
+    ["--target", "bought", "--report", "r.html", "--certificate", "./r.html"],
+    ["--target", "bought", "--groups", "."],
+    ["--target", "bought", "another.csv"],
+    ["--target", "bought", "--quiet=yes"],
+    ["--target"],
 ]
 
 
-@pytest.mark.parametrize("options", BAD_OPTIONS, ids=" ".join)
+@pytest.mark.parametrize("options", BAD_OPTIONS, ids=lambda options: " ".join(options)[:60])
 def test_options_that_cannot_be_used(folder, options, capsys):
     before = {name: (folder / name).read_bytes() for name in os.listdir(folder)}
     assert bestleaf("select", "shop.csv", *options) == 2
     said = capsys.readouterr().err
-    assert said.strip()
-    assert "Traceback" not in said
+    assert is_one_sentence(said)
+    assert "BestLeafSelector" not in said
     assert {name: (folder / name).read_bytes() for name in os.listdir(folder)} == before
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--epsilon", "2"], "--epsilon must be between 0 and 1, got 2"),
+        (["--delta", "0"], "--delta must be strictly between 0 and 1, got 0"),
+        (["--max-samples", "0"], "--max-samples must be a whole number of at least 1, got 0"),
+        (["--max-features", "0"], "--max-features must be a whole number of at least 1, got 0"),
+        (["--repeats", "0"], "--repeats must be a whole number from 1 to 1000000, got 0"),
+        (["--algorithm", "foo"], "--algorithm must be bli, fuse, fuse-ucd or alphafuse, got 'foo'"),
+        (["--guarantee", "foo"], "--guarantee must be auto, grown, local, quantile or exhaustive, got 'foo'"),
+        (["--seed", "4294967296"], "--seed must be a whole number from 0 to 4294967295, got 4294967296"),
+        (["--algorithm", "fuse"], "--max-samples or --max-time must be given, got neither"),
+        (["--report", "z.txt"], "--report must end in .html or .htm, got z.txt"),
+        (["--colour"], "no such option: --colour"),
+    ],
+)
+def test_options_are_checked_before_the_table_is_read(folder, options, sentence, capsys):
+    assert bestleaf("select", "missing.csv", "--target", "y", *options) == 2
+    said = capsys.readouterr().err
+    assert is_one_sentence(said)
+    assert sentence in said
+
+
+def test_columns_are_named_in_what_is_said_about_them(folder, shop, capsys):
+    assert bestleaf("select", "shop.csv", "--target", "bought", "--force", "city", "--forbid", "city") == 2
+    assert "must not name the same column, got 'city' for both" in capsys.readouterr().err
+    (folder / "groups.json").write_text('{"g": ["age", "city"]}')
+    options = ["--groups", "groups.json", "--force", "age", "--forbid", "city"]
+    assert bestleaf("select", "shop.csv", "--target", "bought", *options) == 2
+    assert "got 'age' and 'city', which are of one group" in capsys.readouterr().err
+    pd.DataFrame({"a": range(5), "y": [0, 1, 0, 1, 0]}).to_csv("few.csv", index=False)
+    assert bestleaf("select", "few.csv", "--target", "y") == 2
+    assert "the table must have at least 6 rows for the votes of 5 nearest neighbours, got 5" in capsys.readouterr().err
+    assert bestleaf("compare", "few.csv", "--target", "y") == 2
+    assert "the table must have at least 6 rows" in capsys.readouterr().err
+    wide = pd.DataFrame(np.eye(40), columns=[f"c{number}" for number in range(40)]).assign(y=[0, 1] * 20)
+    wide.to_csv("wide.csv", index=False)
+    assert bestleaf("select", "wide.csv", "--target", "y", "--guarantee", "exhaustive") == 2
+    assert "limit them by --max-features, --forbid or --groups" in capsys.readouterr().err
+
+
+BAD_COMMANDS = [
+    ["conquer"],
+    ["--colour"],
+    ["select"],
+    ["compare"],
+    ["verify"],
+    ["report", "c.json"],
+    ["verify", "nope.cert"],
+    ["verify", "."],
+    ["verify", "shop.csv"],
+    ["verify", "deep.json"],
+    ["verify", "shop.csv", "--impute", "guess"],
+    ["report", "nope.cert", "--out", "x.html"],
+    ["report", "nope.cert", "--out", "x.txt"],
+    ["report", ".", "--out", "x.html"],
+    ["report", "shop.csv", "--out", "x.html"],
+    ["demo", "--seed", "4294967296"],
+    ["compare", "shop.csv", "--target", "bought", "--epsilon", "2"],
+    ["compare", "shop.csv", "--target", "bought", "--seed", "4294967296"],
+    ["compare", "shop.csv", "--target", "bought", "--holdout", "1"],
+    ["compare", "shop.csv", "--target", "bought", "--task", "guess"],
+    ["compare", "shop.csv", "--target", "bought", "--delta", "0.1"],
+    ["reproduce", "fixed", "--runs", "1" * 30],
+]
+
+
+@pytest.mark.parametrize("command", BAD_COMMANDS, ids=" ".join)
+def test_commands_that_cannot_be_run(folder, command, capsys):
+    (folder / "deep.json").write_text("[" * 100_000)
+    before = set(os.listdir(folder))
+    assert bestleaf(*command) == 2
+    said = capsys.readouterr().err
+    assert is_one_sentence(said)
+    assert "Errno" not in said
+    assert set(os.listdir(folder)) == before
+
+
+@pytest.mark.parametrize("command", [[], ["--help"], ["reproduce"], ["select", "--help"], ["--version"]])
+def test_help_is_no_error(command, capsys):
+    assert bestleaf(*command) == 0
+    shown = capsys.readouterr()
+    assert shown.out
+    assert not shown.err
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads and writes everything")
@@ -336,6 +470,12 @@ def test_only_files_are_replaced(folder):
         ("[" * 100_000, 2),
         ('["age"]', 2),
         ('{"g": ["age"], "h": ["age", "city"]}', 2),
+        ('{"g": ["age"], "g": ["city"]}', 2),
+        ('{"g": {"age": 1, "age": 2}}', 2),
+        ('{"g": [["age"]]}', 2),
+        ('{"g": null}', 2),
+        ('{"g": ["bought"]}', 2),
+        ("", 2),
     ],
 )
 def test_groups_of_a_file(folder, groups, code, capsys):
@@ -367,3 +507,56 @@ def test_compare_takes_one_feature_and_numbers_as_classes(folder):
     one["y"] = np.where(one.a > 0, 0.5, 1.5)
     one.to_csv("one.csv", index=False)
     assert bestleaf("compare", "one.csv", "--target", "y", "--task", "classification") == 0
+
+
+def test_all_files_are_written_or_none(folder, monkeypatch, capsys):
+    names = {"--out": "r.csv", "--json": "r.json", "--certificate": "c.json", "--report": "r.html"}
+    files = [text for pair in names.items() for text in pair]
+    (folder / "r.json").write_text("precious")
+    before = {name: (folder / name).read_bytes() for name in os.listdir(folder)}
+    written = []
+    real = os.fsync
+
+    def full(handle):
+        written.append(handle)
+        if len(written) == 4:
+            raise OSError(28, "No space left on device")
+        real(handle)
+
+    monkeypatch.setattr("os.fsync", full)
+    common = ["select", "shop.csv", "--target", "bought", "--quiet", "--force-overwrite"]
+    assert bestleaf(*common, *files) == 2
+    assert len(written) == 4
+    said = capsys.readouterr().err
+    assert is_one_sentence(said)
+    assert "no space left on device" in said
+    assert {name: (folder / name).read_bytes() for name in os.listdir(folder)} == before
+    assert bestleaf(*common, *files) == 0
+    assert set(os.listdir(folder)) == {"shop.csv", *names.values()}
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "rows"),
+    [
+        (Search, "_search_slice", ["bestleaf (interrupted)"]),
+        (SequentialFeatureSelector, "fit", ["bestleaf"]),
+        (RFECV, "fit", ["bestleaf", "sequential forward"]),
+    ],
+)
+def test_ctrl_c_in_a_comparison_keeps_the_rows_so_far(folder, monkeypatch, capsys, owner, name, rows):
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame(rng.normal(size=(60, 15)), columns=[f"c{number}" for number in range(15)])
+    wide.assign(y=rng.integers(0, 2, 60)).to_csv("wide.csv", index=False)
+    real = getattr(owner, name)
+
+    def interrupted(*arguments, **keywords):
+        os.kill(os.getpid(), signal.SIGINT)
+        return real(*arguments, **keywords)
+
+    monkeypatch.setattr(owner, name, interrupted)
+    options = ["--target", "y", "--epsilon", "0", "--max-time", "1"]
+    assert bestleaf("compare", "wide.csv", *options) == 130
+    shown = capsys.readouterr().out
+    methods = ["bestleaf", "sequential forward", "RFECV", "mutual information", "all features"]
+    assert [row in shown for row in rows] == [True] * len(rows)
+    assert [method in shown for method in methods[len(rows) :]] == [False] * (len(methods) - len(rows))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 
 
 def check_regular(path: Path) -> None:
@@ -29,10 +32,40 @@ def check_writable(path: Path) -> None:
             raise ValueError(f"{path} cannot be written: the name is too long")
 
 
+def in_words(error: OSError) -> str:
+    """Return what went wrong with a file as a sentence without its number."""
+    if error.errno is None or error.filename is None:
+        return error.strerror.lower() if error.strerror else str(error)
+    name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else str(error.filename)
+    if isinstance(error, FileNotFoundError):
+        return f"there is no file {name}"
+    if isinstance(error, IsADirectoryError):
+        return f"{name} is a folder, not a file"
+    return f"{name} cannot be read or written: {os.strerror(error.errno).lower()}"
+
+
 def write_atomically(path: Path, text: str) -> None:
     """Replace the file at `path` by `text`; on any failure the old file stays as it was. Links are followed."""
-    path = Path(os.path.realpath(path))
-    check_regular(path)
+    write_all_atomically({path: text})
+
+
+def write_all_atomically(texts: Mapping[Path, str]) -> None:
+    """Replace the file at each path by its text, all or none: on any failure all stay as they were."""
+    fresh: dict[Path, str] = {}
+    try:
+        for path, text in texts.items():
+            place = Path(os.path.realpath(path))
+            check_regular(place)
+            if place in fresh:
+                raise ValueError(f"every text must have a file of its own, got {path} more than once")
+            fresh[place] = _written_beside(place, text)
+        _replace_all(fresh)
+    finally:
+        _remove(fresh.values())
+
+
+def _written_beside(path: Path, text: str) -> str:
+    """Return the name of a new file beside `path` that holds the text, safely on the disk."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".bestleaf.")
     try:
         mask = os.umask(0)  # the only way to ask for it
@@ -42,8 +75,54 @@ def write_atomically(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
     except BaseException:
+        _remove([name])
+        raise
+    return name
+
+
+def _replace_all(fresh: Mapping[Path, str]) -> None:
+    """Rename the new files to their places; when one cannot be, the others are taken back."""
+    saved: dict[Path, str] = {}
+    done: list[Path] = []
+    try:
+        for path in list(fresh)[:-1]:  # when the last one fails there is nothing of its own to take back
+            if path.exists():
+                saved[path] = _second_name(path)
+        for path, name in fresh.items():
+            os.replace(name, path)
+            done.append(path)
+    except BaseException:
+        for path in done:
+            _take_back(path, saved.pop(path, None))  # where that fails too, the old file keeps its second name
+        raise
+    finally:
+        _remove(saved.values())
+
+
+def _take_back(path: Path, old: str | None) -> None:
+    """Put the old file back to its place, or nothing where there was none."""
+    if old is None:
+        path.unlink()
+    else:
+        os.replace(old, path)
+
+
+def _second_name(path: Path) -> str:
+    """Return another name for the file at `path`, or for a copy of it where the disk knows no links."""
+    name = str(path.with_name(f".bestleaf.{token_hex(8)}"))
+    try:
+        os.link(path, name)
+    except OSError:
+        try:
+            shutil.copy2(path, name)
+        except BaseException:
+            _remove([name])
+            raise
+    return name
+
+
+def _remove(names: Iterable[str]) -> None:
+    for name in names:
         with suppress(FileNotFoundError):
             os.unlink(name)
-        raise

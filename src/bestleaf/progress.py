@@ -53,14 +53,18 @@ class ProgressLine:
     def line(self, now: Progress, value: float | None) -> str:
         """Return the state of the search in one line."""
         rate = now.samples / now.elapsed if now.elapsed > 0 else 0.0
-        parts = [f"{counted(now.samples, 'rollout')} ({rate:,.0f}/s)", counted(now.exact_evaluations, "exact value")]
+        parts = [f"best {value:.4f}"] if value is not None else []
         parts += [f"gap {now.gap:.4f}"] if now.gap < 1 else []
-        if value is not None:
-            parts.append(f"best {value:.4f} {self.name_of(now.best)}")
-        if self.max_time is not None:
-            parts.append(f"{max(0.0, self.max_time - now.elapsed):.0f} s left")
-        elif self.max_samples is not None:
-            parts.append(f"{max(0, self.max_samples - now.samples - now.exact_evaluations):,} samples left")
-        else:
-            parts.append(f"{now.elapsed:.0f} s")
+        parts += [f"{counted(now.samples, 'rollout')} ({rate:,.0f}/s)", counted(now.exact_evaluations, "exact value")]
+        parts.append(self._left(now))
+        parts += [self.name_of(now.best)] if value is not None else []  # last, because long ones are cut
         return " · ".join(parts)
+
+    def _left(self, now: Progress) -> str:
+        """Return what is left of the budgets, or the time spent if there are none."""
+        left = []
+        if self.max_time is not None:
+            left.append(f"{max(0.0, self.max_time - now.elapsed):.0f} s")
+        if self.max_samples is not None:
+            left.append(counted(max(0, self.max_samples - now.samples - now.exact_evaluations), "sample"))
+        return f"{' and '.join(left)} left" if left else f"{now.elapsed:.0f} s"

@@ -18,19 +18,14 @@ def headline(content: dict[str, Any]) -> list[str]:
         low, high = content["lower"], content["upper"]
         value = f"value {low:.4f}, exactly" if low == high else f"value between {low:.4f} and {high:.4f}"
         return [f"Best {task}: {label}, {value}."]
-    names = content["features"]
-    shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
-    lines = [
-        f"Selected {len(names)} of {counted(len(data['names']), 'feature')}: {shown}.",
-        f"{_value_in_words(content)}: {data['objective_in_words']}.",
-    ]
+    lines = [_selected(content), f"{_value_in_words(content)}: {data['objective_in_words']}."]
     if unseen := content.get("unseen"):
         how = (
             "kept from the search"
             if unseen["splits"] == 1
             else f"in {unseen['splits']} parts, each kept from its search"
         )
-        lines.append(f"On {unseen['examples']:,} examples {how}: {unseen['score']:.4f}.")
+        lines.append(f"On {counted(unseen['examples'], 'example')} {how}: {unseen['score']:.4f}.")
     return lines
 
 
@@ -38,6 +33,18 @@ def _value_in_words(content: dict[str, Any]) -> str:
     """Return the value of the answer: one number if it is exact, otherwise its interval."""
     low, high = content["lower"], content["upper"]
     return f"Value {low:.4f}" if low == high else f"Value between {low:.4f} and {high:.4f}"
+
+
+def _selected(content: dict[str, Any]) -> str:
+    """Return what was selected; columns that enter together are one feature, in braces."""
+    data = content["data"]
+    units = [data["groups"][unit] for unit in content["graph"]["labels"][content["answer"]][:-1]]
+    names = [[data["names"][column] for column in unit] for unit in sorted(units)]
+    shown = [
+        one[0] if len(one) == 1 else "{" + ", ".join(one[:20]) + (", …}" if len(one) > 20 else "}") for one in names
+    ]
+    listed = ", ".join(shown[:20]) + (", …" if len(shown) > 20 else "")
+    return f"Selected {len(units)} of {counted(len(data['groups']), 'feature')}: {listed}."
 
 
 def by_budget(content: dict[str, Any]) -> bool:
@@ -92,8 +99,11 @@ def further_claims(content: dict[str, Any]) -> list[dict[str, Any]]:
     epsilon, settled = search["epsilon"], content["gap"] <= search["epsilon"]
     all_evaluated = search["expansion"] is None and all(leaf["exact"] for leaf in content["leaves"])
     if data is not None and all_evaluated and settled:
-        many = counted(len(content["leaves"]), "subset")
-        text = f"All {many} that may be chosen were evaluated: no other subset is better by more than {epsilon:g}."
+        many = len(content["leaves"])
+        text = "The only subset that may be chosen was evaluated: there is no other."
+        if many > 1:
+            better = f"no other subset is better by more than {epsilon:g}"
+            text = f"All {many:,} subsets that may be chosen were evaluated: {better}."
         found.append({"kind": "exhaustive", "epsilon": epsilon, "text": text})
     elif data is not None and 1.0 - content["lower"] <= epsilon:
         text = f"No subset at all can be better by more than {epsilon:g}, because no value exceeds 1."
@@ -101,11 +111,10 @@ def further_claims(content: dict[str, Any]) -> list[dict[str, Any]]:
     challenges = content["challenges"]
     things = ("leaf", "leaves") if data is None else ("subset", "subsets")
     if "local" in challenges and beaten_by(content, challenges["local"]) <= epsilon:
-        many = counted(len(challenges["local"]["subsets"]), *things)
         text = f"No single feature added, dropped or exchanged improves the answer by more than {epsilon:g}"
         if "choice" not in challenges["local"]:
             text = f"No leaf one step away, as the problem lists them, is better by more than {epsilon:g}"
-        found.append({"kind": "local", "epsilon": epsilon, "text": f"{text}: all {many} one step away were evaluated."})
+        found.append({"kind": "local", "epsilon": epsilon, "text": f"{text}: {_nearby(challenges, things)}."})
     if "quantile" in challenges and beaten_by(content, challenges["quantile"]) <= epsilon:
         ways = {"rollouts": "drawn as rollouts from the root are", "uniform moves": "reached by uniform random moves"}
         how = ways[challenges["quantile"]["drawn"]]
@@ -117,6 +126,16 @@ def further_claims(content: dict[str, Any]) -> list[dict[str, Any]]:
         claim = {"kind": "quantile", "epsilon": epsilon, "delta": search["delta"], "alpha": alpha}
         found.append({**claim, "text": text})
     return found
+
+
+def _nearby(challenges: dict[str, Any], things: tuple[str, str]) -> str:
+    """Return how many leaves one step away were evaluated."""
+    many = len(challenges["local"]["subsets"])
+    if many == 0:
+        return f"there is no {things[0]} one step away"
+    if many == 1:
+        return f"the only {things[0]} one step away was evaluated"
+    return f"all {many:,} {things[1]} one step away were evaluated"
 
 
 def beaten_by(content: dict[str, Any], challenge: dict[str, Any]) -> float:

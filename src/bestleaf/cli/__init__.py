@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -11,13 +12,14 @@ from rich.console import Console
 
 import bestleaf
 from bestleaf.cli.compare import compare
-from bestleaf.cli.options import Seed
+from bestleaf.cli.options import IMPUTE, PAGE, Seed, check_ending
 from bestleaf.cli.reproduce import app as experiments
-from bestleaf.cli.select import check_choices, check_new_file, select
+from bestleaf.cli.select import INTERRUPTED, check_new_file, select
+from bestleaf.cli.usage import USAGE_ERRORS, help_without_command, usage_in_words
+from bestleaf.files import in_words
 
 app = typer.Typer(
     help="Monte-Carlo search in growing single-rooted DAGs with a proof of what it found.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
 )
@@ -27,10 +29,14 @@ app.add_typer(experiments, name="reproduce")
 
 
 @app.callback(invoke_without_command=True)
-def _root(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
     if version:
         print(bestleaf.__version__)
         raise typer.Exit
+    help_without_command(context)
 
 
 @app.command()
@@ -38,14 +44,13 @@ def verify(
     file: Annotated[Path, typer.Argument(help="The certificate.")],
     data: Annotated[Path | None, typer.Option(help="The table it is about, to compute exact values again.")] = None,
     target: Annotated[str | None, typer.Option(help="Column of the table that holds the targets.")] = None,
-    impute: Annotated[str | None, typer.Option(help="How gaps were filled.")] = None,
+    impute: Annotated[str | None, typer.Option(parser=IMPUTE, metavar="WORD", help="How gaps were filled.")] = None,
 ) -> None:
     """Check a certificate from what is written in it (exit code 0: holds, 1: refused)."""
     from bestleaf.certificate import Certificate
     from bestleaf.certificate import verify as check
     from bestleaf.datasets import prepared, read_frame
 
-    check_choices(task="auto", impute=impute)
     if (data is None) != (target is None):
         raise ValueError("--data and --target go together: the table and the column of its targets")
     certificate = Certificate.load(file)
@@ -72,6 +77,7 @@ def report(
 
     if out.resolve() == file.resolve():
         raise ValueError(f"--out must not be the certificate itself, got {out}")
+    check_ending("--out", out, PAGE)
     check_new_file("--out", out, overwrite=force_overwrite)
     certificate = Certificate.load(file)
     if not (verdict := check(certificate)):
@@ -99,8 +105,23 @@ def warm() -> None:
 
 def main() -> None:
     """Run the command line; bad input is one sentence and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a sign the terminal lacks must not end a search
     try:
-        app()
-    except (ValueError, OSError) as error:
-        print(f"bestleaf: {error}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(app(standalone_mode=False) or 0)
+    except typer.Abort:
+        sys.exit(INTERRUPTED)
+    except USAGE_ERRORS as error:
+        _say(usage_in_words(error))
+    except OSError as error:
+        _say(in_words(error))
+    except MemoryError as error:
+        _say(f"there is not enough memory: {error}" if str(error) else "there is not enough memory")
+    except ValueError as error:
+        _say(str(error))
+    sys.exit(2)
+
+
+def _say(sentence: str) -> None:
+    print(f"bestleaf: {' '.join(sentence.split())}", file=sys.stderr)

@@ -3,30 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+MOST = 10**18  # nobody waits for more of anything
+LARGEST_SEED = 2**32 - 1  # of scikit-learn's random_state
+PAGE = (".html", ".htm")  # endings of a page
 
-def _at_least(least: int) -> Callable[[str | int], int]:
-    """Return a parser of whole numbers from `least` on that names the value it got."""
+
+def _got(text: str) -> str:
+    """Return a value as it was given, in quotes unless it is a number."""
+    return text if text.isascii() and text.lstrip("+-").replace(".", "", 1).isdigit() and len(text) < 40 else repr(text)
+
+
+def _whole(least: int, most: int = MOST) -> Callable[[str | int], int]:
+    """Return a parser of whole numbers from `least` to `most` that names the value it got."""
+    rule = f"of at least {least}" if most == MOST else f"from {least} to {most}"
 
     def parse(given: str | int) -> int:  # typer hands the default over too
         text = str(given)
-        if not text.isascii() or not text.isdigit() or int(text) < least:
-            raise typer.BadParameter(f"must be a whole number of at least {least}, got {text!r}")
-        return int(text)
+        digits = text.lstrip("0") or "0"
+        found = int(digits[:20]) if text.isascii() and text.isdigit() else -1
+        if most == MOST:
+            found = min(found, MOST)
+        if not least <= found <= most:
+            raise typer.BadParameter(f"must be a whole number {rule}, got {_got(text)}")
+        return found
 
     return parse
 
 
-Runs = Annotated[
-    int | None, typer.Option(parser=_at_least(1), help="Runs of each row (default: the paper's number).", metavar="N")
-]
-Json = Annotated[Path | None, typer.Option("--json", help="File of the rows; the same command goes on from it.")]
-Seed = Annotated[int, typer.Option(parser=_at_least(0), help="Everything random follows from it.", metavar="N")]
-Jobs = Annotated[int | None, typer.Option(parser=_at_least(1), help="Threads (default: all cores).", metavar="N")]
+def _share(*, open_ends: bool) -> Callable[[str | float], float]:
+    """Return a parser of numbers between 0 and 1, which belong to the range unless `open_ends`."""
+    rule = "strictly between 0 and 1" if open_ends else "between 0 and 1"
+
+    def parse(given: str | float) -> float:
+        text = str(given)
+        try:
+            found = float(text)
+        except ValueError:
+            found = float("nan")
+        inside = 0 < found < 1 if open_ends else 0 <= found <= 1
+        if not inside or "_" in text:
+            raise typer.BadParameter(f"must be {rule}, got {_got(text)}")
+        return found
+
+    return parse
+
+
+def _one_of(*known: str) -> Callable[[str], str]:
+    """Return a parser of one of some words."""
+
+    def parse(given: str) -> str:
+        if given not in known:
+            raise typer.BadParameter(f"must be {', '.join(known[:-1])} or {known[-1]}, got {given!r}")
+        return given
+
+    return parse
 
 
 def seconds(given: str | float) -> float:
@@ -38,6 +74,75 @@ def seconds(given: str | float) -> float:
         found = float(number) * unit
     except ValueError:
         found = -1.0
-    if not 0 < found < float("inf"):
+    if not 0 < found < inf or "_" in text:
         raise typer.BadParameter(f"must be a time such as 90, 90s, 1.5m or 2h, got {given!r}")
     return found
+
+
+def check_ending(name: str, path: Path, endings: tuple[str, ...]) -> None:
+    """Refuse a file whose name does not say what will be in it."""
+    if path.suffix.lower() not in endings:
+        raise ValueError(f"{name} must end in {' or '.join(endings)}, got {path}")
+
+
+IMPUTE = _one_of("median", "mean", "most_frequent")
+SHARE = _share(open_ends=True)
+
+Data = Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or Feather file, or .data with .labels beside it.")]
+Target = Annotated[str, typer.Option(help="Column to predict (of a .data file: label).")]
+Task = Annotated[
+    str,
+    typer.Option(
+        parser=_one_of("auto", "classification", "regression"),
+        metavar="WORD",
+        help="auto, classification or regression.",
+    ),
+]
+Epsilon = Annotated[
+    float,
+    typer.Option(
+        parser=_share(open_ends=False), metavar="NUMBER", help="How much better than the answer another leaf may be."
+    ),
+]
+Delta = Annotated[
+    float,
+    typer.Option(parser=SHARE, metavar="NUMBER", help="Probability with which that may be wrong."),
+]
+Impute = Annotated[
+    str | None, typer.Option(parser=IMPUTE, metavar="WORD", help="Fill gaps with median, mean or most_frequent.")
+]
+Time = Annotated[
+    float | None,
+    typer.Option(parser=seconds, metavar="TIME", help="Time allowed for the search: 90, 90s, 1.5m or 2h."),
+]
+Samples = Annotated[int | None, typer.Option(parser=_whole(1), metavar="N", help="Rollouts and exact values allowed.")]
+Size = Annotated[int | None, typer.Option(parser=_whole(1), metavar="N", help="Largest number of features.")]
+Algorithm = Annotated[
+    str,
+    typer.Option(
+        parser=_one_of("bli", "fuse", "fuse-ucd", "alphafuse"),
+        metavar="WORD",
+        help="bli, or fuse, fuse-ucd, alphafuse with a budget.",
+    ),
+]
+Guarantees = Annotated[
+    list[str] | None,
+    typer.Option(
+        parser=_one_of("auto", "grown", "local", "quantile", "exhaustive"),
+        metavar="WORD",
+        help="auto, grown, local, quantile or exhaustive; may be repeated.",
+    ),
+]
+Repeats = Annotated[
+    int,
+    typer.Option(parser=_whole(1, 1_000_000), metavar="N", help="Searches with other seeds, to see what is stable."),
+]
+Runs = Annotated[
+    int | None,
+    typer.Option(parser=_whole(1, 1_000_000), help="Runs of each row (default: the paper's number).", metavar="N"),
+]
+Json = Annotated[Path | None, typer.Option("--json", help="File of the rows; the same command goes on from it.")]
+Seed = Annotated[
+    int, typer.Option(parser=_whole(0, LARGEST_SEED), help="Everything random follows from it.", metavar="N")
+]
+Jobs = Annotated[int | None, typer.Option(parser=_whole(1, 10_000), help="Threads (default: all cores).", metavar="N")]

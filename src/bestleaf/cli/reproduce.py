@@ -10,8 +10,10 @@ import typer
 from rich.console import Console
 
 from bestleaf.cli.options import Jobs, Json, Runs, Seed
+from bestleaf.cli.usage import help_without_command
 
-app = typer.Typer(help="Run the paper's experiments again.", no_args_is_help=True)
+app = typer.Typer(help="Run the paper's experiments again.")
+app.callback(invoke_without_command=True)(help_without_command)
 
 
 @app.command()

@@ -4,41 +4,62 @@ from __future__ import annotations
 
 import json as json_module
 import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
-from bestleaf.cli.options import Jobs, Seed, seconds
-from bestleaf.files import check_writable, write_atomically
+from bestleaf.cli.options import (
+    PAGE,
+    SHARE,
+    Algorithm,
+    Data,
+    Delta,
+    Epsilon,
+    Guarantees,
+    Impute,
+    Jobs,
+    Repeats,
+    Samples,
+    Seed,
+    Size,
+    Target,
+    Task,
+    Time,
+    check_ending,
+)
+from bestleaf.files import check_writable, in_words, write_all_atomically
 
+if TYPE_CHECKING:
+    from bestleaf.selector.on_table import TableSelection
+
+ENDINGS = {"--out": (".csv", ".tsv"), "--json": (".json",), "--certificate": (".json",), "--report": PAGE}
 IDENTIFIED, STOPPED, INTERRUPTED = 0, 3, 130  # exit codes
 
 
 def select(
-    data: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or Feather file, or .data with .labels beside it.")],
-    target: Annotated[str, typer.Option(help="Column to predict (of a .data file: label).")],
-    task: Annotated[str, typer.Option(help="auto, classification or regression.")] = "auto",
-    epsilon: Annotated[float, typer.Option(help="How much better than the answer another leaf may be.")] = 0.01,
-    delta: Annotated[float, typer.Option(help="Probability with which that may be wrong.")] = 0.05,
-    max_time: Annotated[
-        float | None, typer.Option(parser=seconds, metavar="TIME", help="Time allowed: 90, 90s, 1.5m or 2h.")
-    ] = None,
-    max_samples: Annotated[int | None, typer.Option(help="Rollouts and exact values allowed.")] = None,
-    max_features: Annotated[int | None, typer.Option(help="Largest number of features.")] = None,
+    data: Data,
+    target: Target,
+    task: Task = "auto",
+    epsilon: Epsilon = 0.01,
+    delta: Delta = 0.05,
+    max_time: Time = None,
+    max_samples: Samples = None,
+    max_features: Size = None,
     force: Annotated[list[str] | None, typer.Option(help="Column that every subset has; may be repeated.")] = None,
     forbid: Annotated[list[str] | None, typer.Option(help="Column that no subset has; may be repeated.")] = None,
     groups: Annotated[
         Path | None, typer.Option(help='JSON file of columns that enter together: {"name": ["a", "b"]}.')
     ] = None,
-    guarantee: Annotated[
-        list[str] | None, typer.Option(help="auto, grown, local, quantile or exhaustive; may be repeated.")
+    guarantee: Guarantees = None,
+    algorithm: Algorithm = "bli",
+    impute: Impute = None,
+    holdout: Annotated[
+        float | None, typer.Option(parser=SHARE, metavar="NUMBER", help="Share of the rows to keep from the search.")
     ] = None,
-    algorithm: Annotated[str, typer.Option(help="bli, or fuse, fuse-ucd, alphafuse with a budget.")] = "bli",
-    impute: Annotated[str | None, typer.Option(help="Fill gaps with median, mean or most_frequent.")] = None,
-    holdout: Annotated[float | None, typer.Option(help="Share of the rows to keep from the search.")] = None,
-    repeats: Annotated[int, typer.Option(help="Searches with other seeds, to see what is stable.")] = 1,
+    repeats: Repeats = 1,
     seed: Seed = 0,
     n_jobs: Jobs = None,
     out: Annotated[Path | None, typer.Option(help="Table of the selected columns and the target.")] = None,
@@ -50,14 +71,12 @@ def select(
 ) -> None:
     """Select features of a table, with a proof (exit code 0: identified, 3: a budget ended it, 130: interrupted)."""
     from bestleaf.datasets import prepared, read_frame
-    from bestleaf.report import save_report
     from bestleaf.selector.on_table import select_from_table
 
-    check_choices(task=task, impute=impute)
-    if holdout is not None and not 0 < holdout < 1:
-        raise ValueError(f"--holdout must be strictly between 0 and 1, got {holdout:g}")
+    _check_rival(algorithm, guarantee or [], budget=max_time is not None or max_samples is not None)
     files = {"--out": out, "--json": json, "--certificate": certificate, "--report": report}
     _check_files(data, files, overwrite=force_overwrite)
+    named = _read_groups(groups)
     table = prepared(read_frame(data), target, impute=impute, task=task)
     settings: dict[str, Any] = {
         "task": task,
@@ -75,28 +94,22 @@ def select(
         "verbose": 0 if quiet else 1,
     }
     console = Console(quiet=quiet)
-    for note in table.notes:
-        console.print(note, highlight=False, markup=False)
+    _tell(console, *table.notes)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        found = select_from_table(table, forced=force, forbidden=forbid, groups=_read_groups(groups), **settings)
-    for warning in told:
-        if issubclass(warning.category, UserWarning) and "constant" in str(warning.message):
-            console.print(str(warning.message), highlight=False, markup=False)
-    if json is not None:
-        write_atomically(json, found.to_json())
-    if certificate is not None:
-        found.selector.certificate_.save(certificate)
-    if report is not None:
-        save_report(found.selector.certificate_, report, title=f"Features of {data.name} that tell {target}")
-    if out is not None:
-        write_atomically(out, found.reduced().to_csv(index=False, sep="\t" if out.suffix.lower() == ".tsv" else ","))
+        found = select_from_table(table, forced=force, forbidden=forbid, groups=named, **settings)
+    _tell(console, *(str(one.message) for one in told if "constant and left out" in str(one.message)))
+    write_all_atomically(_texts(found, files, f"Features of {_printable(data.name)} that tell {target}"))
     if table.grouped:
-        console.print(f"Columns of the file: {', '.join(found.features)}.", highlight=False, markup=False)
-    for name, path in files.items():
-        if path is not None:
-            console.print(f"{name[2:]}: {path}", highlight=False, markup=False)
+        _tell(console, f"Columns of the file: {', '.join(found.features)}.")
+    _tell(console, *(f"{name[2:]}: {path}" for name, path in files.items() if path is not None))
     raise typer.Exit(_exit_code(found.reason))
+
+
+def _tell(console: Console, *lines: str) -> None:
+    """Print lines as they are."""
+    for line in lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _exit_code(reason: str) -> int:
@@ -105,12 +118,39 @@ def _exit_code(reason: str) -> int:
     return IDENTIFIED if reason == "identified" else STOPPED
 
 
-def check_choices(*, task: str, impute: str | None) -> None:
-    """Refuse words that are not known."""
-    if task not in ("auto", "classification", "regression"):
-        raise ValueError(f"--task must be auto, classification or regression, got {task!r}")
-    if impute not in (None, "median", "mean", "most_frequent"):
-        raise ValueError(f"--impute must be median, mean or most_frequent, got {impute!r}")
+def _texts(found: TableSelection, files: dict[str, Path | None], title: str) -> dict[Path, str]:
+    """Return what goes into each file that was asked for."""
+    from bestleaf.report import report_html
+
+    certificate = found.selector.certificate_
+    separator = "\t" if str(files["--out"]).lower().endswith(".tsv") else ","
+    renderers: dict[str, Callable[[], str]] = {
+        "--out": lambda: found.reduced().to_csv(index=False, sep=separator),
+        "--json": found.to_json,
+        "--certificate": lambda: certificate.to_json() + "\n",
+        "--report": lambda: report_html(certificate, title=title),
+    }
+    return {path: renderers[name]() for name, path in files.items() if path is not None}
+
+
+def _printable(name: str) -> str:
+    """Return the name of a file without bytes that are no text."""
+    return name.encode("utf-8", "replace").decode("utf-8")
+
+
+def _check_rival(algorithm: str, guarantees: list[str], *, budget: bool) -> None:
+    """Refuse what only best leaf identification can do."""
+    if algorithm == "bli":
+        return
+    if not budget:
+        needs = "--max-samples or --max-time"
+        raise ValueError(
+            f"--algorithm {algorithm} ends only when a budget is spent: {needs} must be given, got neither"
+        )
+    if wanted := [one for one in guarantees if one not in ("auto", "grown")]:
+        raise ValueError(
+            f"--guarantee must be auto with --algorithm {algorithm}, which proves nothing, got {wanted[0]}"
+        )
 
 
 def check_new_file(name: str, path: Path, *, overwrite: bool) -> None:
@@ -128,23 +168,35 @@ def _check_files(data: Path, files: dict[str, Path | None], *, overwrite: bool) 
     """Refuse files that could not be written in the end, before any work is done."""
     given = {name: path for name, path in files.items() if path is not None}
     for name, path in given.items():
+        check_ending(name, path, ENDINGS[name])
         check_new_file(name, path, overwrite=overwrite)
         if path.resolve() == data.resolve():
             raise ValueError(f"{name} must not be the table itself, got {path}")
-    if len({path.resolve() for path in given.values()}) < len(given):
-        raise ValueError(f"{' and '.join(given)} must be different files")
-    out = files.get("--out")
-    if out is not None and out.suffix.lower() not in (".csv", ".tsv"):
-        raise ValueError(f"--out must end in .csv or .tsv, got {out}")
+    places: dict[Path, str] = {}
+    for name, path in given.items():
+        if (other := places.setdefault(path.resolve(), name)) != name:
+            raise ValueError(f"{other} and {name} must be different files, got {path} for both")
 
 
 def _read_groups(path: Path | None) -> dict[str, list[str]] | None:
     if path is None:
         return None
     try:
-        found = json_module.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        found = json_module.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_repeats)
+    except OSError as error:
+        raise ValueError(f"--groups: {in_words(error)}") from None
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"--groups {path} cannot be read as JSON: {' '.join(str(error).split())}") from None
     if not isinstance(found, dict):
         raise ValueError(f'--groups must hold {{"name": ["column", ...]}}, got a {type(found).__name__}')
+    return found
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of a JSON file; of a name that stands twice JSON would keep the last."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"the name {name!r} stands twice")
+        found[name] = value
     return found

@@ -11,8 +11,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-MOST_SHOWN = 10  # columns named in a complaint
-MOST_CATEGORIES = 1_000  # of one column; text with more is rather an identifier
+from bestleaf.datasets.columns import (
+    NUMBER,
+    categories_of,
+    check_kinds,
+    fill_gaps,
+    kinds_of,
+    numbers_of,
+    shown,
+    targets_of,
+)
+
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+DECIMAL_COMMA = r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*"
 
 
 @dataclass(frozen=True)
@@ -76,7 +87,7 @@ def read_frame(path: str | Path) -> pd.DataFrame:
     }
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise ValueError(f"the table must be one of {', '.join(readers)}, got {path.name}")
+        raise ValueError(f"the table must be one of {', '.join(readers)}, got {path.name!r}")
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}" if not path.is_dir() else f"{path} is a folder, not a file")
     try:
@@ -96,17 +107,39 @@ def read_frame(path: str | Path) -> pd.DataFrame:
     return frame
 
 
-def _read_text(path: Path, separator: str) -> pd.DataFrame:
-    """Read a table of text; names that stand twice are seen as they are, not renamed."""
+def _read_text(path: Path, usual: str) -> pd.DataFrame:
+    """Read a table of text; another separator than the usual one is found where the first line leaves no doubt."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         head = file.readline()
     if not head.strip():
         raise ValueError("it is empty")
-    names = pd.read_csv(path, sep=separator, header=None, nrows=1, dtype=str, encoding="utf-8-sig").iloc[0]
+    used = [one for one in SEPARATORS if one in head]
+    separator = used[0] if len(used) == 1 else usual
+    frame = _read_separated(path, separator)
+    if separator != usual and frame.shape[1] > 1:
+        notes = [f"the file is separated by {SEPARATORS[separator]}"]
+        if separator != "," and any(_has_decimal_commas(column) for _, column in frame.items()):
+            frame = _read_separated(path, separator, decimal=",")
+            notes.append("its numbers have decimal commas")
+        frame.attrs["notes"] = (" and ".join(notes),)
+    return frame
+
+
+def _has_decimal_commas(column: pd.Series) -> bool:
+    """Whether a column is text only because its numbers are written 1,5."""
+    if column.dtype.kind in "biuf" or not column.notna().any():
+        return False
+    return bool(column.dropna().astype("string").str.fullmatch(DECIMAL_COMMA + r"|\s*[+-]?\d+\s*").all())
+
+
+def _read_separated(path: Path, separator: str, decimal: str = ".") -> pd.DataFrame:
+    """Read a table of text; names that stand twice are seen as they are, not renamed."""
+    how: dict[str, Any] = {"sep": separator, "encoding": "utf-8-sig"}
+    names = pd.read_csv(path, header=None, nrows=1, dtype=str, **how).iloc[0]
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # pandas would cut long rows and go on
         try:
-            frame = pd.read_csv(path, sep=separator, encoding="utf-8-sig", low_memory=False, index_col=False)
+            frame = pd.read_csv(path, decimal=decimal, low_memory=False, index_col=False, **how)
         except pd.errors.ParserWarning:
             raise ValueError("it has rows with more cells than the first line") from None
     if len(names) == len(frame.columns):
@@ -132,16 +165,15 @@ def _check_names(frame: pd.DataFrame, name: str) -> None:
         raise ValueError(f"{name} must have rows and columns, got {len(frame)} rows of {frame.shape[1]} columns")
     repeated = sorted({str(column) for column in frame.columns[frame.columns.duplicated()]})
     if repeated:
-        raise ValueError(f"{name} must have a different name for every column, got {_shown(repeated)} more than once")
-
-
-def _shown(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
-    return ", ".join(repr(name) for name in names[:MOST_SHOWN]) + more
+        raise ValueError(f"{name} must have a different name for every column, got {shown(repeated)} more than once")
 
 
 def prepared(frame: pd.DataFrame, target: str, *, impute: str | None = None, task: str = "auto") -> Table:
     """Return a table ready for a search: categories as columns of zeros and ones, gaps refused or filled.
+
+    Text, truth values with gaps and pandas' categories are categories; so is a column of a CSV file with a cell that is
+    no number, with a note that says which. Decimals are numbers, and so are pandas' nullable numbers. Dates, lists,
+    dictionaries and bytes are refused by name, and so are Python objects of which some are numbers and some are text.
 
     Parameters
     ----------
@@ -156,65 +188,41 @@ def prepared(frame: pd.DataFrame, target: str, *, impute: str | None = None, tas
     """
     if target not in frame.columns:
         raise ValueError(
-            f"--target must be a column of the table, got {target!r} where there are {_shown(list(frame.columns))}"
+            f"--target must be a column of the table, got {target!r} where there are {shown(list(frame.columns))}"
         )
     if len(frame.columns) < 2:
         raise ValueError(f"the table must have a column beside the target {target!r}, got none")
-    y = frame[target]
-    if y.isna().any():
-        raise ValueError(
-            f"the target {target!r} must have no gaps, got {int(y.isna().sum())} of {len(y)} rows without one"
-        )
-    if y.dtype.kind in "mM":
-        raise ValueError(f"the target {target!r} must hold numbers or classes, got dates")
-    features = frame.drop(columns=target)
-    dates = [name for name in features if features[name].dtype.kind in "mM"]
-    if dates:
-        raise ValueError(f"dates must be turned into numbers first, got the columns {_shown(dates)}")
-    numbers = features.apply(lambda column: column.dtype.kind in "biuf")
-    gaps = [name for name in features if features[name].isna().any()]
-    if gaps and impute is None:
-        raise ValueError(
-            f"the table must have no gaps, got some in the columns {_shown(gaps)}; --impute median fills them"
-        )
-    groups: dict[str, list[str]] = {}
-    parts: list[pd.DataFrame] = []
-    notes: list[str] = []
-    for name in features:
-        part, note = _numbers(features[name], name, impute) if numbers[name] else _categories(features[name], name)
-        groups[name] = list(part.columns)
-        parts.append(part)
-        notes += [note] if note else []
-    X = pd.concat(parts, axis=1)
-    if clashes := sorted(set(X.columns[X.columns.duplicated()])):
-        raise ValueError(f"a category must not have the name of another column, got {_shown(clashes)}; rename one")
-    infinite = [name for name in X if not np.isfinite(X[name]).all()]
-    if infinite:
-        raise ValueError(f"the table must have no infinite numbers, got some in the columns {_shown(infinite)}")
+    y = targets_of(frame[target])
     if task == "regression" and y.dtype.kind not in "biuf":
         raise ValueError(f"--task regression needs numbers in the target, got text in {target!r}")
-    return Table(X, y, groups, frame, target, tuple(notes))
+    features = frame.drop(columns=target)
+    kinds = kinds_of(features)
+    check_kinds(kinds)
+    gaps = features.columns[features.isna().any()].tolist()
+    if gaps and impute is None:
+        raise ValueError(
+            f"the table must have no gaps, got some in the columns {shown(gaps)}; --impute median fills them"
+        )
+    X, groups, notes = _as_numbers(features, kinds, impute)
+    return Table(X, y, groups, frame, target, (*frame.attrs.get("notes", ()), *notes))
 
 
-def _numbers(column: pd.Series, name: str, impute: str | None) -> tuple[pd.DataFrame, str | None]:
-    """Return a column of numbers with its gaps filled."""
-    note, column = None, column.astype(np.float64)
-    gaps = int(column.isna().sum())
-    if gaps:
-        fill = {"median": column.median, "mean": column.mean, "most_frequent": lambda: column.mode().iloc[0]}
-        if gaps == len(column):
-            raise ValueError(f"column {name!r} must have a number to fill its gaps with, got gaps only")
-        value = float(fill[str(impute)]())
-        column, note = column.fillna(value), f"{name}: {gaps} gaps filled with {value:g} ({impute})"
-    return column.to_frame(name), note
-
-
-def _categories(column: pd.Series, name: str) -> tuple[pd.DataFrame, str | None]:
-    """Return a column of zeros and ones for each value of a category."""
-    values = column.astype("string").fillna("(missing)")
-    kinds = sorted(values.unique())
-    if len(kinds) > MOST_CATEGORIES:
-        limit = f"at most {MOST_CATEGORIES:,} different texts"
-        raise ValueError(f"column {name!r} must have {limit}, got {len(kinds):,}; drop it")
-    ones = {f"{name}={kind}": (values == kind).to_numpy(np.float64) for kind in kinds}
-    return pd.DataFrame(ones, index=column.index), f"{name}: {len(kinds)} categories"
+def _as_numbers(
+    features: pd.DataFrame, kinds: dict[str, str], impute: str | None
+) -> tuple[pd.DataFrame, dict[str, list[str]], list[str]]:
+    """Return all columns as numbers, the columns of numbers that each became, and what was done."""
+    names = [name for name in features if kinds[name] == NUMBER]
+    numbers = numbers_of(features[names])  # all at once, because there may be thousands
+    notes = fill_gaps(numbers, names, str(impute))
+    groups = {name: [name] for name in features}
+    parts = [numbers]
+    for name in features:
+        if kinds[name] != NUMBER:
+            groups[name], ones, note = categories_of(features[name], name)
+            parts.append(ones)
+            notes.append(note)
+    made = names + [column for name in features if kinds[name] != NUMBER for column in groups[name]]
+    if clashes := sorted(pd.Index(made)[pd.Index(made).duplicated()].unique()):
+        raise ValueError(f"a category must not have the name of another column, got {shown(clashes)}; rename one")
+    X = pd.DataFrame(np.hstack(parts), columns=made, index=features.index)
+    return X[[column for name in features for column in groups[name]]], groups, notes

@@ -7,6 +7,8 @@ from html import escape
 from math import floor, log10
 from typing import Any
 
+from bestleaf.certificate.words import counted
+
 WIDTH, LEFT, RIGHT, TOP, BOTTOM, ROW = 760.0, 64.0, 16.0, 18.0, 40.0, 18.0
 NAMES, NUMBERS = 262.0, 28.0  # room for names, and of that for their numbers
 
@@ -105,7 +107,8 @@ def _span(leaves: Sequence[dict[str, Any]], target: float) -> tuple[float, float
 def _add_interval(axes: Axes, leaf: dict[str, Any], y: float) -> None:
     """Draw one interval, as far as the scale goes."""
     shape = "answer" if leaf["answer"] else leaf["kind"].split()[0]
-    words = f"{leaf['name']}: {leaf['lower']:.4f} to {leaf['upper']:.4f} ({leaf['kind']}, {leaf['count']:,} samples)"
+    span, seen = f"{leaf['lower']:.4f} to {leaf['upper']:.4f}", counted(leaf["count"], "sample")
+    words = f"{leaf['name']}: {span} ({leaf['kind']}, {seen})"
     axes.parts.append(f'<g class="leaf {shape}"><title>{escape(words)}</title>')
     low, high = (min(max(value, axes.x[0]), axes.x[1]) for value in (leaf["lower"], leaf["upper"]))
     axes.add("line", x1=axes.at_x(low), x2=axes.at_x(high), y1=y, y2=y)

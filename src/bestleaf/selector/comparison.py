@@ -25,9 +25,8 @@ from bestleaf.datasets.tables import Table
 from bestleaf.oracles import KNNOracle
 from bestleaf.selector.honest import Examples, splits, unseen_score
 from bestleaf.selector.inputs import task_of
-from bestleaf.selector.on_table import select_from_table
+from bestleaf.selector.on_table import NEIGHBOURS, check_rows, select_from_table
 
-NEIGHBOURS = 5
 SMALLEST_GAIN = 1e-3  # for which sequential selection adds a feature
 
 
@@ -56,6 +55,7 @@ def compare(table: Table, *, holdout: float = 0.25, seed: int = 0, **keywords: A
     **keywords
         Further keywords of `BestLeafSelector`.
     """
+    check_rows(len(table.X), holdout, NEIGHBOURS)
     X, y = table.X.to_numpy(np.float64), table.y.to_numpy()
     task = task_of(y, keywords.pop("task", "auto"))
     if task == "classification":
@@ -84,11 +84,13 @@ def compare(table: Table, *, holdout: float = 0.25, seed: int = 0, **keywords: A
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a budget that ends the search is part of the comparison
         ours = select_from_table(part, task=task, random_state=seed, n_neighbors=NEIGHBOURS, **keywords)
-    if ours.selector.certificate_.reason == "interrupted":
-        raise KeyboardInterrupt
     found = [place[name] for name in ours.selector.subset_]
-    name = "bestleaf" if ours.selector.certificate_.settled else "bestleaf (ended by its budget)"
+    interrupted = ours.selector.certificate_.reason == "interrupted"
+    end = " (interrupted)" if interrupted else " (ended by its budget)"
+    name = "bestleaf" + ("" if ours.selector.certificate_.settled else end)
     yield judged(name, found, perf_counter() - started)
+    if interrupted:
+        raise KeyboardInterrupt
     for method, select in _methods(task, seed, len(found)).items():
         started = perf_counter()
         with warnings.catch_warnings():

@@ -496,8 +496,7 @@ class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, Ba
     def _lattice(self, oracle: Oracle, X: np.ndarray) -> SubsetLattice:
         forced, forbidden = self._columns("forced", self.forced), self._columns("forbidden", self.forbidden)
         groups = self._groups()
-        if groups is None:
-            forbidden += useless_columns(X, self._names(), forced, forbidden)
+        forbidden += useless_columns(X, self._names(), forced, forbidden, groups)
         return lattice_of(self, oracle)(
             oracle,
             continue_probability=self.continue_probability,
@@ -563,10 +562,11 @@ class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, Ba
         )
 
         def callback(now: Progress) -> bool:
-            value = max(way.values.values(), default=None)
+            best = max(way.values, key=way.values.__getitem__, default=now.best)
+            value = way.values.get(best)
             if way.reason or not self.history_ or now.elapsed > HISTORY_RATIO * self.history_[-1]["elapsed"]:
-                self.history_.append({**now._asdict(), "best": words(now.best), "score": value})
-            line.show(now, value)
+                self.history_.append({**now._asdict(), "best": words(best), "score": value})
+            line.show(now._replace(best=best), value)
             return hooks.end_of_slice()
 
         with line:

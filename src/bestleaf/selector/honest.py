@@ -36,7 +36,15 @@ def splits(holdout: Any, examples: Examples, task: str, seed: int) -> Iterator[t
     if isinstance(holdout, float):
         kind = ShuffleSplit if task == "regression" else StratifiedShuffleSplit
         kind = kind if groups is None else GroupShuffleSplit
-        kept, aside = next(kind(1, test_size=holdout, random_state=seed % 2**32).split(X, y, groups))
+        try:
+            kept, aside = next(kind(1, test_size=holdout, random_state=seed % 2**32).split(X, y, groups))
+        except ValueError:  # scikit-learn speaks of its own parameters
+            rows = f"{len(y)} rows"
+            if task != "regression":
+                rows += f", {np.unique(y, return_counts=True)[1].min()} of the rarest class"
+            raise ValueError(
+                f"holdout must leave rows of every class on both sides, got a share of {holdout:g} of {rows}"
+            ) from None
         if len(np.unique(y[kept])) < 2 or len(np.unique(y[aside])) < 2:
             raise ValueError(f"holdout must leave two different targets on both sides, got a share of {holdout:g}")
         yield kept, aside

@@ -83,16 +83,28 @@ def check_groups(groups: list[list[int]], labels: Iterable[Any], names: np.ndarr
         raise ValueError(f"feature_groups must hold every feature of X, got none with {', '.join(lost[:10])}{more}")
 
 
-def useless_columns(X: np.ndarray, names: np.ndarray, wanted: Iterable[int], unwanted: Iterable[int]) -> list[int]:
-    """Return the columns that never change and so tell no two examples apart, with a warning that names them."""
+def useless_columns(
+    X: np.ndarray,
+    names: np.ndarray,
+    wanted: Iterable[int],
+    unwanted: Iterable[int],
+    groups: list[list[int]] | None = None,
+) -> list[int]:
+    """Return the columns that never change and so tell no two examples apart, with a warning that names them.
+
+    Of a group they are useless only if none of it changes.
+    """
     constant = {number for number, column in enumerate(X.T) if (column == column[0]).all()}
-    useless = sorted(constant - set(wanted) - set(unwanted))
+    units = [[number] for number in range(X.shape[1])] if groups is None else groups
+    free = [unit for unit in units if not {*wanted, *unwanted}.intersection(unit)]
+    useless = sorted(number for unit in free if constant.issuperset(unit) for number in unit)
     if not useless:
         return []
-    if len(constant | set(unwanted)) == X.shape[1] and not set(wanted):
+    if all(constant.issuperset(unit) for unit in free) and not set(wanted):
         raise ValueError(f"X must have a column that changes, got {len(constant)} constant of {X.shape[1]}")
     shown = [str(name) for name in names[useless[:10]]]
-    warnings.warn(f"columns {shown} are constant and left out of the search", UserWarning, stacklevel=5)
+    more = f" and {len(useless) - 10} more" if len(useless) > 10 else ""
+    warnings.warn(f"columns {shown}{more} are constant and left out of the search", UserWarning, stacklevel=5)
     return useless
 
 
@@ -104,7 +116,8 @@ def names_of(X: Any) -> list[Any]:
 def columns_of_text(X: Any) -> list[Any]:
     """Return the columns of a data frame that hold text or dates."""
     found = []
-    for name in names_of(X):
+    kinds = [getattr(one, "kind", "O") for one in getattr(X, "dtypes", ["O"])]
+    for name in [] if set(kinds) <= set("biuf") else names_of(X):  # a look at thousands of columns takes a while
         column = np.asarray(X[name])
         if column.dtype.kind in "mM":
             found.append(name)

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import pandas as pd
 
 import bestleaf
+from bestleaf.certificate.words import counted
 from bestleaf.datasets.tables import Table
 from bestleaf.selector.estimator import BestLeafSelector
+
+NEIGHBOURS = 5  # that vote, unless told otherwise
+OPTIONS = {  # of the command line, by parameter of the selector
+    "max_features": "--max-features",
+    "max_samples": "--max-samples",
+    "max_time": "--max-time",
+    "forced": "--force",
+    "forbidden": "--forbid",
+    "feature_groups": "--groups",
+    "guarantee": "--guarantee",
+    "holdout": "--holdout",
+    "X": "the table",
+}
 
 
 @dataclass(frozen=True)
@@ -102,14 +118,50 @@ def select_from_table(
     for argument, names in (("--force", forced or []), ("--forbid", forbidden or [])):
         check_columns(argument, names, table)
     units = units_of(table, groups or {})
+    _check_choice(forced or [], forbidden or [], units, table, keywords.get("max_features"))
+    check_rows(len(table.X), keywords.get("holdout"), keywords.get("n_neighbors", NEIGHBOURS))
     settings = {**keywords, "forced": _expanded(forced, table), "forbidden": _expanded(forbidden, table)}
     if any(len(columns) > 1 for columns in units):
         settings["feature_groups"] = units
     selector = BestLeafSelector(**settings)
-    selector.fit(table.X, table.y)
+    try:
+        selector.fit(table.X, table.y)
+    except ValueError as error:
+        raise ValueError(in_option_words(str(error))) from None
     chosen = set(selector.subset_)
     features = [name for name, columns in table.groups.items() if chosen.intersection(columns)]
     return TableSelection(table, selector, features)
+
+
+def in_option_words(sentence: str) -> str:
+    """Return a sentence about parameters of the selector with the options of the command line in their place."""
+    return re.sub(rf"(?<![\w'\-])({'|'.join(OPTIONS)})(?![\w'])", lambda found: OPTIONS[found[1]], sentence)
+
+
+def _check_choice(
+    forced: list[str], forbidden: list[str], units: list[list[str]], table: Table, most: int | None
+) -> None:
+    """Refuse columns that must and must not be there, nothing to choose from, and fewer columns than must be there."""
+    unit_of = {column: number for number, unit in enumerate(units) for column in unit}
+    wanted = {unit_of[table.groups[name][0]]: name for name in forced}
+    unwanted = {unit_of[table.groups[name][0]]: name for name in forbidden}
+    for unit in sorted(wanted.keys() & unwanted.keys()):
+        one, other = wanted[unit], unwanted[unit]
+        got = repr(one) if one == other else f"{one!r} and {other!r}, which are of one group,"
+        raise ValueError(f"--force and --forbid must not name the same column, got {got} for both")
+    if len(unwanted) == len(units):
+        raise ValueError(f"--forbid must leave a column to choose, got all {len(units)}")
+    if most is not None and most < len(wanted):
+        raise ValueError(f"--max-features must be at least {len(wanted)}, as many as --force names, got {most}")
+
+
+def check_rows(rows: int, holdout: float | None, neighbours: int) -> None:
+    """Refuse a table with too few rows for the votes of nearest neighbours."""
+    kept = rows if holdout is None else rows - ceil(rows * holdout)
+    if kept <= neighbours:
+        aside = f" beside the {counted(rows - kept, 'row')} that --holdout keeps" if kept < rows else ""
+        votes = f"for the votes of {neighbours} nearest neighbours"
+        raise ValueError(f"the table must have at least {neighbours + 1} rows {votes}{aside}, got {kept}")
 
 
 def check_columns(argument: str, names: list[Any], table: Table) -> None:

@@ -74,7 +74,7 @@
     tip.hidden = place < 0;
     if (place < 0) return;
     const node = nodes[place], kind = ["node", "leaf of rollouts", "exact leaf"][node[4]];
-    tip.textContent = `${node[1]} — ${node[2].toFixed(4)} to ${node[3].toFixed(4)} (${kind}${node[5] ? `, ${node[5].toLocaleString("en")} samples` : ""})`;
+    tip.textContent = `${node[1]} — ${node[2].toFixed(4)} to ${node[3].toFixed(4)} (${kind}${node[5] ? `, ${node[5].toLocaleString("en")} sample${node[5] === 1 ? "" : "s"}` : ""})`;
     tip.style.left = `${Math.min(x + 12, Math.max(0, width - tip.offsetWidth - 8))}px`; tip.style.top = `${Math.max(0, y - tip.offsetHeight - 10)}px`;
   }
   let drag = null;

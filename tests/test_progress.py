@@ -1,0 +1,56 @@
+"""What a running search shows."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import numpy as np
+from rich.console import Console
+
+from bestleaf import BestLeafSelector
+from bestleaf.progress import ProgressLine
+from bestleaf.search import Progress
+
+NOW = Progress(samples=12_000, exact_evaluations=1, growths=3, leaves=9, gap=0.25, best=(0, 1), elapsed=4.0)
+
+
+def shown_by(*, terminal, width=200, now=NOW, value=0.875, **budgets):
+    file = StringIO()
+    console = Console(file=file, force_terminal=terminal, width=width)
+    with ProgressLine(
+        console, lambda state: f"{{{state}}}", **{"max_time": None, "max_samples": None, **budgets}
+    ) as line:
+        line.show(now, value)
+    return file.getvalue()
+
+
+def test_a_line_tells_value_gap_speed_budget_and_subset():
+    line = shown_by(terminal=False, max_time=10.0, max_samples=20_000)
+    expected = (
+        "best 0.8750 · gap 0.2500 · 12,000 rollouts (3,000/s) · 1 exact value · 6 s and 7,999 samples left · {(0, 1)}"
+    )
+    assert line == expected + "\n"
+    assert shown_by(terminal=False).strip().endswith("1 exact value · 4 s · {(0, 1)}")
+
+
+def test_a_narrow_terminal_cuts_the_subset_and_not_the_numbers():
+    shown = shown_by(terminal=True, width=90, now=NOW._replace(best="a long name " * 20), max_time=10.0)
+    assert "best 0.8750 · gap 0.2500 · 12,000 rollouts (3,000/s) · 1 exact value · 6 s left" in shown
+    assert "…" in shown
+
+
+def test_elsewhere_there_is_a_line_now_and_then():
+    assert shown_by(terminal=False, now=NOW._replace(elapsed=0.5)) == ""
+    assert "\x1b" not in shown_by(terminal=False)
+    assert "\x1b" in shown_by(terminal=True)
+
+
+def test_the_best_subset_in_the_history_goes_with_its_value():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 20))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    selector = BestLeafSelector(random_state=0, max_samples=3000, epsilon=0.05, guarantee="grown").fit(X, y)
+    values = {"{" + ", ".join(one.features) + "}": one.score for one in selector.evaluated_}
+    told = [row for row in selector.history_ if row["score"] is not None]
+    assert told
+    assert [values[row["best"]] for row in told] == [row["score"] for row in told]
