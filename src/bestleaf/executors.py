@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from time import perf_counter
 from typing import Any, Protocol
 
 import numpy as np
 
 CHUNKS_A_WORKER = 2  # of a batch, so that a slow one does not hold up the others
+STARTING = 3.0  # seconds that processes take to start
 TRIES = 5  # of a batch whose workers were lost
 
 Work = Callable[[Any, Sequence[Any]], list[Any]]
@@ -61,19 +63,25 @@ class Joblib:
         As in joblib.
     prefer : {"threads", "processes"}
         What to use if no backend is configured: threads for work that frees the interpreter, processes for the rest.
+    patience : float
+        Seconds of work to do here first: less is done before processes have started.
     """
 
-    def __init__(self, n_jobs: int | None = None, prefer: str = "processes") -> None:
+    def __init__(self, n_jobs: int | None = None, prefer: str = "processes", patience: float = 0.0) -> None:
         self.n_jobs = n_jobs
         self.prefer = prefer
+        self.patience = patience
 
     def map(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
         """Return the results of all parts, in order."""
         from joblib import Parallel, delayed, effective_n_jobs
 
         parts = chunks(items, effective_n_jobs(self.n_jobs))
-        if len(parts) < 2:
-            return work(problem, items)
+        if len(parts) < 2 or self.patience > 0:
+            begun = perf_counter()
+            found = work(problem, items)
+            self.patience -= perf_counter() - begun
+            return found
         done = Parallel(n_jobs=self.n_jobs, prefer=self.prefer, batch_size=1)(
             delayed(work)(problem, part) for part in parts
         )
@@ -136,4 +144,7 @@ def executor_for(n_jobs: int | None, prefer: str) -> Executor:
     backend = get_active_backend()[0]
     if type(backend).__name__ == "DaskDistributedBackend":
         return Dask(backend.client)
-    return Serial() if effective_n_jobs(n_jobs) == 1 else Joblib(n_jobs, prefer)
+    if effective_n_jobs(n_jobs) == 1:
+        return Serial()
+    own = prefer == "processes" and type(backend).__name__ == "LokyBackend"
+    return Joblib(n_jobs, prefer, patience=STARTING if own else 0.0)

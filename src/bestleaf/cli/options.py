@@ -79,6 +79,16 @@ def seconds(given: str | float) -> float:
     return found
 
 
+def memory(given: str | int) -> int | None:
+    """Return a size given as 500MB or 2GB in bytes."""
+    from bestleaf.selector.memory import checked_memory
+
+    try:
+        return checked_memory(given)
+    except ValueError:
+        raise typer.BadParameter(f"must be a size such as 500MB or 2GB, got {given!r}") from None
+
+
 def check_ending(name: str, path: Path, endings: tuple[str, ...]) -> None:
     """Refuse a file whose name does not say what will be in it."""
     if path.suffix.lower() not in endings:
@@ -145,4 +155,40 @@ Json = Annotated[Path | None, typer.Option("--json", help="File of the rows; the
 Seed = Annotated[
     int, typer.Option(parser=_whole(0, LARGEST_SEED), help="Everything random follows from it.", metavar="N")
 ]
-Jobs = Annotated[int | None, typer.Option(parser=_whole(1, 10_000), help="Threads (default: all cores).", metavar="N")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(parser=_whole(1, 10_000), help="Threads or processes (default: all cores).", metavar="N"),
+]
+Estimator = Annotated[
+    str,
+    typer.Option(
+        parser=_one_of("neighbours", "linear", "boosting", "forest", "svm"),
+        metavar="WORD",
+        help="Who judges a subset: neighbours (votes of the nearest), linear, boosting, forest or svm.",
+    ),
+]
+Scoring = Annotated[
+    str | None, typer.Option(metavar="NAME", help="How an estimator is scored: accuracy, roc_auc, r2, ...")
+]
+Folds = Annotated[
+    int | None, typer.Option(parser=_whole(2, 1000), metavar="N", help="Folds on which it is scored (default: 5).")
+]
+ScoreRange = Annotated[
+    tuple[float, float] | None,
+    typer.Option(metavar="LOW HIGH", help="Lowest and highest score, of a scoring without bounds such as r2."),
+]
+Terminal = Annotated[
+    str,
+    typer.Option(
+        parser=_one_of("auto", "exact", "noisy"),
+        metavar="WORD",
+        help="Complete subsets have exact values, or sampled ones with an interval: auto, exact or noisy.",
+    ),
+]
+Batch = Annotated[
+    int | None,
+    typer.Option(parser=_whole(1, 100_000), metavar="N", help="Samples asked for at once; the answer depends on it."),
+]
+Memory = Annotated[
+    int | None, typer.Option(parser=memory, metavar="SIZE", help="Memory allowed for data and graph: 500MB, 2GB.")
+]

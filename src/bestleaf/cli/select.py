@@ -15,21 +15,29 @@ from bestleaf.cli.options import (
     PAGE,
     SHARE,
     Algorithm,
+    Batch,
     Data,
     Delta,
     Epsilon,
+    Estimator,
+    Folds,
     Guarantees,
     Impute,
     Jobs,
+    Memory,
     Repeats,
     Samples,
+    ScoreRange,
+    Scoring,
     Seed,
     Size,
     Target,
     Task,
+    Terminal,
     Time,
     check_ending,
 )
+from bestleaf.cli.workers import workers_of
 from bestleaf.files import check_writable, in_words, write_all_atomically
 
 if TYPE_CHECKING:
@@ -55,13 +63,23 @@ def select(
     ] = None,
     guarantee: Guarantees = None,
     algorithm: Algorithm = "bli",
+    estimator: Estimator = "neighbours",
+    scoring: Scoring = None,
+    cv: Folds = None,
+    score_range: ScoreRange = None,
+    terminal: Terminal = "auto",
+    batch_size: Batch = None,
     impute: Impute = None,
     holdout: Annotated[
         float | None, typer.Option(parser=SHARE, metavar="NUMBER", help="Share of the rows to keep from the search.")
     ] = None,
     repeats: Repeats = 1,
     seed: Seed = 0,
+    max_memory: Memory = None,
     n_jobs: Jobs = None,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Scheduler of a Dask cluster that does the work: tcp://...")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Table of the selected columns and the target.")] = None,
     json: Annotated[Path | None, typer.Option("--json", help="File of the result.")] = None,
     certificate: Annotated[Path | None, typer.Option(help="File of the certificate.")] = None,
@@ -71,8 +89,11 @@ def select(
 ) -> None:
     """Select features of a table, with a proof (exit code 0: identified, 3: a budget ended it, 130: interrupted)."""
     from bestleaf.datasets import prepared, read_frame
+    from bestleaf.selector.inputs import task_of
+    from bestleaf.selector.named import named_estimator
     from bestleaf.selector.on_table import select_from_table
 
+    _check_estimator(estimator, scoring=scoring, cv=cv, score_range=score_range)
     _check_rival(algorithm, guarantee or [], budget=max_time is not None or max_samples is not None)
     files = {"--out": out, "--json": json, "--certificate": certificate, "--report": report}
     _check_files(data, files, overwrite=force_overwrite)
@@ -90,12 +111,19 @@ def select(
         "holdout": holdout,
         "n_repeats": repeats,
         "random_state": seed,
-        "n_jobs": n_jobs,
+        "estimator": named_estimator(estimator, task_of(table.y.to_numpy(), task)),
+        "scoring": scoring,
+        "cv": cv,
+        "score_range": score_range,
+        "terminal": terminal,
+        "batch_size": batch_size,
+        "max_memory": max_memory,
+        "n_jobs": -1 if n_jobs is None else n_jobs,
         "verbose": 0 if quiet else 1,
     }
     console = Console(quiet=quiet)
     _tell(console, *table.notes)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as told, workers_of(dask):
         warnings.simplefilter("always")
         found = select_from_table(table, forced=force, forbidden=forbid, groups=named, **settings)
     _tell(console, *(str(one.message) for one in told if "constant and left out" in str(one.message)))
@@ -151,6 +179,14 @@ def _check_rival(algorithm: str, guarantees: list[str], *, budget: bool) -> None
         raise ValueError(
             f"--guarantee must be auto with --algorithm {algorithm}, which proves nothing, got {wanted[0]}"
         )
+
+
+def _check_estimator(estimator: str, **options: Any) -> None:
+    """Refuse options of an estimator where nearest neighbours vote."""
+    for name, value in options.items():
+        if value is not None and estimator == "neighbours":
+            option = f"--{name.replace('_', '-')}"
+            raise ValueError(f"{option} is about an estimator, so --estimator must be given, got neighbours")
 
 
 def check_new_file(name: str, path: Path, *, overwrite: bool) -> None:

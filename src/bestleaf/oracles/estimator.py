@@ -130,9 +130,7 @@ class EstimatorOracle:
         """Return the score on other examples of the estimator fitted on all of these, mapped as values are."""
         features = self._features(subset)
         weights = {} if new_weight is None else {"sample_weight": new_weight}
-        score = self.score.scorer(
-            self.fitted(features, np.arange(self.n_samples)), new_X[:, features], new_y, **weights
-        )
+        score = self.score.of(self.fitted(features, np.arange(self.n_samples)), new_X[:, features], new_y, **weights)
         return self.score.placed(float(score))
 
     @property
@@ -176,7 +174,7 @@ class EstimatorOracle:
         weights = {} if self.sample_weight is None else {"sample_weight": self.sample_weight[test]}
         with _libraries().limit(limits=1):
             fitted = self.fitted(features, train)
-            score = self.score.scorer(fitted, self.X[np.ix_(test, features)], self.y[test], **weights)
+            score = self.score.of(fitted, self.X[np.ix_(test, features)], self.y[test], **weights)
         return self.score.mapped(score, features.tolist())
 
     def _fresh_split(self, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -51,6 +51,16 @@ class Score:
         """Return where a score lies between the lowest, 0, and the highest, 1."""
         return (score - self.low) / (self.high - self.low)
 
+    def of(self, fitted: Any, X: Any, y: Any, **weights: Any) -> Any:
+        """Return the score of a fitted estimator; what cannot be scored is said in one sentence."""
+        try:
+            return self.scorer(fitted, X, y, **weights)
+        except ValueError as error:
+            reason = " ".join(str(error).split())
+            raise ValueError(
+                f"scoring {self.name} cannot score {type(fitted).__name__} on these data: {reason}"
+            ) from None
+
     @property
     def takes_weights(self) -> bool:
         """Whether the score can be weighted by example."""
@@ -69,13 +79,22 @@ def chosen_score(estimator: Any, scoring: Any, score_range: Any) -> Score:
         name, scorer = "concordance", make_scorer(_concordance)
     else:
         name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", None) or repr(scoring)
-        scorer = check_scoring(estimator, scoring=scoring)
+        scorer = _scorer(estimator, scoring)
     if score_range is None and name not in RANGES:
         raise ValueError(
             f"scoring {name} has no bounds that are known, so score_range=(lowest, highest) must be given, got None"
         )
     low, high = _checked_range(score_range) if score_range is not None else RANGES[name]
     return Score(name, scorer, low, high)
+
+
+def _scorer(estimator: Any, scoring: Any) -> Callable[..., float]:
+    """Return a scorer as scikit-learn finds it."""
+    try:
+        return check_scoring(estimator, scoring=scoring)
+    except (TypeError, ValueError):
+        rule = "must be a scorer or the name of one that scikit-learn knows, such as accuracy, roc_auc or r2"
+        raise ValueError(f"scoring {rule}, got {scoring!r}") from None
 
 
 def _concordance(truth: Any, predicted: Any) -> float:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from bestleaf.bounds import Bound, Rate
+from bestleaf.executors import Executor, executor_for
 from bestleaf.rules import Rule
 from bestleaf.search.result import Progress, Result
 from bestleaf.search.session import Search
@@ -42,10 +43,18 @@ _KEYWORDS = """
     max_samples, max_time : default=None
         Budgets: oracle calls (exact ones included) and seconds (building the graph counts but is not cut short,
         compiling does not count). The result then says how much is left open.
+    max_memory : int, default=None
+        Bytes that the graph may take; a search that would take more ends.
     seed : int, Generator or None, default=None
         Everything random follows from it.
     callback : callable, default=None
         Called with a `Progress` about twenty times a second; the search ends when it returns True.
+    batch_size : int, default=None
+        Samples asked for at once, each from a stream of its own, for problems whose samples take time. The answer
+        depends on it. None draws them one by one, by kernels where the problem has compiled samples.
+    n_jobs : int, default=None
+        Workers of joblib that draw the samples of a batch (the problem must be picklable for processes); the answer
+        does not depend on it. ``joblib.parallel_config`` chooses other backends, Dask among them.
 
     Returns
     -------
@@ -77,12 +86,15 @@ def best_arm(
     proposal: str | None = None,
     max_samples: int | None = None,
     max_time: float | None = None,
+    max_memory: int | None = None,
     seed: Any = None,
     callback: Callable[[Progress], Any] | None = None,
+    batch_size: int | None = None,
+    n_jobs: int | None = None,
 ) -> Result:
     """Return the child of the root whose best leaf is within epsilon of the best, with probability 1 - delta."""
-    keywords = {name: value for name, value in locals().items() if name != "problem"}
-    return Search(problem, task="arm", **keywords).run()
+    keywords = {name: value for name, value in locals().items() if name not in ("problem", "n_jobs")}
+    return Search(problem, task="arm", **keywords, executor=_executor(batch_size, n_jobs)).run()
 
 
 def best_leaf(
@@ -97,17 +109,29 @@ def best_leaf(
     proposal: str | None = None,
     max_samples: int | None = None,
     max_time: float | None = None,
+    max_memory: int | None = None,
     guarantee: str | Iterable[str] = "grown",
     alpha: float = 0.01,
     seed: Any = None,
     callback: Callable[[Progress], Any] | None = None,
+    batch_size: int | None = None,
+    n_jobs: int | None = None,
 ) -> Result:
     """Return the leaf whose value is within epsilon of the best in the graph, with probability 1 - delta.
 
     In a two-player graph it is the leaf at the end of the principal variation.
     """
-    keywords = {name: value for name, value in locals().items() if name != "problem"}
-    return Search(problem, task="leaf", **keywords).run()
+    keywords = {name: value for name, value in locals().items() if name not in ("problem", "n_jobs")}
+    return Search(problem, task="leaf", **keywords, executor=_executor(batch_size, n_jobs)).run()
+
+
+def _executor(batch_size: int | None, n_jobs: int | None) -> Executor | None:
+    """Return who draws the samples of a batch; processes, unless joblib is configured otherwise."""
+    if batch_size is None:
+        if n_jobs is not None:
+            raise ValueError(f"n_jobs needs batch_size, the number of samples asked for at once, got n_jobs={n_jobs!r}")
+        return None
+    return executor_for(n_jobs, "processes")
 
 
 best_arm.__doc__ = f"{best_arm.__doc__}\n{_KEYWORDS}"

@@ -40,7 +40,7 @@ def room_for_search(max_memory: Any, X: np.ndarray, y: np.ndarray) -> int | None
     left = limit - needed(X, y)
     if left <= 0:
         raise ValueError(
-            f"max_memory must be more than the {needed(X, y) / 2**20:,.0f} MB that the data take, got {given_as(limit)}"
+            f"max_memory must be more than the {given_as(needed(X, y))} that the data take, got {given_as(limit)}"
         )
     return left // 2
 
@@ -53,4 +53,5 @@ def room_for_votes(max_memory: Any, X: np.ndarray, y: np.ndarray) -> dict[str, i
 
 def given_as(size: int) -> str:
     """Return bytes in words."""
-    return f"{size / 2**20:,.0f} MB"
+    unit = next(unit for unit in ("TB", "GB", "MB", "KB", "B") if size >= UNITS[unit] or unit == "B")
+    return f"{size / UNITS[unit]:,.4g} {unit}"

@@ -25,6 +25,11 @@ OPTIONS = {  # of the command line, by parameter of the selector
     "feature_groups": "--groups",
     "guarantee": "--guarantee",
     "holdout": "--holdout",
+    "scoring": "--scoring",
+    "cv": "--cv",
+    "score_range": "--score-range",
+    "terminal": "--terminal",
+    "max_memory": "--max-memory",
     "X": "the table",
 }
 
@@ -119,7 +124,8 @@ def select_from_table(
         check_columns(argument, names, table)
     units = units_of(table, groups or {})
     _check_choice(forced or [], forbidden or [], units, table, keywords.get("max_features"))
-    check_rows(len(table.X), keywords.get("holdout"), keywords.get("n_neighbors", NEIGHBOURS))
+    if keywords.get("estimator") is None:
+        check_rows(len(table.X), keywords.get("holdout"), keywords.get("n_neighbors", NEIGHBOURS))
     settings = {**keywords, "forced": _expanded(forced, table), "forbidden": _expanded(forbidden, table)}
     if any(len(columns) > 1 for columns in units):
         settings["feature_groups"] = units

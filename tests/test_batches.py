@@ -1,0 +1,205 @@
+"""Samples in batches: the same search, whoever draws them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+
+from bestleaf import BestLeafSelector, Search, best_arm, best_leaf, problems, verify
+from bestleaf.datasets import load_linear
+from bestleaf.executors import Joblib, Serial, chunks, draw_samples, exact_values
+from bestleaf.features import FeatureLattice, SampledLattice
+from bestleaf.oracles import KNNOracle
+from bestleaf.search.batch import useful_leaves
+
+RUNS, DELTA = 60, 0.1
+
+
+def binomial_margin(runs: int, delta: float) -> float:
+    return runs * delta + 3 * np.sqrt(runs * delta * (1 - delta))
+
+
+class Shuffled:
+    """Works through its items in another order and puts the results back in order."""
+
+    def map(self, work, problem, items):
+        order = np.random.default_rng(len(items)).permutation(len(items))
+        done = {int(place): work(problem, [items[place]])[0] for place in order}
+        return [done[place] for place in range(len(items))]
+
+
+def told(result):
+    return result.answer, result.samples, result.exact_evaluations, result.gap, result.reason, result.leaves
+
+
+@pytest.fixture(scope="module")
+def lattice():
+    X, y = load_linear(return_X_y=True)
+    return FeatureLattice(KNNOracle(X[:120], y[:120], scale=False), max_features=3)
+
+
+@pytest.mark.parametrize("executor", [Serial(), Shuffled(), Joblib(2, "threads"), Joblib(3, "threads")])
+def test_the_answer_does_not_depend_on_who_draws(executor, lattice):
+    keywords = {"epsilon": 0.05, "delta": 0.1, "bound": "betting", "expansion": 0.5, "seed": 3, "batch_size": 8}
+    alone = Search(lattice, task="leaf", **keywords).run()
+    shared = Search(lattice, task="leaf", **keywords, executor=executor).run()
+    assert told(alone) == told(shared)
+    assert alone.reason == "identified"
+
+
+def test_processes_draw_the_same_samples_as_this_thread():
+    problem = problems.paper_lattice()
+    items = [((0, 1, number % 4 + 2), (5, 2, number)) for number in range(12)]
+    assert Joblib(2).map(draw_samples, problem, items) == draw_samples(problem, items)
+
+
+def test_batches_of_other_sizes_are_other_searches_with_the_same_promise():
+    answers = {
+        size: best_leaf(problems.paper_lattice(), epsilon=0.1, delta=0.1, seed=1, batch_size=size)
+        for size in (1, 7, 64)
+    }
+    assert len({found.samples for found in answers.values()}) > 1
+    for found in answers.values():
+        assert found.reason == "identified"
+        assert verify(found.certificate)
+
+
+@pytest.mark.parametrize("task", ["arm", "leaf"])
+@pytest.mark.parametrize("size", [4, 33])
+def test_batched_answers_are_right_as_often_as_they_promise(task, size):
+    wrong = 0
+    for seed in range(RUNS):
+        problem = problems.random_dag(seed, layers=3, width=5)
+        search = best_arm if task == "arm" else best_leaf
+        found = search(problem, epsilon=0.05, delta=DELTA, seed=seed, batch_size=size)
+        wrong += problem.value(found.answer) < problem.value(problem.root()) - 0.05
+    assert wrong <= binomial_margin(RUNS, DELTA)
+
+
+@pytest.mark.parametrize("two_player", [False, True])
+def test_batches_work_on_growing_graphs_and_games(two_player):
+    problem = problems.random_dag(2, layers=4, width=6, two_player=two_player, exact_share=0.3)
+    found = best_arm(problem, epsilon=0.1, delta=0.1, seed=0, batch_size=16, expansion=None if two_player else 0.4)
+    assert found.reason == "identified"
+    assert verify(found.certificate)
+
+
+def test_asking_and_telling_batches_is_the_search_itself():
+    problem = problems.paper_lattice()
+    keywords = {"task": "leaf", "epsilon": 0.1, "delta": 0.1, "seed": 4, "batch_size": 10}
+    search = Search(problem, **keywords)
+    while requests := search.ask_batch(10):
+        values = {one: problem.sample(one.state, np.random.default_rng(one.seed)) for one in reversed(requests)}
+        search.tell_batch([values[one] for one in requests])
+    assert told(search.result()) == told(Search(problem, **keywords).run())
+
+
+def test_the_first_of_a_batch_is_the_wider_of_best_and_rival():
+    search = Search(problems.paper_lattice(), task="leaf", epsilon=0.1, delta=0.1, seed=0, batch_size=5)
+    proposal = search._propose()
+    leaves = useful_leaves(proposal, search.graph, search.known, 5)
+    assert leaves[0] == proposal.first
+    assert len(leaves) == 5
+
+
+def test_equally_wide_leaves_take_turns_in_a_batch():
+    search = Search(problems.paper_lattice(), task="leaf", epsilon=0.1, delta=0.1, seed=0, batch_size=5)
+    leaves = useful_leaves(search._propose(), search.graph, search.known, 20)
+    assert len(set(leaves)) == 20  # nothing is known of any of the 20 leaves
+
+
+def test_a_budget_ends_a_batch_early():
+    found = best_leaf(problems.paper_lattice(), epsilon=0.001, delta=0.1, seed=0, batch_size=64, max_samples=100)
+    assert (found.samples, found.reason) == (100, "max_samples")
+
+
+def test_growth_keeps_pace_with_batches(lattice):
+    keywords = {"epsilon": 0.0, "delta": 0.1, "bound": "hoeffding", "expansion": 0.6, "proposal": "rave"}
+    grown = [
+        Search(lattice, task="leaf", **keywords, seed=0, batch_size=size, max_samples=3000).run().growths
+        for size in (1, 40)
+    ]
+    assert 0.7 < grown[1] / grown[0] < 1.4
+
+
+def test_terminal_leaves_may_be_sampled():
+    X, y = load_linear(return_X_y=True)
+    sampled = SampledLattice(KNNOracle(X[:120], y[:120], scale=False), max_features=2)
+    exact = FeatureLattice(sampled.oracle, max_features=2)
+    for size in (None, 16):
+        found = Search(
+            sampled, task="leaf", epsilon=0.1, delta=0.1, bound="betting", expansion=0.4, seed=0, batch_size=size
+        ).run()
+        assert found.reason == "identified"
+        assert found.lower <= exact.exact(found.answer) <= found.upper
+        assert not any(leaf.exact for leaf in found.leaves)
+
+
+def test_the_selector_gives_the_same_with_any_number_of_workers_and_any_backend():
+    X, y = load_linear(return_X_y=True)
+    X, y = X[:100], y[:100]
+    settings = {"epsilon": 0.05, "batch_size": 8, "max_features": 3, "random_state": 0, "guarantee": "grown"}
+    alone = BestLeafSelector(**settings).fit(X, y)
+    found = [BestLeafSelector(**settings, n_jobs=2).fit(X, y)]
+    with parallel_config("threading", n_jobs=3):
+        found.append(BestLeafSelector(**settings).fit(X, y))
+    for other in found:
+        assert other.certificate_.content["leaves"] == alone.certificate_.content["leaves"]
+        assert other.certificate_.samples == alone.certificate_.samples
+
+
+def test_parts_of_a_batch_are_all_of_it_in_order():
+    for many in (1, 2, 5, 17):
+        for workers in (1, 2, 8):
+            parts = chunks(list(range(many)), workers)
+            assert [one for part in parts for one in part] == list(range(many))
+            assert all(parts)
+
+
+def test_exact_values_come_back_in_order(lattice):
+    states = [(unit, -1) for unit in range(9)]
+    assert Joblib(2, "threads").map(exact_values, lattice, states) == exact_values(lattice, states)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "sentence"),
+    [
+        ({"batch_size": 0}, "batch_size must be a whole number of at least 1 or None, got 0"),
+        ({"executor": Serial()}, "executor needs batch_size"),
+        ({"max_memory": 0}, "max_memory must be a whole number of at least 1 or None, got 0"),
+    ],
+)
+def test_bad_settings_are_refused_in_one_sentence(keywords, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Search(problems.paper_lattice(), epsilon=0.1, delta=0.1, **keywords)
+
+
+def test_telling_without_asking_is_refused():
+    search = Search(problems.paper_lattice(), epsilon=0.1, delta=0.1, seed=0, batch_size=2)
+    with pytest.raises(RuntimeError, match="must follow an ask_batch"):
+        search.tell_batch([0.5])
+    search.ask_batch(2)
+    with pytest.raises(ValueError, match="one for each of 2 requests, got 1"):
+        search.tell_batch([0.5])
+
+
+def test_a_sample_outside_the_unit_interval_is_refused():
+    search = Search(problems.paper_lattice(), epsilon=0.1, delta=0.1, seed=0, batch_size=2)
+    search.ask_batch(2)
+    with pytest.raises(ValueError, match="must return a number in"):
+        search.tell_batch([0.5, 1.5])
+
+
+def test_a_graph_that_would_take_too_much_memory_ends_the_search():
+    found = best_leaf(
+        problems.ScoreLattice(np.linspace(-1, 1, 30), 8),
+        epsilon=0.001,
+        delta=0.1,
+        expansion=0.9,
+        seed=0,
+        max_memory=2_000_000,
+        max_time=20,
+    )
+    assert found.reason == "max_memory"
+    assert 0 < found.gap <= 1
