@@ -1,0 +1,276 @@
+"""Any estimator as the oracle."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.datasets import load_iris, make_classification, make_regression
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import make_scorer, mean_absolute_error
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+
+from bestleaf import BestLeafSelector, EstimatorOracle, verify
+from bestleaf.features import FeatureLattice
+from bestleaf.oracles.scores import RANGES
+
+IRIS = load_iris(return_X_y=True)
+MODEL = GaussianNB()
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_classification(150, 12, n_informative=3, n_redundant=2, shuffle=False, random_state=0)
+
+
+def test_the_value_is_the_mean_of_scikit_learns_cross_validation(table):
+    X, y = table
+    for scoring, cv in (("accuracy", 5), ("roc_auc", 4), ("f1", KFold(3, shuffle=True, random_state=1))):
+        oracle = EstimatorOracle(X, y, estimator=MODEL, scoring=scoring, cv=cv)
+        expected = cross_val_score(MODEL, X[:, [0, 2]], y, scoring=scoring, cv=cv).mean()
+        assert oracle.value([2, 0]) == pytest.approx(expected, abs=1e-12)
+
+
+def test_samples_have_the_value_as_their_mean(table):
+    oracle = EstimatorOracle(*table, estimator=MODEL)
+    rng = np.random.default_rng(0)
+    drawn = [oracle.sample([0, 1], rng) for _ in range(400)]
+    spread = np.std(drawn) / np.sqrt(len(drawn))
+    assert abs(np.mean(drawn) - oracle.value([0, 1])) < 4 * spread
+
+
+def test_fresh_splits_differ_and_have_the_size_of_the_folds(table):
+    oracle = EstimatorOracle(*table, estimator=MODEL, cv=3, fresh_splits=True)
+    parts = [oracle._fresh_split(seed) for seed in range(20)]
+    assert len({tuple(test) for _, test in parts}) == 20
+    assert all(len(test) == 50 for _, test in parts)
+
+
+def test_scores_are_mapped_to_the_unit_interval(table):
+    X, y = table
+    oracle = EstimatorOracle(X, y, estimator=MODEL, scoring="matthews_corrcoef")
+    expected = cross_val_score(MODEL, X[:, [0]], y, scoring="matthews_corrcoef").mean()
+    assert oracle.value([0]) == pytest.approx((expected + 1) / 2)
+    assert "mapped from [-1, 1] to [0, 1]" in oracle.in_words()
+
+
+@pytest.mark.parametrize("name", sorted(set(RANGES) - {"concordance"}))
+def test_every_range_that_is_known_belongs_to_a_scorer_of_scikit_learn(name):
+    assert name in sklearn.metrics.get_scorer_names()
+
+
+def test_an_unbounded_scorer_needs_a_range_that_holds():
+    X, y = make_regression(80, 5, noise=20, random_state=0)
+    with pytest.raises(ValueError, match=r"scoring r2 has no bounds that are known, so score_range=\(lowest, highest\)"):
+        EstimatorOracle(X, y, estimator=Ridge(), scoring="r2")
+    with pytest.raises(ValueError, match=r"score_range must hold every score of r2, got .* outside \[0.9, 1\]"):
+        EstimatorOracle(X, y, estimator=Ridge(), scoring="r2", score_range=(0.9, 1)).value([0])
+    own = make_scorer(mean_absolute_error, greater_is_better=False)
+    assert 0 < EstimatorOracle(X, y, estimator=Ridge(), scoring=own, score_range=(-1000, 0)).value([0, 1]) < 1
+
+
+def test_a_regressor_is_scored_by_concordance_unless_told_otherwise():
+    X, y = make_regression(80, 5, n_informative=2, noise=1, shuffle=False, random_state=0)
+    oracle = EstimatorOracle(X, y, estimator=Ridge())
+    assert oracle.settings()["scoring"] == "concordance"
+    assert oracle.value([0, 1]) > 0.9
+    assert 0.3 < oracle.value([4]) < 0.7
+
+
+def test_random_estimators_and_splits_are_made_to_repeat(table):
+    X, y = table
+    for _ in range(2):
+        oracles = [
+            EstimatorOracle(X, y, estimator=DecisionTreeClassifier(), cv=ShuffleSplit(3), random_state=seed)
+            for seed in (0, 0, 1)
+        ]
+        values = [oracle.value(range(12)) for oracle in oracles]
+        assert values[0] == values[1] != values[2]
+
+
+def test_the_oracle_travels_without_what_it_remembers(table):
+    oracle = EstimatorOracle(*table, estimator=MODEL)
+    value = oracle.value([0, 1])
+    twin = pickle.loads(pickle.dumps(oracle))
+    assert twin._memory == {}
+    assert twin.value([0, 1]) == value
+
+
+@pytest.mark.parametrize(
+    ("keywords", "kind", "sentence"),
+    [
+        ({"estimator": 3}, TypeError, "estimator must be a scikit-learn classifier or regressor, got 3"),
+        ({"estimator": GaussianNB}, TypeError, "estimator must be a scikit-learn classifier or regressor"),
+        ({"estimator": MODEL, "scoring": "nope"}, ValueError, "scoring must be a scorer .*, got 'nope'"),
+        ({"estimator": MODEL, "score_range": (1, 0)}, ValueError, "the lower one first, got"),
+        ({"estimator": MODEL, "score_range": 3}, ValueError, "score_range must be two numbers"),
+        ({"estimator": MODEL, "scoring": "roc_auc"}, ValueError, "scoring roc_auc cannot score GaussianNB"),
+        ({"estimator": MODEL, "groups": np.zeros(150)}, ValueError, "groups cannot be used: StratifiedKFold"),
+        ({"estimator": MODEL, "cv": GroupKFold(3)}, ValueError, "groups must be given, because GroupKFold"),
+        ({"estimator": KNeighborsClassifier(), "sample_weight": np.ones(150)}, ValueError, "fit does not take it"),
+        ({"estimator": make_pipeline(MODEL), "sample_weight": np.ones(150)}, ValueError, "fit does not take it"),
+        ({"estimator": MODEL, "sample_weight": np.ones(3)}, ValueError, "sample_weight must be 150 numbers"),
+        ({"estimator": MODEL, "sample_weight": -np.ones(150)}, ValueError, "numbers of at least 0"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_one_sentence(keywords, kind, sentence):
+    with pytest.raises(kind, match=sentence):
+        EstimatorOracle(*IRIS, **keywords).value([0, 1])
+
+
+def test_weights_reach_the_fit_and_the_score(table):
+    X, y = table
+    weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    seen = []
+
+    class Watched(GaussianNB):
+        def fit(self, X, y, sample_weight=None):
+            seen.append(sample_weight)
+            return super().fit(X, y, sample_weight)
+
+    oracle = EstimatorOracle(X, y, estimator=Watched(), sample_weight=weights)
+    found = oracle.value([0, 1])
+    assert all(one is not None for one in seen)
+    expected = []
+    for train, test in oracle.splits:
+        model = GaussianNB().fit(X[train][:, [0, 1]], y[train], weights[train])
+        expected.append(model.score(X[test][:, [0, 1]], y[test], weights[test]))
+    assert found == pytest.approx(np.mean(expected))
+
+
+def test_groups_stay_together(table):
+    X, y = table
+    groups = np.arange(150) // 10
+    for fresh in (False, True):
+        oracle = EstimatorOracle(X, y, estimator=MODEL, cv=GroupKFold(3), groups=groups, fresh_splits=fresh)
+        parts = [oracle._fresh_split(3)] if fresh else oracle.splits
+        for train, test in parts:
+            assert not set(groups[train]) & set(groups[test])
+
+
+@pytest.fixture(scope="module")
+def fitted(table):
+    return BestLeafSelector(estimator=MODEL, epsilon=0.05, random_state=0, max_samples=1500).fit(*table)
+
+
+def test_the_selector_selects_for_the_estimator(fitted, table):
+    oracle = EstimatorOracle(*table, estimator=MODEL, random_state=0)
+    assert fitted.score_ == oracle.value(fitted.subset_)
+    assert fitted.score_ >= max(oracle.value([feature]) for feature in range(12))
+    assert set(fitted.subset_) & {0, 1, 2, 3, 4}
+    assert "mean accuracy of GaussianNB on 5 fixed splits" in str(fitted.certificate_)
+
+
+def test_a_certificate_about_an_estimator_is_checked_with_an_oracle(fitted, table):
+    X, y = table
+    assert verify(fitted.certificate_)
+    assert "not computed again" in str(verify(fitted.certificate_, X, y))
+    oracle = EstimatorOracle(X, y, estimator=MODEL, random_state=0)
+    assert "exact values were computed again" in str(verify(fitted.certificate_, X, y, oracle=oracle))
+    other = EstimatorOracle(X, y, estimator=MODEL, scoring="f1", random_state=0)
+    verdict = verify(fitted.certificate_, X, y, oracle=other)
+    assert not verdict
+    assert "the oracle has the scoring 'f1', the certificate 'accuracy'" in str(verdict)
+
+
+def test_sampled_terminal_leaves_have_intervals(table):
+    X, y = table
+    keywords = {"estimator": MODEL, "terminal": "noisy", "epsilon": 0.2, "max_features": 2, "random_state": 0}
+    found = BestLeafSelector(**keywords, max_samples=4000).fit(X, y)
+    low, high = found.score_interval_
+    assert low < found.score_ < high
+    assert "on random splits" in str(found.certificate_)
+    assert "values that guided growth" in str(found.certificate_)
+    assert verify(found.certificate_)
+    assert found.certificate_.settled
+
+
+def test_held_out_scores_and_repeats_use_the_estimator(table):
+    X, y = table
+    found = BestLeafSelector(
+        estimator=MODEL, holdout=0.3, n_repeats=2, epsilon=0.1, max_samples=300, random_state=0
+    ).fit(X, y)
+    kept = found.search_indices_
+    aside = np.setdiff1d(np.arange(len(y)), kept)
+    model = GaussianNB().fit(X[kept][:, found.support_], y[kept])
+    assert found.holdout_score_ == pytest.approx(model.score(X[aside][:, found.support_], y[aside]))
+    assert set(found.selection_frequency_) <= {0, 0.5, 1}
+
+
+def test_metadata_are_used_or_refused_never_dropped(table):
+    X, y = table
+    weights, groups = np.ones(150), np.arange(150) // 5
+    keywords = {"epsilon": 0.2, "max_samples": 150, "random_state": 0}
+    with pytest.raises(ValueError, match="sample_weight cannot be used by the votes of nearest neighbours"):
+        BestLeafSelector(**keywords).fit(X, y, sample_weight=weights)
+    with pytest.raises(TypeError, match=r"fit takes X, y, sample_weight and groups, got 'colour'"):
+        BestLeafSelector(estimator=MODEL, **keywords).fit(X, y, colour=groups)
+    with pytest.raises(ValueError, match="scoring needs an estimator to score"):
+        BestLeafSelector(scoring="accuracy", **keywords).fit(X, y)
+    found = BestLeafSelector(estimator=MODEL, cv=GroupKFold(3), holdout=0.2, **keywords).fit(
+        X, y, sample_weight=weights, groups=groups
+    )
+    kept = found.search_indices_
+    assert not set(groups[kept]) & set(np.delete(groups, kept))
+    assert found.certificate_.content["data"]["objective"]["grouped"]
+
+
+def test_scikit_learns_routing_reaches_fit(table):
+    X, y = table
+    with sklearn.config_context(enable_metadata_routing=True):
+        selector = BestLeafSelector(estimator=MODEL, max_samples=100, epsilon=0.3, random_state=0)
+        selector.set_fit_request(sample_weight=True)
+        pipe = make_pipeline(selector, GaussianNB().set_fit_request(sample_weight=False))
+        pipe.fit(X, y, sample_weight=np.ones(150))
+        assert pipe[0].certificate_.content["data"]["objective"]["weighted"]
+        unrequested = make_pipeline(BestLeafSelector(estimator=MODEL, max_samples=100), GaussianNB())
+        with pytest.raises(ValueError, match="sample_weight"):
+            unrequested.fit(X, y, sample_weight=np.ones(150))
+
+
+def test_rivals_do_not_take_an_estimator(table):
+    with pytest.raises(ValueError, match="algorithm 'fuse' values subsets by nearest neighbours, so estimator"):
+        BestLeafSelector(algorithm="fuse", estimator=MODEL, max_samples=50).fit(*table)
+
+
+@pytest.mark.parametrize("guarantee", ["local", "quantile", "exhaustive"])
+def test_sampled_leaves_do_not_go_with_guarantees_about_exact_values(guarantee, table):
+    with pytest.raises(ValueError, match="compares exact values, so terminal must be 'exact', got 'noisy'"):
+        BestLeafSelector(estimator=MODEL, terminal="noisy", guarantee=guarantee, max_samples=50).fit(*table)
+
+
+def test_a_local_guarantee_holds_for_an_estimator(table):
+    X, y = table
+    found = BestLeafSelector(
+        estimator=MODEL, guarantee="local", epsilon=0.02, max_features=3, random_state=0, max_samples=4000
+    ).fit(X[:, :7], y)
+    assert any("No single feature" in claim for claim in found.certificate_.claims)
+    oracle = EstimatorOracle(X[:, :7], y, estimator=MODEL, random_state=0)
+    assert verify(found.certificate_, X[:, :7], y, oracle=oracle)
+
+
+def test_values_where_everything_is_a_tie_do_not_confuse_the_search(table):
+    found = BestLeafSelector(estimator=DummyClassifier(), epsilon=0.1, random_state=0, max_samples=400).fit(*table)
+    assert len(found.subset_) == 1
+
+
+def test_few_subsets_are_all_evaluated():
+    found = BestLeafSelector(estimator=LogisticRegression(max_iter=500), epsilon=0.02, random_state=0).fit(*IRIS)
+    assert "All 15 subsets" in found.certificate_.claims[1]
+
+
+def test_a_glimpse_is_one_of_the_fits_of_a_value(table):
+    oracle = EstimatorOracle(*table, estimator=MODEL)
+    lattice = FeatureLattice(oracle)
+    assert lattice.dear
+    lattice.glimpse((0, 1, -1))
+    assert len(oracle._memory) == 1
+    oracle.value([0, 1])
+    assert len(oracle._memory) == 5
