@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bestleaf.rules import Rule
     from bestleaf.search import Progress, Result, Search, best_arm, best_leaf
     from bestleaf.selector import BestLeafSelector
+    from bestleaf.storage import Checkpoint
     from bestleaf.uct import FuseResult, UCTResult, fuse_search, uct_search
 
 __version__ = "0.1.0"
@@ -24,6 +25,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "BestLeafSelector": "selector",
     "Certificate": "certificate",
+    "Checkpoint": "storage",
     "Verdict": "certificate",
     "verify": "certificate",
     "Bound": "bounds",
@@ -48,6 +50,7 @@ __all__ = [
     "BestLeafSelector",
     "Bound",
     "Certificate",
+    "Checkpoint",
     "FlatResult",
     "FuseResult",
     "Problem",

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from ctypes import c_void_p, cast
-from itertools import combinations
+from functools import cached_property
+from itertools import combinations, pairwise
 from math import comb
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 from bestleaf._kernels.rollout import draw_neighbours, warm_up
 from bestleaf._records import enlarged
 from bestleaf.oracles import TIES, KNNOracle
+from bestleaf.storage import Saved
 
 STOP = -1
 KEPT = 16  # rollouts of highest value
@@ -209,6 +211,34 @@ class FeatureLattice:
         """Whether kernels may draw instead of `sample`: no subclass has its own."""
         return type(self).sample is FeatureLattice.sample and type(self.oracle).sample is KNNOracle.sample
 
+    def holds(self, state: Any) -> bool:
+        """Return whether something is a state of this lattice, for whoever reads one from a file."""
+        if not isinstance(state, tuple) or not all(type(unit) is int for unit in state):
+            return False
+        subset = state[:-1] if self.is_terminal(state) else state
+        ordered = all(one < other for one, other in pairwise(subset))
+        known = self._everything.issuperset(subset) and set(self.forced).issubset(subset)
+        return ordered and known and len(subset) <= self.limit and bool(subset or state == self.forced)
+
+    @cached_property
+    def _everything(self) -> frozenset[int]:
+        return frozenset((*self.allowed, *self.forced))
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what tells this lattice from others: the choice, the objective and a fingerprint of the data."""
+        oracle = self.oracle
+        if not hasattr(oracle, "fingerprint"):
+            raise ValueError(f"checkpoint needs an oracle with a method fingerprint, got {type(oracle).__name__}")
+        choice = {name: value for name, value in self.choice().items() if name != "limit"}
+        return {
+            "data": oracle.fingerprint(),
+            **oracle.settings(),
+            **choice,
+            "max_features": self.limit,
+            "groups": self.groups,
+            "continue_probability": self.continue_probability,
+        }
+
 
 def _checked_groups(groups: Sequence[Sequence[int]] | None, features: int) -> list[list[int]]:
     """Return the features of each unit, or say in one sentence why the groups do not share them out."""
@@ -332,3 +362,31 @@ class NeighbourRollouts:
     def global_rave_sums(self) -> np.ndarray:
         """The same of all rollouts."""
         return self.place.arrays["rave"][0]
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the sums of the rollouts and the best of them."""
+        arrays = self.place.arrays
+        kept = {name: arrays[name].copy() for name in ("by_size", "kept_values", "kept_subsets")}
+        return {**kept, "rave": arrays["rave"][: self._rows].copy(), "lowest": int(self.record["lowest"])}
+
+    def restore(self, saved: Saved) -> None:
+        """Take in a snapshot, after the nodes of then were added."""
+        arrays, units = self.place.arrays, len(self.lattice.groups)
+        arrays["rave"][: self._rows] = checked_sums(saved.array("rave", (self._rows, units, 2), 0.0, 2.0**53))
+        arrays["by_size"][:] = checked_sums(saved.array("by_size", (units + 1, 2), 0.0, 2.0**53))
+        values = saved.array("kept_values", (KEPT,), 0.0, 1.0)
+        subsets = saved.array("kept_subsets", arrays["kept_subsets"].shape, 0, 2**64 - 1, np.uint64)
+        lowest = saved.whole("lowest", 0, KEPT - 1)
+        if values[lowest] > values.min():
+            raise ValueError("the lowest of the rollouts kept must be the lowest")
+        arrays["kept_values"][:], arrays["kept_subsets"][:] = values, subsets
+        self.place.set(lowest=lowest)
+        if strange := [subset for subset in self.best_subsets() if not self.lattice.holds((*subset, STOP))]:
+            raise ValueError(f"a rollout must end in a subset of the lattice, got {strange[0]}")
+
+
+def checked_sums(sums: np.ndarray) -> np.ndarray:
+    """Return sums and numbers of values in [0, 1] that were saved, if they can be such."""
+    if (sums[..., 0] > sums[..., 1]).any():
+        raise ValueError("sums of values in [0, 1] must not exceed their numbers")
+    return sums

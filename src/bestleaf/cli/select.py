@@ -45,6 +45,7 @@ def select(
     json: Annotated[Path | None, typer.Option("--json", help="File of the result.")] = None,
     certificate: Annotated[Path | None, typer.Option(help="File of the certificate.")] = None,
     report: Annotated[Path | None, typer.Option(help="HTML page about the result.")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="File to save the search to, and go on from.")] = None,
     force_overwrite: Annotated[bool, typer.Option("--force-overwrite", help="Replace files that exist.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
 ) -> None:
@@ -58,6 +59,10 @@ def select(
         raise ValueError(f"--holdout must be strictly between 0 and 1, got {holdout:g}")
     files = {"--out": out, "--json": json, "--certificate": certificate, "--report": report}
     _check_files(data, files, overwrite=force_overwrite)
+    if checkpoint is not None:
+        _check_files(data, {"--checkpoint": checkpoint}, overwrite=True)
+        if checkpoint.resolve() in [path.resolve() for path in files.values() if path is not None]:
+            raise ValueError(f"--checkpoint must be a file of its own, got {checkpoint}")
     table = prepared(read_frame(data), target, impute=impute, task=task)
     settings: dict[str, Any] = {
         "task": task,
@@ -72,6 +77,7 @@ def select(
         "n_repeats": repeats,
         "random_state": seed,
         "n_jobs": n_jobs,
+        "checkpoint": checkpoint,
         "verbose": 0 if quiet else 1,
     }
     console = Console(quiet=quiet)

@@ -7,6 +7,7 @@ compiled loop, the loop over a Python-defined problem, and `Search.ask` / `Searc
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -14,6 +15,7 @@ from bestleaf.bounds import Bound, Rate
 from bestleaf.rules import Rule
 from bestleaf.search.result import Progress, Result
 from bestleaf.search.session import Search
+from bestleaf.storage import Checkpoint
 
 __all__ = ["Progress", "Result", "Search", "best_arm", "best_leaf"]
 
@@ -46,6 +48,10 @@ _KEYWORDS = """
         Everything random follows from it.
     callback : callable, default=None
         Called with a `Progress` about twenty times a second; the search ends when it returns True.
+    checkpoint : path or Checkpoint, default=None
+        A file that the search is saved to every few seconds and at its end; if it is there already, the search goes on
+        from it and ends as if it had never been broken off. Then epsilon and the budgets may differ (time and samples
+        count from the first beginning), everything else must be the same; seed=None stands for the seed of the file.
 
     Returns
     -------
@@ -79,6 +85,7 @@ def best_arm(
     max_time: float | None = None,
     seed: Any = None,
     callback: Callable[[Progress], Any] | None = None,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
 ) -> Result:
     """Return the child of the root whose best leaf is within epsilon of the best, with probability 1 - delta."""
     keywords = {name: value for name, value in locals().items() if name != "problem"}
@@ -101,6 +108,7 @@ def best_leaf(
     alpha: float = 0.01,
     seed: Any = None,
     callback: Callable[[Progress], Any] | None = None,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
 ) -> Result:
     """Return the leaf whose value is within epsilon of the best in the graph, with probability 1 - delta.
 

@@ -28,6 +28,8 @@ class Evaluations:
     growth: Growth
     reason: str | None
     values: dict[Any, float]  # of states in the graph or not
+    spare: dict[Any, float]
+    cut_short: bool
     exact_evaluations: int
     _proposal: Proposal | None
     _started: float
@@ -77,7 +79,7 @@ class Evaluations:
         state = self.graph.states[leaf]
         if state in self.values:
             return self.values[state]
-        value = self.problem.exact(state)
+        value = self._asked_exactly(state)
         if value is None:
             self.known.admit(leaf)
             return None
@@ -90,8 +92,9 @@ class Evaluations:
         if state not in self.values:
             if self._spent() is not None:
                 self.reason = self.reason or self._spent()
+                self.cut_short = True
                 return None
-            self.values[state] = checked_value(self.problem.exact(state), "exact", state)
+            self.values[state] = checked_value(self._asked_exactly(state), "exact", state)
             self.exact_evaluations += 1
             self._settle(state)
         return self.values[state]
@@ -125,3 +128,7 @@ class Evaluations:
         best = max(self.values, key=self.values.__getitem__)
         if self.values[best] > self.growth.best_value():
             self.join(self.problem.path_to(best))
+
+    def _asked_exactly(self, state: Any) -> Any:
+        """Return what the problem says, without asking again for what a checkpoint has of it."""
+        return self.spare.pop(state) if state in self.spare else self.problem.exact(state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterable
 from contextlib import suppress
@@ -27,12 +28,14 @@ from bestleaf.oracles import TIES, KNNOracle
 from bestleaf.progress import ProgressLine
 from bestleaf.search import Progress, Search
 from bestleaf.search.guarantees import GUARANTEES, checked_guarantees
+from bestleaf.search.keeper import stored_seed
 from bestleaf.search.stages import EveryLeaf, SmallerAnswer, Stage, SubsetsOfAnswers
 from bestleaf.selector.answer import EvaluatedSubset, EvaluatedSubsets, chosen, mean_scores
 from bestleaf.selector.honest import splits, unseen_score
 from bestleaf.selector.hooks import CallbackSupportMixin, Hooks
 from bestleaf.selector.inputs import check_finite, check_frame, check_groups, columns_named, task_of, useless_columns
 from bestleaf.selector.ways import ALGORITHMS, BestLeafWay, FuseWay, Selection, values_without
+from bestleaf.storage import Checkpoint
 
 SUBSAMPLE = 50  # examples of a rollout, as in the paper
 FEW_SUBSETS = 4096  # evaluated without being asked, if
@@ -113,6 +116,11 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Threads for the exact values of large data; the answer does not depend on it.
     random_state : int, RandomState or None, default=None
         Everything random follows from it.
+    checkpoint : path or Checkpoint, default=None
+        A file that the search is saved to every few seconds and at its end (only with ``algorithm="bli"``). If it is
+        there already, `fit` goes on from it and ends as if it had never been broken off; data and parameters must then
+        be the same, but for `epsilon`, the budgets, `n_jobs` and `verbose`. The searches of `holdout` and `n_repeats`
+        are saved to PATH.1, PATH.2 and so on.
     verbose : int, default=0
         1 shows the progress and the result in words.
 
@@ -182,6 +190,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
+        "checkpoint": [str, os.PathLike, Checkpoint, None],
         "verbose": ["verbose"],
     }
 
@@ -216,6 +225,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         max_time: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
         verbose: int = 0,
     ) -> None:
         self.epsilon = epsilon
@@ -246,6 +256,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.max_time = max_time
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
@@ -271,6 +282,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """
         X, y = self._validated(X, y)
         seed, aside = self._seed(), np.arange(0)
+        self._searches = 0  # beside the first one
         kept: Any = slice(None)  # no copy of large data
         if isinstance(self.holdout, float):
             kept, aside = next(splits(self.holdout, X, y, task_of(y, self.task), seed))
@@ -317,8 +329,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             guarantee=self._guarantees() - {"auto", "exhaustive"},
             alpha=self.alpha,
             seed=seed,
+            checkpoint=self.checkpoint,
         )
         search.answer = self._answer
+        search.about = {"prefer_small": self.prefer_small}
         first: list[Stage] = [EveryLeaf()] if whole else []
         if self.proposal in (None, "lookahead") and not whole:
             first.append(SubsetsOfAnswers(lattice))
@@ -332,6 +346,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             raise ValueError(
                 f"guarantee must be 'auto' with algorithm {self.algorithm!r}, which gives none, got {wanted[0]!r}"
             )
+        if self.checkpoint is not None:
+            raise ValueError(f"checkpoint must be None with algorithm {self.algorithm!r}, got {self.checkpoint!r}")
         return FuseWay(
             lattice,
             self.algorithm,
@@ -382,6 +398,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _again(self, X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
         """Return the features selected from other examples or with another seed."""
         settings = {**self.get_params(), "holdout": None, "n_repeats": 1, "verbose": 0, "random_state": seed}
+        self._searches += 1
+        if (checkpoint := Checkpoint.of(self.checkpoint)) is not None:
+            settings["checkpoint"] = checkpoint.numbered(self._searches)
         for name in ("forced", "forbidden"):
             settings[name] = self._columns(name, settings[name])
         if self.feature_groups is not None:
@@ -475,11 +494,13 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):
             return int(self.random_state)
+        if self.random_state is None and (stored := stored_seed(self.checkpoint)) is not None:
+            return stored
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _watch(self, way: BestLeafWay | FuseWay, lattice: FeatureLattice, X: np.ndarray, y: np.ndarray) -> None:
         """Run the search, keeping its history, showing its progress and calling scikit-learn's callbacks."""
-        self.history_: list[dict[str, Any]] = []
+        self.history_: list[dict[str, Any]] = way.notes
         hooks, names = Hooks(self, X, y), self._names()
 
         def words(state: tuple[int, ...]) -> str:
@@ -498,6 +519,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
         with line:
             hooks.begin()
+            if way.resume() and self.verbose:
+                name = os.fspath(Checkpoint.of(self.checkpoint).path)  # type: ignore[union-attr]
+                Console().print(f"Going on from {name}: {way.samples:,} samples so far.", highlight=False, markup=False)
             way.run(callback)
             hooks.end()
 
