@@ -21,6 +21,7 @@ from bestleaf.rules import Rule
 from bestleaf.storage import Saved
 from bestleaf.storage.leaves import SavedLeaves
 
+COUNTERS = ("samples", "updates", "refreshes")  # what a checkpoint keeps of `WORLD`
 LOOKS = ("visits", "rounds", "grow_at", "opened", "deepened")  # what a checkpoint keeps of `TRACK`
 
 
@@ -228,12 +229,12 @@ class Knowledge:
 
     def snapshot(self) -> dict[str, Any]:
         """Return what cannot be computed again: the leaves, where the search has looked, and the counters."""
-        size, counters = len(self.graph), ("samples", "updates", "refreshes")
+        size = len(self.graph)
         leaves = np.flatnonzero(self.graph.kinds != INNER)
         sampled = leaves[(self.known["count"][leaves] > 0) & (self.graph.kinds[leaves] != EXACT)]
         return {
             "created": self.created,
-            **{name: int(self.world[name]) for name in counters},
+            **{name: int(self.world[name]) for name in COUNTERS},
             **{name: self.known[name][leaves] for name in ("count", "total", "lower", "upper")},
             **{name: self.track[name][:size].copy() for name in LOOKS},
             "order": self.order[leaves],
@@ -244,28 +245,33 @@ class Knowledge:
     def restore(self, saved: Saved, values: dict[Any, float]) -> None:
         """Take in a snapshot, on a graph that has the nodes of then; inner nodes follow from the leaves."""
         self._reserve()
-        kinds, size = self.graph.kinds, len(self.graph)
+        size = len(self.graph)
         leaves = SavedLeaves.read(saved, self.graph, self.bound, intersects=self.intersects)
-        nodes, sampled = leaves.nodes, leaves.sampled
         leaves.check_exact(self.graph, values)
-        for name in ("samples", "updates", "refreshes"):
+        self.created = saved.whole("created")
+        for name in COUNTERS:
             self.world[name] = saved.whole(name)
-        self.created = saved.whole("created", 0)
         for name in LOOKS:
             self.track[name][:size] = saved.array(name, (size,), 0, UNLIMITED, np.int64)
+        self._take_leaves(leaves)
+        shares = self.track["share"][leaves.sampled]
+        leaves.check_intervals(self.bound, shares, int(self.world["samples"]), self.created)
+        self._refresh_all()
+        self._check_rate(leaves)
+
+    def _take_leaves(self, leaves: SavedLeaves) -> None:
+        """Take in the numbers of the leaves; shares of delta follow from the order of creation."""
+        nodes, sampled, size = leaves.nodes, leaves.sampled, len(self.graph)
+        noisy = self.graph.kinds[nodes] != EXACT
         self.order[:size], self.track["share"][:size] = 0, 0.0
         self.order[nodes] = leaves.order
-        places = np.maximum(1.0, leaves.order * (leaves.order + 1.0))
-        shares = self.uniform_share or float(self.world["delta"]) / places
-        self.track["share"][nodes] = np.where(kinds[nodes] == EXACT, 0.0, shares)
-        self.world["stochastic"] = int((kinds[nodes] != EXACT).sum())
+        shares = self.uniform_share or float(self.world["delta"]) / np.maximum(1, leaves.order * (leaves.order + 1))
+        self.track["share"][nodes] = np.where(noisy, shares, 0.0)
+        self.world["stochastic"] = int(noisy.sum())
         for name in ("count", "total", "lower", "upper"):
             self.known[name][nodes] = getattr(leaves, name)
         self.known["child"][nodes] = self.known["leaf"][nodes] = nodes
         self.rows[sampled], self.evidence[sampled] = leaves.rows, leaves.evidence
-        leaves.check_intervals(self.bound, self.track["share"][sampled], int(self.world["samples"]), self.created)
-        self._refresh_all()
-        self._check_rate(leaves)
 
     def _check_rate(self, leaves: SavedLeaves) -> None:
         """Refuse intervals that a rate of ours does not give; a rate keeps nothing but count and total."""

@@ -129,6 +129,7 @@ class Keeper:
     def _restore(self, search: Any, saved: Saved) -> None:
         """Restore the end of a search that is over, otherwise the snapshot to go on from."""
         snapshots = saved.part("snapshots")
+        snapshots.part("0")  # there is always one
         same_promise = saved.number("epsilon", 0.0, 1.0) == search.options.epsilon
         over = same_promise and _is_over(search, saved, snapshots)
         place = max(snapshots.content, key=int) if over else "0"

@@ -46,7 +46,7 @@ class SavedLeaves:
             saved.array("total", shape, 0.0, 2.0**62),
             saved.array("lower", shape, low, high),
             saved.array("upper", shape, low, high),
-            saved.array("order", shape, 0, 2**40, np.int64),
+            saved.array("order", shape, 0, 2**31, np.int64),
             saved.array("rows", (len(places), width)),
             saved.array("evidence", (len(places), 2, 2 + width)),
         )
@@ -81,10 +81,14 @@ class SavedLeaves:
     def check_intervals(self, bound: Rate | Bound, shares: np.ndarray, samples: int, created: int) -> None:
         """Refuse intervals that do not follow from their evidence, and more samples than were drawn."""
         count, total = self.count[self.places], self.total[self.places]
-        if int(count.sum()) > samples or self.order.max(initial=0) > created:
-            raise ValueError(f"leaves must not have more samples than the {samples} that were drawn")
+        if count.max(initial=0) > samples or sum(count.tolist()) > samples:
+            raise ValueError(f"leaves must not have more samples than the {samples:,} that were drawn")
+        if self.order.max(initial=0) > created:
+            raise ValueError(f"a leaf must be one of the {created:,} that were created")
         seen, sums = self.evidence[:, :, 0], self.evidence[:, :, 1]
-        if not ((seen >= 0) & (seen <= count[:, None]) & (sums >= 0) & (sums <= seen)).all():
+        later, added = count[:, None] - seen, total[:, None] - sums  # samples since then, and their sum
+        near = CLOSE * np.maximum(1.0, count[:, None])
+        if not ((seen >= 0) & (sums >= 0) & (sums <= seen) & (added >= -near) & (added <= later + near)).all():
             raise ValueError("the evidence of a leaf must be of its samples")
         if bound not in BOUNDS.values():
             return
