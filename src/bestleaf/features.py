@@ -367,12 +367,14 @@ class NeighbourRollouts:
         """Return the sums of the rollouts and the best of them."""
         arrays = self.place.arrays
         kept = {name: arrays[name].copy() for name in ("by_size", "kept_values", "kept_subsets")}
-        return {**kept, "rave": arrays["rave"][: self._rows].copy(), "lowest": int(self.record["lowest"])}
+        rows = np.flatnonzero(arrays["rave"][: self._rows, :, 1].any(axis=1))  # most nodes are never sampled
+        return {**kept, "rave": arrays["rave"][rows], "rows": rows, "lowest": int(self.record["lowest"])}
 
     def restore(self, saved: Saved) -> None:
         """Take in a snapshot, after the nodes of then were added."""
         arrays, units = self.place.arrays, len(self.lattice.groups)
-        arrays["rave"][: self._rows] = checked_sums(saved.array("rave", (self._rows, units, 2), 0.0, 2.0**53))
+        rows = saved.array("rows", (None,), 0, self._rows - 1, np.int64)
+        arrays["rave"][rows] = checked_sums(saved.array("rave", (len(rows), units, 2), 0.0, 2.0**53))
         arrays["by_size"][:] = checked_sums(saved.array("by_size", (units + 1, 2), 0.0, 2.0**53))
         values = saved.array("kept_values", (KEPT,), 0.0, 1.0)
         subsets = saved.array("kept_subsets", arrays["kept_subsets"].shape, 0, 2**64 - 1, np.uint64)

@@ -72,16 +72,25 @@ class Saved:
         return found
 
     def array(
-        self, name: str, shape: tuple[int, ...], low: float = -np.inf, high: float = np.inf, kind: Any = np.float64
+        self,
+        name: str,
+        shape: tuple[int | None, ...],
+        low: float = -np.inf,
+        high: float = np.inf,
+        kind: Any = np.float64,
     ) -> np.ndarray:
-        """Return an array of this shape and kind whose numbers lie between two ends."""
+        """Return an array of this shape (None for any length) and kind whose numbers lie between two ends."""
         found = self.arrays.get(f"{self.name}{name}")
-        if found is None or found.dtype != kind or found.shape != shape:
+        if found is None or found.dtype != kind or not _fits(found.shape, shape):
             got = "none" if found is None else f"{found.dtype} of shape {found.shape}"
             raise ValueError(f"{self.name}{name} must be an array of {np.dtype(kind)} of shape {shape}, got {got}")
         if not ((found >= low) & (found <= high)).all():
             raise ValueError(f"{self.name}{name} must hold numbers from {low:g} to {high:g}")
         return found
+
+
+def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
+    return len(shape) == len(wanted) and all(one in (size, None) for size, one in zip(shape, wanted, strict=True))
 
 
 def checked_number(name: str, found: Any, low: float, high: float) -> float:
