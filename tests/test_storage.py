@@ -94,7 +94,7 @@ class Climb:
 
 
 class Peaks(Climb):
-    """The same with exact values, and sets for states."""
+    """The same with exact values."""
 
     def exact(self, state):
         return 0.2 + 0.1 * ((7 * state[1]) % 6)
