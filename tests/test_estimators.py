@@ -21,6 +21,7 @@ from bestleaf import BestLeafSelector, EstimatorOracle, verify
 from bestleaf.features import FeatureLattice
 from bestleaf.oracles.scores import RANGES
 
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # budgets are part of it
 IRIS = load_iris(return_X_y=True)
 MODEL = GaussianNB()
 
@@ -68,7 +69,9 @@ def test_every_range_that_is_known_belongs_to_a_scorer_of_scikit_learn(name):
 
 def test_an_unbounded_scorer_needs_a_range_that_holds():
     X, y = make_regression(80, 5, noise=20, random_state=0)
-    with pytest.raises(ValueError, match=r"scoring r2 has no bounds that are known, so score_range=\(lowest, highest\)"):
+    with pytest.raises(
+        ValueError, match=r"scoring r2 has no bounds that are known, so score_range=\(lowest, highest\)"
+    ):
         EstimatorOracle(X, y, estimator=Ridge(), scoring="r2")
     with pytest.raises(ValueError, match=r"score_range must hold every score of r2, got .* outside \[0.9, 1\]"):
         EstimatorOracle(X, y, estimator=Ridge(), scoring="r2", score_range=(0.9, 1)).value([0])
@@ -113,7 +116,7 @@ def test_the_oracle_travels_without_what_it_remembers(table):
         ({"estimator": MODEL, "score_range": 3}, ValueError, "score_range must be two numbers"),
         ({"estimator": MODEL, "scoring": "roc_auc"}, ValueError, "scoring roc_auc cannot score GaussianNB"),
         ({"estimator": MODEL, "groups": np.zeros(150)}, ValueError, "groups cannot be used: StratifiedKFold"),
-        ({"estimator": MODEL, "cv": GroupKFold(3)}, ValueError, "groups must be given, because GroupKFold"),
+        ({"estimator": MODEL, "cv": GroupKFold(3)}, ValueError, "groups must be given to fit, because GroupKFold"),
         ({"estimator": KNeighborsClassifier(), "sample_weight": np.ones(150)}, ValueError, "fit does not take it"),
         ({"estimator": make_pipeline(MODEL), "sample_weight": np.ones(150)}, ValueError, "fit does not take it"),
         ({"estimator": MODEL, "sample_weight": np.ones(3)}, ValueError, "sample_weight must be 150 numbers"),

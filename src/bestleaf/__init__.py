@@ -13,17 +13,23 @@ if TYPE_CHECKING:
     from bestleaf.bounds import Bound, Rate
     from bestleaf.certificate import Certificate, Verdict, verify
     from bestleaf.flat import FlatResult, flat_best_leaf
+    from bestleaf.oracles import KNNOracle
+    from bestleaf.oracles.estimator import EstimatorOracle
     from bestleaf.problems import Problem
     from bestleaf.rules import Rule
     from bestleaf.search import Progress, Result, Search, best_arm, best_leaf
     from bestleaf.selector import BestLeafSelector
+    from bestleaf.storage import Checkpoint
     from bestleaf.uct import FuseResult, UCTResult, fuse_search, uct_search
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "BestLeafSelector": "selector",
+    "EstimatorOracle": "oracles.estimator",
+    "KNNOracle": "oracles",
     "Certificate": "certificate",
+    "Checkpoint": "storage",
     "Verdict": "certificate",
     "verify": "certificate",
     "Bound": "bounds",
@@ -48,8 +54,11 @@ __all__ = [
     "BestLeafSelector",
     "Bound",
     "Certificate",
+    "Checkpoint",
+    "EstimatorOracle",
     "FlatResult",
     "FuseResult",
+    "KNNOracle",
     "Problem",
     "Progress",
     "Rate",

@@ -15,9 +15,14 @@ from bestleaf._kernels.backup import backup, count_ancestors, narrow, recompute
 from bestleaf._kernels.loop import contest, mark_descent
 from bestleaf._kernels.reach import find_cone, strongest_outside, widest_cone
 from bestleaf._records import CONE, CONES, EXACT, INNER, INTERVAL, NOISY, TEMPORARY, TRACK, UNLIMITED, WORLD, enlarged
-from bestleaf.bounds import Bound, Rate
+from bestleaf.bounds import BOUNDS, Bound, Rate
 from bestleaf.graph import GrowingGraph
 from bestleaf.rules import Rule
+from bestleaf.storage import Saved
+from bestleaf.storage.leaves import SavedLeaves
+
+COUNTERS = ("samples", "updates", "refreshes")  # what a checkpoint keeps of `WORLD`
+LOOKS = ("visits", "rounds", "grow_at", "opened", "deepened")  # what a checkpoint keeps of `TRACK`
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,3 +226,58 @@ class Knowledge:
         """Return what the lower and the upper bound of a leaf follow from; None for a bound never improved."""
         lower, upper = (tuple(side.tolist()) if side[0] > 0 else None for side in self.evidence[node])
         return lower, upper
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return what cannot be computed again: the leaves, where the search has looked, and the counters."""
+        size = len(self.graph)
+        leaves = np.flatnonzero(self.graph.kinds != INNER)
+        sampled = leaves[(self.known["count"][leaves] > 0) & (self.graph.kinds[leaves] != EXACT)]
+        return {
+            "created": self.created,
+            **{name: int(self.world[name]) for name in COUNTERS},
+            **{name: self.known[name][leaves] for name in ("count", "total", "lower", "upper")},
+            **{name: self.track[name][:size].copy() for name in LOOKS},
+            "order": self.order[leaves],
+            "rows": self.rows[sampled],
+            "evidence": self.evidence[sampled],
+        }
+
+    def restore(self, saved: Saved, values: dict[Any, float]) -> None:
+        """Take in a snapshot, on a graph that has the nodes of then; inner nodes follow from the leaves."""
+        self._reserve()
+        size = len(self.graph)
+        leaves = SavedLeaves.read(saved, self.graph, self.bound, intersects=self.intersects)
+        leaves.check_exact(self.graph, values)
+        self.created = saved.whole("created")
+        for name in COUNTERS:
+            self.world[name] = saved.whole(name)
+        for name in LOOKS:
+            self.track[name][:size] = saved.array(name, (size,), 0, UNLIMITED, np.int64)
+        self._take_leaves(leaves)
+        shares = self.track["share"][leaves.sampled]
+        leaves.check_intervals(self.bound, shares, int(self.world["samples"]), self.created)
+        self._refresh_all()
+        self._check_rate(leaves)
+
+    def _take_leaves(self, leaves: SavedLeaves) -> None:
+        """Take in the numbers of the leaves; shares of delta follow from the order of creation."""
+        nodes, sampled, size = leaves.nodes, leaves.sampled, len(self.graph)
+        noisy = self.graph.kinds[nodes] != EXACT
+        self.order[:size], self.track["share"][:size] = 0, 0.0
+        self.order[nodes] = leaves.order
+        shares = self.uniform_share or float(self.world["delta"]) / np.maximum(1, leaves.order * (leaves.order + 1))
+        self.track["share"][nodes] = np.where(noisy, shares, 0.0)
+        self.world["stochastic"] = int(noisy.sum())
+        for name in ("count", "total", "lower", "upper"):
+            self.known[name][nodes] = getattr(leaves, name)
+        self.known["child"][nodes] = self.known["leaf"][nodes] = nodes
+        self.rows[sampled], self.evidence[sampled] = leaves.rows, leaves.evidence
+
+    def _check_rate(self, leaves: SavedLeaves) -> None:
+        """Refuse intervals that a rate of ours does not give; a rate keeps nothing but count and total."""
+        if not isinstance(self.bound, Rate) or self.bound not in BOUNDS.values():
+            return
+        recompute(leaves.nodes, True, self.world)
+        for name in ("lower", "upper"):
+            if not np.array_equal(self.known[name][leaves.nodes], getattr(leaves, name)):
+                raise ValueError(f"the {name} bounds of leaves do not follow from their samples")

@@ -7,13 +7,16 @@ children in the current graph are leaves: `sample` gives noisy values of them in
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Iterable, Sequence
+from hashlib import sha256
 from math import exp
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from bestleaf._records import Bernoulli
+from bestleaf.storage.states import encoded
 
 State = Hashable
 
@@ -26,7 +29,7 @@ class Problem(Protocol):
     reached by different paths, as in a tree), ``maximizes(state)`` (False where the opponent moves) and
     ``exact(state)`` (the true value of a terminal state, or None where it can only be sampled). A problem with very
     many children may give ``parents(state)`` and ``count_children(state)``; its children are then listed only when
-    needed.
+    needed. ``fingerprint()``, anything that JSON can hold, tells a checkpoint of this problem from one of another.
     """
 
     def root(self) -> State:
@@ -112,6 +115,10 @@ class ScoreLattice(BernoulliProblem):
         """Return sigmoid of the sum of the scores."""
         return 1.0 / (1.0 + exp(-sum(self.scores[f] for f in state)))
 
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what tells this lattice from others."""
+        return {"scores": self.scores, "depth": self.depth}
+
 
 PAPER_SCORES = (-0.3, 0.0, 0.03, 0.3, 0.4, 0.5)
 
@@ -158,6 +165,11 @@ class Unrolled:
     def label(self, path: tuple) -> Hashable:
         """Return the state at the end."""
         return self.problem.label(path[-1]) if hasattr(self.problem, "label") else path[-1]
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what tells the problem underneath from others."""
+        own = getattr(self.problem, "fingerprint", lambda: repr(list(self.problem.children(self.problem.root()))))
+        return {"unrolled": type(self.problem).__name__, "of": own()}
 
 
 class TableProblem(BernoulliProblem):
@@ -208,6 +220,12 @@ class TableProblem(BernoulliProblem):
             return self.mean(state)
         values = [self.value(child) for child in self.children(state)]
         return min(values) if state in self._opponent else max(values)
+
+    def fingerprint(self) -> str:
+        """Return what tells this graph from others: the SHA-256 of all that is written down."""
+        children = tuple((state, tuple(below)) for state, below in self.children_of.items())
+        content = (self._root, children, tuple(self.means.items()), self._opponent, self._exact)
+        return sha256(json.dumps(encoded(content)).encode()).hexdigest()
 
 
 def random_dag(

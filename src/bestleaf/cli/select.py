@@ -84,6 +84,7 @@ def select(
     json: Annotated[Path | None, typer.Option("--json", help="File of the result.")] = None,
     certificate: Annotated[Path | None, typer.Option(help="File of the certificate.")] = None,
     report: Annotated[Path | None, typer.Option(help="HTML page about the result.")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="File to save the search to, and go on from.")] = None,
     force_overwrite: Annotated[bool, typer.Option("--force-overwrite", help="Replace files that exist.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
 ) -> None:
@@ -98,6 +99,10 @@ def select(
     files = {"--out": out, "--json": json, "--certificate": certificate, "--report": report}
     _check_files(data, files, overwrite=force_overwrite)
     named = _read_groups(groups)
+    if checkpoint is not None:
+        _check_files(data, {"--checkpoint": checkpoint}, overwrite=True)
+        if checkpoint.resolve() in [path.resolve() for path in files.values() if path is not None]:
+            raise ValueError(f"--checkpoint must be a file of its own, got {checkpoint}")
     table = prepared(read_frame(data), target, impute=impute, task=task)
     settings: dict[str, Any] = {
         "task": task,
@@ -119,6 +124,7 @@ def select(
         "batch_size": batch_size,
         "max_memory": max_memory,
         "n_jobs": -1 if n_jobs is None else n_jobs,
+        "checkpoint": checkpoint,
         "verbose": 0 if quiet else 1,
     }
     console = Console(quiet=quiet)
@@ -204,7 +210,8 @@ def _check_files(data: Path, files: dict[str, Path | None], *, overwrite: bool) 
     """Refuse files that could not be written in the end, before any work is done."""
     given = {name: path for name, path in files.items() if path is not None}
     for name, path in given.items():
-        check_ending(name, path, ENDINGS[name])
+        if name in ENDINGS:
+            check_ending(name, path, ENDINGS[name])
         check_new_file(name, path, overwrite=overwrite)
         if path.resolve() == data.resolve():
             raise ValueError(f"{name} must not be the table itself, got {path}")

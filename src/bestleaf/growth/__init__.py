@@ -11,6 +11,7 @@ from bestleaf.growth.due import is_due, next_due
 from bestleaf.growth.lookahead import LookaheadProposals
 from bestleaf.growth.proposals import Proposals, RandomProposals, RaveProposals, best_value
 from bestleaf.intervals import Knowledge
+from bestleaf.storage import Saved
 
 __all__ = ["PROPOSALS", "Growth", "Proposals", "is_due", "next_due"]
 
@@ -74,3 +75,13 @@ class Growth:
                 self.known.track["grow_at"][root] = next_due(int(self.known.track["rounds"][root]), self.exponent)
             self._complete.clear()
         return [node for node, _ in added]
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps."""
+        return {"growths": self.growths, "complete": sorted(self._complete), "proposals": self.proposals.snapshot()}
+
+    def restore(self, saved: Saved, values: dict[Any, float]) -> None:
+        """Take in a snapshot, on a graph that has the nodes of then."""
+        self.growths = saved.whole("growths")
+        self._complete = set(saved.nodes("complete", len(self.graph)))
+        self.proposals.restore(saved.part("proposals"), values)

@@ -11,6 +11,8 @@ import numpy as np
 from bestleaf.features import STOP, Subset
 from bestleaf.graph import GrowingGraph
 from bestleaf.growth.proposals import RaveProposals
+from bestleaf.storage import Saved
+from bestleaf.storage.states import decoded, encoded
 
 
 class LookaheadProposals(RaveProposals):
@@ -163,3 +165,21 @@ class LookaheadProposals(RaveProposals):
         units = super().absent_units(node, len(self.gains))
         stands_out = self.outstanding(self.mean_gains())
         return sorted(units, key=lambda unit: not stands_out[unit])[:most]
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the gains and the best subset, too."""
+        best = None if self.best[0] < 0 else encoded(self.best[1])
+        return {**super().snapshot(), "gains": self.gains.copy(), "tries": self.tries.copy(), "best": best}
+
+    def restore(self, saved: Saved, values: dict[Any, float]) -> None:
+        """Take in a snapshot; the best subset must have been evaluated."""
+        super().restore(saved, values)
+        units = len(self.gains)
+        self.tries = saved.array("tries", (units,), 0.0, 2.0**53).copy()
+        self.gains = saved.array("gains", (units,), -(2.0**53), 2.0**53).copy()
+        best = saved.get("best")
+        if best is not None:
+            subset = decoded(best)
+            if (*subset, STOP) not in values:
+                raise ValueError(f"the best subset must have been evaluated, got {subset}")
+            self.best = (values[(*subset, STOP)], subset)

@@ -12,6 +12,7 @@ from bestleaf._records import EXACT
 from bestleaf.features import STOP
 from bestleaf.graph import GrowingGraph
 from bestleaf.intervals import Knowledge
+from bestleaf.storage import Saved
 
 
 class Values(Protocol):
@@ -50,6 +51,12 @@ class Proposals(Protocol):
     def next(self, node: int) -> list[Any]:
         """Return a child of `node` that is not in the graph, and what enters with it, parents first."""
 
+    def snapshot(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps."""
+
+    def restore(self, saved: Saved, values: dict[Any, float]) -> None:
+        """Take in a snapshot; `values` are the exact values known then."""
+
 
 class _Grounded:
     """What proposals know: the graph, its intervals, what rollouts leave behind, the stream, and values on demand."""
@@ -67,6 +74,13 @@ class _Grounded:
         self.oracle = oracle
         self.rng = rng
         self.values = values
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps: nothing."""
+        return {}
+
+    def restore(self, saved: Saved, values: dict[Any, float]) -> None:
+        """Take in a snapshot."""
 
 
 class RandomProposals(_Grounded):
@@ -173,3 +187,19 @@ class RaveProposals(_Grounded):
         missing = self.lattice.missing(self.graph.states[node])
         units = np.array([unit for unit in missing if unit not in there], np.int64)
         return units[np.argsort(-self.scores(node)[units], kind="stable")][:most].tolist()
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the warm-ups under way."""
+        return {"left": [[node, left] for node, left in self._left.items()]}
+
+    def restore(self, saved: Saved, values: dict[Any, float]) -> None:
+        """Take in a snapshot, with no more rollouts left than a warm-up has."""
+        self._left = {}
+        for pair in saved.listed("left"):
+            node, left = pair
+            if not (type(node) is int and 0 <= node < len(self.graph) and type(left) is int):
+                raise ValueError(f"warm-ups must be pairs of node and rollouts, got {str(pair)[:80]}")
+            most = self.rollouts(node) * self.lattice.count_children(self.graph.states[node])
+            if not 0 <= left <= most:
+                raise ValueError(f"a warm-up must have from 0 to {most} rollouts left, got {left}")
+            self._left[node] = left

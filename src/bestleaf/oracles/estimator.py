@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.ensemble._base import _set_random_states
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit, check_cv
 from sklearn.model_selection._split import GroupsConsumerMixin
@@ -84,7 +85,8 @@ class EstimatorOracle:
         groups: Any = None,
         random_state: int = 0,
     ) -> None:
-        if not (is_classifier(estimator) or is_regressor(estimator)) or isinstance(estimator, type):
+        known = isinstance(estimator, BaseEstimator) and (is_classifier(estimator) or is_regressor(estimator))
+        if not known:
             raise TypeError(f"estimator must be a scikit-learn classifier or regressor, got {estimator!r}")
         self.X = checked_data(X)
         self.y = np.asarray(y)
@@ -138,6 +140,14 @@ class EstimatorOracle:
         """The name of the estimator; of a pipeline, that of its last step."""
         last = self.estimator.steps[-1][1] if isinstance(self.estimator, Pipeline) else self.estimator
         return type(last).__name__
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of the data, the weights and the fixed splits."""
+        digest = sha256(repr((self.X.shape, self.y.tolist())).encode())
+        digest.update(np.ascontiguousarray(self.X).view(np.uint8).data)
+        for array in (self.sample_weight, self.groups, *(part for split in self.splits for part in split)):
+            digest.update(b"-" if array is None else repr(array.tolist()).encode())
+        return digest.hexdigest()
 
     def settings(self) -> dict[str, Any]:
         """Return what the values depend on beside the data, in words where there is no other form."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from itertools import pairwise
 from threading import Lock, local
 from typing import Any
@@ -169,6 +170,13 @@ class KNNOracle:
             rows=self.n_samples,
             sampled=sampled,
         )
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of the examples as the oracle sees them."""
+        digest = sha256(repr((self.columns.shape, self.targets.shape)).encode())
+        for array in (self.columns, self.targets, self.rows):
+            digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+        return digest.hexdigest()
 
     def workplace(self) -> Workplace:
         """Return the data with scratch of their own, for one thread of the neighbour kernels."""

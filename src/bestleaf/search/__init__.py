@@ -7,6 +7,7 @@ compiled loop, the loop over a Python-defined problem, and `Search.ask` / `Searc
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -15,6 +16,7 @@ from bestleaf.executors import Executor, executor_for
 from bestleaf.rules import Rule
 from bestleaf.search.result import Progress, Result
 from bestleaf.search.session import Search
+from bestleaf.storage import Checkpoint
 
 __all__ = ["Progress", "Result", "Search", "best_arm", "best_leaf"]
 
@@ -55,6 +57,10 @@ _KEYWORDS = """
     n_jobs : int, default=None
         Workers of joblib that draw the samples of a batch (the problem must be picklable for processes); the answer
         does not depend on it. ``joblib.parallel_config`` chooses other backends, Dask among them.
+    checkpoint : path or Checkpoint, default=None
+        A file that the search is saved to every few seconds and at its end; if it is there already, the search goes on
+        from it and ends as if it had never been broken off. Then epsilon and the budgets may differ (time and samples
+        count from the first beginning), everything else must be the same; seed=None stands for the seed of the file.
 
     Returns
     -------
@@ -91,6 +97,7 @@ def best_arm(
     callback: Callable[[Progress], Any] | None = None,
     batch_size: int | None = None,
     n_jobs: int | None = None,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
 ) -> Result:
     """Return the child of the root whose best leaf is within epsilon of the best, with probability 1 - delta."""
     keywords = {name: value for name, value in locals().items() if name not in ("problem", "n_jobs")}
@@ -116,6 +123,7 @@ def best_leaf(
     callback: Callable[[Progress], Any] | None = None,
     batch_size: int | None = None,
     n_jobs: int | None = None,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
 ) -> Result:
     """Return the leaf whose value is within epsilon of the best in the graph, with probability 1 - delta.
 

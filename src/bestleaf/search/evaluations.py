@@ -31,6 +31,8 @@ class Evaluations:
     reason: str | None
     values: dict[Any, float]  # of states in the graph or not
     glimpsed: dict[Any, float]  # rough values
+    spare: dict[Any, float]
+    cut_short: bool
     exact_evaluations: int
     warmup_samples: int
     _proposal: Proposal | None
@@ -93,7 +95,7 @@ class Evaluations:
         state = self.graph.states[leaf]
         if state in self.values:
             return self.values[state]
-        value = self.problem.exact(state)
+        value = self._answer_of(state)
         if value is None:
             self.known.admit(leaf)
             return None
@@ -109,9 +111,9 @@ class Evaluations:
         if state not in self.values:
             if self._spent() is not None:
                 self.reason = self.reason or self._spent()
+                self.cut_short = True
                 return None
-            ask = self.problem.exact if self.has_exact else self.problem.guide
-            self._take(state, ask(state))
+            self._take(state, self._answer_of(state))
         return self.values[state]
 
     def prefetch(self, states: list[Any]) -> None:
@@ -122,8 +124,11 @@ class Evaluations:
         while missing and self._spent() is None:
             part = missing[: min(self.batches.size, self._left())]
             missing = missing[len(part) :]
-            for state, value in zip(part, self.batches.values(part), strict=True):
-                self._take(state, value)
+            fresh = [state for state in part if state not in self.spare]
+            found = dict(zip(fresh, self.batches.values(fresh), strict=True)) if fresh else {}
+            for state in part:
+                self._take(state, found[state] if state in found else self.spare.pop(state))
+        self.cut_short = self.cut_short or bool(missing)
 
     def glimpse(self, states: list[Any]) -> dict[Any, float]:
         """Return rough values of terminal states, as far as the budget goes; they count as warm-up samples."""
@@ -133,6 +138,7 @@ class Evaluations:
             missing = missing[len(part) :]
             self.glimpsed.update(zip(part, self.batches.glimpses(part), strict=True))
             self.warmup_samples += len(part)
+        self.cut_short = self.cut_short or bool(missing)
         return self.glimpsed
 
     def _take(self, state: Any, value: Any) -> None:
@@ -185,3 +191,9 @@ class Evaluations:
         best = max(self.values, key=self.values.__getitem__)
         if best not in self.graph.node_of and self.values[best] > self.best_value():
             self.join(self.problem.path_to(best))
+
+    def _answer_of(self, state: Any) -> Any:
+        """Return what the problem says, without asking again for what a checkpoint has of it."""
+        if state in self.spare:
+            return self.spare.pop(state)
+        return self.problem.exact(state) if self.has_exact else self.problem.guide(state)

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 
 from bestleaf.search.stages import evaluated
+from bestleaf.storage import Saved
+from bestleaf.storage.states import decoded, encoded
+from bestleaf.storage.streams import set_stream, stream_state
 
 GUARANTEES = ("grown", "local", "quantile", "exhaustive")
 MOST_RANDOM = 1_000_000  # leaves that one attempt of "quantile" draws
@@ -36,7 +39,9 @@ class _Challenge:
     def __init__(self, problem: Any) -> None:
         self.problem = problem
         self.proof: dict[str, Any] | None = None
+        self._about: Any = None  # the answer that is challenged
         self._all: list[Any] | None = None
+        self._waiting: list[Any] = []
 
     def reset(self) -> None:
         """Challenge the answer anew."""
@@ -64,20 +69,55 @@ class _Challenge:
                 stacklevel=2,
             )
             return True
-        state, value = found
         if self._all is None:
-            self._all = self.challengers(state)
+            self._about = found[0]
+            self._all = self.challengers(self._about)
             self._waiting = [one for one in self._all if one not in search.values]
         if not evaluated(self._waiting, search) or any(one not in search.values for one in self._all):
             return search.reason is not None
+        found = search.answer(search)
+        if found is None or found[0] != self._about:  # a value just asked for has changed the answer
+            self.reset()
+            return False
+        state, value = found
         best = max(self._all, key=search.values.__getitem__, default=state)
         if self._all and search.values[best] > value + search.options.epsilon:
             search.join(self.path_to(best))
             search.reopen()
             return True
-        values = [[one, search.values[one]] for one in self._all]
-        self.proof = {**self.written(), "subsets": values}
+        self._prove(search)
         return True
+
+    def _prove(self, search: Any) -> None:
+        values = [[one, search.values[one]] for one in self._all or []]
+        self.proof = {**self.written(), "subsets": values}
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return whom the answer is compared with, and how far that has come."""
+        if self._all is None:
+            return {"all": None}
+        return {
+            "all": [encoded(one) for one in self._all],
+            "waiting": [encoded(one) for one in self._waiting],
+            "about": encoded(self._about),
+            "proved": self.proof is not None,
+        }
+
+    def restore(self, saved: Saved, search: Any) -> None:
+        """Take in a snapshot."""
+        self.reset()
+        if saved.get("all") is None:
+            return
+        self._all = search.terminal_states(saved, "all")
+        self._waiting = search.terminal_states(saved, "waiting")
+        self._about = decoded(saved.get("about"))
+        missing = {one for one in self._all if one not in search.values}
+        if not missing <= set(self._waiting) or self._about not in search.values:
+            raise ValueError("the challengers that wait must be those without a value")
+        if saved.get("proved"):
+            if missing:
+                raise ValueError("an answer must have been compared with all challengers to stand")
+            self._prove(search)
 
 
 class LocalOptimum(_Challenge):
@@ -133,6 +173,25 @@ class Quantile(_Challenge):
         """Return the share and the attempt."""
         own = hasattr(self.problem, "random_leaf")
         return {"alpha": self.alpha, "attempt": self.attempt, "drawn": "rollouts" if own else "uniform moves"}
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the attempt, the stream and the ways to the leaves drawn, too."""
+        paths = [[encoded(step) for step in path] for path in self._paths.values()]
+        return {**super().snapshot(), "attempt": self.attempt, "stream": stream_state(self.rng), "paths": paths}
+
+    def restore(self, saved: Saved, search: Any) -> None:
+        """Take in a snapshot; every way must go from child to child."""
+        self.attempt = saved.whole("attempt", 0, 1000)
+        set_stream(self.rng, saved.get("stream"))
+        self._paths = {}
+        for path in saved.states("paths"):
+            above = self.problem.root()
+            for step in path:
+                if step not in self.problem.children(above):
+                    raise ValueError(f"a way must go from child to child, got {step!r} below {above!r}")
+                above = step
+            self._paths[above] = list(path)
+        super().restore(saved, search)
 
 
 def challenges(

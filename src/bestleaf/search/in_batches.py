@@ -69,6 +69,7 @@ class InBatches(Evaluations):
         """Return the samples to draw next, as far as the budget allows."""
         assert self.batches is not None
         many = min(size, self._left())
+        self.cut_short = self.cut_short or many < size
         leaves = useful_leaves(proposal, self.graph, self.known, many) if many > 0 else []
         return [self.batches.request(leaf, self.graph.states[leaf]) for leaf in leaves]
 
@@ -95,10 +96,10 @@ class InBatches(Evaluations):
         for one, value in zip(requests, self.batches.samples(requests), strict=True):
             self._credit(one, checked_value(value, "sample", self.graph.states[node]))
 
-    def press(self, target: float) -> int:
+    def press(self, target: float, rounds: int) -> int:
         """Sample leaves of largest upper bound for one slice; return whether one is above `target` (see the kernel)."""
         if self.oracle is not None:
-            return int(press(target, self.limited_world(), self.oracle.record, self.rng, self.rounds))
+            return int(press(target, self.limited_world(), self.oracle.record, self.rng, rounds))
         stands = int(stands_at(target, self.limited_world()))
         if stands != SAMPLE:
             return stands

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from copy import copy
 from functools import partial
@@ -37,10 +38,13 @@ from bestleaf.search.batch import Request
 from bestleaf.search.guarantees import Answer, challenges
 from bestleaf.search.in_batches import InBatches
 from bestleaf.search.interrupt import SecondInterrupt, deferred_interrupt
+from bestleaf.search.keeper import Keeper
 from bestleaf.search.memory import next_memory
 from bestleaf.search.options import Options, checked_problem, checked_value, stream
 from bestleaf.search.result import Progress, Result
+from bestleaf.search.snapshot import check_terminal
 from bestleaf.search.stages import SLICE, Stage
+from bestleaf.storage import Checkpoint, Saved
 
 NOTHING = Proposal(SAMPLE, 0, -1, -1, -1, 0.0)
 WARM_UP_SHARE = 0.1  # of max_time that may go into one warm-up
@@ -84,6 +88,7 @@ class Search(InBatches):
         callback: Callable[[Progress], Any] | None = None,
         batch_size: int | None = None,
         executor: Executor | None = None,
+        checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     ) -> None:
         self.options = Options.checked(
             task=task,
@@ -103,18 +108,24 @@ class Search(InBatches):
         )
         checked_problem(problem)
         self.problem = problem
-        self.rng, self.seed = stream(seed)
+        self.keeper = Keeper(checkpoint)
+        self.rng, self.seed = self.keeper.stream(seed)
         self.callback = function_or_none("callback", callback)
         self.reason: str | None = None
         self.exact_evaluations = 0
         self.warmup_samples = 0
         self.values: dict[Any, float] = {}  # exact values asked for, of states in the graph or not
         self.glimpsed: dict[Any, float] = {}
+        self.spare: dict[Any, float] = {}  # exact values computed before a budget ran out, not asked for again yet
+        self.cut_short = False  # a budget ran out in the middle of something
+        self.about: dict[str, Any] = {}  # what else a checkpoint must agree on
+        self.notes: list[dict[str, Any]] = []  # kept in the checkpoint for whoever runs the search
         self._warming: tuple[int, float] | None = None  # node that is warmed up, and since when
         self.rounds = 32  # of the next slice
         self.answer: Answer = exact_answer
         self.challenges = self._challenges()
         self.stages: list[Stage] = [*self.challenges]  # what follows once the answer is identified
+        self.steps_left = 0  # of the search and the stages, once it has begun; 0 for all of them
         self._reopened = False
         self._interrupted: Callable[[], bool] = bool
         self._started = perf_counter()
@@ -122,7 +133,7 @@ class Search(InBatches):
         self._proposal: Proposal | None = None
         self._asked: int | None = None
         self._told_at = 0.0
-        self._first_value: float | None = None
+        self.first_value: float | None = None
         self._requests: list[Request] = []
         self.batches = self._batches(executor)
         self._build()
@@ -211,6 +222,7 @@ class Search(InBatches):
         other.values = dict(self.values)
         other.challenges = other._challenges()
         other.stages = [*other.challenges]
+        other.keeper = Keeper(None)
         return other
 
     def run(self) -> Result:
@@ -223,18 +235,17 @@ class Search(InBatches):
         with deferred_interrupt() as interrupted:
             self._interrupted = interrupted
             try:
+                self.resume()
                 self._propose()  # compiles, if need be, before the clock starts
                 self._started = perf_counter() - self.elapsed
-                todo: list[Callable[[], bool]] = [
-                    self._search_slice,
-                    *(partial(stage.slice, self) for stage in self.stages),
-                ]
+                self._check_time()
+                todo = self._steps()[-self.steps_left :]
                 while self.reason is None:
                     drawn, begun = self.samples, perf_counter()
                     if todo[0]() and self.reason is None:
                         todo.pop(0)
                     if self._reopened:
-                        todo = [self._search_slice, *(partial(stage.slice, self) for stage in self.stages)]
+                        todo = self._steps()
                         self._reopened = False
                     self.elapsed = perf_counter() - self._started
                     if not todo:
@@ -242,6 +253,10 @@ class Search(InBatches):
                     self._pace(self.samples - drawn, perf_counter() - begun)
                     if interrupted() and self.reason is None:
                         self.reason = "interrupted"
+                    self.steps_left = len(todo)
+                    if self.reason is None:
+                        self.keeper.slice_over(self)
+                self.keeper.over(self)
                 self._open_root()
                 self._let_the_best_in()
                 if self.callback is not None:
@@ -250,6 +265,10 @@ class Search(InBatches):
                 raise
             except KeyboardInterrupt:  # raised by the problem or the callback
                 self.reason = "interrupted"
+
+    def _steps(self) -> list[Callable[[], bool]]:
+        """Return all there is to do, in slices."""
+        return [self._search_slice, *(partial(stage.slice, self) for stage in self.stages)]
 
     def _search_slice(self) -> bool:
         """Search for one slice; True when the answer is identified."""
@@ -362,6 +381,7 @@ class Search(InBatches):
         if limit is not None and self.elapsed - self._warming[1] > WARM_UP_SHARE * limit:
             return False
         drawn = self.growth.proposals.warm_up(node, min(max(self.rounds, self.batch_size), self._left()))
+        self.cut_short = self.cut_short or self._left() <= 0
         self.warmup_samples += drawn
         return drawn > 0
 
@@ -381,16 +401,19 @@ class Search(InBatches):
         """Return the state to sample next, or None when the search is over."""
         if self.stages:
             raise RuntimeError("ask() searches the graph as grown only; use run() for a guarantee beyond it")
+        self.resume()
         begun = perf_counter()
         self._check_time()
         while self.reason is None:
             proposal = self._propose()
             if proposal.action == SAMPLE and self._left() > 0:
-                self._asked = proposal.first if self._first_value is None else proposal.second
+                self._asked = proposal.first if self.first_value is None else proposal.second
                 break
             self._handle(proposal._replace(action=LIMITED) if proposal.action == SAMPLE else proposal)
         self._told_at = perf_counter()
         self.elapsed += self._told_at - begun
+        if self.reason is not None:
+            self.keeper.over(self)
         return self.graph.states[self._asked] if self.reason is None and self._asked is not None else None
 
     def tell(self, value: float) -> None:
@@ -401,14 +424,14 @@ class Search(InBatches):
         value = checked_value(value, "sample", self.graph.states[leaf])
         self.elapsed += perf_counter() - self._told_at
         self._asked = None
-        if self._first_value is None and proposal.second >= 0 and self._left() > 1:
-            self._first_value = value
-            return
-        if self._first_value is None:
+        if self.first_value is None and proposal.second >= 0 and self._left() > 1:
+            self.first_value = value
+        elif self.first_value is None:
             self._absorb(proposal._replace(second=-1), value)
         else:
-            self._absorb(proposal, self._first_value, value)
-            self._first_value = None
+            self._absorb(proposal, self.first_value, value)
+            self.first_value = None
+        self.keeper.slice_over(self)
 
     def progress(self) -> Progress:
         """Return a look at the search as it stands."""
@@ -461,3 +484,29 @@ class Search(InBatches):
             structure=self._structure(),
             challenges={stage.name: stage.proof for stage in self.challenges if stage.proof},
         )
+
+    def resume(self) -> bool:
+        """Go on from the checkpoint, if there is one; return whether there was. `run` and `ask` do so by themselves."""
+        self.keeper.begin(self)
+        return self.keeper.resumed
+
+    def start_over(self) -> None:
+        """Let the search go on and all stages start anew, because another epsilon is asked for."""
+        self.steps_left = 0
+        for stage in self.stages:
+            stage.reset()
+
+    def forget_proposal(self) -> None:
+        """Forget what was to be done next, because something has changed."""
+        self._proposal = None
+
+    @property
+    def proposal_name(self) -> str:
+        """How nodes are proposed."""
+        return self._proposal_name()
+
+    def terminal_states(self, saved: Saved, name: str) -> list[Any]:
+        """Return terminal states from a checkpoint, for a stage."""
+        states = saved.states(name)
+        check_terminal(self.problem, states)
+        return states

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from bestleaf._records import BAD_BOUND, EVALUATE, EXACT, LIMITED, NOISY, OPEN, SOLVED
+from bestleaf.storage import Saved
+from bestleaf.storage.states import encoded
 
 SLICE = 0.05  # seconds between two looks at the clock, the callback and Ctrl-C
 
@@ -21,6 +23,12 @@ class Stage(Protocol):
 
     def reset(self) -> None:
         """Start anew, because a later stage has found something better and the search went on."""
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps."""
+
+    def restore(self, saved: Saved, search: Any) -> None:
+        """Take in a snapshot, in a search whose graph and values are those of then."""
 
 
 def evaluated(waiting: list[Any], search: Any) -> bool:
@@ -43,6 +51,13 @@ class EveryLeaf:
         """Evaluate for one slice."""
         leaves = np.flatnonzero((search.graph.kinds == EXACT) & (search.known.known["count"][: len(search.graph)] == 0))
         return evaluated([search.graph.states[leaf] for leaf in leaves[::-1]], search)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return nothing: the graph tells."""
+        return {}
+
+    def restore(self, saved: Saved, search: Any) -> None:
+        """Take in a snapshot."""
 
 
 class SubsetsOfAnswers:
@@ -83,6 +98,14 @@ class SubsetsOfAnswers:
         best = sorted(present, key=lambda state: -search.values[state])[: self.ANSWERS]
         found = dict.fromkeys(one for state in best for one in self.lattice.subsets_of(state, self.LARGEST))
         return sorted((state for state in found if state not in search.values), key=len)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the subsets that wait."""
+        return {"waiting": None if self._waiting is None else [encoded(state) for state in self._waiting]}
+
+    def restore(self, saved: Saved, search: Any) -> None:
+        """Take in a snapshot."""
+        self._waiting = None if saved.get("waiting") is None else search.terminal_states(saved, "waiting")
 
 
 class SmallerAnswer:
@@ -128,7 +151,9 @@ class SmallerAnswer:
         if search.samples >= (self._allowed or 0):
             return True
         target = float(search.known.known["lower"][leaf]) + search.options.epsilon
-        stands = search.press(target)
+        rounds = min(search.rounds, (self._allowed or 0) - search.samples)  # the end does not depend on the clock
+        stands = search.press(target, rounds)
+        search.forget_proposal()
         if stands == EVALUATE:
             return not search.evaluate(int(search.known.known["leaf"][0]))
         if stands == OPEN:
@@ -138,3 +163,12 @@ class SmallerAnswer:
         if stands == BAD_BOUND:
             raise ValueError(f"bound {search.options.bound.name} must return lower <= upper")
         return stands in (SOLVED, LIMITED)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the samples allowed and the leaves that cannot pass."""
+        return {"allowed": self._allowed, "failed": sorted(self._failed)}
+
+    def restore(self, saved: Saved, search: Any) -> None:
+        """Take in a snapshot."""
+        self._allowed = None if saved.get("allowed") is None else saved.whole("allowed")
+        self._failed = set(saved.nodes("failed", len(search.graph)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterable
 from numbers import Integral, Real
@@ -26,6 +27,7 @@ from bestleaf.oracles.estimator import EstimatorOracle
 from bestleaf.progress import ProgressLine
 from bestleaf.search import Progress, Search
 from bestleaf.search.guarantees import GUARANTEES, checked_guarantees
+from bestleaf.search.keeper import stored_seed
 from bestleaf.search.stages import EveryLeaf, SmallerAnswer, Stage, SubsetsOfAnswers
 from bestleaf.selector.answer import EvaluatedSubset, EvaluatedSubsets, chosen, mean_scores
 from bestleaf.selector.honest import Examples, searched_again, splits, unseen_score
@@ -43,6 +45,7 @@ from bestleaf.selector.objective import (
 )
 from bestleaf.selector.shown import ShowsCertificate
 from bestleaf.selector.ways import ALGORITHMS, BestLeafWay, FuseWay, Selection, values_without
+from bestleaf.storage import Checkpoint
 
 FEW_SUBSETS = 4096  # evaluated without being asked, if
 CHEAP = 4e9  # that takes no more distances than this, some seconds
@@ -144,6 +147,11 @@ class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, Ba
         ``joblib.parallel_config`` says; the answer does not depend on it.
     random_state : int, RandomState or None, default=None
         Everything random follows from it.
+    checkpoint : path or Checkpoint, default=None
+        A file that the search is saved to every few seconds and at its end (only with ``algorithm="bli"``). If it is
+        there already, `fit` goes on from it and ends as if it had never been broken off; data and parameters must then
+        be the same, but for `epsilon`, the budgets, `n_jobs` and `verbose`. The searches of `holdout` and `n_repeats`
+        are saved to PATH.1, PATH.2 and so on.
     verbose : int, default=0
         1 shows the progress and the result in words.
 
@@ -223,6 +231,7 @@ class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, Ba
         "max_memory": [Real, str, None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
+        "checkpoint": [str, os.PathLike, Checkpoint, None],
         "verbose": ["verbose"],
     }
 
@@ -264,6 +273,7 @@ class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, Ba
         max_memory: int | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
         verbose: int = 0,
     ) -> None:
         self.epsilon = epsilon
@@ -301,6 +311,7 @@ class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, Ba
         self.max_memory = max_memory
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
@@ -329,6 +340,7 @@ class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, Ba
         X, y = self._validated(X, y)
         examples = Examples(X, y, checked_metadata(self, metadata))
         seed, aside = self._seed(), np.arange(0)
+        self._searches = 0  # beside the first one
         kept: Any = slice(None)  # no copy of large data
         if isinstance(self.holdout, float):
             kept, aside = next(splits(self.holdout, examples, self._task(y), seed))
@@ -386,8 +398,10 @@ class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, Ba
             seed=seed,
             batch_size=batch,
             executor=None if batch is None else executor_of(self),
+            checkpoint=self.checkpoint,
         )
         search.answer = self._answer
+        search.about = {"prefer_small": self.prefer_small}
         first: list[Stage] = [EveryLeaf()] if whole else []
         if self.proposal in (None, "lookahead") and not whole:
             first.append(SubsetsOfAnswers(lattice))
@@ -406,6 +420,8 @@ class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, Ba
             raise ValueError(
                 f"guarantee must be 'auto' with algorithm {self.algorithm!r}, which gives none, got {wanted[0]!r}"
             )
+        if self.checkpoint is not None:
+            raise ValueError(f"checkpoint must be None with algorithm {self.algorithm!r}, got {self.checkpoint!r}")
         return FuseWay(
             lattice,
             self.algorithm,
@@ -454,7 +470,12 @@ class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, Ba
             settings[name] = self._columns(name, settings[name])
         if self.feature_groups is not None:
             settings["feature_groups"] = self._groups()
-        return searched_again(type(self), settings, runs, self.n_jobs)
+        checkpoint, every = Checkpoint.of(self.checkpoint), []
+        for examples, seed in runs:
+            self._searches += 1
+            file = None if checkpoint is None else checkpoint.numbered(self._searches)
+            every.append((examples, {**settings, "random_state": seed, "checkpoint": file}))
+        return searched_again(type(self), every, self.n_jobs)
 
     def _unseen_score(self, seen: Examples, unseen: Examples, support: np.ndarray, seed: int) -> float:
         """Return what features are worth on examples that were no part of the search."""
@@ -547,11 +568,13 @@ class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, Ba
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):
             return int(self.random_state)
+        if self.random_state is None and (stored := stored_seed(self.checkpoint)) is not None:
+            return stored
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _watch(self, way: BestLeafWay | FuseWay, lattice: SubsetLattice, X: np.ndarray, y: np.ndarray) -> None:
         """Run the search, keeping its history, showing its progress and calling scikit-learn's callbacks."""
-        self.history_: list[dict[str, Any]] = []
+        self.history_: list[dict[str, Any]] = way.notes
         hooks, names = Hooks(self, X, y), self._names()
 
         def words(state: tuple[int, ...]) -> str:
@@ -571,6 +594,9 @@ class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, Ba
 
         with line:
             hooks.begin()
+            if way.resume() and self.verbose:
+                name = os.fspath(Checkpoint.of(self.checkpoint).path)  # type: ignore[union-attr]
+                Console().print(f"Going on from {name}: {way.samples:,} samples so far.", highlight=False, markup=False)
             way.run(callback)
             hooks.end()
 

@@ -59,30 +59,30 @@ def splits(holdout: Any, examples: Examples, task: str, seed: int) -> Iterator[t
 
 
 def searched_again(
-    kind: type[Any], settings: dict[str, Any], runs: list[tuple[Examples, int]], n_jobs: int | None
+    kind: type[Any], runs: list[tuple[Examples, dict[str, Any]]], n_jobs: int | None
 ) -> list[np.ndarray]:
-    """Return the support of a selector on examples and with a seed, for each run; after Ctrl-C those before it.
+    """Return the support of a selector on examples and with settings, for each run; after Ctrl-C those before it.
 
     Several at a time where there are workers; they then do not share out their own work again.
     """
     if effective_n_jobs(n_jobs) == 1 or len(runs) == 1:
         found: list[np.ndarray] = []
-        for examples, seed in runs:
-            support = _support(kind, settings, examples, seed)
+        for examples, settings in runs:
+            support = _support(kind, examples, settings)
             if support is None:
                 break
             found.append(support)
         return found
-    alone = {**settings, "n_jobs": 1}
-    every = Parallel(n_jobs=n_jobs)(delayed(_support)(kind, alone, *run) for run in runs)
+    alone = [(examples, {**settings, "n_jobs": 1}) for examples, settings in runs]
+    every = Parallel(n_jobs=n_jobs)(delayed(_support)(kind, *run) for run in alone)
     return list(takewhile(lambda support: support is not None, every))
 
 
-def _support(kind: type[Any], settings: dict[str, Any], examples: Examples, seed: int) -> np.ndarray | None:
+def _support(kind: type[Any], examples: Examples, settings: dict[str, Any]) -> np.ndarray | None:
     """Return which features are selected; None if the search was interrupted."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of the first search is enough
-        found = kind(**{**settings, "random_state": seed}).fit(examples.X, examples.y, **examples.metadata)
+        found = kind(**settings).fit(examples.X, examples.y, **examples.metadata)
     return None if found.certificate_.reason == "interrupted" else found.support_
 
 

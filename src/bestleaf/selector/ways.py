@@ -21,6 +21,7 @@ FIXED_BUDGET: dict[str, dict[str, Any]] = {
     "fuse-ucd": {"variant": "ucd"},
     "alphafuse": {"backup": 0.5},
 }
+HISTORY = frozenset((*Progress._fields, "score"))  # of an entry of `history_`
 CHEAP = 1e9  # distances that are computed for a page without being asked, a second
 ALGORITHMS = ("bli", *FIXED_BUDGET)
 OPTIONS = frozenset(signature(Fuse).parameters) - {"lattice", "max_samples", "max_time", "seed", "callback"}
@@ -58,6 +59,23 @@ class BestLeafWay:
     def reason(self) -> str | None:
         """Why it ended."""
         return self.search.reason
+
+    @property
+    def notes(self) -> list[dict[str, Any]]:
+        """What is kept with the search."""
+        return self.search.notes
+
+    @property
+    def samples(self) -> int:
+        """Samples so far."""
+        return self.search.samples
+
+    def resume(self) -> bool:
+        """Go on from the checkpoint, if there is one; return whether there was."""
+        resumed = self.search.resume()
+        if any(note.keys() != HISTORY for note in self.notes):
+            raise ValueError(f"the notes of a checkpoint must have {', '.join(sorted(HISTORY))}")
+        return resumed
 
     def run(self, callback: Callable[[Progress], bool]) -> None:
         """Search to the end."""
@@ -109,6 +127,8 @@ class FuseWay:
             raise ValueError(f"algorithm_options must be of {', '.join(sorted(OPTIONS))}, got {strange[0]!r}")
         self.options = {**FIXED_BUDGET[algorithm], **(options or {})}
         self.promise = {"epsilon": epsilon, "delta": delta}
+        self.notes: list[dict[str, Any]] = []
+        self.samples = 0
         self.fuse = Fuse(lattice, max_samples=max_samples, max_time=max_time, seed=seed, **self.options)
 
     @property
@@ -120,6 +140,10 @@ class FuseWay:
     def reason(self) -> str | None:
         """Why it ended."""
         return self.fuse.loop.reason
+
+    def resume(self) -> bool:
+        """Return False: there is no checkpoint."""
+        return False
 
     def run(self, callback: Callable[[Progress], bool]) -> None:
         """Search until the budget is spent."""

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from bestleaf._records import enlarged
+from bestleaf.storage import Saved
+from bestleaf.storage.saved import checked_number
 
 KEPT = 16  # rollouts of highest value
+STOP = -1  # stands at the end of a terminal leaf
 
 
 class PlainRollouts:
@@ -55,7 +58,34 @@ class PlainRollouts:
         """Return the subsets of the rollouts of highest value."""
         return sorted({subset for _, subset in self.kept})
 
+    def snapshot(self) -> dict[str, Any]:
+        """Return the sums of the rollouts and the best of them."""
+        used = len(self.slots) + 1
+        return {"rave": self.rave[:used].copy(), "kept": [[value, list(subset)] for value, subset in self.kept]}
+
+    def restore(self, saved: Saved) -> None:
+        """Take in a snapshot, after the nodes of then were added."""
+        used = len(self.slots) + 1
+        self.rave[:used] = checked_sums(saved.array("rave", (used, self.rave.shape[1], 2), 0.0, 2.0**53))
+        kept = []
+        for pair in saved.listed("kept"):
+            if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[1], list):
+                raise ValueError("rollouts kept must be pairs of value and subset")
+            if not self.lattice.holds((*pair[1], STOP)):
+                raise ValueError(f"a rollout must end in a subset of the lattice, got {pair[1]}")
+            kept.append((checked_number("kept", pair[0], 0.0, 1.0), tuple(pair[1])))
+        if len(kept) > KEPT or any(kept[(place - 1) // 2] > kept[place] for place in range(1, len(kept))):
+            raise ValueError(f"rollouts kept must be a heap of at most {KEPT}")
+        self.kept = kept
+
     @property
     def global_rave_sums(self) -> np.ndarray:
         """The same of all rollouts."""
         return self.rave[0]
+
+
+def checked_sums(sums: np.ndarray) -> np.ndarray:
+    """Return sums and numbers of values in [0, 1] that were saved, if they can be such."""
+    if (sums[..., 0] > sums[..., 1]).any():
+        raise ValueError("sums of values in [0, 1] must not exceed their numbers")
+    return sums

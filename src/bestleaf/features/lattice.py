@@ -9,20 +9,17 @@ subsample.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from ctypes import c_void_p, cast
-from itertools import combinations
+from functools import cached_property
+from itertools import combinations, pairwise
 from math import comb
 from typing import Any
 
 import numpy as np
 
-from bestleaf._kernels.rollout import draw_neighbours, warm_up
-from bestleaf._records import enlarged
-from bestleaf.oracles import TIES, KNNOracle
-from bestleaf.rollouts import KEPT, PlainRollouts
+from bestleaf.features.compiled import NeighbourRollouts
+from bestleaf.features.plain import STOP, PlainRollouts
+from bestleaf.oracles import KNNOracle
 
-STOP = -1
-ROWS_OF_VOTES = 2**20  # at most
 MANY = 10**12  # subsets, more than anybody counts
 
 Subset = tuple[int, ...]
@@ -196,6 +193,35 @@ class SubsetLattice:
         """Return what keeps the RAVE sums of rollouts valued outside the kernels."""
         return PlainRollouts(self)
 
+    def holds(self, state: Any) -> bool:
+        """Return whether something is a state of this lattice, for whoever reads one from a file."""
+        if not isinstance(state, tuple) or not all(type(unit) is int for unit in state):
+            return False
+        subset = state[:-1] if self.is_terminal(state) else state
+        ordered = all(one < other for one, other in pairwise(subset))
+        known = self._everything.issuperset(subset) and set(self.forced).issubset(subset)
+        return ordered and known and len(subset) <= self.limit and bool(subset or state == self.forced)
+
+    @cached_property
+    def _everything(self) -> frozenset[int]:
+        return frozenset((*self.allowed, *self.forced))
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what tells this lattice from others: the choice, the objective and a fingerprint of the data."""
+        oracle = self.oracle
+        if not hasattr(oracle, "fingerprint"):
+            raise ValueError(f"checkpoint needs an oracle with a method fingerprint, got {type(oracle).__name__}")
+        choice = {name: value for name, value in self.choice().items() if name != "limit"}
+        return {
+            "data": oracle.fingerprint(),
+            "terminal": "noisy" if self.noisy else "exact",
+            **oracle.settings(),
+            **choice,
+            "max_features": self.limit,
+            "groups": self.groups,
+            "continue_probability": self.continue_probability,
+        }
+
     @property
     def samples_compiled(self) -> bool:
         """Whether kernels may draw instead of `sample`: no subclass has its own."""
@@ -268,105 +294,3 @@ def _checked_groups(groups: Sequence[Sequence[int]] | None, features: int) -> li
     if lost := [feature for feature in range(features) if feature not in met]:
         raise ValueError(f"groups must hold every feature, got none with the features {lost[:10]}")
     return units
-
-
-class NeighbourRollouts:
-    """The subsets of the nodes of one search as bit sets, what rollouts need to value them, and their RAVE sums."""
-
-    def __init__(self, lattice: SubsetLattice, rng: np.random.Generator, *, noisy_stop: bool = False) -> None:
-        oracle, units = lattice.oracle, len(lattice.groups)
-        outputs, examples = oracle.targets.shape
-        small = oracle.classes is not None and oracle.n_neighbors <= np.iinfo(np.int8).max
-        kind = np.dtype(np.int8 if small else np.float32)  # numbers of votes fit into a byte
-        rows = int(np.clip(oracle.memory // (kind.itemsize * outputs * examples), 1, ROWS_OF_VOTES))
-        words, order = -(-units // 64), np.arange(examples)
-        keys = np.frombuffer(np.random.default_rng(2019).bytes(8 * units), np.uint64)
-        stream = rng.bit_generator.ctypes
-        self.lattice = lattice
-        self.rng = rng
-        self.noisy_stop = noisy_stop  # terminal leaves are sampled too, without adding any unit
-        self._rows = 1  # of `rave` in use
-        self.place = oracle.workplace()
-        self.place.set(
-            draw=draw_neighbours.address,
-            next_double=cast(stream.next_double, c_void_p).value,
-            stream=stream.state_address,
-            subsample=oracle.subsample,
-            ties=TIES[oracle.ties],
-            limit=lattice.limit,
-            forced=len(lattice.forced),
-            units=units,
-            words=words,
-            choices=len(lattice.allowed),
-            memory=rows,
-            small=small,
-            kept=KEPT,
-        )
-        self.place.point(
-            subsets=np.zeros((64, words), np.uint64),
-            sizes=np.zeros(64, np.int64),
-            slots=np.zeros(64, np.int64),
-            rave=np.zeros((16, units, 2)),
-            keys=keys,
-            starts=np.cumsum([0, *map(len, lattice.groups)]),
-            members=np.concatenate([np.array(group, np.int64) for group in lattice.groups]),
-            allowed=np.array(lattice.allowed, np.int64),
-            chances=lattice.chances,
-            owners=np.zeros(rows, np.uint64),
-            votes=np.empty((rows, outputs * examples), kind),  # a row is emptied when a subset takes it
-            order=order,
-            picks=np.zeros(oracle.subsample, np.int64),
-            score=np.zeros(oracle.subsample, np.float32),
-            truth=np.zeros(oracle.subsample, np.float32),
-            by_size=np.zeros((units + 1, 2)),
-            kept_values=np.zeros(KEPT),
-            kept_subsets=np.zeros((KEPT, words), np.uint64),
-            current=np.zeros(words, np.uint64),
-            below=np.zeros(oracle.n_neighbors + 1, np.int64),
-            level=np.zeros(oracle.n_neighbors + 1, np.int64),
-        )
-
-        warm_up(0, 0, self.place.record)  # compiles, before any clock runs
-
-    @property
-    def record(self) -> Any:
-        """What the kernel draws from."""
-        return self.place.record
-
-    def add(self, node: int, state: Subset) -> None:
-        """Note the subset of a new node; one that may be sampled gets a row of RAVE sums."""
-        arrays = self.place.arrays
-        longer = {name: enlarged(arrays[name], node + 1) for name in ("subsets", "sizes", "slots")}
-        self.place.point(**longer, rave=enlarged(arrays["rave"], self._rows + 1))
-        terminal = self.lattice.is_terminal(state)
-        if terminal and not self.noisy_stop:
-            return
-        longer["slots"][node] = self._rows
-        longer["sizes"][node] = 1 - len(state) if terminal else len(state)  # below 0: nothing is added
-        self._rows += 1
-        for unit in state[:-1] if terminal else state:
-            longer["subsets"][node, unit >> 6] |= np.uint64(1) << np.uint64(unit & 63)
-
-    def warm_up(self, node: int, rollouts: int) -> None:
-        """Draw rollouts from a node for their RAVE sums."""
-        warm_up(node, rollouts, self.record)
-
-    def rave_sums(self, nodes: np.ndarray) -> np.ndarray:
-        """Return [units, 2], sum and number of the rollouts drawn at these nodes, by unit."""
-        rows = self.place.arrays["slots"][nodes]
-        return self.place.arrays["rave"][rows[rows > 0]].sum(axis=0)
-
-    def best_subsets(self) -> list[Subset]:
-        """Return the subsets of the rollouts of highest value."""
-        arrays = self.place.arrays
-        found = []
-        for value, words in zip(arrays["kept_values"], arrays["kept_subsets"], strict=True):
-            if value > 0:
-                bits = np.unpackbits(words.view(np.uint8), bitorder="little")
-                found.append(tuple(np.flatnonzero(bits).tolist()))
-        return sorted(set(found))
-
-    @property
-    def global_rave_sums(self) -> np.ndarray:
-        """The same of all rollouts."""
-        return self.place.arrays["rave"][0]

@@ -1,0 +1,282 @@
+"""500 checkpoints that are not right: each is refused in one sentence, none crashes or changes a result."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+from bestleaf import Checkpoint, Search, problems
+from bestleaf.datasets import make_linear
+from bestleaf.features import FeatureLattice
+from bestleaf.oracles import KNNOracle
+from bestleaf.search.stages import SmallerAnswer, SubsetsOfAnswers
+from bestleaf.storage.file import File, read_file
+
+LATTICE = FeatureLattice(KNNOracle(*make_linear(60, 12, seed=3, return_X_y=True), memory=2**20), max_features=4)
+
+
+def features(path):
+    """Return a search of subsets with all that one can have."""
+    keywords = {"guarantee": ["local", "quantile"], "expansion": 0.6, "bound": "betting", "max_samples": 3000}
+    search = Search(LATTICE, task="leaf", epsilon=0.15, delta=0.1, alpha=0.2, seed=2, checkpoint=path, **keywords)
+    search.stages[:0] = [SubsetsOfAnswers(LATTICE), SmallerAnswer(len)]
+    return search
+
+
+def game(path):
+    """Return a search of a small graph that grows, some of its leaves exact."""
+    problem = problems.random_dag(5, exact_share=0.5, width=6)
+    return Search(problem, task="leaf", epsilon=0.1, delta=0.1, expansion=0.5, seed=1, checkpoint=path)
+
+
+def rated(path):
+    """Return a search by a rate."""
+    return Search(problems.paper_lattice(), task="arm", epsilon=0.3, delta=0.1, bound="theory", seed=1, checkpoint=path)
+
+
+SEARCHES = {"features": features, "game": game, "rated": rated}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Return the bytes of the checkpoints of finished searches."""
+    found = {}
+    for name, search in SEARCHES.items():
+        path = tmp_path_factory.mktemp(name) / "run.blf"
+        search(Checkpoint(path)).run()
+        found[name] = path.read_bytes()
+    return found
+
+
+def signed(body):
+    """Return a file with the right checksum, whatever is in it."""
+    return f"bestleaf checkpoint 1 {hashlib.sha256(body).hexdigest()}\n".encode() + body
+
+
+def packed(content, arrays):
+    """Return a file with these contents and the right checksum."""
+    body = io.BytesIO()
+    np.savez(body, json=np.frombuffer(json.dumps(content).encode(), np.uint8), **arrays)
+    return signed(body.getvalue())
+
+
+def refused(name, data, path):
+    """Return the sentence with which a file is refused."""
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=r"^run\.blf is ") as told:
+        SEARCHES[name](path).run()
+    assert path.read_bytes() == data
+    sentence = str(told.value)
+    assert "\n" not in sentence
+    return sentence
+
+
+def test_400_damaged_files_are_refused(whole, tmp_path):
+    rng = np.random.default_rng(0)
+    for place in range(400):
+        name = list(SEARCHES)[place % 3]
+        data = bytearray(whole[name])
+        if place % 4 == 3:
+            del data[int(rng.integers(len(data))) :]
+        else:
+            for _ in range(1 + place % 5):
+                data[int(rng.integers(len(data)))] ^= 1 << int(rng.integers(8))
+        if bytes(data) != whole[name]:
+            refused(name, bytes(data), tmp_path / "run.blf")
+
+
+def changed(array, change):
+    """Return a copy of an array that can be changed, changed."""
+    copy = array.copy()
+    change(copy)
+    return copy
+
+
+def at(place, value):
+    """Return a change of one number, wherever the generator points."""
+
+    def change(array):
+        array.reshape(-1)[place % max(1, array.size)] = value
+
+    return change
+
+
+FLOATS = ("total", "lower", "upper", "evidence")
+COUNTS = ("count", "order", "visits", "rounds", "grow_at", "opened", "deepened")
+
+
+def crafted(whole):
+    """Yield (what is wrong, name of the search, file with the right checksum)."""
+    for name, data in whole.items():
+        found = unpacked(data)
+        known = "snapshots.0.known."
+        for field in FLOATS:
+            if not found.arrays[known + field].size:
+                continue
+            for value in (np.nan, -0.5, 7.0e300):
+                yield f"{field} {value}", name, replaced(found, known + field, at(11, value))
+        for field in COUNTS:
+            yield f"{field} below zero", name, replaced(found, known + field, at(3, -1))
+        for field in (*FLOATS, *COUNTS):
+            yield f"{field} cut", name, replaced(found, known + field, lambda array: None, lambda array: array[:-1])
+            yield f"{field} missing", name, without(found, known + field)
+            yield f"{field} of bytes", name, replaced(found, known + field, lambda array: None, np.uint8)
+        yield from crafted_numbers(name, found)
+        yield from crafted_texts(name, found)
+
+
+def crafted_numbers(name, found):
+    known = "snapshots.0.known."
+    count = found.arrays[known + "count"]
+    busy = int(np.argmax(count))
+    lower, upper = found.arrays[known + "lower"][busy], found.arrays[known + "upper"][busy]
+    strange = {"total": 0.0, "count": 10**9, "lower": lower + 0.9 * (upper - lower), "upper": lower}
+    for field, value in strange.items():
+        yield f"{field} of the leaf sampled most", name, replaced(found, known + field, at(busy, value))
+    idle = np.flatnonzero(count == 0)
+    if len(idle):
+        yield "an interval from nothing", name, replaced(found, known + "upper", at(int(idle[0]), 0.5))
+    if name != "rated":
+        yield "all opened", name, replaced(found, known + "opened", lambda array: array.fill(1))
+    yield "one order", name, replaced(found, known + "order", lambda array: array.fill(2))
+
+
+def crafted_texts(name, found):
+    def edited(change):
+        content = json.loads(json.dumps(found))
+        change(content["snapshots"]["0"], content)
+        return packed(content, found.arrays)
+
+    changes = {
+        "a state less": lambda one, file: one["states"].pop(),
+        "a state twice": lambda one, file: one["states"].append(one["states"][-1]),
+        "a strange state": lambda one, file: one["states"].__setitem__(-1, [99, 98]),
+        "a state of nonsense": lambda one, file: one["states"].__setitem__(-1, {"__class__": "os.system"}),
+        "another root": lambda one, file: one["states"].__setitem__(0, [5]),
+        "no states": lambda one, file: one.__setitem__("states", []),
+        "states of text": lambda one, file: one.__setitem__("states", "all"),
+        "admitted nonsense": lambda one, file: one.__setitem__("admitted", [0]),
+        "admitted beyond": lambda one, file: one.__setitem__("admitted", [10**9]),
+        "complete beyond": lambda one, file: one["growth"].__setitem__("complete", [-1]),
+        "growths below zero": lambda one, file: one["growth"].__setitem__("growths", -4),
+        "another stream": lambda one, file: one["stream"].__setitem__("bit_generator", "MT19937"),
+        "a long word in the stream": lambda one, file: one["stream"]["state"].__setitem__("state", 2**200),
+        "no stream": lambda one, file: one.pop("stream"),
+        "steps beyond": lambda one, file: one.__setitem__("steps_left", 99),
+        "time below zero": lambda one, file: one.__setitem__("elapsed", -1.0),
+        "half a round of nonsense": lambda one, file: one.__setitem__("first_value", 3.0),
+        "notes of nonsense": lambda one, file: one.__setitem__("notes", [[1]]),
+        "fewer samples than leaves have": lambda one, file: one["known"].__setitem__("samples", 1),
+        "samples of text": lambda one, file: one["known"].__setitem__("samples", "many"),
+        "nothing created": lambda one, file: one["known"].__setitem__("created", 0),
+        "no identity": lambda one, file: file.pop("identity"),
+        "another delta": lambda one, file: file["identity"].__setitem__("delta", 0.5),
+        "epsilon of text": lambda one, file: file.__setitem__("epsilon", "small"),
+        "no snapshots": lambda one, file: file.__setitem__("snapshots", {}),
+        "a list of snapshots": lambda one, file: file.__setitem__("snapshots", [one]),
+        "seed of text": lambda one, file: file["identity"].__setitem__("seed", "one"),
+    }
+    if name == "features":
+        changes |= texts_of_features()
+    for words, change in changes.items():
+        yield words, name, edited(change)
+    yield "infinite", name, edited(lambda one, file: one.__setitem__("elapsed", float("inf")))
+    if name == "features":
+        place = "snapshots.0.oracle."
+        yield "a row beyond", name, replaced(found, place + "rows", at(0, 10**6))
+        yield "a row less", name, replaced(found, place + "rows", lambda array: None, lambda array: array[1:])
+        yield "sums beyond", name, replaced(found, place + "rave", at(0, 1e9))
+        yield "a subset beyond", name, replaced(found, place + "kept_subsets", lambda array: array.fill(2**63))
+        yield "gains not finite", name, replaced(found, "snapshots.0.growth.proposals.gains", at(1, np.nan))
+
+
+def texts_of_features():
+    return {
+        "a value too good": lambda one, file: one["values"][5].__setitem__(1, 0.99999),
+        "a value out of range": lambda one, file: one["values"][5].__setitem__(1, 1.5),
+        "a value twice": lambda one, file: one["values"].append(one["values"][0]),
+        "a value of nothing": lambda one, file: one["values"].append([[77, -1], 0.1]),
+        "a value of no leaf": lambda one, file: one["values"].append([[1], 0.1]),
+        "a value less": lambda one, file: one["values"].pop(0),
+        "the lowest beyond": lambda one, file: one["oracle"].__setitem__("lowest", 10**6),
+        "a warm-up without end": lambda one, file: one["growth"]["proposals"].__setitem__("left", [[0, 10**15]]),
+        "a warm-up nowhere": lambda one, file: one["growth"]["proposals"].__setitem__("left", [[10**6, 1]]),
+        "the best not evaluated": lambda one, file: one["growth"]["proposals"].__setitem__("best", [0, 99]),
+        "a stage less": lambda one, file: one["stages"].pop("3"),
+        "challengers not evaluated": lambda one, file: one["stages"]["2"].__setitem__("all", [[0, 1, -1], [9, 8, -1]]),
+        "failed beyond": lambda one, file: one["stages"]["1"].__setitem__("failed", [10**7]),
+        "allowed below zero": lambda one, file: one["stages"]["1"].__setitem__("allowed", -3),
+        "attempts below zero": lambda one, file: one["stages"]["3"].__setitem__("attempt", -1),
+        "a way to nowhere": lambda one, file: one["stages"]["3"].__setitem__("paths", [[[55]]]),
+    }
+
+
+def unpacked(data):
+    """Return the content of a file."""
+    with zipfile.ZipFile(io.BytesIO(data.partition(b"\n")[2])) as archive:
+        arrays = {name.removesuffix(".npy"): np.load(io.BytesIO(archive.read(name))) for name in archive.namelist()}
+    found = File(json.loads(arrays.pop("json").tobytes()))
+    found.arrays = arrays
+    return found
+
+
+def replaced(found, name, change, cast=lambda array: array):
+    array = cast(changed(found.arrays[name], change))
+    return packed(found, {**found.arrays, name: array})
+
+
+def without(found, name):
+    return packed(found, {other: array for other, array in found.arrays.items() if other != name})
+
+
+def test_more_than_100_crafted_files_with_a_right_checksum_are_refused(whole, tmp_path):
+    files = list(crafted(whole))
+    assert len(files) >= 200
+    for words, name, data in files:
+        try:
+            refused(name, data, tmp_path / "run.blf")
+        except BaseException as error:
+            raise AssertionError(f"{words} in {name}") from error
+
+
+class Payload:
+    """Something that would run code if anyone unpickled it."""
+
+    def __reduce__(self):
+        return exec, ("raise SystemExit('code was run')",)
+
+
+def test_nothing_in_a_file_is_run_or_blown_up(whole, tmp_path):
+    path, found = tmp_path / "run.blf", unpacked(whole["game"])
+    pickled = io.BytesIO()
+    np.savez(pickled, json=np.array([Payload()], object))
+    small = io.BytesIO()
+    np.savez_compressed(small, json=np.zeros(10**7, np.uint8))
+    liar = io.BytesIO()
+    with zipfile.ZipFile(liar, "w") as archive:
+        head = b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (999999999999,), }"
+        archive.writestr("json.npy", head.ljust(127) + b"\n")
+    deep = b"[" * 100_000
+    nested = io.BytesIO()
+    np.savez(nested, json=np.frombuffer(deep, np.uint8))
+    for body in (b"", b"PK", pickle.dumps(Payload()), *(one.getvalue() for one in (pickled, small, liar, nested))):
+        refused("game", signed(body), path)
+    assert "format 2" in refused("game", whole["game"].replace(b"checkpoint 1", b"checkpoint 2", 1), path)
+    refused("game", packed([1], {}), path)
+    refused("game", packed({}, found.arrays), path)
+    refused("features", whole["game"], path)
+
+
+def test_an_untouched_copy_is_taken(whole, tmp_path):
+    path = tmp_path / "run.blf"
+    for name, data in whole.items():
+        found = unpacked(data)
+        path.write_bytes(packed(found, found.arrays))
+        assert read_file(path) == found
+        assert SEARCHES[name](path).run().reason in ("identified", "max_samples")

@@ -1,0 +1,438 @@
+"""Checkpoints: broken off anywhere a search ends as if it had not been; a wrong file is one sentence."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+
+from bestleaf import BestLeafSelector, Checkpoint, Search, best_arm, best_leaf, cli, problems, verify
+from bestleaf.bounds import BOUNDS
+from bestleaf.datasets import load_linear, make_linear
+from bestleaf.features import FeatureLattice
+from bestleaf.oracles import KNNOracle
+from bestleaf.search import keeper, session, stages
+from bestleaf.storage.file import read_file
+from bestleaf.storage.states import decoded, encoded
+
+
+class BrokenOffError(Exception):
+    """The power went out."""
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run.blf"
+
+
+@pytest.fixture
+def short_slices(monkeypatch):
+    """Let slices end after next to no time, so that there are many moments to break off at."""
+    monkeypatch.setattr(session, "SLICE", 0.0005)
+    monkeypatch.setattr(stages, "SLICE", 0.0005)
+
+
+def broken_off(monkeypatch, run, writes):
+    """Run until so many snapshots are written, then break off; return whether it came to that."""
+    left = [writes]
+
+    def write(self, *given):
+        original(self, *given)
+        left[0] -= 1
+        if left[0] == 0:
+            raise BrokenOffError
+
+    original = keeper.Keeper._write
+    monkeypatch.setattr(keeper.Keeper, "_write", write)
+    try:
+        run()
+    except BrokenOffError:
+        return True
+    finally:
+        monkeypatch.setattr(keeper.Keeper, "_write", original)
+    return False
+
+
+def of_result(result):
+    """Return all of a result but its times."""
+    found = asdict(result)
+    structure = found.pop("structure")
+    del found["elapsed"]
+    return found, {name: np.asarray(value, object).tolist() for name, value in structure.items() if name != "edges"}
+
+
+def of_selector(selector):
+    """Return all of a certificate but its times, and what else was learnt."""
+    content = dict(selector.certificate_.content)
+    content["cost"] = {name: value for name, value in content["cost"].items() if name != "seconds"}
+    content["report"] = {name: value for name, value in content["report"].items() if name != "history"}
+    return content, selector.evaluated_, selector.feature_scores_.tobytes()
+
+
+class Climb:
+    """A problem in plain Python, sampled in Python."""
+
+    def root(self):
+        return (0, 0)
+
+    def children(self, state):
+        return [(state[0] + 1, state[1]), (state[0] + 1, state[1] + 1)]
+
+    def is_terminal(self, state):
+        return state[0] == 5
+
+    def sample(self, state, rng):
+        return float(rng.random() < 0.3 + 0.1 * state[1])
+
+
+class Peaks(Climb):
+    """The same with exact values."""
+
+    def exact(self, state):
+        return 0.2 + 0.1 * ((7 * state[1]) % 6)
+
+
+def lattice(**settings):
+    return FeatureLattice(KNNOracle(*make_linear(80, 10, seed=1, return_X_y=True)), max_features=4, **settings)
+
+
+SEARCHES = {
+    **{f"bound {name}": (best_leaf, problems.paper_lattice, {"bound": name, "epsilon": 0.25}) for name in BOUNDS},
+    "rate that grows": (best_leaf, problems.paper_lattice, {"bound": "beta1", "expansion": 0.6}),
+    "paper": (best_arm, problems.paper_lattice, {"bound": "beta2", "stopping": "paper", "expansion": 0.5}),
+    "both": (best_arm, problems.paper_lattice, {"rule": "lucb_micro", "bound": "theory", "epsilon": 0.25}),
+    "ugape": (best_arm, problems.paper_lattice, {"rule": "ugape", "expansion": 0.5}),
+    "tree": (best_leaf, lambda: problems.Unrolled(problems.paper_lattice()), {"expansion": 0.6}),
+    "two players": (best_leaf, lambda: problems.random_dag(3, two_player=True), {}),
+    "two players that grow": (best_arm, lambda: problems.random_game_tree(1), {"expansion": 0.7}),
+    "some exact": (best_leaf, lambda: problems.random_dag(5, exact_share=0.5, width=6), {"expansion": 0.5}),
+    "sampled in Python": (best_leaf, Climb, {"epsilon": 0.3}),
+    "grown in Python": (best_arm, Climb, {"epsilon": 0.3, "expansion": 0.4}),
+    "quantile": (best_leaf, Peaks, {"guarantee": "quantile", "alpha": 0.1, "expansion": 0.4}),
+    "by rave": (best_leaf, lattice, {"proposal": "rave", "expansion": 0.5, "bound": "betting", "max_samples": 3000}),
+    "at random": (best_leaf, lattice, {"proposal": "random", "expansion": 0.5, "max_samples": 3000}),
+    "local": (best_leaf, lattice, {"guarantee": ["local", "quantile"], "expansion": 0.5, "bound": "bernstein"}),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_broken_off_ends_as_an_unbroken_one(name, path, monkeypatch, short_slices):
+    search, problem, settings = SEARCHES[name]
+    settings = {"epsilon": 0.1, "delta": 0.1, "seed": 3, "max_samples": 20_000, **settings}
+    unbroken = of_result(search(problem(), **settings))
+    for writes in (1, 2, 5, 13, 40):
+        path.unlink(missing_ok=True)
+        every = Checkpoint(path, every=0)
+        broken_off(monkeypatch, lambda every=every: search(problem(), **settings, checkpoint=every), writes)
+        assert of_result(search(problem(), **settings, checkpoint=path)) == unbroken
+        assert of_result(search(problem(), **settings, checkpoint=path)) == unbroken  # over, and read again
+
+
+SELECTIONS = {
+    "default": {},
+    "grown": {"guarantee": "grown", "delta": 0.2},
+    "groups": {"feature_groups": [[0, 1, 2], [3, 4], [5], [6, 7], [8], [9]], "forced": [5], "guarantee": "grown"},
+    "forced and forbidden": {"forced": [1], "forbidden": [7], "guarantee": ["local", "quantile"], "alpha": 0.05},
+    "exhaustive": {"guarantee": "exhaustive", "max_features": 3},
+    "rave": {"proposal": "rave", "guarantee": "grown"},
+    "random": {"proposal": "random", "guarantee": "grown", "max_samples": 2000},
+    "best, not small": {"prefer_small": False, "guarantee": "local"},
+    "rate": {"bound": "beta2", "guarantee": "grown", "max_samples": 5000},
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("regression", [False, True])
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_a_selection_broken_off_ends_as_an_unbroken_one(name, regression, path, monkeypatch, short_slices):
+    X, y = make_linear(60, 10, seed=2, return_X_y=True)
+    y = X[:, 0] + X[:, 1] ** 2 if regression else y
+    settings = {"epsilon": 0.03, "random_state": 1, **SELECTIONS[name]}
+    unbroken = of_selector(BestLeafSelector(**settings).fit(X, y))
+    for writes in (3, 17, 60):
+        path.unlink(missing_ok=True)
+        often = BestLeafSelector(**settings, checkpoint=Checkpoint(path, every=0))
+        broken_off(monkeypatch, lambda often=often: often.fit(X, y), writes)
+        resumed = BestLeafSelector(**settings, checkpoint=path).fit(X, y)
+        assert of_selector(resumed) == unbroken
+        times = [row["elapsed"] for row in resumed.history_]
+        assert times == sorted(times)
+
+
+def test_a_search_by_ask_and_tell_goes_on_where_it_was(path, monkeypatch):
+    def answered(checkpoint):
+        search = Search(
+            problems.paper_lattice(), task="arm", rule="lucb_micro", epsilon=0.3, delta=0.1, checkpoint=checkpoint
+        )
+        while (leaf := search.ask()) is not None:
+            half = search.first_value is not None
+            search.tell(float(np.random.default_rng([search.samples, half, *leaf]).random() < 0.1 * sum(leaf)))
+        return search
+
+    unbroken = of_result(answered(None).result())[0]
+    for writes in (2, 3, 50, 51):
+        path.unlink(missing_ok=True)
+        assert broken_off(monkeypatch, lambda: answered(Checkpoint(path, every=0)), writes)
+        resumed = of_result(answered(Checkpoint(path, every=0)).result())[0]
+        assert {**resumed, "seed": None} == {**unbroken, "seed": None}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("proposal", ["lookahead", "rave"])
+@pytest.mark.parametrize("few", [20, 150, 161, 300, 650])
+def test_more_samples_later_are_as_good_as_at_once(proposal, few, path):
+    X, y = load_linear(return_X_y=True)
+    settings = {"epsilon": 0.005, "delta": 0.1, "scale": False, "random_state": 0, "proposal": proposal}
+    first = BestLeafSelector(**settings, max_samples=few, checkpoint=path).fit(X, y)
+    assert of_selector(first) == of_selector(BestLeafSelector(**settings, max_samples=few).fit(X, y))
+    again = BestLeafSelector(**settings, max_samples=few, checkpoint=path).fit(X, y)
+    assert of_selector(again) == of_selector(first)
+    more = BestLeafSelector(**settings, max_samples=1200, checkpoint=path).fit(X, y)
+    assert of_selector(more) == of_selector(BestLeafSelector(**settings, max_samples=1200).fit(X, y))
+
+
+def test_two_samples_a_round_and_an_odd_budget(path):
+    settings = {"epsilon": 0.05, "delta": 0.1, "rule": "lucb_micro", "seed": 0}
+    for problem in (problems.paper_lattice(), Climb()):
+        path.unlink(missing_ok=True)
+        for samples in (101, 500, 900):
+            found = best_arm(problem, **settings, max_samples=samples, checkpoint=path)
+            assert of_result(found) == of_result(best_arm(problem, **settings, max_samples=samples))
+
+
+def test_a_finished_search_goes_on_for_a_smaller_epsilon_and_ends_at_once_for_a_larger(path):
+    settings = {"delta": 0.1, "bound": "bernoulli", "checkpoint": path}
+    coarse = best_leaf(problems.paper_lattice(), epsilon=0.2, seed=1, **settings)
+    fine = best_leaf(problems.paper_lattice(), epsilon=0.1, **settings)
+    assert fine.seed == 1
+    assert fine.samples > coarse.samples
+    assert fine.identified
+    assert fine.gap <= 0.1
+    assert verify(fine.certificate)
+    wide = best_leaf(problems.paper_lattice(), epsilon=0.3, **settings)
+    assert (wide.samples, wide.epsilon) == (fine.samples, 0.3)
+    assert verify(wide.certificate)
+
+
+def test_a_finished_selection_goes_on_for_a_smaller_epsilon(path):
+    X, y = load_linear(return_X_y=True)
+    settings = {"delta": 0.1, "scale": False, "checkpoint": path, "guarantee": ["local"]}
+    coarse = BestLeafSelector(epsilon=0.02, random_state=5, **settings).fit(X, y)
+    fine = BestLeafSelector(epsilon=0.004, **settings).fit(X, y)
+    assert fine.certificate_.seed == 5
+    assert fine.certificate_.samples > coarse.certificate_.samples
+    assert verify(fine.certificate_, X, y)
+
+
+def test_time_counts_over_all_sittings(path):
+    twins = problems.ScoreLattice([0.1, 0.1], 1)  # nobody can tell which is better
+    settings = {"epsilon": 0, "delta": 0.1, "seed": 1, "checkpoint": path}
+    first = best_leaf(twins, max_time=0.3, **settings)
+    again = best_leaf(twins, max_time=0.3, **settings)
+    assert of_result(again) == of_result(first)
+    assert again.elapsed == first.elapsed
+    more = best_leaf(twins, max_time=0.6, **settings)
+    assert more.samples > first.samples
+    assert 0.6 <= more.elapsed < 0.9
+
+
+def test_after_ctrl_c_a_search_goes_on(path):
+    X, y = load_diabetes(return_X_y=True)
+    problem = FeatureLattice(KNNOracle(X, y, task="regression"), max_features=6)
+    settings = {"epsilon": 0.01, "delta": 0.1, "expansion": 0.6, "bound": "betting", "seed": 0, "max_samples": 4000}
+
+    pressed = []
+
+    def interrupt(progress):
+        if not pressed:
+            pressed.append(True)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    broken = best_leaf(problem, **settings, checkpoint=path, callback=interrupt)
+    assert broken.reason == "interrupted"
+    assert of_result(best_leaf(problem, **settings, checkpoint=path)) == of_result(best_leaf(problem, **settings))
+
+
+def test_the_result_does_not_depend_on_where_slices_end(monkeypatch):
+    X, y = load_linear(return_X_y=True)
+    settings = {"epsilon": 0.003, "delta": 0.1, "scale": False, "random_state": 0, "guarantee": ["local", "quantile"]}
+    found = [of_selector(BestLeafSelector(**settings).fit(X, y))]
+    for seconds in (0.0001, 0.003):
+        monkeypatch.setattr(session, "SLICE", seconds)
+        monkeypatch.setattr(stages, "SLICE", seconds)
+        found.append(of_selector(BestLeafSelector(**settings).fit(X, y)))
+    assert found[0] == found[1] == found[2]
+
+
+PROGRAM = """
+    import sys
+    from bestleaf import BestLeafSelector, Checkpoint
+    from bestleaf.datasets import load_linear
+
+    X, y = load_linear(return_X_y=True)
+    print("ready", flush=True)
+    settings = {"epsilon": 0.004, "delta": 0.1, "scale": False, "random_state": 0}
+    BestLeafSelector(**settings, checkpoint=Checkpoint(sys.argv[1], every=0)).fit(X, y)
+"""
+
+
+def test_a_search_that_is_killed_goes_on(path):
+    X, y = load_linear(return_X_y=True)
+    settings = {"epsilon": 0.004, "delta": 0.1, "scale": False, "random_state": 0}
+    unbroken = of_selector(BestLeafSelector(**settings).fit(X, y))
+    for seconds in (0.05, 0.3, 0.8):
+        path.unlink(missing_ok=True)
+        command = [sys.executable, "-c", textwrap.dedent(PROGRAM), str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            process.stdout.readline()
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(seconds)
+            process.kill()
+        if path.exists():
+            read_file(path)  # complete, whenever it was
+        assert of_selector(BestLeafSelector(**settings, checkpoint=path).fit(X, y)) == unbroken
+        assert {file.name for file in path.parent.iterdir()} <= {path.name}
+
+
+def test_other_settings_are_refused_by_name(path):
+    settings = {"epsilon": 0.2, "delta": 0.1, "seed": 1}
+    best_leaf(problems.paper_lattice(), **settings, checkpoint=path)
+    before = path.read_bytes()
+    others = {
+        "delta was 0.1, got 0.2": {"delta": 0.2},
+        "seed was 1, got 2": {"seed": 2},
+        'bound was "hoeffding", got "betting"': {"bound": "betting"},
+        "expansion was null, got 0.5": {"expansion": 0.5},
+        'rule was "lucb", got "ugape"': {"rule": "ugape"},
+    }
+    for sentence, changed in others.items():
+        with pytest.raises(ValueError, match=f"run.blf is the checkpoint of another search: {sentence}"):
+            best_leaf(problems.paper_lattice(), **{**settings, **changed}, checkpoint=path)
+    with pytest.raises(ValueError, match=r"scores was \[-0.3, .*, got \[0.1, 0.2\]"):
+        best_leaf(problems.ScoreLattice([0.1, 0.2], 1), **settings, checkpoint=path)
+    with pytest.raises(ValueError, match='problem was "ScoreLattice", got "Climb"'):
+        best_leaf(Climb(), **settings, checkpoint=path)
+    with pytest.raises(ValueError, match='task was "leaf", got "arm"'):
+        best_arm(problems.paper_lattice(), **settings, checkpoint=path)
+    assert path.read_bytes() == before
+
+
+def test_other_data_are_refused(path):
+    X, y = make_linear(60, 10, seed=2, return_X_y=True)
+    BestLeafSelector(epsilon=0.1, random_state=0, checkpoint=path).fit(X, y)
+    changed = X.copy()
+    changed[3, 4] += 0.01
+    with pytest.raises(ValueError, match="another search: data was "):
+        BestLeafSelector(epsilon=0.1, random_state=0, checkpoint=path).fit(changed, y)
+    with pytest.raises(ValueError, match="another search: prefer_small was true, got false"):
+        BestLeafSelector(epsilon=0.1, random_state=0, prefer_small=False, checkpoint=path).fit(X, y)
+    with pytest.raises(ValueError, match="another search: n_neighbors was 5, got 3"):
+        BestLeafSelector(epsilon=0.1, random_state=0, n_neighbors=3, checkpoint=path).fit(X, y)
+    with pytest.raises(ValueError, match="checkpoint must be None with algorithm 'fuse'"):
+        BestLeafSelector(algorithm="fuse", max_samples=100, checkpoint=path).fit(X, y)
+
+
+def test_repeats_and_splits_have_their_own_files(path):
+    X, y = make_linear(60, 10, seed=2, return_X_y=True)
+    settings = {"epsilon": 0.1, "random_state": 0, "n_repeats": 3, "holdout": 2}
+    plain = BestLeafSelector(**settings).fit(X, y)
+    for _ in range(2):
+        found = BestLeafSelector(**settings, checkpoint=Checkpoint(path)).fit(X, y)
+        assert found.selection_frequency_.tolist() == plain.selection_frequency_.tolist()
+        assert found.holdout_scores_.tolist() == plain.holdout_scores_.tolist()
+        assert sorted(file.name for file in path.parent.iterdir()) == [
+            "run.blf",
+            *(f"run.blf.{n}" for n in range(1, 5)),
+        ]
+
+
+def test_what_is_not_a_checkpoint_is_left_alone(path):
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match=r"run\.blf is not a checkpoint of bestleaf: it does not begin like one"):
+        best_leaf(Climb(), epsilon=0.3, delta=0.1, checkpoint=path)
+    assert path.read_text() == "a,b\n1,2\n"
+    with pytest.raises(ValueError, match="checkpoint must be in a folder that exists"):
+        best_leaf(Climb(), epsilon=0.3, delta=0.1, checkpoint=path / "run.blf")
+    with pytest.raises(ValueError, match="must be a file, got a folder"):
+        best_leaf(Climb(), epsilon=0.3, delta=0.1, checkpoint=path.parent)
+    with pytest.raises(TypeError, match="checkpoint must be a path or a Checkpoint, got 3"):
+        best_leaf(Climb(), epsilon=0.3, delta=0.1, checkpoint=3)
+    with pytest.raises(ValueError, match="every must be a number of seconds of at least 0, got -1"):
+        Checkpoint("run.blf", every=-1)
+
+
+def test_states_without_a_form_in_json_are_refused_before_anything_is_done(path):
+    class Odd(Climb):
+        def root(self):
+            return np.datetime64("2020-01-01")
+
+        def children(self, state):
+            return [state + 1, state + 2]
+
+        def is_terminal(self, state):
+            return state > np.datetime64("2020-01-03")
+
+    with pytest.raises(TypeError, match="checkpoint needs states made of numbers, text, None, tuples and frozensets"):
+        best_leaf(Odd(), epsilon=0.3, delta=0.1, checkpoint=path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("state", [3, "three", None, True, 2.5, (), (1, ("a", None)), frozenset({(1, 2), frozenset()})])
+def test_states_come_back_as_they_were(state):
+    assert decoded(encoded(state)) == state
+    assert type(decoded(encoded(state))) is type(state)
+
+
+@pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"])
+def test_a_stream_that_was_handed_in_goes_on(kind, path, monkeypatch, short_slices):
+    def stream():
+        return np.random.Generator(getattr(np.random, kind)(4))
+
+    settings = {"epsilon": 0.15, "delta": 0.1}
+    unbroken = of_result(best_leaf(Climb(), **settings, seed=stream()))
+    often = Checkpoint(path, every=0)
+    assert broken_off(monkeypatch, lambda: best_leaf(Climb(), **settings, seed=stream(), checkpoint=often), 9)
+    kept = path.read_bytes()
+    assert of_result(best_leaf(Climb(), **settings, checkpoint=path)) == unbroken
+    path.write_bytes(kept)
+    assert of_result(best_leaf(Climb(), **settings, seed=stream(), checkpoint=path)) == unbroken
+    path.write_bytes(kept)
+    with pytest.raises(ValueError, match="another search"):
+        best_leaf(Climb(), **settings, seed=4, checkpoint=path)
+
+
+def test_the_same_command_goes_on(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    X, y = make_linear(60, 10, seed=2, return_X_y=True)
+    rows = [",".join(map(str, [*row, label])) for row, label in zip(X, y, strict=True)]
+    Path("table.csv").write_text("\n".join([",".join([*(f"x{n}" for n in range(10)), "label"]), *rows]))
+
+    def select(*more):
+        monkeypatch.setattr(sys, "argv", ["bestleaf", *["select", "table.csv", "--target", "label"], *more])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        return end.value.code, capsys.readouterr()
+
+    few = ["--checkpoint", "run.blf", "--guarantee", "grown"]
+    code, told = select(*few, "--max-samples", "50", "--json", "a.json")
+    assert code == 3
+    assert "Going on" not in told.out
+    code, told = select(*few, "--json", "b.json")
+    assert code == 0
+    assert "Going on from run.blf: " in told.out
+    assert select("--guarantee", "grown", "--json", "c.json")[0] == 0
+    without_time = [text.read_text().split('"seconds"')[0] for text in (Path("b.json"), Path("c.json"))]
+    assert without_time[0] == without_time[1]
+    code, told = select(*few, "--seed", "7")
+    assert code == 2
+    assert told.err == "bestleaf: run.blf is the checkpoint of another search: seed was 0, got 7\n"
+    assert select("--checkpoint", "table.csv")[0] == 2
+    assert select(*few, "--json", "run.blf", "--force-overwrite")[0] == 2
