@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit, check_cv
@@ -63,7 +63,7 @@ def searched_again(
 ) -> list[np.ndarray]:
     """Return the support of a selector on examples and with settings, for each run; after Ctrl-C those before it.
 
-    Several at a time where there are workers; they then do not share out their own work again.
+    Several at a time where there are workers; they do not share out their own work again.
     """
     if effective_n_jobs(n_jobs) == 1 or len(runs) == 1:
         found: list[np.ndarray] = []
@@ -73,9 +73,14 @@ def searched_again(
                 break
             found.append(support)
         return found
-    alone = [(examples, {**settings, "n_jobs": 1}) for examples, settings in runs]
-    every = Parallel(n_jobs=n_jobs)(delayed(_support)(kind, *run) for run in alone)
+    every = Parallel(n_jobs=n_jobs)(delayed(_support_alone)(kind, *run) for run in runs)
     return list(takewhile(lambda support: support is not None, every))
+
+
+def _support_alone(kind: type[Any], examples: Examples, settings: dict[str, Any]) -> np.ndarray | None:
+    """Return which features are selected, by a worker that must not wait for others."""
+    with parallel_config("sequential"):
+        return _support(kind, examples, {**settings, "n_jobs": 1})
 
 
 def _support(kind: type[Any], examples: Examples, settings: dict[str, Any]) -> np.ndarray | None:

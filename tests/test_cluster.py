@@ -1,0 +1,151 @@
+"""A real Dask scheduler with worker processes on loopback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import parallel_config
+from sklearn.datasets import make_classification
+from sklearn.naive_bayes import GaussianNB
+
+from bestleaf import BestLeafSelector, Search, best_leaf, problems
+from bestleaf.executors import Dask, Serial, draw_samples, executor_for
+
+distributed = pytest.importorskip("distributed")
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # what Dask and its sockets say is their own affair
+    pytest.mark.slow,
+]
+SETTINGS = {"estimator": GaussianNB(), "epsilon": 0.05, "max_samples": 500, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    ) as found:
+        yield found
+
+
+@pytest.fixture
+def client(cluster):
+    cluster.scale(2)
+    with distributed.Client(cluster) as found:
+        found.wait_for_workers(2)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_classification(120, 10, n_informative=3, shuffle=False, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def alone(table):
+    return BestLeafSelector(**SETTINGS).fit(*table)
+
+
+def same(one, other):
+    return (
+        one.certificate_.content["leaves"] == other.certificate_.content["leaves"]
+        and one.certificate_.samples == other.certificate_.samples
+        and one.certificate_.exact_evaluations == other.certificate_.exact_evaluations
+        and list(one.subset_) == list(other.subset_)
+    )
+
+
+def test_a_cluster_gives_the_same_answer_as_this_process(client, table, alone):
+    with parallel_config("dask"):
+        assert isinstance(executor_for(None, "processes"), Dask)
+        found = BestLeafSelector(**SETTINGS).fit(*table)
+    assert same(found, alone)
+
+
+def test_the_problem_is_sent_once(client):
+    sent = []
+    executor, problem = Dask(client), problems.paper_lattice()
+    scatter = client.scatter
+    client.scatter = lambda *args, **keywords: sent.append(args) or scatter(*args, **keywords)
+    items = [((0, 1, 2), (0, number)) for number in range(10)]
+    for _ in range(5):
+        assert executor.map(draw_samples, problem, items) == draw_samples(problem, items)
+    assert len(sent) == 1
+
+
+def test_a_worker_that_is_killed_changes_nothing(client, table, alone):
+    class Killing(Dask):
+        batches = 0
+
+        def map(self, work, problem, items):
+            self.batches += 1
+            if self.batches == 3:
+                victim = next(iter(self.client.run(os.getpid).values()))
+                threading.Timer(0.02, os.kill, (victim, signal.SIGKILL)).start()
+            return super().map(work, problem, items)
+
+    found = BestLeafSelector(**SETTINGS)
+    executor = Killing(client)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bestleaf.selector.estimator.executor_of", lambda selector: executor)
+        found.fit(*table)
+    assert executor.batches > 5
+    assert same(found, alone)
+
+
+def test_all_workers_lost_at_once_are_waited_for(client):
+    problem, executor = problems.paper_lattice(), Dask(client)
+    items = [((0, 1, number % 4 + 2), (7, number)) for number in range(16)]
+    executor.map(draw_samples, problem, items)  # the problem lies at the workers
+    for victim in client.run(os.getpid).values():
+        os.kill(victim, signal.SIGKILL)
+    assert executor.map(draw_samples, problem, items) == draw_samples(problem, items)
+
+
+def test_any_problem_may_be_searched_on_a_cluster(client):
+    keywords = {"epsilon": 0.2, "delta": 0.1, "seed": 0, "batch_size": 16}
+    with parallel_config("dask"):
+        found = best_leaf(problems.paper_lattice(), **keywords)
+    expected = Search(problems.paper_lattice(), task="leaf", **keywords, executor=Serial()).run()
+    assert (found.answer, found.samples, found.leaves) == (expected.answer, expected.samples, expected.leaves)
+
+
+def test_repeats_are_spread_over_the_cluster(client, table):
+    keywords = {**SETTINGS, "max_samples": 120, "n_repeats": 3}
+    expected = BestLeafSelector(**keywords).fit(*table)
+    with parallel_config("dask"):
+        found = BestLeafSelector(**keywords).fit(*table)
+    np.testing.assert_array_equal(found.selection_frequency_, expected.selection_frequency_)
+
+
+def test_the_command_line_uses_a_cluster(client, table, tmp_path):
+    X, y = table
+    frame = pd.DataFrame(X, columns=[f"c{number}" for number in range(10)]).assign(label=y)
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    command = [sys.executable, "-m", "bestleaf", "select", "table.csv", "--target", "label", "--estimator", "linear"]
+    command += ["--max-samples", "150", "--quiet", "--json"]
+    here = subprocess.run([*command, "here.json"], cwd=tmp_path, check=False, timeout=120)
+    there = subprocess.run(
+        [*command, "there.json", "--dask", client.scheduler.address], cwd=tmp_path, check=False, timeout=120
+    )
+    assert here.returncode == there.returncode == 3
+    one, other = (pd.read_json(tmp_path / name, typ="series") for name in ("here.json", "there.json"))
+    assert one.drop("seconds").equals(other.drop("seconds"))
+
+
+def test_a_scheduler_that_is_not_there_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr("bestleaf.cli.workers.PATIENCE", 1)
+    from bestleaf.cli.workers import workers_of
+
+    begun = time.perf_counter()
+    with pytest.raises(ValueError, match="--dask must be the address of a scheduler"), workers_of("tcp://127.0.0.1:9"):
+        pass
+    assert time.perf_counter() - begun < 30
