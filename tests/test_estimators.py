@@ -115,6 +115,11 @@ def test_the_oracle_travels_without_what_it_remembers(table):
         ({"estimator": MODEL, "score_range": (1, 0)}, ValueError, "the lower one first, got"),
         ({"estimator": MODEL, "score_range": 3}, ValueError, "score_range must be two numbers"),
         ({"estimator": MODEL, "scoring": "roc_auc"}, ValueError, "scoring roc_auc cannot score GaussianNB"),
+        (
+            {"estimator": Ridge(), "scoring": "accuracy"},
+            ValueError,
+            "scoring accuracy cannot score Ridge on these data",
+        ),
         ({"estimator": MODEL, "groups": np.zeros(150)}, ValueError, "groups cannot be used: StratifiedKFold"),
         ({"estimator": MODEL, "cv": GroupKFold(3)}, ValueError, "groups must be given to fit, because GroupKFold"),
         ({"estimator": KNeighborsClassifier(), "sample_weight": np.ones(150)}, ValueError, "fit does not take it"),
@@ -126,6 +131,12 @@ def test_the_oracle_travels_without_what_it_remembers(table):
 def test_what_cannot_be_used_is_refused_in_one_sentence(keywords, kind, sentence):
     with pytest.raises(kind, match=sentence):
         EstimatorOracle(*IRIS, **keywords).value([0, 1])
+
+
+def test_a_classifier_of_real_targets_is_one_sentence():
+    X, y = make_regression(60, 4, random_state=0)
+    with pytest.raises(ValueError, match="estimator GaussianNB cannot be fitted to these data: Unknown label type"):
+        EstimatorOracle(X, y, estimator=MODEL, cv=KFold(3)).value([0])
 
 
 def test_weights_reach_the_fit_and_the_score(table):

@@ -13,11 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
+from sklearn.linear_model import Ridge
+from sklearn.naive_bayes import GaussianNB
 
-from bestleaf import BestLeafSelector, Checkpoint, Search, best_arm, best_leaf, cli, problems, verify
+from bestleaf import BestLeafSelector, Checkpoint, EstimatorOracle, Search, best_arm, best_leaf, cli, problems, verify
 from bestleaf.bounds import BOUNDS
 from bestleaf.datasets import load_linear, make_linear
-from bestleaf.features import FeatureLattice
+from bestleaf.features import FeatureLattice, SampledLattice
 from bestleaf.oracles import KNNOracle
 from bestleaf.search import keeper, session, stages
 from bestleaf.storage.file import read_file
@@ -104,6 +106,15 @@ def lattice(**settings):
     return FeatureLattice(KNNOracle(*make_linear(80, 10, seed=1, return_X_y=True)), max_features=4, **settings)
 
 
+def sampled():
+    return SampledLattice(lattice().oracle, max_features=3)
+
+
+def for_estimator():
+    X, y = make_linear(80, 10, seed=1, return_X_y=True)
+    return FeatureLattice(EstimatorOracle(X, y, estimator=GaussianNB()), max_features=4)
+
+
 SEARCHES = {
     **{f"bound {name}": (best_leaf, problems.paper_lattice, {"bound": name, "epsilon": 0.25}) for name in BOUNDS},
     "rate that grows": (best_leaf, problems.paper_lattice, {"bound": "beta1", "expansion": 0.6}),
@@ -119,6 +130,20 @@ SEARCHES = {
     "quantile": (best_leaf, Peaks, {"guarantee": "quantile", "alpha": 0.1, "expansion": 0.4}),
     "by rave": (best_leaf, lattice, {"proposal": "rave", "expansion": 0.5, "bound": "betting", "max_samples": 3000}),
     "at random": (best_leaf, lattice, {"proposal": "random", "expansion": 0.5, "max_samples": 3000}),
+    "in batches": (best_leaf, problems.paper_lattice, {"batch_size": 9, "expansion": 0.6}),
+    "in batches in Python": (best_arm, Peaks, {"batch_size": 5, "expansion": 0.5}),
+    "lattice in batches": (best_leaf, lattice, {"batch_size": 12, "expansion": 0.5, "bound": "betting"}),
+    "sampled leaves": (best_leaf, sampled, {"expansion": 0.5, "bound": "betting", "max_samples": 3000}),
+    "sampled leaves in batches": (
+        best_leaf,
+        sampled,
+        {"expansion": 0.5, "bound": "betting", "batch_size": 12, "max_samples": 1500},
+    ),
+    "estimator": (
+        best_leaf,
+        for_estimator,
+        {"expansion": 0.5, "bound": "betting", "batch_size": 8, "max_samples": 400},
+    ),
     "local": (best_leaf, lattice, {"guarantee": ["local", "quantile"], "expansion": 0.5, "bound": "bernstein"}),
 }
 
@@ -138,6 +163,9 @@ def test_a_search_broken_off_ends_as_an_unbroken_one(name, path, monkeypatch, sh
 
 SELECTIONS = {
     "default": {},
+    "batches": {"batch_size": 10, "max_samples": 3000},
+    "sampled leaves": {"terminal": "noisy", "max_samples": 3000, "guarantee": "auto"},
+    "estimator": {"estimator": GaussianNB(), "max_samples": 700, "guarantee": "auto"},
     "grown": {"guarantee": "grown", "delta": 0.2},
     "groups": {"feature_groups": [[0, 1, 2], [3, 4], [5], [6, 7], [8], [9]], "forced": [5], "guarantee": "grown"},
     "forced and forbidden": {"forced": [1], "forbidden": [7], "guarantee": ["local", "quantile"], "alpha": 0.05},
@@ -156,6 +184,8 @@ def test_a_selection_broken_off_ends_as_an_unbroken_one(name, regression, path, 
     X, y = make_linear(60, 10, seed=2, return_X_y=True)
     y = X[:, 0] + X[:, 1] ** 2 if regression else y
     settings = {"epsilon": 0.03, "random_state": 1, **SELECTIONS[name]}
+    if regression and "estimator" in settings:
+        settings["estimator"] = Ridge()
     unbroken = of_selector(BestLeafSelector(**settings).fit(X, y))
     for writes in (3, 17, 60):
         path.unlink(missing_ok=True)

@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 
 from bestleaf.examples import checked_data
 from bestleaf.objectives import estimator_in_words
-from bestleaf.oracles.scores import chosen_score
+from bestleaf.oracles.scores import chosen_score, in_short
 
 DEFAULT_FOLDS = 5
 MOST_REMEMBERED = 1_000_000  # scores
@@ -126,7 +126,10 @@ class EstimatorOracle:
     def fitted(self, subset: Iterable[int], rows: np.ndarray) -> Any:
         """Return a clone of the estimator fitted on some rows and the columns of a subset."""
         weights = {} if self.sample_weight is None else {"sample_weight": self.sample_weight[rows]}
-        return clone(self.estimator).fit(self.X[np.ix_(rows, self._features(subset))], self.y[rows], **weights)
+        try:
+            return clone(self.estimator).fit(self.X[np.ix_(rows, self._features(subset))], self.y[rows], **weights)
+        except ValueError as error:
+            raise ValueError(f"estimator {self.name} cannot be fitted to these data: {in_short(error)}") from None
 
     def unseen_score(self, subset: Iterable[int], new_X: np.ndarray, new_y: np.ndarray, new_weight: Any) -> float:
         """Return the score on other examples of the estimator fitted on all of these, mapped as values are."""

@@ -14,6 +14,7 @@ from sklearn.metrics import check_scoring, make_scorer
 
 from bestleaf.oracles.neighbours import concordance
 
+LONGEST = 200  # letters of an error of scikit-learn's
 UNIT = (0.0, 1.0)
 RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("accuracy", "balanced_accuracy", "top_k_accuracy", "average_precision", "concordance"), UNIT),
@@ -56,10 +57,8 @@ class Score:
         try:
             return self.scorer(fitted, X, y, **weights)
         except ValueError as error:
-            reason = " ".join(str(error).split())
-            raise ValueError(
-                f"scoring {self.name} cannot score {type(fitted).__name__} on these data: {reason}"
-            ) from None
+            what = f"{self.name} cannot score {type(fitted).__name__} on these data"
+            raise ValueError(f"scoring {what}: {in_short(error)}") from None
 
     @property
     def takes_weights(self) -> bool:
@@ -86,6 +85,12 @@ def chosen_score(estimator: Any, scoring: Any, score_range: Any) -> Score:
         )
     low, high = _checked_range(score_range) if score_range is not None else RANGES[name]
     return Score(name, scorer, low, high)
+
+
+def in_short(error: Exception) -> str:
+    """Return the first words of what somebody else's error says, in one line."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def _scorer(estimator: Any, scoring: Any) -> Callable[..., float]:

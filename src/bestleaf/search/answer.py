@@ -8,8 +8,10 @@ import numpy as np
 
 from bestleaf._kernels.loop import contest_at
 from bestleaf._records import EXACT, INNER, SOLVED, TEMPORARY, Proposal
+from bestleaf.certificate.build import Structure
 from bestleaf.graph import GrowingGraph
 from bestleaf.intervals import Knowledge
+from bestleaf.search.result import Progress, Result
 
 
 def recommendation(proposal: Proposal, task: str, graph: GrowingGraph, known: Knowledge) -> tuple[int, float]:
@@ -52,3 +54,57 @@ def exact_answer(search: Any) -> tuple[Any, float] | None:
     if search.graph.kinds[node] != EXACT or known["count"] == 0:
         return None
     return search.graph.states[node], float(known["lower"])
+
+
+def progress_of(search: Any, node: int, gap: float) -> Progress:
+    """Return a look at a search that would answer with a node."""
+    leaves = int((search.graph.kinds != INNER).sum())
+    best = search.graph.states[node]
+    return Progress(search.samples, search.exact_evaluations, search.growth.growths, leaves, gap, best, search.elapsed)
+
+
+def result_of(search: Any, node: int, gap: float) -> Result:
+    """Return the result of a search that answers with a node, with honest bounds."""
+    options, world, known = search.options, search.known.world, search.known.known[node]
+    return Result(
+        answer=search.graph.states[node],
+        lower=max(0.0, float(known["lower"])),
+        upper=min(1.0, float(known["upper"])),
+        gap=float(gap),
+        samples=search.samples,
+        warmup_samples=search.warmup_samples,
+        node_updates=int(world["updates"]),
+        growths=search.growth.growths,
+        reason=search.reason or "unfinished",
+        leaves=search.known.list_leaves(),
+        elapsed=search.elapsed,
+        exact_evaluations=search.exact_evaluations,
+        node_refreshes=int(world["refreshes"]),
+        nodes=len(search.graph),
+        task=options.task,
+        epsilon=options.epsilon,
+        delta=options.delta,
+        rule=options.rule.name,
+        bound=options.bound.name,
+        stopping=options.stopping,
+        expansion=options.expansion,
+        seed=search.seed,
+        two_player=search.graph.adversarial,
+        proposal=search.proposal_name,
+        proof=options.proof(exact=search.has_exact),
+        structure=structure_of(search.graph),
+        challenges={stage.name: stage.proof for stage in search.challenges if stage.proof},
+    )
+
+
+def structure_of(graph: GrowingGraph) -> Structure:
+    """Return a copy of a graph as it stands."""
+    size = len(graph)
+    nodes = graph.nodes[:size]
+    return Structure(
+        tuple(graph.states),
+        nodes["child_start"].copy(),
+        nodes["child_count"].copy(),
+        graph.edges.copy(),
+        nodes["minimizes"].copy(),
+    )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from bestleaf._kernels.loop import press, stands_at, take
 from bestleaf._records import BAD_BOUND, LIMITED, SAMPLE, Proposal
-from bestleaf.checks import whole
 from bestleaf.executors import Executor
 from bestleaf.search.batch import Batches, Request, useful_leaves
 from bestleaf.search.evaluations import Evaluations
@@ -120,32 +119,3 @@ class InBatches(Evaluations):
             value = checked_value(value, "sample", self.graph.states[one.leaf])
             self._credit(one, value)
             yield one.leaf, value
-
-    def ask_batch(self, size: int) -> list[Request]:
-        """Return samples to draw next, all at once, in any order and by anybody; none when the search is over.
-
-        The most useful comes first. Give the values to `tell_batch` in the order of the requests.
-        """
-        if self.stages:
-            raise RuntimeError("ask_batch() searches the graph as grown only; use run() for a guarantee beyond it")
-        if self.batches is None:
-            raise RuntimeError("ask_batch() needs a search with batch_size")
-        size = whole("size", size, 1)
-        self._requests = []
-        while self.reason is None and not self._requests:
-            self._check_time()
-            proposal = self._propose()
-            if proposal.action == SAMPLE:
-                self._requests = self._useful(proposal, size)
-            if not self._requests and self.reason is None:
-                self._handle(proposal._replace(action=LIMITED) if proposal.action == SAMPLE else proposal)
-        return list(self._requests)
-
-    def tell_batch(self, values: Sequence[float]) -> None:
-        """Give the samples that were asked for, in the order of the requests."""
-        if not self._requests:
-            raise RuntimeError("tell_batch() must follow an ask_batch() that returned requests")
-        if len(values) != len(self._requests):
-            raise ValueError(f"values must be one for each of {len(self._requests)} requests, got {len(values)}")
-        requests, self._requests = self._requests, []
-        self._tell_all(self._propose(), requests, list(values))

@@ -19,7 +19,6 @@ from bestleaf._records import (
     DEEPEN,
     EVALUATE,
     GROW,
-    INNER,
     LIMITED,
     OPEN,
     SAMPLE,
@@ -27,16 +26,15 @@ from bestleaf._records import (
     UNLIMITED,
     Proposal,
 )
-from bestleaf.certificate.build import Structure
 from bestleaf.checks import function_or_none
 from bestleaf.executors import Executor
 from bestleaf.graph import GrowingGraph
 from bestleaf.growth import PROPOSALS, Growth
 from bestleaf.intervals import Knowledge
-from bestleaf.search.answer import exact_answer, recommendation
+from bestleaf.search.answer import exact_answer, progress_of, recommendation, result_of
+from bestleaf.search.asking import Asking
 from bestleaf.search.batch import Request
 from bestleaf.search.guarantees import Answer, challenges
-from bestleaf.search.in_batches import InBatches
 from bestleaf.search.interrupt import SecondInterrupt, deferred_interrupt
 from bestleaf.search.keeper import Keeper
 from bestleaf.search.memory import next_memory
@@ -50,7 +48,7 @@ NOTHING = Proposal(SAMPLE, 0, -1, -1, -1, 0.0)
 WARM_UP_SHARE = 0.1  # of max_time that may go into one warm-up
 
 
-class Search(InBatches):
+class Search(Asking):
     """A search that can be run to its end, or opened up by `ask` and `tell`.
 
     Takes the keywords of `bestleaf.best_arm` and ``task="arm"`` or ``"leaf"``.
@@ -148,7 +146,7 @@ class Search(InBatches):
         compiled = hasattr(problem, "compiled_oracle") and self.batches is None
         self.oracle = problem.compiled_oracle(self.rng) if compiled else None
         self.rollouts = self._rollouts()
-        proposals = PROPOSALS[self._proposal_name()]
+        proposals = PROPOSALS[self.proposal_name]
         started = perf_counter()
         if fixed:
             self.graph = GrowingGraph.whole(problem)
@@ -173,25 +171,14 @@ class Search(InBatches):
         rng = np.random.default_rng(seed)
         return challenges(self.problem, options.guarantee, options.alpha, options.delta, rng)
 
-    def _proposal_name(self) -> str:
-        """Return how nodes are proposed: by RAVE where rollouts keep the sums for it, otherwise at random."""
+    @property
+    def proposal_name(self) -> str:
+        """How nodes are proposed: by RAVE where rollouts keep the sums for it, otherwise at random."""
         by_rave = hasattr(self.rollouts, "rave_sums") and self.options.expansion is not None
         name = self.options.proposal or ("lookahead" if by_rave else "random")
         if name != "random" and not by_rave:
             raise ValueError(f"proposal {name!r} needs a growing lattice of feature subsets; use 'random' or None")
         return name
-
-    def _structure(self) -> Structure:
-        """Return a copy of the graph as it stands."""
-        graph, size = self.graph, len(self.graph)
-        nodes = graph.nodes[:size]
-        return Structure(
-            tuple(graph.states),
-            nodes["child_start"].copy(),
-            nodes["child_count"].copy(),
-            graph.edges.copy(),
-            nodes["minimizes"].copy(),
-        )
 
     def _check_fit(self, fixed: bool) -> None:
         """Refuse combinations that could not keep their promise."""
@@ -397,49 +384,6 @@ class Search(InBatches):
         for stage in self.stages:
             stage.reset()
 
-    def ask(self) -> Any:
-        """Return the state to sample next, or None when the search is over."""
-        if self.stages:
-            raise RuntimeError("ask() searches the graph as grown only; use run() for a guarantee beyond it")
-        self.resume()
-        begun = perf_counter()
-        self._check_time()
-        while self.reason is None:
-            proposal = self._propose()
-            if proposal.action == SAMPLE and self._left() > 0:
-                self._asked = proposal.first if self.first_value is None else proposal.second
-                break
-            self._handle(proposal._replace(action=LIMITED) if proposal.action == SAMPLE else proposal)
-        self._told_at = perf_counter()
-        self.elapsed += self._told_at - begun
-        if self.reason is not None:
-            self.keeper.over(self)
-        return self.graph.states[self._asked] if self.reason is None and self._asked is not None else None
-
-    def tell(self, value: float) -> None:
-        """Give one sample of the state last asked for."""
-        proposal, leaf = self._proposal, self._asked
-        if proposal is None or leaf is None or self.reason is not None:
-            raise RuntimeError("tell() must follow an ask() that returned a state")
-        value = checked_value(value, "sample", self.graph.states[leaf])
-        self.elapsed += perf_counter() - self._told_at
-        self._asked = None
-        if self.first_value is None and proposal.second >= 0 and self._left() > 1:
-            self.first_value = value
-        elif self.first_value is None:
-            self._absorb(proposal._replace(second=-1), value)
-        else:
-            self._absorb(proposal, self.first_value, value)
-            self.first_value = None
-        self.keeper.slice_over(self)
-
-    def progress(self) -> Progress:
-        """Return a look at the search as it stands."""
-        node, gap = self._recommend()
-        leaves = int((self.graph.kinds != INNER).sum())
-        best = self.graph.states[node]
-        return Progress(self.samples, self.exact_evaluations, self.growth.growths, leaves, gap, best, self.elapsed)
-
     @property
     def recommended(self) -> Any:
         """The answer as of now."""
@@ -451,39 +395,13 @@ class Search(InBatches):
             return 0, 1.0
         return recommendation(self._propose(), self.options.task, self.graph, self.known)
 
+    def progress(self) -> Progress:
+        """Return a look at the search as it stands."""
+        return progress_of(self, *self._recommend())
+
     def result(self) -> Result:
         """Return the answer as of now, with honest bounds."""
-        node, gap = self._recommend()
-        options, world, known = self.options, self.known.world, self.known.known[node]
-        return Result(
-            answer=self.graph.states[node],
-            lower=max(0.0, float(known["lower"])),
-            upper=min(1.0, float(known["upper"])),
-            gap=float(gap),
-            samples=self.samples,
-            warmup_samples=self.warmup_samples,
-            node_updates=int(world["updates"]),
-            growths=self.growth.growths,
-            reason=self.reason or "unfinished",
-            leaves=self.known.list_leaves(),
-            elapsed=self.elapsed,
-            exact_evaluations=self.exact_evaluations,
-            node_refreshes=int(world["refreshes"]),
-            nodes=len(self.graph),
-            task=options.task,
-            epsilon=options.epsilon,
-            delta=options.delta,
-            rule=options.rule.name,
-            bound=options.bound.name,
-            stopping=options.stopping,
-            expansion=options.expansion,
-            seed=self.seed,
-            two_player=self.graph.adversarial,
-            proposal=self._proposal_name(),
-            proof=options.proof(exact=hasattr(self.problem, "exact")),
-            structure=self._structure(),
-            challenges={stage.name: stage.proof for stage in self.challenges if stage.proof},
-        )
+        return result_of(self, *self._recommend())
 
     def resume(self) -> bool:
         """Go on from the checkpoint, if there is one; return whether there was. `run` and `ask` do so by themselves."""
@@ -499,11 +417,6 @@ class Search(InBatches):
     def forget_proposal(self) -> None:
         """Forget what was to be done next, because something has changed."""
         self._proposal = None
-
-    @property
-    def proposal_name(self) -> str:
-        """How nodes are proposed."""
-        return self._proposal_name()
 
     def terminal_states(self, saved: Saved, name: str) -> list[Any]:
         """Return terminal states from a checkpoint, for a stage."""

@@ -1,0 +1,82 @@
+"""How much of two workers a search uses: the same selection in this process, by joblib's processes and by Dask's.
+
+All take the same samples, so the ratio of their times is that of the workers: 1 / (2 x ratio) is the efficiency.
+`python benchmarks/workers.py [SAMPLES]`.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from contextlib import nullcontext
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from joblib import parallel_config
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+
+from bestleaf import BestLeafSelector, EstimatorOracle
+from bestleaf.executors import Joblib, exact_values
+from bestleaf.features import FeatureLattice
+
+ESTIMATOR = RandomForestClassifier(20)
+WORKERS = 2
+
+
+def selection(samples: int, n_jobs: int | None) -> tuple[float, Any]:
+    X, y = load_breast_cancer(return_X_y=True)
+    selector = BestLeafSelector(estimator=ESTIMATOR, epsilon=0.001, max_samples=samples, random_state=0, n_jobs=n_jobs)
+    begun = perf_counter()
+    selector.fit(X, y)
+    return perf_counter() - begun, selector
+
+
+def fit_time() -> float:
+    """Return the seconds of one fit and score."""
+    oracle = EstimatorOracle(*load_breast_cancer(return_X_y=True), estimator=ESTIMATOR)
+    rng, begun = np.random.default_rng(0), perf_counter()
+    for number in range(20):
+        oracle.sample([number, number + 1, number + 7], rng)
+    return (perf_counter() - begun) / 20
+
+
+def start_processes() -> None:
+    """Let joblib's processes start and import what they need."""
+    lattice = FeatureLattice(EstimatorOracle(*load_breast_cancer(return_X_y=True), estimator=ESTIMATOR))
+    Joblib(WORKERS).map(exact_values, lattice, [(number, -1) for number in range(8)])
+
+
+def main(samples: int) -> None:
+    warnings.simplefilter("ignore")
+    print(f"one fit and score: {1000 * fit_time():.1f} ms; {samples} samples")
+    start_processes()
+    alone, expected = selection(samples, 1)
+    print(f"this process       {alone:6.1f} s")
+    ways: dict[str, Any] = {"joblib, 2 processes": (nullcontext(), WORKERS)}
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        print("no Dask: pip install 'bestleaf[dask]'")
+    else:
+        cluster = LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=None)
+        client = Client(cluster)
+        client.run(_import_all)
+        ways["Dask, 2 workers    "] = (parallel_config("dask", client=client), None)
+    for name, (context, n_jobs) in ways.items():
+        with context:
+            seconds, found = selection(samples, n_jobs)
+        same = found.certificate_.content["leaves"] == expected.certificate_.content["leaves"]
+        efficiency = alone / (WORKERS * seconds)
+        print(f"{name} {seconds:6.1f} s, ratio {alone / seconds:.2f}, efficiency {efficiency:.0%}, same answer: {same}")
+
+
+def _import_all() -> None:
+    import sklearn.ensemble  # noqa: F401
+
+    import bestleaf.selector  # noqa: F401
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 600)
