@@ -17,7 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from bestleaf import BestLeafSelector, EstimatorOracle, verify
+from bestleaf import BestLeafSelector, EstimatorOracle, Search, verify
 from bestleaf.features import FeatureLattice
 from bestleaf.oracles.scores import RANGES
 
@@ -280,11 +280,30 @@ def test_few_subsets_are_all_evaluated():
     assert "All 15 subsets" in found.certificate_.claims[1]
 
 
-def test_a_glimpse_is_one_of_the_fits_of_a_value(table):
+def test_a_value_is_the_mean_of_its_parts_and_no_fit_is_done_twice(table):
     oracle = EstimatorOracle(*table, estimator=MODEL)
-    lattice = FeatureLattice(oracle)
-    assert lattice.dear
-    lattice.glimpse((0, 1, -1))
-    assert len(oracle._memory) == 1
-    oracle.value([0, 1])
-    assert len(oracle._memory) == 5
+    search = Search(FeatureLattice(oracle), task="leaf", epsilon=0.1, delta=0.1, expansion=0.5, seed=0, batch_size=8)
+    state = (0, 1, -1)
+    first = search.glimpse([state], 2)[state]
+    assert first == np.mean([oracle.part([0, 1], 0), oracle.part([0, 1], 1)])
+    assert (search.warmup_samples, len(search.batches._parts)) == (2, 2)
+    assert search.batches.values([state]) == [oracle.value([0, 1])]
+    assert len(search.batches._parts) == 5
+
+
+def test_a_race_ends_with_the_best_of_clear_cases(table):
+    search = Search(
+        FeatureLattice(EstimatorOracle(*table, estimator=MODEL)),
+        task="leaf",
+        epsilon=0.1,
+        delta=0.1,
+        expansion=0.5,
+        seed=0,
+        batch_size=8,
+    )
+    proposals = search.growth.proposals
+    field = [(number,) for number in range(12)]
+    left = proposals.finalists(field)
+    assert len(left) == proposals.FINALISTS
+    assert max(proposals.values_of(left)) == max(search.problem.exact((*one, -1)) for one in field)
+    assert search.warmup_samples < 12 * 5 / 2

@@ -34,9 +34,9 @@ def guiding_values(problem: Any, states: Sequence[Any]) -> list[Any]:
     return [problem.guide(state) for state in states]
 
 
-def glimpses(problem: Any, states: Sequence[Any]) -> list[Any]:
-    """Return cheap and rough values of states."""
-    return [problem.glimpse(state) for state in states]
+def parts_of_values(problem: Any, items: Sequence[tuple[Any, int]]) -> list[Any]:
+    """Return the score number so and so of those whose mean the value of a state is, for each (state, number)."""
+    return [problem.part(state, number) for state, number in items]
 
 
 class Executor(Protocol):

@@ -177,13 +177,17 @@ class SubsetLattice:
         return subset
 
     @property
-    def dear(self) -> bool:
-        """Whether a value is so dear that a glimpse at it pays first."""
-        return hasattr(self.oracle, "glimpse")
+    def parts(self) -> int:
+        """How many scores a value is the mean of; 0 if it cannot be had in parts."""
+        return self.oracle.parts
 
-    def glimpse(self, state: Subset) -> float:
-        """Return a cheap and rough value of a terminal leaf."""
-        return self.oracle.glimpse(self.features_of(state))
+    def part(self, state: Subset, number: int) -> float:
+        """Return one of the scores whose mean the value of a terminal leaf is."""
+        return self.oracle.part(self.features_of(state), number)
+
+    def drawn_part(self, rng: np.random.Generator) -> int | None:
+        """Return which of these scores a sample is; None if it is none of them."""
+        return self.oracle.drawn_part(rng)
 
     def compiled_oracle(self, rng: np.random.Generator) -> NeighbourRollouts | None:
         """Return the compiled form of `sample`, which keeps RAVE sums; None if a subclass samples in its own way."""

@@ -26,13 +26,14 @@ class LookaheadProposals(RaveProposals):
     all that finds enters. Where fewer than 7 units stand out, those of highest value and of highest RAVE follow in
     turn. As exact values lead, choices below the root open with a tenth of the rollouts.
 
-    Where values are dear (an estimator is fitted several times for one), all candidates get a glimpse (one of the
-    fits), and only the best few of each step are evaluated.
+    Where values are dear (an estimator is fitted several times for one), the candidates of a step race: all get the
+    first of the fits, the better half the second, and so on, until a few are left that are evaluated. Then all units
+    may be added, not only those that are promising, and the best subset is improved by additions first.
     """
 
     LESS = 10
     DISTANCES = 4e9  # computed for the values of one opening, at most: some seconds
-    FINALISTS = 4  # evaluated after a glimpse at all, where values are dear
+    FINALISTS = 5  # of a race, evaluated
     NORMAL = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 
     def __init__(self, graph: GrowingGraph, *ground: Any) -> None:
@@ -42,7 +43,7 @@ class LookaheadProposals(RaveProposals):
         self.tries = np.zeros(units)
         self.best: tuple[float, Subset] = (-1.0, ())  # of the subsets evaluated
         self.luck = sqrt(2.0 * log(max(2, units)))  # standard deviations by which the luckiest of so many is ahead
-        self.affordable = max(self.BREADTH, int(self.DISTANCES / getattr(oracle, "glimpse_cost", oracle.value_cost)))
+        self.affordable = max(self.BREADTH, int(self.DISTANCES / getattr(oracle, "part_cost", oracle.value_cost)))
 
     def rollouts(self, node: int) -> int:
         """Return the full number at the root, a tenth below it: by then the rollouts of the whole search tell."""
@@ -63,19 +64,27 @@ class LookaheadProposals(RaveProposals):
         self.values.prefetch([(*subset, STOP) for subset in subsets])
         return [self.value(subset) for subset in subsets]
 
+    @property
+    def dear(self) -> bool:
+        """Whether values come in parts, so that a glimpse at all candidates pays."""
+        return self.lattice.parts > 1
+
     def finalists(self, subsets: list[Subset]) -> list[Subset]:
-        """Return those worth an exact value: all of them or, where values are dear, the best few by a glimpse."""
-        if not self.lattice.dear:
-            return subsets
-        seen = self.values.glimpse([(*subset, STOP) for subset in subsets])
-        ranked = sorted(subsets, key=lambda subset: -seen.get((*subset, STOP), -1.0))
-        return ranked[: self.FINALISTS]
+        """Return those worth an exact value: all of them or, where values are dear, the winners of a race."""
+        left = list(dict.fromkeys(subsets))
+        for part in range(1, self.lattice.parts if self.dear else 0):
+            if len(left) <= self.FINALISTS:
+                break
+            seen = self.values.glimpse([(*subset, STOP) for subset in left], part)
+            left.sort(key=lambda subset: -seen.get((*subset, STOP), -1.0))
+            left = left[: max(self.FINALISTS, -(-len(left) // 2))]
+        return left[: self.FINALISTS] if self.dear else left
 
     def marks(self, subsets: list[Subset]) -> list[float]:
         """Return what all subsets are judged by, their values or a glimpse at them; -1 when the budget is spent."""
-        if not self.lattice.dear:
+        if not self.dear:
             return self.values_of(subsets)
-        seen = self.values.glimpse([(*subset, STOP) for subset in subsets])
+        seen = self.values.glimpse([(*subset, STOP) for subset in subsets], 1)
         self.values_of(self.finalists(subsets))
         return [seen.get((*subset, STOP), -1.0) for subset in subsets]
 
@@ -92,11 +101,11 @@ class LookaheadProposals(RaveProposals):
         return np.where(self.tries > 0, self.gains / np.maximum(self.tries, 1.0), -np.inf)
 
     def promising(self) -> np.ndarray:
-        """Return the units that stand out on average, the best first; if they are few, the 7 best."""
+        """Return the units that stand out on average, the best first; if they are few, the 7 best; for a race all."""
         gains = self.mean_gains()
         order = np.argsort(-gains, kind="stable")
         order = order[: int((self.tries > 0).sum())]
-        return order[: max(self.BREADTH, int(self.outstanding(gains).sum()))]
+        return order if self.dear else order[: max(self.BREADTH, int(self.outstanding(gains).sum()))]
 
     def opening_units(self, node: int) -> list[int]:
         """Return the promising units of highest value here; if they are few, others by value and RAVE in turn.
@@ -139,13 +148,23 @@ class LookaheadProposals(RaveProposals):
             before = self.best
             units = pool[: self.affordable // (len(before[1]) + 1)]
             near = [state[:-1] for state in self.lattice.neighbours((*before[1], STOP), units.tolist())]
-            if not self.lattice.dear:
+            if self.dear:
+                self._race_by_size(before[1], near)
+            else:
                 self.values_of(near)
-                continue
-            for change in (1, -1, 0):  # additions first: they are fewest and gain most
-                if self.best == before:
-                    sized = [subset for subset in near if len(subset) == len(before[1]) + change]
-                    self.values_of(self.finalists(sized))
+
+    def _race_by_size(self, subset: Subset, near: list[Subset]) -> None:
+        """Let larger subsets race; if none is better evaluate all; then let smaller ones and equally large ones race.
+
+        So the best subset is never one that forward selection would add to.
+        """
+        before, lattice = self.best, self.lattice
+        larger = [lattice.grown(subset, unit) for unit in lattice.missing(subset)][: self.affordable]
+        smaller = [one for one in near if len(one) < len(subset)]
+        same = [one for one in near if len(one) == len(subset)]
+        for field, race in ((larger, True), (larger, False), (smaller, True), (same, True)):
+            if field and self.best == before:
+                self.values_of(self.finalists(field) if race else field)
 
     def next(self, node: int) -> list[Any]:
         """Return the terminal leaf if it is not in the graph, otherwise the best of a few children."""

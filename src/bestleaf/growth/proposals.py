@@ -24,8 +24,8 @@ class Values(Protocol):
     def prefetch(self, states: list[Any]) -> None:
         """Evaluate at once what will be looked up soon, if that is of use."""
 
-    def glimpse(self, states: list[Any]) -> dict[Any, float]:
-        """Return rough values of states, if values are dear; none that the budget does not allow."""
+    def glimpse(self, states: list[Any], parts: int) -> dict[Any, float]:
+        """Return the mean of the first parts of values, if they have parts; none that the budget does not allow."""
 
     def best_value(self) -> float:
         """Return the best value in the graph."""

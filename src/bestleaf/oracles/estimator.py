@@ -68,8 +68,8 @@ class EstimatorOracle:
     """
 
     value_cost = 10**8  # one value takes about as long as so many distances of the k-NN oracle: a tenth of a second
-    glimpse_cost = 2 * 10**7
-    rollouts_a_unit = 2  # that a choice opens with
+    part_cost = 2 * 10**7  # and one of its scores
+    rollouts_a_unit = 1  # that a choice opens with
 
     def __init__(
         self,
@@ -114,14 +114,23 @@ class EstimatorOracle:
 
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return the score on one random split, mapped to [0, 1]."""
-        features = self._features(subset)
-        if not self.fresh_splits:
-            return self._remembered(features, int(rng.integers(len(self.splits))))
+        features, number = self._features(subset), self.drawn_part(rng)
+        if number is not None:
+            return self._remembered(features, number)
         return self._scored(features, *self._fresh_split(int(rng.integers(2**32))))
 
-    def glimpse(self, subset: Iterable[int]) -> float:
-        """Return the score on the first of the fixed splits: a cheap look at a value."""
-        return self._remembered(self._features(subset), 0)
+    @property
+    def parts(self) -> int:
+        """How many scores a value is the mean of, each of which can be asked for alone."""
+        return len(self.splits)
+
+    def part(self, subset: Iterable[int], number: int) -> float:
+        """Return the score on one of the fixed splits, mapped to [0, 1]."""
+        return self._remembered(self._features(subset), number)
+
+    def drawn_part(self, rng: np.random.Generator) -> int | None:
+        """Return which of the fixed splits a sample takes; None if it takes a fresh one."""
+        return None if self.fresh_splits else int(rng.integers(len(self.splits)))
 
     def fitted(self, subset: Iterable[int], rows: np.ndarray) -> Any:
         """Return a clone of the estimator fitted on some rows and the columns of a subset."""

@@ -79,6 +79,7 @@ class KNNOracle:
     0.9941
     """
 
+    parts = 0  # a value cannot be had in parts
     rollouts_a_unit = 20  # that a choice opens with, as in the published program
 
     def __init__(

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bestleaf._records import EXACT, INNER, Proposal
-from bestleaf.executors import Executor, Serial, draw_samples, exact_values, glimpses, guiding_values
+from bestleaf.executors import Executor, Serial, draw_samples, exact_values, guiding_values, parts_of_values
 from bestleaf.graph import GrowingGraph
 from bestleaf.intervals import Knowledge
 
+MOST_REMEMBERED = 500_000  # scores of parts
 STREAM = 2  # of the streams that follow from a seed, the one of samples drawn in batches
 
 
@@ -36,6 +37,8 @@ class Batches:
         self.executor: Executor = Serial() if executor is None else executor
         self.seed = seed
         self.number = 0  # of the next sample
+        self.many_parts = getattr(problem, "parts", 0)  # of a value
+        self._parts: dict[tuple[Any, int], Any] = {}  # scores of parts asked for
 
     def request(self, leaf: int, state: Any) -> Request:
         """Return the next sample to draw; a rollout is completed here, so that its units are known."""
@@ -47,16 +50,33 @@ class Batches:
 
     def samples(self, requests: Sequence[Request]) -> list[Any]:
         """Return the samples asked for, in order."""
+        if self.many_parts:
+            numbers = [self.problem.drawn_part(np.random.default_rng(one.seed)) for one in requests]
+            if None not in numbers:
+                return self.parts([(one.state, number) for one, number in zip(requests, numbers, strict=True)])
         return self.executor.map(draw_samples, self.problem, [(one.state, one.seed) for one in requests])
 
     def values(self, states: Sequence[Any]) -> list[Any]:
         """Return the exact values of states (those that guide, if none are exact), in order."""
+        if self.many_parts:
+            scores = self.parts([(state, number) for state in states for number in range(self.many_parts)])
+            return [float(np.mean(part)) for part in np.reshape(scores, (len(states), self.many_parts))]
         work = exact_values if hasattr(self.problem, "exact") else guiding_values
         return self.executor.map(work, self.problem, states)
 
-    def glimpses(self, states: Sequence[Any]) -> list[Any]:
-        """Return cheap and rough values of states, in order."""
-        return self.executor.map(glimpses, self.problem, states)
+    def parts(self, items: list[tuple[Any, int]]) -> list[Any]:
+        """Return scores whose means values are, by state and number, in order; each is computed once."""
+        if len(self._parts) > MOST_REMEMBERED:
+            self._parts.clear()
+        missing = [one for one in dict.fromkeys(items) if one not in self._parts]
+        if missing:
+            self._parts.update(zip(missing, self.executor.map(parts_of_values, self.problem, missing), strict=True))
+        return [self._parts[one] for one in items]
+
+    @property
+    def values_at_once(self) -> int:
+        """How many values take about as long as a batch of samples."""
+        return max(1, self.size // max(1, self.many_parts))
 
 
 def useful_leaves(proposal: Proposal, graph: GrowingGraph, known: Knowledge, many: int) -> list[int]:

@@ -30,7 +30,7 @@ class Evaluations:
     growth: Growth
     reason: str | None
     values: dict[Any, float]  # of states in the graph or not
-    glimpsed: dict[Any, float]  # rough values
+    glimpsed: dict[Any, list[float]]  # the first parts of values
     spare: dict[Any, float]
     cut_short: bool
     exact_evaluations: int
@@ -122,7 +122,7 @@ class Evaluations:
             return
         missing = [state for state in dict.fromkeys(states) if state not in self.values]
         while missing and self._spent() is None:
-            part = missing[: min(self.batches.size, self._left())]
+            part = missing[: min(self.batches.values_at_once, self._left())]
             missing = missing[len(part) :]
             fresh = [state for state in part if state not in self.spare]
             found = dict(zip(fresh, self.batches.values(fresh), strict=True)) if fresh else {}
@@ -130,16 +130,22 @@ class Evaluations:
                 self._take(state, found[state] if state in found else self.spare.pop(state))
         self.cut_short = self.cut_short or bool(missing)
 
-    def glimpse(self, states: list[Any]) -> dict[Any, float]:
-        """Return rough values of terminal states, as far as the budget goes; they count as warm-up samples."""
-        missing = [state for state in dict.fromkeys(states) if state not in self.glimpsed]
+    def glimpse(self, states: list[Any], parts: int) -> dict[Any, float]:
+        """Return the mean of the first parts of the values of terminal states, as far as the budget goes.
+
+        Every part that was not asked for before counts as a sample to warm up.
+        """
+        states = list(dict.fromkeys(states))
+        missing = [(state, part) for state in states for part in range(len(self.glimpsed.get(state, ())), parts)]
         while missing and self._spent() is None and self.batches is not None:
-            part = missing[: min(self.batches.size, self._left())]
-            missing = missing[len(part) :]
-            self.glimpsed.update(zip(part, self.batches.glimpses(part), strict=True))
-            self.warmup_samples += len(part)
+            now = missing[: min(self.batches.size, self._left())]
+            missing = missing[len(now) :]
+            for (state, _), score in zip(now, self.batches.parts(now), strict=True):
+                self.glimpsed.setdefault(state, []).append(checked_value(score, "part", state))
+            self.warmup_samples += len(now)
         self.cut_short = self.cut_short or bool(missing)
-        return self.glimpsed
+        seen = {state: self.glimpsed.get(state, [])[:parts] for state in states}
+        return {state: float(np.mean(scores)) for state, scores in seen.items() if len(scores) == parts}
 
     def _take(self, state: Any, value: Any) -> None:
         """Note a value that was asked for, and tell the graph; a leaf of it that has none becomes a noisy one."""

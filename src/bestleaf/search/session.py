@@ -113,7 +113,7 @@ class Search(Asking):
         self.exact_evaluations = 0
         self.warmup_samples = 0
         self.values: dict[Any, float] = {}  # exact values asked for, of states in the graph or not
-        self.glimpsed: dict[Any, float] = {}
+        self.glimpsed: dict[Any, list[float]] = {}
         self.spare: dict[Any, float] = {}  # exact values computed before a budget ran out, not asked for again yet
         self.cut_short = False  # a budget ran out in the middle of something
         self.about: dict[str, Any] = {}  # what else a checkpoint must agree on

@@ -11,7 +11,8 @@ from bestleaf._records import EXACT, INNER, NOISY
 from bestleaf.certificate.compare import same
 from bestleaf.search.options import checked_value
 from bestleaf.storage import Saved
-from bestleaf.storage.states import encoded
+from bestleaf.storage.saved import checked_number
+from bestleaf.storage.states import decoded, encoded
 from bestleaf.storage.streams import set_stream, stream_state
 
 
@@ -27,7 +28,7 @@ def snapshot_of(search: Any) -> dict[str, Any]:
         "known": search.known.snapshot(),
         "growth": search.growth.snapshot(),
         "oracle": search.rollouts.snapshot() if hasattr(search.rollouts, "snapshot") else {},
-        "glimpsed": _pairs(search.glimpsed),
+        "glimpsed": [[encoded(state), *scores] for state, scores in search.glimpsed.items()],
         "number": search.batches.number if search.batches is not None else 0,
         "stream": stream_state(search.rng),
         "stages": {str(place): stage.snapshot() for place, stage in enumerate(search.stages)},
@@ -60,8 +61,7 @@ def restore(search: Any, saved: Saved) -> None:
     search.growth.restore(saved.part("growth"), search.values)
     if hasattr(search.rollouts, "restore"):
         search.rollouts.restore(saved.part("oracle"))
-    search.glimpsed = saved.values("glimpsed")
-    check_terminal(search.problem, search.glimpsed)
+    search.glimpsed = _checked_glimpses(search, saved.listed("glimpsed"))
     if search.batches is not None:
         search.batches.number = saved.whole("number", 0, 2**62)
     set_stream(search.rng, saved.get("stream"))
@@ -141,6 +141,17 @@ def check_terminal(problem: Any, states: Any) -> None:
     for state in states:
         if (holds is not None and not holds(state)) or not problem.is_terminal(state):
             raise ValueError(f"{state!r} is no terminal state of this problem")
+
+
+def _checked_glimpses(search: Any, rows: list[Any]) -> dict[Any, list[float]]:
+    """Return the first parts of the values of terminal states."""
+    most, found = getattr(search.problem, "parts", 0), {}
+    for row in rows:
+        if not isinstance(row, list) or not 2 <= len(row) <= most + 1:
+            raise ValueError(f"glimpsed must list states with 1 to {most} scores")
+        found[decoded(row[0])] = [checked_number("glimpsed", score, 0.0, 1.0) for score in row[1:]]
+    check_terminal(search.problem, found)
+    return found
 
 
 def _check_opened(search: Any) -> None:
