@@ -5,8 +5,12 @@ A task is (problem, items); nothing but numbers comes back, so it does not matte
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import BrokenExecutor
 from itertools import pairwise
+from multiprocessing import parent_process
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -82,10 +86,23 @@ class Joblib:
             found = work(problem, items)
             self.patience -= perf_counter() - begun
             return found
-        done = Parallel(n_jobs=self.n_jobs, prefer=self.prefer, batch_size=1)(
-            delayed(work)(problem, part) for part in parts
-        )
-        return [result for part in done for result in part]
+        for left in reversed(range(TRIES)):
+            try:
+                done = Parallel(n_jobs=self.n_jobs, prefer=self.prefer, batch_size=1)(
+                    delayed(_worked)(work, problem, part) for part in parts
+                )
+                return [result for part in done for result in part]
+            except BrokenExecutor:  # a worker was killed; others take its place
+                if not left:
+                    raise
+        raise AssertionError("unreachable")
+
+
+def _worked(work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
+    """Work in a process of joblib's, which leaves Ctrl-C to whoever started it."""
+    if parent_process() is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return work(problem, items)
 
 
 class Dask:

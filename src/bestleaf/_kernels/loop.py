@@ -217,22 +217,25 @@ def play(proposal, first_value, second_value, world):
 
 @kernel
 def run(world, oracle, rng, rounds):
-    """Play up to `rounds` rounds with a compiled oracle; return the proposal that stands then."""
+    """Play up to `rounds` rounds with a compiled oracle; return the fields of the proposal that stands then.
+
+    Not the proposal itself: numba makes it by calling Python, where a signal handler may raise, and does not survive.
+    """
     played = 0
     while True:
         proposal = propose(world)
         action, root, best, first, second, gap = proposal
         if action != SAMPLE or played == rounds:
-            return proposal
+            return action, root, best, first, second, gap
         left = world.limit - world.samples
         if left <= 0:
-            return Proposal(LIMITED, root, best, first, second, gap)
+            return LIMITED, root, best, first, second, gap
         if left == 1:
             proposal = Proposal(SAMPLE, root, best, first, -1, gap)
         value = draw(oracle, first, rng)
         other = draw(oracle, proposal.second, rng) if proposal.second >= 0 else 0.0
         if not play(proposal, value, other, world):
-            return Proposal(BAD_BOUND, root, best, first, second, gap)
+            return BAD_BOUND, root, best, first, second, gap
         played += 1
 
 
@@ -279,10 +282,11 @@ def take(leaf, value, world):
 
 @kernel
 def step(proposal, first_value, second_value, world):
-    """Absorb the samples of `proposal` (none when its first leaf is -1) and return the next one."""
+    """Absorb the samples of `proposal` (none when its first leaf is -1) and return the fields of the next one."""
     if proposal.first >= 0 and not play(proposal, first_value, second_value, world):
-        return Proposal(BAD_BOUND, proposal.root, proposal.best, proposal.first, proposal.second, proposal.gap)
-    return propose(world)
+        return BAD_BOUND, proposal.root, proposal.best, proposal.first, proposal.second, proposal.gap
+    action, root, best, first, second, gap = propose(world)
+    return action, root, best, first, second, gap
 
 
 @kernel

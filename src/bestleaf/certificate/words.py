@@ -105,7 +105,7 @@ def further_claims(content: dict[str, Any]) -> list[dict[str, Any]]:
             better = f"no other subset is better by more than {epsilon:g}"
             text = f"All {many:,} subsets that may be chosen were evaluated: {better}."
         found.append({"kind": "exhaustive", "epsilon": epsilon, "text": text})
-    elif data is not None and 1.0 - content["lower"] <= epsilon:
+    elif data is not None and 1.0 - content["lower"] <= epsilon and content["lower"] == content["upper"]:
         text = f"No subset at all can be better by more than {epsilon:g}, because no value exceeds 1."
         found.append({"kind": "ceiling", "epsilon": epsilon, "text": text})
     challenges = content["challenges"]

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
-from sklearn.ensemble._base import _set_random_states
-from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit, check_cv
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+    check_cv,
+)
 from sklearn.model_selection._split import GroupsConsumerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
-from threadpoolctl import ThreadpoolController
 
 from bestleaf.examples import checked_data
 from bestleaf.objectives import estimator_in_words
+from bestleaf.oracles.fitting import ONE_THREAD, described, fix_random_states
 from bestleaf.oracles.scores import chosen_score, in_short
 
 DEFAULT_FOLDS = 5
-MOST_REMEMBERED = 1_000_000  # scores
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """Return the libraries of this process that have threads of their own."""
-    return ThreadpoolController()
+MOST_REMEMBERED = 100_000  # scores
+MOST_TRIES = 100  # to draw a split with two classes on both sides
+AT_RANDOM = (
+    KFold,
+    StratifiedKFold,
+    ShuffleSplit,
+    StratifiedShuffleSplit,
+    GroupKFold,
+    StratifiedGroupKFold,
+    GroupShuffleSplit,
+)
 
 
 class EstimatorOracle:
@@ -41,7 +52,7 @@ class EstimatorOracle:
     y : array of shape (n_samples,)
         Targets.
     estimator : scikit-learn classifier or regressor
-        A clone is fitted on the columns of each subset; where its `random_state` is None it gets a fixed one.
+        A clone is fitted on the columns of each subset; where a `random_state` is None it gets a fixed one.
     scoring : str or callable, default=None
         Any scorer; None is the accuracy of a classifier and the concordance index of a regressor.
     cv : int, splitter or iterable, default=None
@@ -92,11 +103,11 @@ class EstimatorOracle:
         self.y = np.asarray(y)
         self.n_samples, self.n_features = self.X.shape
         self.estimator = clone(estimator)
-        _set_random_states(self.estimator, np.random.RandomState(random_state % 2**32))
+        fix_random_states(self.estimator, random_state)
         self.score = chosen_score(self.estimator, scoring, score_range)
         self.fresh_splits = fresh_splits
         self.sample_weight = self._checked_weights(sample_weight)
-        self.cv = check_cv(DEFAULT_FOLDS if cv is None else cv, self.y, classifier=is_classifier(estimator))
+        self.cv = self._checked_cv(DEFAULT_FOLDS if cv is None else cv)
         self.groups = self._checked_groups(groups)
         self.splits = self._fixed_splits(random_state)
         self.test_share = float(np.mean([len(test) for _, test in self.splits])) / self.n_samples
@@ -157,6 +168,7 @@ class EstimatorOracle:
         """Return the SHA-256 of the data, the weights and the fixed splits."""
         digest = sha256(repr((self.X.shape, self.y.tolist())).encode())
         digest.update(np.ascontiguousarray(self.X).view(np.uint8).data)
+        digest.update(described(self.estimator).encode())
         for array in (self.sample_weight, self.groups, *(part for split in self.splits for part in split)):
             digest.update(b"-" if array is None else repr(array.tolist()).encode())
         return digest.hexdigest()
@@ -166,10 +178,10 @@ class EstimatorOracle:
         return {
             "kind": "estimator",
             "name": self.name,
-            "estimator": repr(self.estimator),
+            "estimator": described(self.estimator),
             "scoring": self.score.name,
             "score_range": [self.score.low, self.score.high],
-            "cv": str(self.cv),
+            "cv": described(self.cv),
             "splits": len(self.splits),
             "fresh_splits": self.fresh_splits,
             "weighted": self.sample_weight is not None,
@@ -194,17 +206,22 @@ class EstimatorOracle:
     def _scored(self, features: np.ndarray, train: np.ndarray, test: np.ndarray) -> float:
         """Return the score of one split; many fits at a time pay, several threads for one do not."""
         weights = {} if self.sample_weight is None else {"sample_weight": self.sample_weight[test]}
-        with _libraries().limit(limits=1):
+        with ONE_THREAD:
             fitted = self.fitted(features, train)
             score = self.score.of(fitted, self.X[np.ix_(test, features)], self.y[test], **weights)
         return self.score.mapped(score, features.tolist())
 
     def _fresh_split(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        keywords: dict[str, Any] = {"n_splits": 1, "test_size": self.test_share, "random_state": seed}
-        if self.groups is not None:
-            return next(GroupShuffleSplit(**keywords).split(self.X, self.y, self.groups))
-        kind = StratifiedShuffleSplit if is_classifier(self.estimator) else ShuffleSplit
-        return next(kind(**keywords).split(self.X, self.y))
+        """Return a random split; by groups one is drawn again while a part has one class only."""
+        keywords: dict[str, Any] = {"test_size": self.test_share, "random_state": seed}
+        if self.groups is None:
+            kind = StratifiedShuffleSplit if is_classifier(self.estimator) else ShuffleSplit
+            return next(kind(n_splits=1, **keywords).split(self.X, self.y))
+        every = GroupShuffleSplit(n_splits=MOST_TRIES, **keywords).split(self.X, self.y, self.groups)
+        for train, test in every:
+            if is_regressor(self.estimator) or all(len(np.unique(self.y[part])) > 1 for part in (train, test)):
+                return train, test
+        raise ValueError(f"groups must leave two classes on both sides of a split, got none such in {MOST_TRIES} tries")
 
     def _fixed_splits(self, random_state: int) -> list[tuple[np.ndarray, np.ndarray]]:
         if getattr(self.cv, "shuffle", True) and getattr(self.cv, "random_state", 0) is None:
@@ -214,6 +231,19 @@ class EstimatorOracle:
         if not found:
             raise ValueError(f"cv must give at least one split, got none from {self.cv}")
         return found
+
+    def _checked_cv(self, given: Any) -> Any:
+        if isinstance(given, Iterator):
+            raise ValueError(
+                f"cv must be a number, a splitter or a list, got the iterator {described(given)}, which ends"
+            )
+        cv = check_cv(given, self.y, classifier=is_classifier(self.estimator))
+        if self.fresh_splits and not isinstance(cv, AT_RANDOM):
+            raise ValueError(
+                f"terminal='noisy' draws random splits, so cv must be a number of folds or a splitter at random or by "
+                f"groups, got {described(cv)}"
+            )
+        return cv
 
     def _checked_weights(self, given: Any) -> np.ndarray | None:
         if given is None:

@@ -291,4 +291,6 @@ def concordance(score: np.ndarray, truth: np.ndarray) -> float:
     """Return the share of pairs of different truth that the scores put in the right order, ties counting one half."""
     ranks = np.unique(truth, return_inverse=True)[1].astype(np.float32)
     good, pairs = share_of_pairs(np.asarray(score, np.float32), ranks, HALF, pairs_in_order.address)
+    if not pairs:
+        raise ValueError(f"concordance needs two different targets, got {len(ranks)} that are the same")
     return float(good / pairs)

@@ -15,6 +15,7 @@ from sklearn.metrics import check_scoring, make_scorer
 from bestleaf.oracles.neighbours import concordance
 
 LONGEST = 200  # letters of an error of scikit-learn's
+ROUNDING = 1e-9  # of the range; a perfect average precision may be 1.0000000000000002
 UNIT = (0.0, 1.0)
 RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("accuracy", "balanced_accuracy", "top_k_accuracy", "average_precision", "concordance"), UNIT),
@@ -41,12 +42,13 @@ class Score:
         """Return a score as a number in [0, 1], or say that it leaves the range."""
         if not isinstance(score, Real) or not isfinite(float(score)):
             raise ValueError(f"scoring {self.name} must give a finite number, got {score!r} for the features {subset}")
-        if not self.low <= float(score) <= self.high:
+        slack = ROUNDING * (self.high - self.low)
+        if not self.low - slack <= float(score) <= self.high + slack:
             raise ValueError(
                 f"score_range must hold every score of {self.name}, got {float(score):g} for the features {subset}, "
                 f"outside [{self.low:g}, {self.high:g}]; give a wider one"
             )
-        return self.placed(float(score))
+        return min(1.0, max(0.0, self.placed(float(score))))
 
     def placed(self, score: float) -> float:
         """Return where a score lies between the lowest, 0, and the highest, 1."""

@@ -15,14 +15,35 @@ from bestleaf.search.result import Progress, Result
 
 
 def recommendation(proposal: Proposal, task: str, graph: GrowingGraph, known: Knowledge) -> tuple[int, float]:
-    """Return (node, gap) of the answer; the gap is at most 1 because values are in [0, 1]."""
+    """Return (node, gap) of the answer; the gap is at most 1 because values are in [0, 1].
+
+    Where intervals may reach beyond, as the paper's rates do, it is computed again from what is left of them.
+    """
     if task == "arm" or proposal.action == SOLVED:
         node, gap = proposal.best, proposal.gap
     elif graph.adversarial:
         node, gap = principal_variation(graph, known)
     else:
         node, gap = best_terminal_leaf(graph, known)
+    if not known.intersects and known.world["sound"] and not graph.adversarial:
+        gap = gap_within(node, task, graph, known)
     return node, min(1.0, gap)
+
+
+def gap_within(node: int, task: str, graph: GrowingGraph, known: Knowledge) -> float:
+    """Return how much better than a node another answer may be, with all intervals cut to [0, 1]."""
+    if graph.kinds[node] == TEMPORARY and task == "leaf":
+        return 1.0
+    labels, leaves = graph.nodes["label"], np.flatnonzero(graph.kinds != INNER)
+    below, waiting = {node}, [node]
+    while waiting:
+        fresh = set(graph.linked("child", waiting.pop()).tolist()) - below
+        below |= fresh
+        waiting += fresh
+    mine = np.unique(labels[sorted(below)])
+    others = known.known["upper"][leaves[~np.isin(labels[leaves], mine)]]
+    lower = max(0.0, float(known.known["lower"][node]))
+    return float(min(1.0, others.max()) - lower) if len(others) else 0.0
 
 
 def principal_variation(graph: GrowingGraph, known: Knowledge) -> tuple[int, float]:

@@ -30,6 +30,7 @@ class Asking(InBatches):
             raise RuntimeError("ask() searches the graph as grown only; use run() for a guarantee beyond it")
         self.resume()
         begun = perf_counter()
+        self._started = begun - self.elapsed
         self._check_time()
         while self.reason is None:
             proposal = self._propose()
@@ -71,16 +72,18 @@ class Asking(InBatches):
             raise RuntimeError("ask_batch() needs a search with batch_size")
         size, begun = whole("size", size, 1), perf_counter()
         self.resume()
+        self._started = begun - self.elapsed
         self._requests = []
         while self.reason is None and not self._requests:
+            self.elapsed = perf_counter() - self._started
             self._check_time()
             proposal = self._propose()
-            if proposal.action == SAMPLE:
+            if proposal.action == SAMPLE and self.reason is None:
                 self._requests = self._useful(proposal, size)
             if not self._requests and self.reason is None:
                 self._handle(proposal._replace(action=LIMITED) if proposal.action == SAMPLE else proposal)
         self._told_at = perf_counter()
-        self.elapsed += self._told_at - begun
+        self.elapsed = self._told_at - self._started
         if self.reason is not None:
             self.keeper.over(self)
         return list(self._requests)

@@ -74,6 +74,11 @@ class Batches:
         return [self._parts[one] for one in items]
 
     @property
+    def remembered(self) -> int:
+        """How many scores of parts are remembered."""
+        return len(self._parts)
+
+    @property
     def values_at_once(self) -> int:
         """How many values take about as long as a batch of samples."""
         return max(1, self.size // max(1, self.many_parts))

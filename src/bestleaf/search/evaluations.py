@@ -31,6 +31,7 @@ class Evaluations:
     reason: str | None
     values: dict[Any, float]  # of states in the graph or not
     glimpsed: dict[Any, list[float]]  # the first parts of values
+    valueless: set[Any]
     spare: dict[Any, float]
     cut_short: bool
     exact_evaluations: int
@@ -114,7 +115,7 @@ class Evaluations:
                 self.cut_short = True
                 return None
             self._take(state, self._answer_of(state))
-        return self.values[state]
+        return self.values.get(state)
 
     def prefetch(self, states: list[Any]) -> None:
         """Evaluate in batches what will be looked up soon, as far as the budget goes; nothing without batches."""
@@ -128,7 +129,8 @@ class Evaluations:
             found = dict(zip(fresh, self.batches.values(fresh), strict=True)) if fresh else {}
             for state in part:
                 self._take(state, found[state] if state in found else self.spare.pop(state))
-        self.cut_short = self.cut_short or bool(missing)
+        if missing:
+            self.reason, self.cut_short = self.reason or self._spent(), True
 
     def glimpse(self, states: list[Any], parts: int) -> dict[Any, float]:
         """Return the mean of the first parts of the values of terminal states, as far as the budget goes.
@@ -149,9 +151,12 @@ class Evaluations:
 
     def _take(self, state: Any, value: Any) -> None:
         """Note a value that was asked for, and tell the graph; a leaf of it that has none becomes a noisy one."""
-        if value is None and state in self.graph.node_of:
-            self.known.admit(self.graph.node_of[state])
-            self._proposal = None
+        if value is None:
+            self.valueless.add(state)
+            node = self.graph.node_of.get(state)
+            if node is not None and self.graph.kinds[node] == EXACT:
+                self.known.admit(node)
+                self._proposal = None
             return
         self.values[state] = checked_value(value, "exact", state)
         self.exact_evaluations += 1

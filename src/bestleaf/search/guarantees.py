@@ -73,7 +73,12 @@ class _Challenge:
             self._about = found[0]
             self._all = self.challengers(self._about)
             self._waiting = [one for one in self._all if one not in search.values]
-        if not evaluated(self._waiting, search) or any(one not in search.values for one in self._all):
+        done = evaluated(self._waiting, search)
+        if valueless := next((one for one in self._all if one in search.valueless), None):
+            what = f"guarantee {self.name} compares exact values, and {valueless!r} has none"
+            warnings.warn(f"{what}: nothing is claimed of it", RuntimeWarning, stacklevel=2)
+            return True
+        if not done or any(one not in search.values for one in self._all):
             return search.reason is not None
         found = search.answer(search)
         if found is None or found[0] != self._about:  # a value just asked for has changed the answer

@@ -93,7 +93,7 @@ class Keeper:
         cut = search.cut_short or (search.reason == "max_samples" and search.options.rule.both)
         if not cut or search.reason in (None, "identified"):
             return [now]
-        before = {**self._last, "elapsed": search.elapsed, "notes": now["notes"]}
+        before = {**self._last, "elapsed": search.elapsed}
         asked = {repr(pair[0]) for pair in before["values"]}
         before["spare"] = [pair for pair in known_values(search) if repr(pair[0]) not in asked]
         return [before] if search.reason == "interrupted" else [before, now]

@@ -22,4 +22,7 @@ def arrays_of(search: Any) -> list[np.ndarray]:
 def next_memory(search: Any) -> int:
     """Return the bytes that the graph takes while its largest array moves to one of twice the size."""
     sizes = [array.nbytes for array in arrays_of(search)]
-    return sum(sizes) + 2 * max(sizes) + A_NODE * len(search.graph) + A_VALUE * len(search.values)
+    remembered = len(search.values) + len(search.glimpsed)
+    if search.batches is not None:
+        remembered += search.batches.remembered
+    return sum(sizes) + 2 * max(sizes) + A_NODE * len(search.graph) + A_VALUE * remembered

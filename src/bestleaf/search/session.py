@@ -114,6 +114,7 @@ class Search(Asking):
         self.warmup_samples = 0
         self.values: dict[Any, float] = {}  # exact values asked for, of states in the graph or not
         self.glimpsed: dict[Any, list[float]] = {}
+        self.valueless: set[Any] = set()  # states that have no exact value
         self.spare: dict[Any, float] = {}  # exact values computed before a budget ran out, not asked for again yet
         self.cut_short = False  # a budget ran out in the middle of something
         self.about: dict[str, Any] = {}  # what else a checkpoint must agree on
@@ -206,7 +207,9 @@ class Search(Asking):
         other.rng, other.seed = stream(seed)
         other.graph = self.graph.frozen_copy()
         other.known = self.known.copy(other.graph)
-        other.values = dict(self.values)
+        other.values, other.spare, other.glimpsed = dict(self.values), dict(self.spare), dict(self.glimpsed)
+        if self.batches is not None:
+            other.batches = other._batches(self.batches.executor)
         other.challenges = other._challenges()
         other.stages = [*other.challenges]
         other.keeper = Keeper(None)
@@ -245,13 +248,15 @@ class Search(Asking):
                         self.keeper.slice_over(self)
                 self.keeper.over(self)
                 self._open_root()
-                self._let_the_best_in()
+                if self.reason != "identified":
+                    self._let_the_best_in()
                 if self.callback is not None:
                     self.callback(self.progress())
             except SecondInterrupt:
                 raise
-            except KeyboardInterrupt:  # raised by the problem or the callback
-                self.reason = "interrupted"
+            except KeyboardInterrupt:  # raised by the problem, a worker or the callback
+                self.reason, self.cut_short = "interrupted", True
+                self.keeper.over(self)
 
     def _steps(self) -> list[Callable[[], bool]]:
         """Return all there is to do, in slices."""
@@ -293,7 +298,7 @@ class Search(Asking):
         """Play one slice of rounds; return the proposal that needs a decision."""
         limit = self.options.max_samples
         if self.oracle is not None:
-            return run(self.limited_world(), self.oracle.record, self.rng, self.rounds)
+            return Proposal(*run(self.limited_world(), self.oracle.record, self.rng, self.rounds))
         if self.batches is not None:
             return self._play_batch(self.batches)
         limit_time = self.options.max_time
@@ -320,14 +325,14 @@ class Search(Asking):
         if self._proposal is None:
             world = self.known.world
             if self.oracle is not None:
-                self._proposal = run(world, self.oracle.record, self.rng, 0)
+                self._proposal = Proposal(*run(world, self.oracle.record, self.rng, 0))
             else:
-                self._proposal = step(NOTHING, 0.0, 0.0, world)
+                self._proposal = Proposal(*step(NOTHING, 0.0, 0.0, world))
         return self._proposal
 
     def _absorb(self, proposal: Proposal, first: float, second: float = 0.0) -> None:
         """Take in the samples of a proposal."""
-        self._proposal = step(proposal, first, second, self.known.world)
+        self._proposal = Proposal(*step(proposal, first, second, self.known.world))
 
     def _draw(self, leaf: int) -> float:
         state = self.graph.states[leaf]

@@ -29,7 +29,7 @@ def snapshot_of(search: Any) -> dict[str, Any]:
         "growth": search.growth.snapshot(),
         "oracle": search.rollouts.snapshot() if hasattr(search.rollouts, "snapshot") else {},
         "glimpsed": [[encoded(state), *scores] for state, scores in search.glimpsed.items()],
-        "number": search.batches.number if search.batches is not None else 0,
+        "batches": {"number": search.batches.number, "seed": search.batches.seed} if search.batches is not None else {},
         "stream": stream_state(search.rng),
         "stages": {str(place): stage.snapshot() for place, stage in enumerate(search.stages)},
         "steps_left": search.steps_left,
@@ -63,7 +63,8 @@ def restore(search: Any, saved: Saved) -> None:
         search.rollouts.restore(saved.part("oracle"))
     search.glimpsed = _checked_glimpses(search, saved.listed("glimpsed"))
     if search.batches is not None:
-        search.batches.number = saved.whole("number", 0, 2**62)
+        batches = saved.part("batches")
+        search.batches.number, search.batches.seed = batches.whole("number"), batches.whole("seed", 0, 2**128)
     set_stream(search.rng, saved.get("stream"))
     stages = saved.part("stages")
     for place, stage in enumerate(search.stages):

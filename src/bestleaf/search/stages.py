@@ -35,7 +35,8 @@ def evaluated(waiting: list[Any], search: Any) -> bool:
     """Look up the values of states that wait, the last first, for one slice; True when none is left or allowed."""
     until = perf_counter() + SLICE
     while waiting and perf_counter() < until:
-        search.prefetch(waiting[: -search.batch_size - 1 : -1])
+        if waiting[-1] not in search.values:
+            search.prefetch(waiting[: -search.batch_size - 1 : -1])
         if search.look_up(waiting.pop()) is None:
             return True
     return not waiting
@@ -88,8 +89,8 @@ class SubsetsOfAnswers:
         close = [state for state, value in search.values.items() if value >= best - search.options.epsilon]
         fresh = [state for state in close if state not in search.graph.node_of]
         search.join([step for state in fresh for step in self.lattice.path_to(state)])
-        if fresh and max(search.values[state] for state in fresh) > best:
-            search.reopen()
+        if fresh and (not search.has_exact or max(search.values[state] for state in fresh) > best):
+            search.reopen()  # a leaf that is only sampled has to be told from the best, too
         return True
 
     def _candidates(self, search: Any) -> list[tuple[int, ...]]:

@@ -33,7 +33,7 @@ from bestleaf.selector.answer import EvaluatedSubset, EvaluatedSubsets, chosen, 
 from bestleaf.selector.honest import Examples, searched_again, splits, unseen_score
 from bestleaf.selector.hooks import CallbackSupportMixin, Hooks
 from bestleaf.selector.inputs import check_finite, check_frame, check_groups, columns_named, task_of, useless_columns
-from bestleaf.selector.memory import room_for_search
+from bestleaf.selector.memory import A_SUBSET, given_as, room_for_search
 from bestleaf.selector.objective import (
     METADATA,
     Oracle,
@@ -338,7 +338,7 @@ class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, Ba
         self : BestLeafSelector
         """
         X, y = self._validated(X, y)
-        examples = Examples(X, y, checked_metadata(self, metadata))
+        examples = Examples(X, y, checked_metadata(self, metadata, len(X)))
         seed, aside = self._seed(), np.arange(0)
         self._searches = 0  # beside the first one
         kept: Any = slice(None)  # no copy of large data
@@ -380,7 +380,7 @@ class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, Ba
     def _best_leaf_way(self, lattice: SubsetLattice, seed: int, room: int | None) -> BestLeafWay:
         if self.algorithm_options:
             raise ValueError(f"algorithm_options are for the rivals of 'bli', got {self.algorithm_options!r}")
-        whole, batch = self._exhaustive(lattice), batch_size_of(self, lattice)
+        whole, batch = self._exhaustive(lattice, room), batch_size_of(self, lattice)
         search = Search(
             lattice,
             task="leaf",
@@ -472,6 +472,8 @@ class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, Ba
             settings["feature_groups"] = self._groups()
         checkpoint, every = Checkpoint.of(self.checkpoint), []
         for examples, seed in runs:
+            if self.estimator is None:  # groups were for the splits alone
+                examples = Examples(examples.X, examples.y, {})
             self._searches += 1
             file = None if checkpoint is None else checkpoint.numbered(self._searches)
             every.append((examples, {**settings, "random_state": seed, "checkpoint": file}))
@@ -527,7 +529,7 @@ class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, Ba
             groups=groups,
         )
 
-    def _exhaustive(self, lattice: SubsetLattice) -> bool:
+    def _exhaustive(self, lattice: SubsetLattice, room: int | None) -> bool:
         """Whether all subsets are evaluated: when asked for, or when that takes no longer than a search might."""
         many, wanted = lattice.count_subsets(), self._guarantees()
         if lattice.noisy:
@@ -541,7 +543,13 @@ class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, Ba
                 f"guarantee='exhaustive' needs at most {MOST_SUBSETS:,} subsets, got {many:,}; limit them by "
                 "max_features, forbidden or feature_groups"
             )
-        cheap = many <= FEW_SUBSETS and many * lattice.oracle.value_cost <= CHEAP
+        fits = room is None or many * A_SUBSET <= room
+        if "exhaustive" in wanted and not fits:
+            raise ValueError(
+                f"max_memory must be more for all {many:,} subsets, which take about {given_as(many * A_SUBSET)}, got "
+                f"{self.max_memory!r}"
+            )
+        cheap = fits and many <= FEW_SUBSETS and many * lattice.oracle.value_cost <= CHEAP
         return "exhaustive" in wanted or ("auto" in wanted and cheap)
 
     def _guarantees(self) -> frozenset[str]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 UNITS = {"": 1, "B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+A_SUBSET = 8_000  # bytes of a subset, its terminal leaf and their place in a graph built whole
 DEFAULT_VOTES = 256 * 2**20
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.model_selection._split import GroupsConsumerMixin
 
 from bestleaf.executors import Executor, executor_for
 from bestleaf.features import FeatureLattice, SampledLattice
@@ -22,15 +23,28 @@ BATCH_OF_QUERIES = 16  # where each one takes a walk through very many examples
 Oracle = KNNOracle | EstimatorOracle
 
 
-def checked_metadata(selector: Any, given: dict[str, Any]) -> dict[str, np.ndarray]:
+def checked_metadata(selector: Any, given: dict[str, Any], rows: int) -> dict[str, np.ndarray]:
     """Return what was given to `fit` beside the data, or say in one sentence why it cannot be used."""
-    found = {name: value for name, value in given.items() if value is not None}
+    found = {name: np.asarray(value) for name, value in given.items() if value is not None}
     if strange := sorted(set(found) - set(METADATA)):
         raise TypeError(f"fit takes X, y, {' and '.join(METADATA)}, got {strange[0]!r}")
-    if found and selector.estimator is None:
-        name = min(found)
-        raise ValueError(f"{name} cannot be used by the votes of nearest neighbours; give an estimator that can")
-    return {name: np.asarray(value) for name, value in found.items()}
+    for name, value in found.items():
+        if value.shape != (rows,):
+            raise ValueError(f"{name} must have one value for each of the {rows} rows, got shape {value.shape}")
+        if selector.estimator is None and (name != "groups" or selector.holdout is None):
+            raise ValueError(f"{name} cannot be used by the votes of nearest neighbours; give an estimator that can")
+    _check_holdout(selector.holdout, selector.cv, "groups" in found)
+    return found
+
+
+def _check_holdout(holdout: Any, cv: Any, grouped: bool) -> None:
+    """Refuse splits that do not go with examples kept aside, or that would part groups."""
+    if holdout is None:
+        return
+    if isinstance(cv, list | tuple):
+        raise ValueError("cv must be a number or a splitter with holdout, got a list of rows of all the data")
+    if grouped and not isinstance(holdout, float | GroupsConsumerMixin):
+        raise ValueError(f"holdout must be a share or a splitter by groups, because groups are given, got {holdout!r}")
 
 
 def oracle_of(selector: Any, X: np.ndarray, y: np.ndarray, metadata: dict[str, np.ndarray], seed: int) -> Oracle:
