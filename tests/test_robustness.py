@@ -1,0 +1,317 @@
+"""What once went wrong where modules meet: signals, resumed searches, random states, rounding, metadata."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification, make_regression
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GroupKFold, LeaveOneOut, TimeSeriesSplit
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from threadpoolctl import threadpool_info
+
+from bestleaf import BestLeafSelector, Checkpoint, EstimatorOracle, Search, best_arm, best_leaf, problems, verify
+from bestleaf.bounds import BOUNDS
+from bestleaf.datasets import load_linear, make_linear
+from bestleaf.oracles.fitting import ONE_THREAD, described
+from bestleaf.search import keeper
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+MODEL = GaussianNB()
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_classification(120, 8, n_informative=3, shuffle=False, random_state=0)
+
+
+@pytest.mark.parametrize("prefer_small", [False, True])
+def test_sampled_leaves_that_join_late_are_told_apart_too(prefer_small):
+    X, y = load_linear(return_X_y=True)
+    found = BestLeafSelector(
+        terminal="noisy", epsilon=0.03, scale=False, prefer_small=prefer_small, max_features=3, random_state=0
+    ).fit(X, y)
+    assert found.certificate_.reason == "identified"
+    assert found.certificate_.settled
+
+
+def test_nothing_is_certain_of_a_sampled_answer():
+    X, y = make_classification(80, 4, n_redundant=0, class_sep=4, random_state=0)
+    found = BestLeafSelector(terminal="noisy", epsilon=0.1, delta=0.3, random_state=0).fit(X, y)
+    assert 1 - found.score_interval_[0] <= 0.1
+    assert not any("No subset at all" in claim for claim in found.certificate_.claims)
+    assert any("no other subset is better" in text for text in found.certificate_.not_claimed)
+
+
+def test_a_local_proof_is_about_the_answer():
+    X, y = make_linear(80, 10, seed=1, return_X_y=True)
+    for seed in range(6):
+        found = BestLeafSelector(
+            guarantee="local", prefer_small=False, epsilon=0.05, proposal="rave", max_features=4, random_state=seed
+        ).fit(X, y)
+        assert verify(found.certificate_), seed
+
+
+@pytest.mark.parametrize("budget", [40, 150, 333])
+def test_the_history_of_a_resumed_search_does_not_go_back(budget, table, tmp_path):
+    keywords = {"estimator": MODEL, "epsilon": 0.01, "random_state": 0, "checkpoint": tmp_path / "run.blf"}
+    BestLeafSelector(**keywords, max_samples=budget).fit(*table)
+    found = BestLeafSelector(**keywords, max_samples=600).fit(*table)
+    assert verify(found.certificate_), str(verify(found.certificate_))
+
+
+class Slow:
+    """A problem whose exact values take time."""
+
+    def root(self):
+        return 0
+
+    def children(self, state):
+        return range(1, 40)
+
+    def is_terminal(self, state):
+        return state > 0
+
+    def exact(self, state):
+        time.sleep(0.03)
+        return state / 40
+
+    def sample(self, state, rng):
+        return state / 40
+
+
+def test_asking_for_batches_ends_when_time_is_over():
+    search = Search(Slow(), task="leaf", epsilon=0.01, delta=0.1, seed=0, batch_size=4, max_time=0.1)
+    begun = time.perf_counter()
+    assert search.ask_batch(4) == []
+    assert search.reason == "max_time"
+    assert time.perf_counter() - begun < 5
+
+
+def test_random_states_of_the_user_stay(table):
+    X, y = table
+    oracle = EstimatorOracle(X, y, estimator=RandomForestClassifier(3, random_state=42), random_state=7)
+    assert oracle.estimator.random_state == 42
+    free = EstimatorOracle(X, y, estimator=RandomForestClassifier(3), random_state=7)
+    assert isinstance(free.estimator.random_state, int)
+
+
+@pytest.mark.parametrize("scoring", ["average_precision", "roc_auc"])
+def test_a_perfect_score_is_one_in_spite_of_rounding(scoring):
+    for seed in range(25):
+        X, y = make_classification(60, 4, n_redundant=0, class_sep=6, random_state=seed)
+        assert 0 <= EstimatorOracle(X, y, estimator=LogisticRegression(), scoring=scoring).value([0, 1]) <= 1
+
+
+@pytest.mark.parametrize("bound", ["theory", "beta1", "beta2"])
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 0.9])
+def test_certificates_of_rates_that_reach_beyond_the_ends_hold(bound, epsilon):
+    assert bound in BOUNDS
+    for seed in range(5):
+        mixed = problems.random_dag(seed, exact_share=0.4)
+        for search in (best_arm, best_leaf):
+            assert verify(
+                search(problems.paper_lattice(), epsilon=epsilon, delta=0.1, bound=bound, seed=seed).certificate
+            )
+            if bound != "theory":
+                assert verify(search(mixed, epsilon=epsilon, delta=0.1, bound=bound, seed=seed).certificate)
+
+
+def test_targets_that_cannot_be_ranked_are_one_sentence():
+    X, y = make_regression(30, 3, random_state=0)
+    with pytest.raises(ValueError, match="scoring concordance cannot score Ridge on these data: concordance needs two"):
+        EstimatorOracle(X, y, estimator=Ridge(), cv=LeaveOneOut()).value([0])
+
+
+@pytest.mark.parametrize("cv", [TimeSeriesSplit(3), LeaveOneOut()])
+def test_random_splits_do_not_take_the_place_of_others(cv, table):
+    with pytest.raises(ValueError, match="terminal='noisy' draws random splits, so cv must be a number of folds"):
+        BestLeafSelector(estimator=MODEL, cv=cv, terminal="noisy", max_samples=50).fit(*table)
+
+
+def test_groups_of_one_class_are_drawn_again(table):
+    X, y = table
+    order = np.argsort(y, kind="stable")
+    X, y, groups = X[order], y[order], np.arange(120) // 12
+    oracle = EstimatorOracle(X, y, estimator=MODEL, cv=GroupKFold(5), groups=groups, fresh_splits=True)
+    for seed in range(20):
+        for part in oracle._fresh_split(seed):
+            assert len(np.unique(y[part])) == 2
+
+
+def test_the_last_thread_out_gives_the_libraries_their_threads_back():
+    def threads():
+        return [one["num_threads"] for one in threadpool_info()]
+
+    before = threads()
+    with ONE_THREAD:
+        with ONE_THREAD:
+            assert set(threads()) <= {1}
+        assert set(threads()) <= {1}
+    assert threads() == before
+
+
+def test_a_description_has_no_addresses_and_is_not_shortened():
+    model = make_pipeline(FunctionTransformer(np.log1p), RandomForestClassifier(n_estimators=7, max_depth=3))
+    assert "0x" not in described(FunctionTransformer(lambda X: X))
+    assert "..." not in described(make_pipeline(*[model] * 12))
+    assert "max_depth=3" in described(model)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "given", "sentence"),
+    [
+        ({}, {"sample_weight": np.ones(200)}, "sample_weight must have one value for each of the 120 rows"),
+        (
+            {"holdout": 0.25},
+            {"sample_weight": np.ones(90)},
+            "sample_weight must have one value for each of the 120 rows",
+        ),
+        ({"holdout": 0.25, "cv": [([0, 1], [2, 3])]}, {}, "cv must be a number or a splitter with holdout"),
+        (
+            {"cv": iter([([0, 1], [2, 3])])},
+            {},
+            "cv must be a number, a splitter or a list, got the iterator <list_iterator object>",
+        ),
+        ({"holdout": 3, "cv": GroupKFold(3)}, {"groups": np.arange(120) // 4}, "holdout must be a share or a splitter"),
+    ],
+)
+def test_metadata_and_splits_are_checked_against_all_rows(keywords, given, sentence, table):
+    with pytest.raises(ValueError, match=sentence):
+        BestLeafSelector(estimator=MODEL, max_samples=60, **keywords).fit(*table, **given)
+
+
+def test_groups_may_be_for_the_holdout_alone(table):
+    X, y = table
+    groups = np.arange(120) // 6
+    found = BestLeafSelector(holdout=GroupKFold(3), epsilon=0.1, random_state=0, n_repeats=2).fit(X, y, groups=groups)
+    assert found.holdout_scores_.shape == (3,)
+
+
+def test_batches_of_a_stream_that_was_handed_in_go_on_with_it(tmp_path, monkeypatch):
+    def searched(seed, checkpoint):
+        return best_leaf(
+            problems.paper_lattice(), epsilon=0.1, delta=0.1, seed=seed, batch_size=16, checkpoint=checkpoint
+        )
+
+    unbroken = searched(np.random.default_rng(5), None)
+    path, writes = tmp_path / "run.blf", []
+    original = keeper.Keeper._write
+
+    def write(self, *given):
+        original(self, *given)
+        writes.append(1)
+        if len(writes) == 4:
+            raise RuntimeError("power")
+
+    monkeypatch.setattr(keeper.Keeper, "_write", write)
+    with pytest.raises(RuntimeError, match="power"):
+        searched(np.random.default_rng(5), Checkpoint(path, every=0))
+    monkeypatch.setattr(keeper.Keeper, "_write", original)
+    assert searched(None, path).samples == unbroken.samples
+
+
+def test_a_search_again_has_batches_of_its_own():
+    first = Search(problems.paper_lattice(), task="leaf", epsilon=0.2, delta=0.1, seed=0, batch_size=8)
+    again = first.again(1)
+    expected = Search(problems.paper_lattice(), task="leaf", epsilon=0.2, delta=0.1, seed=1, batch_size=8).run()
+    assert again.batches is not first.batches
+    assert again.run().samples == expected.samples
+
+
+class Gaps(Slow):
+    """Some leaves have no exact value."""
+
+    def exact(self, state):
+        return None if state % 7 == 0 else state / 80
+
+    def sample(self, state, rng):
+        return float(rng.random() < 0.1)
+
+    def neighbours(self, state):
+        return [one for one in range(1, 40) if one != state]
+
+    def path_to(self, state):
+        return [state]
+
+
+@pytest.mark.parametrize("batch_size", [None, 8])
+def test_a_challenger_without_a_value_means_that_nothing_is_claimed(batch_size):
+    with pytest.warns(RuntimeWarning, match=r"guarantee local compares exact values, and \d+ has none"):
+        found = best_leaf(
+            Gaps(), epsilon=0.3, delta=0.1, seed=0, guarantee="local", batch_size=batch_size, expansion=None
+        )
+    assert "local" not in found.challenges
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import numpy as np
+from bestleaf import Search, problems
+problem, rng = problems.paper_lattice(), np.random.default_rng(0)
+search = Search(problem, task="leaf", epsilon=0.0001, delta=0.1, seed=0, batch_size={batch})
+search.{ask}
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    while True:
+        {body}
+except KeyboardInterrupt:
+    sys.exit(42)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("batch", [None, 8])
+def test_ctrl_c_while_asking_and_telling_is_an_ordinary_exception(batch):
+    body = "search.tell(problem.sample(search.ask(), rng))"
+    if batch:
+        body = "search.tell_batch([problem.sample(one.state, rng) for one in search.ask_batch(8)])"
+    script = INTERRUPTED.format(batch=batch, ask="ask_batch(8)" if batch else "ask()", body=body)
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", script], timeout=120, check=False, capture_output=True)
+        assert done.returncode == 42, done.stderr[-500:]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_reaches_workers_without_losing_the_result(tmp_path):
+    script = textwrap.dedent("""
+        import sys
+        from joblib import parallel_config
+        from sklearn.datasets import load_breast_cancer
+        from sklearn.ensemble import RandomForestClassifier
+        from bestleaf import BestLeafSelector
+        X, y = load_breast_cancer(return_X_y=True)
+        selector = BestLeafSelector(
+            estimator=RandomForestClassifier(10), random_state=0, checkpoint="run.blf", epsilon=0.0001
+        )
+        print("begun", flush=True)
+        with parallel_config("loky", n_jobs=2):
+            selector.fit(X, y)
+        print(selector.certificate_.reason, selector.certificate_.samples > 0, flush=True)
+    """)
+    process = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", script],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout.readline() == "begun\n"
+    time.sleep(14)
+
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert "interrupted True" in out, err[-1500:]
+    assert (tmp_path / "run.blf").exists()
