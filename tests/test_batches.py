@@ -12,12 +12,9 @@ from bestleaf.executors import Joblib, Serial, chunks, draw_samples, exact_value
 from bestleaf.features import FeatureLattice, SampledLattice
 from bestleaf.oracles import KNNOracle
 from bestleaf.search.batch import useful_leaves
+from conftest import binomial_margin
 
 RUNS, DELTA = 60, 0.1
-
-
-def binomial_margin(runs: int, delta: float) -> float:
-    return runs * delta + 3 * np.sqrt(runs * delta * (1 - delta))
 
 
 class Shuffled:

@@ -95,7 +95,7 @@ def test_a_worker_that_is_killed_changes_nothing(client, table, alone):
     found = BestLeafSelector(**SETTINGS)
     executor = Killing(client)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bestleaf.selector.estimator.executor_of", lambda selector: executor)
+        patch.setattr("bestleaf.selector.searching.executor_of", lambda selector: executor)
         found.fit(*table)
     assert executor.batches > 5
     assert same(found, alone)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from sklearn.base import BaseEstimator, _fit_context, is_regressor
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
@@ -18,42 +18,28 @@ from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, St
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bestleaf.bounds import BOUNDS, Bound, Rate
-from bestleaf.certificate.build import certificate_of
-from bestleaf.certificate.data import fingerprint
-from bestleaf.features import FeatureLattice, SubsetLattice
 from bestleaf.growth import PROPOSALS
 from bestleaf.oracles import TIES
-from bestleaf.oracles.estimator import EstimatorOracle
-from bestleaf.progress import ProgressLine
-from bestleaf.search import Progress, Search
-from bestleaf.search.guarantees import GUARANTEES, checked_guarantees
+from bestleaf.search.guarantees import GUARANTEES
 from bestleaf.search.keeper import stored_seed
-from bestleaf.search.stages import EveryLeaf, SmallerAnswer, Stage, SubsetsOfAnswers
-from bestleaf.selector.answer import EvaluatedSubset, EvaluatedSubsets, chosen, mean_scores
-from bestleaf.selector.honest import Examples, searched_again, splits, unseen_score
-from bestleaf.selector.hooks import CallbackSupportMixin, Hooks
-from bestleaf.selector.inputs import check_finite, check_frame, check_groups, columns_named, task_of, useless_columns
-from bestleaf.selector.memory import A_SUBSET, given_as, room_for_search
+from bestleaf.selector.honest import Examples, splits
+from bestleaf.selector.hooks import CallbackSupportMixin
+from bestleaf.selector.inputs import check_finite, check_frame
+from bestleaf.selector.judging import Judging
+from bestleaf.selector.keeping import Keeping
 from bestleaf.selector.objective import (
     METADATA,
-    Oracle,
-    batch_size_of,
     checked_metadata,
-    executor_of,
-    lattice_of,
-    oracle_of,
 )
+from bestleaf.selector.searching import Searching
 from bestleaf.selector.shown import ShowsCertificate
-from bestleaf.selector.ways import ALGORITHMS, BestLeafWay, FuseWay, Selection, values_without
+from bestleaf.selector.ways import ALGORITHMS
 from bestleaf.storage import Checkpoint
 
-FEW_SUBSETS = 4096  # evaluated without being asked, if
-CHEAP = 4e9  # that takes no more distances than this, some seconds
-MOST_SUBSETS = 1_000_000  # evaluated when asked
-HISTORY_RATIO = 1.01  # time between two entries of `history_`, so that long searches keep few hundred
 
-
-class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, BaseEstimator):
+class BestLeafSelector(
+    Searching, Judging, Keeping, ShowsCertificate, CallbackSupportMixin, SelectorMixin, BaseEstimator
+):
     """Select features by Monte-Carlo search with a confidence interval on every subset considered.
 
     The search walks the lattice of feature subsets. Complete subsets are valued exactly, by how well the votes of
@@ -360,140 +346,6 @@ class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, Ba
             )
         return self
 
-    def _select(self, examples: Examples, seed: int) -> Selection:
-        """Search, and keep what was found."""
-        X, y, metadata = examples
-        room = room_for_search(self.max_memory, X, y)
-        lattice = self._lattice(oracle_of(self, X, y, metadata, seed), X)
-        way = self._best_leaf_way(lattice, seed, room) if self.algorithm == "bli" else self._fuse_way(lattice, seed)
-        self._watch(way, lattice, X, y)
-        selection = way.selection()
-        self._keep(selection, lattice, X, y)
-        return selection
-
-    def _task(self, y: np.ndarray) -> str:
-        """Return whether the targets are classes or real numbers; an estimator says it by what it is."""
-        if self.estimator is not None and self.task == "auto":
-            return "regression" if is_regressor(self.estimator) else "classification"
-        return task_of(y, self.task)
-
-    def _best_leaf_way(self, lattice: SubsetLattice, seed: int, room: int | None) -> BestLeafWay:
-        if self.algorithm_options:
-            raise ValueError(f"algorithm_options are for the rivals of 'bli', got {self.algorithm_options!r}")
-        whole, batch = self._exhaustive(lattice, room), batch_size_of(self, lattice)
-        search = Search(
-            lattice,
-            task="leaf",
-            epsilon=self.epsilon,
-            delta=self.delta,
-            bound=self.bound,
-            stopping=self.stopping,
-            expansion=None if whole else self.expansion,
-            proposal=None if whole else self.proposal,
-            max_samples=self.max_samples,
-            max_time=self.max_time,
-            max_memory=room,
-            guarantee=self._guarantees() - {"auto", "exhaustive"},
-            alpha=self.alpha,
-            seed=seed,
-            batch_size=batch,
-            executor=None if batch is None else executor_of(self),
-            checkpoint=self.checkpoint,
-        )
-        search.answer = self._answer
-        search.about = {"prefer_small": self.prefer_small}
-        first: list[Stage] = [EveryLeaf()] if whole else []
-        if self.proposal in (None, "lookahead") and not whole:
-            first.append(SubsetsOfAnswers(lattice))
-        if self.prefer_small and self.stopping == "sound" and not whole:
-            first.append(SmallerAnswer(len))
-        search.stages[:0] = first
-        return BestLeafWay(search, prefer_small=self.prefer_small)
-
-    def _fuse_way(self, lattice: SubsetLattice, seed: int) -> FuseWay:
-        if self.estimator is not None or not isinstance(lattice, FeatureLattice):
-            raise ValueError(
-                f"algorithm {self.algorithm!r} values subsets by nearest neighbours, so estimator must be None, got "
-                f"{self.estimator!r}"
-            )
-        if wanted := sorted(self._guarantees() - {"auto", "grown"}):
-            raise ValueError(
-                f"guarantee must be 'auto' with algorithm {self.algorithm!r}, which gives none, got {wanted[0]!r}"
-            )
-        if self.checkpoint is not None:
-            raise ValueError(f"checkpoint must be None with algorithm {self.algorithm!r}, got {self.checkpoint!r}")
-        return FuseWay(
-            lattice,
-            self.algorithm,
-            self.algorithm_options,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            max_samples=self.max_samples,
-            max_time=self.max_time,
-            seed=seed,
-        )
-
-    def _be_honest(self, examples: Examples, kept: Any, aside: np.ndarray, seed: int) -> None:
-        """Score on examples that were no part of the search, and count how often features are selected again."""
-        if self.holdout is not None:
-            task = self._task(examples.y)
-            pairs = [(kept, aside)] if len(aside) else list(splits(self.holdout, examples, task, seed))
-            chosen_there = [self.support_]
-            if not len(aside):
-                chosen_there = self._again([(examples.part(one), seed) for one, _ in pairs])
-                if len(chosen_there) < len(pairs):
-                    raise KeyboardInterrupt
-            scores = [
-                self._unseen_score(examples.part(one), examples.part(other), support, seed)
-                for (one, other), support in zip(pairs, chosen_there, strict=True)
-            ]
-            self.holdout_scores_ = np.array(scores)
-            self.holdout_score_ = float(self.holdout_scores_.mean())
-            many = sum(len(other) for _, other in pairs)
-            self.certificate_.content["unseen"] = {"score": self.holdout_score_, "examples": many, "splits": len(pairs)}
-        if self.n_repeats > 1:
-            seeds = np.random.SeedSequence(seed).generate_state(self.n_repeats - 1)
-            supports = [self.support_]
-            if self.certificate_.reason != "interrupted":
-                supports += self._again([(examples.part(kept), int(one)) for one in seeds])
-            self.n_repeats_ = len(supports)
-            self.selection_frequency_ = np.mean(supports, axis=0)
-            shares = zip(self._names(), self.selection_frequency_, strict=True)
-            self.certificate_.content["report"]["selection_frequency"] = {
-                str(name): float(share) for name, share in shares if share > 0
-            }
-
-    def _again(self, runs: list[tuple[Examples, int]]) -> list[np.ndarray]:
-        """Return the features selected from other examples or with other seeds; fewer after Ctrl-C."""
-        settings = {**self.get_params(deep=False), "holdout": None, "n_repeats": 1, "verbose": 0}
-        for name in ("forced", "forbidden"):
-            settings[name] = self._columns(name, settings[name])
-        if self.feature_groups is not None:
-            settings["feature_groups"] = self._groups()
-        checkpoint, every = Checkpoint.of(self.checkpoint), []
-        for examples, seed in runs:
-            if self.estimator is None:  # groups were for the splits alone
-                examples = Examples(examples.X, examples.y, {})
-            self._searches += 1
-            file = None if checkpoint is None else checkpoint.numbered(self._searches)
-            every.append((examples, {**settings, "random_state": seed, "checkpoint": file}))
-        return searched_again(type(self), every, self.n_jobs)
-
-    def _unseen_score(self, seen: Examples, unseen: Examples, support: np.ndarray, seed: int) -> float:
-        """Return what features are worth on examples that were no part of the search."""
-        columns, oracle = np.flatnonzero(support), oracle_of(self, *seen, seed)
-        if isinstance(oracle, EstimatorOracle):
-            return oracle.unseen_score(columns, unseen.X, unseen.y, unseen.metadata.get("sample_weight"))
-        return unseen_score(
-            seen.X[:, columns],
-            seen.y,
-            unseen.X[:, columns],
-            unseen.y,
-            task=self._task(seen.y),
-            n_neighbors=self.n_neighbors,
-            scale=self.scale,
-        )
-
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
         return self.support_
@@ -511,153 +363,9 @@ class BestLeafSelector(ShowsCertificate, CallbackSupportMixin, SelectorMixin, Ba
             raise ValueError(f"subsample must be at most the number of rows ({len(X)}), got {self.subsample}")
         return X, y
 
-    def _names(self) -> np.ndarray:
-        """Return the names of the features, x0, x1, … if they have none."""
-        given = getattr(self, "feature_names_in_", None)
-        return np.array([f"x{number}" for number in range(self.n_features_in_)], object) if given is None else given
-
-    def _lattice(self, oracle: Oracle, X: np.ndarray) -> SubsetLattice:
-        forced, forbidden = self._columns("forced", self.forced), self._columns("forbidden", self.forbidden)
-        groups = self._groups()
-        forbidden += useless_columns(X, self._names(), forced, forbidden, groups)
-        return lattice_of(self, oracle)(
-            oracle,
-            continue_probability=self.continue_probability,
-            max_features=self.max_features,
-            forced=forced,
-            forbidden=forbidden,
-            groups=groups,
-        )
-
-    def _exhaustive(self, lattice: SubsetLattice, room: int | None) -> bool:
-        """Whether all subsets are evaluated: when asked for, or when that takes no longer than a search might."""
-        many, wanted = lattice.count_subsets(), self._guarantees()
-        if lattice.noisy:
-            if beyond := sorted(wanted - {"auto", "grown"}):
-                raise ValueError(
-                    f"guarantee {beyond[0]!r} compares exact values, so terminal must be 'exact', got {self.terminal!r}"
-                )
-            return False
-        if "exhaustive" in wanted and many > MOST_SUBSETS:
-            raise ValueError(
-                f"guarantee='exhaustive' needs at most {MOST_SUBSETS:,} subsets, got {many:,}; limit them by "
-                "max_features, forbidden or feature_groups"
-            )
-        fits = room is None or many * A_SUBSET <= room
-        if "exhaustive" in wanted and not fits:
-            raise ValueError(
-                f"max_memory must be more for all {many:,} subsets, which take about {given_as(many * A_SUBSET)}, got "
-                f"{self.max_memory!r}"
-            )
-        cheap = fits and many <= FEW_SUBSETS and many * lattice.oracle.value_cost <= CHEAP
-        return "exhaustive" in wanted or ("auto" in wanted and cheap)
-
-    def _guarantees(self) -> frozenset[str]:
-        return checked_guarantees(self.guarantee, ("auto", *GUARANTEES))
-
-    def _answer(self, search: Search) -> tuple[Any, float]:
-        """Return the state and the value of the answer as of now."""
-        answer, _ = chosen(search.known.list_leaves(), self.epsilon, prefer_small=self.prefer_small)
-        return answer.state, answer.lower
-
-    def _groups(self) -> list[list[int]] | None:
-        """Return the groups by numbers of features."""
-        groups = self.feature_groups
-        if groups is None:
-            return None
-        listed = groups.values() if isinstance(groups, dict) else groups
-        found = [self._columns("feature_groups", group) for group in listed]
-        check_groups(found, list(groups) if isinstance(groups, dict) else range(len(found)), self._names())
-        return found
-
-    def _columns(self, argument: str, given: Iterable[Any]) -> list[int]:
-        return columns_named(argument, given, getattr(self, "feature_names_in_", ()), self.n_features_in_)
-
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):
             return int(self.random_state)
         if self.random_state is None and (stored := stored_seed(self.checkpoint)) is not None:
             return stored
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-
-    def _watch(self, way: BestLeafWay | FuseWay, lattice: SubsetLattice, X: np.ndarray, y: np.ndarray) -> None:
-        """Run the search, keeping its history, showing its progress and calling scikit-learn's callbacks."""
-        self.history_: list[dict[str, Any]] = way.notes
-        hooks, names = Hooks(self, X, y), self._names()
-
-        def words(state: tuple[int, ...]) -> str:
-            return "{" + ", ".join(names[lattice.features_of(state)]) + "}"
-
-        line = ProgressLine(
-            Console(quiet=not self.verbose), words, max_time=self.max_time, max_samples=self.max_samples
-        )
-
-        def callback(now: Progress) -> bool:
-            best = max(way.values, key=way.values.__getitem__, default=now.best)
-            value = way.values.get(best)
-            if way.reason or not self.history_ or now.elapsed > HISTORY_RATIO * self.history_[-1]["elapsed"]:
-                self.history_.append({**now._asdict(), "best": words(best), "score": value})
-            line.show(now._replace(best=best), value)
-            return hooks.end_of_slice()
-
-        with line:
-            hooks.begin()
-            if way.resume() and self.verbose:
-                name = os.fspath(Checkpoint.of(self.checkpoint).path)  # type: ignore[union-attr]
-                Console().print(f"Going on from {name}: {way.samples:,} samples so far.", highlight=False, markup=False)
-            way.run(callback)
-            hooks.end()
-
-    def _keep(self, selection: Selection, lattice: SubsetLattice, X: np.ndarray, y: np.ndarray) -> None:
-        """Turn what was found into fitted attributes."""
-        names, answer = self._names(), selection.answer
-        columns = lattice.features_of(answer.state)
-        self.support_ = np.zeros(self.n_features_in_, bool)
-        self.support_[columns] = True
-        self.subset_ = names[columns] if hasattr(self, "feature_names_in_") else np.array(columns)
-        self.score_ = float(answer.lower if answer.exact or answer.mean is None else answer.mean)
-        self.score_interval_ = (float(answer.lower), float(answer.upper))
-        self.feature_scores_ = mean_scores(selection.rave, selection.values, lattice)
-        subsets = [(value, lattice.features_of(state)) for state, value in selection.values.items()]
-        self.evaluated_ = EvaluatedSubsets(
-            EvaluatedSubset(tuple(names[features]), float(value))
-            for value, features in sorted(subsets, key=lambda one: (-one[0], len(one[1]), one[1]))
-        )
-        self.certificate_ = certificate_of(
-            answer=selection.structure.states.index(answer.state),
-            lower=answer.lower,
-            upper=answer.upper,
-            gap=selection.gap,
-            reason=selection.reason,
-            search=selection.settings,
-            cost=selection.cost,
-            leaves=selection.leaves,
-            structure=selection.structure,
-            challenges=selection.challenges,
-            features=[str(name) for name in names[columns]],
-            data={
-                "names": [str(name) for name in names],
-                "rows": len(X),
-                "fingerprint": fingerprint(X, y),
-                "groups": lattice.groups,
-                "choice": lattice.choice(),
-                "terminal": "noisy" if lattice.noisy else "exact",
-                "objective": lattice.oracle.settings(),
-                "objective_in_words": lattice.oracle.in_words(sampled=lattice.noisy),
-            },
-        )
-        self.certificate_.content["report"] = self._for_the_report(selection, lattice)
-
-    def _for_the_report(self, selection: Selection, lattice: SubsetLattice) -> dict[str, Any]:
-        """Return what a page shows beside the certificate; no claim rests on it."""
-        scores = self.feature_scores_[self.support_]
-        names = (str(name) for name in self._names()[self.support_])
-        history = [{name: row[name] for name in ("elapsed", "samples", "gap", "score")} for row in self.history_]
-        return {
-            "history": history,
-            "by_size": [[size, one.score, list(one.features)] for size, one in self.evaluated_.by_size().items()],
-            "feature_scores": {
-                name: None if np.isnan(score) else float(score) for name, score in zip(names, scores, strict=True)
-            },
-            "without": values_without(selection, lattice),
-        }
