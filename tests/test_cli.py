@@ -132,3 +132,12 @@ def test_verify_says_whether_a_certificate_holds(tmp_path):
         broken = run("verify", *arguments, cwd=tmp_path)
         assert broken.returncode == 2
         assert "Traceback" not in broken.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes")
+def test_a_reader_that_leaves_does_not_lose_the_result(tmp_path):
+    rows = "\n".join(f"{number % 7},{number % 3},{number % 2}" for number in range(60))
+    (tmp_path / "table.csv").write_text(f"a,b,label\n{rows}\n")
+    command = f"{sys.executable} -m bestleaf select table.csv --target label --json found.json | true"
+    subprocess.run(command, shell=True, cwd=tmp_path, check=True, timeout=120)
+    assert "label" not in json.loads((tmp_path / "found.json").read_text())["features"]

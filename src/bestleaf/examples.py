@@ -8,6 +8,7 @@ import numpy as np
 
 VALUE_COST = 10**9  # distances computed for one exact value, at most (about a second a feature)
 FEWEST_QUERIES = 1000  # examples an exact value is computed on, at least
+ROUGH_QUERIES = 2000  # examples a value is computed on that only guides growth, at most
 FEWEST_OF_A_CLASS = 20
 FAR_OFF = 1000  # means this many standard deviations from 0 are taken off before single precision
 LARGEST = 1e15  # of numbers whose squared differences can be added in single precision
@@ -94,11 +95,11 @@ def drawn(examples: int, size: int, rng: np.random.Generator) -> np.ndarray:
     return drawn
 
 
-def fixed_queries(targets: np.ndarray) -> np.ndarray:
+def fixed_queries(targets: np.ndarray, many: int) -> np.ndarray:
     """Return the examples on which the values of huge data are computed: a fixed subsample that has every class."""
     examples = targets.shape[1]
     order = np.random.default_rng(2019).permutation(examples)
-    queries = set(order[: max(FEWEST_QUERIES, VALUE_COST // examples)].tolist())
+    queries = set(order[:many].tolist())
     for target in targets:
         for value in (target.min(), target.max()):
             queries.update(order[target[order] == value][:FEWEST_OF_A_CLASS].tolist())

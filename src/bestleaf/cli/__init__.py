@@ -15,7 +15,7 @@ from bestleaf.cli.compare import compare
 from bestleaf.cli.options import IMPUTE, PAGE, Seed, check_ending
 from bestleaf.cli.reproduce import app as experiments
 from bestleaf.cli.select import INTERRUPTED, check_new_file, select
-from bestleaf.cli.usage import USAGE_ERRORS, help_without_command, usage_in_words
+from bestleaf.cli.usage import USAGE_ERRORS, StillWriting, help_without_command, usage_in_words
 from bestleaf.files import in_words
 
 app = typer.Typer(
@@ -108,6 +108,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a sign the terminal lacks must not end a search
+    sys.stdout = StillWriting(sys.stdout)
     try:
         sys.exit(app(standalone_mode=False) or 0)
     except typer.Abort:

@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from typing import Any
 
 import typer
 
 # typer has click inside or beside it, depending on its version; either way this is what its exceptions descend from.
 USAGE_ERRORS: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
+class StillWriting:
+    """An output that a reader may leave (`bestleaf select ... | head -1`) without ending the search behind it."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write a text, as long as somebody reads."""
+        self._tried(self._stream.write, text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand on what was written."""
+        self._tried(self._stream.flush)
+
+    def _tried(self, do: Callable[..., Any], *given: Any) -> None:
+        try:
+            do(*given)
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
 
 
 def help_without_command(context: typer.Context) -> None:

@@ -177,6 +177,11 @@ class SubsetLattice:
         return subset
 
     @property
+    def value_cost(self) -> int:
+        """How many distances take as long as a value, exact or guiding."""
+        return self.oracle.rough_cost if self.noisy else self.oracle.value_cost
+
+    @property
     def parts(self) -> int:
         """How many scores a value is the mean of; 0 if it cannot be had in parts."""
         return self.oracle.parts
@@ -268,14 +273,14 @@ class FeatureLattice(SubsetLattice):
 class SampledLattice(SubsetLattice):
     """The same where the value of a subset is only known from samples: terminal leaves have intervals, too.
 
-    Takes the arguments of `FeatureLattice`. Growth is guided by ``oracle.value``, on which no claim rests then.
+    Takes the arguments of `FeatureLattice`. Growth is guided by ``oracle.rough_value``, on which no claim rests.
     """
 
     noisy = True
 
     def guide(self, state: Subset) -> float:
         """Return about what a terminal leaf is worth."""
-        return self.oracle.value(self.features_of(state))
+        return self.oracle.rough_value(self.features_of(state))
 
 
 def _checked_groups(groups: Sequence[Sequence[int]] | None, features: int) -> list[list[int]]:

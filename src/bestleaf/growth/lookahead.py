@@ -43,7 +43,7 @@ class LookaheadProposals(RaveProposals):
         self.tries = np.zeros(units)
         self.best: tuple[float, Subset] = (-1.0, ())  # of the subsets evaluated
         self.luck = sqrt(2.0 * log(max(2, units)))  # standard deviations by which the luckiest of so many is ahead
-        self.affordable = max(self.BREADTH, int(self.DISTANCES / getattr(oracle, "part_cost", oracle.value_cost)))
+        self.affordable = max(self.BREADTH, int(self.DISTANCES / getattr(oracle, "part_cost", self.lattice.value_cost)))
 
     def rollouts(self, node: int) -> int:
         """Return the full number at the root, a tenth below it: by then the rollouts of the whole search tell."""

@@ -26,7 +26,17 @@ from bestleaf._kernels.neighbours import (
     sum_nearest,
 )
 from bestleaf._records import HALF, NEIGHBOURS, ROW_ORDER, STRICT, Workplace
-from bestleaf.examples import VALUE_COST, checked_data, checked_targets, columns, drawn, fixed_queries, lanes
+from bestleaf.examples import (
+    FEWEST_QUERIES,
+    ROUGH_QUERIES,
+    VALUE_COST,
+    checked_data,
+    checked_targets,
+    columns,
+    drawn,
+    fixed_queries,
+    lanes,
+)
 from bestleaf.objectives import neighbours_in_words
 
 TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}
@@ -117,7 +127,11 @@ class KNNOracle:
         self._memory: OrderedDict[bytes, tuple[np.ndarray, np.ndarray]] = OrderedDict()
         self._room = max(1, memory // (examples * (1 + 4 * len(self.targets))))
         self._everyone = np.arange(examples)
-        self.queries = self._everyone if examples**2 <= VALUE_COST else fixed_queries(self.targets)
+        self.queries = self._everyone
+        if examples**2 > VALUE_COST:
+            self.queries = fixed_queries(self.targets, max(FEWEST_QUERIES, VALUE_COST // examples))
+        few = examples > ROUGH_QUERIES
+        self.rough_queries = fixed_queries(self.targets, ROUGH_QUERIES) if few else self._everyone
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out scratch and locks, which are made anew, and votes, which are computed again where needed."""
@@ -132,9 +146,18 @@ class KNNOracle:
         """How many distances one value takes."""
         return len(self.queries) * self.n_samples
 
+    @property
+    def rough_cost(self) -> int:
+        """How many distances one rough value takes."""
+        return len(self.rough_queries) * self.n_samples
+
     def value(self, subset: Iterable[int]) -> float:
         """Return the exact value of a subset: all examples (of huge data `queries`) are ranked."""
         return self._score(self.queries, self._sums(self._features(subset), self.queries))
+
+    def rough_value(self, subset: Iterable[int]) -> float:
+        """Return the value of a subset on at most about 2,000 examples, always the same: a guide, not a value."""
+        return self._score(self.rough_queries, self._sums(self._features(subset), self.rough_queries))
 
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return the value of a subset on a fresh uniform subsample (drawn again while it has one class only)."""

@@ -139,7 +139,7 @@ class Searching:
                 f"max_memory must be more for all {many:,} subsets, which take about {given_as(many * A_SUBSET)}, got "
                 f"{self.max_memory!r}"
             )
-        cheap = fits and many <= FEW_SUBSETS and many * lattice.oracle.value_cost <= CHEAP
+        cheap = fits and many <= FEW_SUBSETS and many * lattice.value_cost <= CHEAP
         return "exhaustive" in wanted or ("auto" in wanted and cheap)
 
     def _guarantees(self: Any) -> frozenset[str]:
