@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
@@ -35,6 +36,12 @@ def one_of(name: str, value: Any, known: Iterable[str]) -> str:
     if not isinstance(value, str) or value not in known:
         raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
     return value
+
+
+def did_you_mean(given: Any, known: Iterable[str]) -> str:
+    """Return a hint at the name that is nearest to one that is not known; nothing if none is near."""
+    near = get_close_matches(given, list(known), 1) if isinstance(given, str) else []
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def function_or_none(name: str, value: Any) -> Any:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
 from itertools import pairwise
 from multiprocessing import parent_process
 from time import perf_counter
@@ -17,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 CHUNKS_A_WORKER = 2  # of a batch, so that a slow one does not hold up the others
+QUICK = 0.01  # seconds of an item that is not worth sending to a process
 STARTING = 3.0  # seconds that processes take to start
 TRIES = 5  # of a batch whose workers were lost
 
@@ -68,34 +70,54 @@ class Joblib:
     prefer : {"threads", "processes"}
         What to use if no backend is configured: threads for work that frees the interpreter, processes for the rest.
     patience : float
-        Seconds of work to do here first: less is done before processes have started.
+        Seconds of work to do here first: less is done before processes have started. If items turn out to take less
+        than ten milliseconds, all of it is done here.
     """
 
     def __init__(self, n_jobs: int | None = None, prefer: str = "processes", patience: float = 0.0) -> None:
         self.n_jobs = n_jobs
         self.prefer = prefer
         self.patience = patience
+        self._done, self._seconds = 0, 0.0  # here
+
+    def _worth_it(self) -> bool:
+        """Whether enough has been done here to know that processes pay."""
+        return self._seconds >= self.patience and self._seconds >= QUICK * self._done
 
     def map(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
         """Return the results of all parts, in order."""
         from joblib import Parallel, delayed, effective_n_jobs
 
         parts = chunks(items, effective_n_jobs(self.n_jobs))
-        if len(parts) < 2 or self.patience > 0:
+        if len(parts) < 2 or (self.patience and not self._worth_it()):
             begun = perf_counter()
             found = work(problem, items)
-            self.patience -= perf_counter() - begun
+            self._done, self._seconds = self._done + len(items), self._seconds + perf_counter() - begun
             return found
         for left in reversed(range(TRIES)):
             try:
-                done = Parallel(n_jobs=self.n_jobs, prefer=self.prefer, batch_size=1)(
-                    delayed(_worked)(work, problem, part) for part in parts
-                )
+                with _without_interrupts():
+                    done = Parallel(n_jobs=self.n_jobs, prefer=self.prefer, batch_size=1)(
+                        delayed(_worked)(work, problem, part) for part in parts
+                    )
                 return [result for part in done for result in part]
             except BrokenExecutor:  # a worker was killed; others take its place
                 if not left:
                     raise
         raise AssertionError("unreachable")
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Hold Ctrl-C back; processes that are started meanwhile never get it, and leave it to whoever started them."""
+    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _worked(work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:

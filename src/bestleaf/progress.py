@@ -54,7 +54,7 @@ class ProgressLine:
         """Return the state of the search in one line."""
         rate = now.samples / now.elapsed if now.elapsed > 0 else 0.0
         parts = [f"best {value:.4f}"] if value is not None else []
-        parts += [f"gap {now.gap:.4f}"] if now.gap < 1 else []
+        parts += [f"gap {max(0.0, now.gap):.4f}"] if now.gap < 1 else []
         parts += [f"{counted(now.samples, 'rollout')} ({rate:,.0f}/s)", counted(now.exact_evaluations, "exact value")]
         parts.append(self._left(now))
         parts += [self.name_of(now.best)] if value is not None else []  # last, because long ones are cut

@@ -132,16 +132,17 @@ def _check_sizes(content: dict[str, Any]) -> None:
     unit_of, best = _unit_of(data), {}
     for size, value, names in sizes:
         known = isinstance(names, list) and all(name in unit_of for name in names) and len(set(names)) == len(names)
-        need(known and is_whole(size, 1) and len(names) == size, f"{names!r} must be {size!r} different features")
+        need(known and is_whole(size, 1), f"{names!r} must be different features")
         need(is_number(value, 0, 1), f"the value of the best subset of size {size} must be in [0, 1], got {value!r}")
         units = sorted({unit_of[name] for name in names})
         check_subset(content, [*units, -1])
-        need(sum(len(data["groups"][unit]) for unit in units) == size, f"{names} must hold whole groups")
+        whole = sum(len(data["groups"][unit]) for unit in units) == len(names)
+        need(whole and len(units) == size, f"{names} must be {size!r} features, groups whole and counted as one")
         best[size] = value
     need(list(best) == sorted(best) and len(best) == len(sizes), "every size must have one best subset, in order")
     for leaf in content["leaves"]:
         if leaf["exact"]:
-            size = sum(len(data["groups"][unit]) for unit in leaf["label"][:-1])
+            size = len(leaf["label"]) - 1
             beaten = size in best and leaf["lower"] <= best[size] + CLOSE
             need(beaten, f"the leaf {leaf['label']} is better than what is called the best subset of size {size}")
 

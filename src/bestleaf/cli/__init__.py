@@ -19,7 +19,7 @@ from bestleaf.cli.usage import USAGE_ERRORS, StillWriting, help_without_command,
 from bestleaf.files import in_words
 
 app = typer.Typer(
-    help="Monte-Carlo search in growing single-rooted DAGs with a proof of what it found.",
+    help="Feature selection, and search in any graph of decisions, with a proof of what was found.",
     pretty_exceptions_enable=False,
     add_completion=False,
 )
@@ -66,7 +66,7 @@ def verify(
 @app.command()
 def report(
     file: Annotated[Path, typer.Argument(help="The certificate.")],
-    out: Annotated[Path, typer.Option(help="The HTML page.")],
+    out: Annotated[Path | None, typer.Option(help="The HTML page (default: beside the certificate).")] = None,
     title: Annotated[str | None, typer.Option(help="Its heading.")] = None,
     force_overwrite: Annotated[bool, typer.Option("--force-overwrite", help="Replace a page that exists.")] = False,
 ) -> None:
@@ -75,6 +75,7 @@ def report(
     from bestleaf.certificate import verify as check
     from bestleaf.report import save_report
 
+    out = file.with_suffix(".html") if out is None else out
     if out.resolve() == file.resolve():
         raise ValueError(f"--out must not be the certificate itself, got {out}")
     check_ending("--out", out, PAGE)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 ENDINGS = {"--out": (".csv", ".tsv"), "--json": (".json",), "--certificate": (".json",), "--report": PAGE}
 IDENTIFIED, STOPPED, INTERRUPTED = 0, 3, 130  # exit codes
+MOST_SHOWN = 20  # columns that were selected again
 
 
 def select(
@@ -97,7 +98,8 @@ def select(
     _check_estimator(estimator, scoring=scoring, cv=cv, score_range=score_range)
     _check_rival(algorithm, guarantee or [], budget=max_time is not None or max_samples is not None)
     files = {"--out": out, "--json": json, "--certificate": certificate, "--report": report}
-    _check_files(data, files, overwrite=force_overwrite)
+    resumed = checkpoint is not None and checkpoint.exists()  # the same command goes on, and writes its files again
+    _check_files(data, files, overwrite=force_overwrite or resumed)
     named = _read_groups(groups)
     if checkpoint is not None:
         _check_files(data, {"--checkpoint": checkpoint}, overwrite=True)
@@ -133,7 +135,8 @@ def select(
         warnings.simplefilter("always")
         found = select_from_table(table, forced=force, forbidden=forbid, groups=named, **settings)
     _tell(console, *(str(one.message) for one in told if "constant and left out" in str(one.message)))
-    write_all_atomically(_texts(found, files, f"Features of {_printable(data.name)} that tell {target}"))
+    write_all_atomically(_texts(found, files, f"Features of {_printable(data.name)} that predict {target}"))
+    _tell(console, *_again_in_words(found))
     if table.grouped:
         _tell(console, f"Columns of the file: {', '.join(found.features)}.")
     _tell(console, *(f"{name[2:]}: {path}" for name, path in files.items() if path is not None))
@@ -144,6 +147,17 @@ def _tell(console: Console, *lines: str) -> None:
     """Print lines as they are."""
     for line in lines:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _again_in_words(found: TableSelection) -> list[str]:
+    """Return how often each column was selected, if there were several searches."""
+    frequency, many = found.result().get("selection_frequency"), getattr(found.selector, "n_repeats_", 1)
+    if not frequency:
+        return []
+    often = sorted((one for one in frequency.items() if one[1] > 0), key=lambda one: -one[1])
+    listed = ", ".join(f"{name} in {round(share * many)}" for name, share in often[:MOST_SHOWN])
+    more = f" and {len(often) - MOST_SHOWN} more" if len(often) > MOST_SHOWN else ""
+    return [f"Selected in {many} searches: {listed}{more}."]
 
 
 def _exit_code(reason: str) -> int:

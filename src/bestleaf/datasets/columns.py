@@ -116,7 +116,9 @@ def categories_of(column: pd.Series, name: str) -> tuple[list[str], np.ndarray, 
         raise ValueError(f"column {name!r} must have {limit}, got {len(kinds):,}; drop it{_almost_numbers(values)}")
     places = pd.Index(kinds).get_indexer(values)
     ones = (places[:, None] == np.arange(len(kinds))).astype(np.float64)
-    note = f"{name}: {counted(len(kinds), 'category', 'categories')}{_almost_numbers(values)}"
+    gaps = int(column.isna().sum())
+    missing = f", {counted(gaps, 'gap')} as one of their own" if gaps else ""
+    note = f"{name}: {counted(len(kinds), 'category', 'categories')}{missing}{_almost_numbers(values)}"
     return [f"{name}={kind}" for kind in kinds], ones, note
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bestleaf.checks import did_you_mean
 from bestleaf.datasets.columns import (
     NUMBER,
     categories_of,
@@ -188,7 +189,8 @@ def prepared(frame: pd.DataFrame, target: str, *, impute: str | None = None, tas
     """
     if target not in frame.columns:
         raise ValueError(
-            f"--target must be a column of the table, got {target!r} where there are {shown(list(frame.columns))}"
+            f"--target must be a column of the table, got {target!r}{did_you_mean(target, frame.columns)} where there "
+            f"are {shown(list(frame.columns))}"
         )
     if len(frame.columns) < 2:
         raise ValueError(f"the table must have a column beside the target {target!r}, got none")

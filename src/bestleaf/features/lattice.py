@@ -222,13 +222,13 @@ class SubsetLattice:
             raise ValueError(f"checkpoint needs an oracle with a method fingerprint, got {type(oracle).__name__}")
         choice = {name: value for name, value in self.choice().items() if name != "limit"}
         return {
-            "data": oracle.fingerprint(),
             "terminal": "noisy" if self.noisy else "exact",
             **oracle.settings(),
             **choice,
             "max_features": self.limit,
             "groups": self.groups,
             "continue_probability": self.continue_probability,
+            "data": oracle.fingerprint(),
         }
 
     @property

@@ -77,7 +77,8 @@ class LookaheadProposals(RaveProposals):
                 break
             seen = self.values.glimpse([(*subset, STOP) for subset in left], part)
             left.sort(key=lambda subset: -seen.get((*subset, STOP), -1.0))
-            left = left[: max(self.FINALISTS, -(-len(left) // 2))]
+            last = seen.get((*left[max(self.FINALISTS, -(-len(left) // 2)) - 1], STOP), -1.0)
+            left = [subset for subset in left if seen.get((*subset, STOP), -1.0) >= last]  # ties go on
         return left[: self.FINALISTS] if self.dear else left
 
     def marks(self, subsets: list[Subset]) -> list[float]:

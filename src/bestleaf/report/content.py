@@ -35,7 +35,7 @@ def short_name(content: dict[str, Any], label: Any, full: str) -> str:
     if len(full) <= LONGEST or data is None:
         return in_short(full)
     if label == answer:
-        return f"the answer, {counted(len(content['features']), 'feature')}"
+        return f"the answer, {counted(len(answer) - 1, 'feature')}"
     more = [name_of(content, [unit])[1:-1] for unit in label if unit not in answer]
     less = [name_of(content, [unit])[1:-1] for unit in answer if unit not in label and unit != -1]
     room = (LONGEST - 8 - 2 * len(more + less)) // max(1, len(more + less))

@@ -16,6 +16,7 @@ class EvaluatedSubset(NamedTuple):
 
     features: tuple[str, ...]
     score: float
+    size: int  # how many features, a group counting as one
 
 
 class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
@@ -25,10 +26,10 @@ class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
         return "\n".join(f"{subset.score:.4f}  {', '.join(subset.features)}" for subset in self)
 
     def by_size(self) -> dict[int, EvaluatedSubset]:
-        """Return the best subset of each size, smallest size first."""
+        """Return the best subset of each size, smallest size first; a group counts as one."""
         found: dict[int, EvaluatedSubset] = {}
         for subset in self:
-            found.setdefault(len(subset.features), subset)
+            found.setdefault(subset.size, subset)
         return dict(sorted(found.items()))
 
 

@@ -68,7 +68,8 @@ def compare(table: Table, *, holdout: float = 0.25, seed: int = 0, **keywords: A
     place = {name: number for number, name in enumerate(table.X.columns)}
 
     def judged(method: str, columns: list[int], seconds: float) -> Compared:
-        names = tuple(name for name, group in table.groups.items() if {place[one] for one in group} & set(columns))
+        taken = (_named(name, [place[one] for one in group], columns) for name, group in table.groups.items())
+        names = tuple(name for name in taken if name)
         held_out = unseen_score(
             X[kept][:, columns],
             y[kept],
@@ -98,6 +99,12 @@ def compare(table: Table, *, holdout: float = 0.25, seed: int = 0, **keywords: A
             support = select(X[kept], y[kept])
         yield judged(method, np.flatnonzero(support).tolist(), perf_counter() - started)
     yield judged("all features", list(range(X.shape[1])), 0.0)
+
+
+def _named(name: str, places: list[int], columns: list[int]) -> str:
+    """Return the name of a column of the file if it was taken, and how much of it: rivals take categories in parts."""
+    taken = len(set(places) & set(columns))
+    return name if taken == len(places) else f"{name} ({taken} of {len(places)} categories)" if taken else ""
 
 
 def _methods(task: str, seed: int, many: int) -> dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
+
+from bestleaf.checks import did_you_mean
 
 MOST_CLASSES = 20  # more different whole numbers than this are taken for real targets
 
@@ -58,9 +59,7 @@ def columns_named(argument: str, given: Iterable[Any], names: Iterable[str], fea
             if not number_of:
                 raise ValueError(f"{argument} must give features by number, because X has no names, got {one!r}")
             if one not in number_of:
-                near = get_close_matches(one, number_of, 1)
-                hint = f" (did you mean {near[0]!r}?)" if near else ""
-                raise ValueError(f"{argument} must name features of X, got {one!r}{hint}")
+                raise ValueError(f"{argument} must name features of X, got {one!r}{did_you_mean(one, number_of)}")
             found.append(number_of[one])
         elif isinstance(one, int | np.integer) and not isinstance(one, bool) and 0 <= one < features:
             found.append(int(one))

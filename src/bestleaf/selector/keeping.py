@@ -48,7 +48,9 @@ class Keeping:
             hooks.begin()
             if way.resume() and self.verbose:
                 name = os.fspath(Checkpoint.of(self.checkpoint).path)  # type: ignore[union-attr]
-                Console().print(f"Going on from {name}: {way.samples:,} samples so far.", highlight=False, markup=False)
+                Console().print(
+                    f"Going on from {name}, saved after {way.samples:,} samples.", highlight=False, markup=False
+                )
             way.run(callback)
             hooks.end()
 
@@ -62,10 +64,10 @@ class Keeping:
         self.score_ = float(answer.lower if answer.exact or answer.mean is None else answer.mean)
         self.score_interval_ = (float(answer.lower), float(answer.upper))
         self.feature_scores_ = mean_scores(selection.rave, selection.values, lattice)
-        subsets = [(value, lattice.features_of(state)) for state, value in selection.values.items()]
+        subsets = [(value, lattice.features_of(state), len(state) - 1) for state, value in selection.values.items()]
         self.evaluated_ = EvaluatedSubsets(
-            EvaluatedSubset(tuple(names[features]), float(value))
-            for value, features in sorted(subsets, key=lambda one: (-one[0], len(one[1]), one[1]))
+            EvaluatedSubset(tuple(names[features]), float(value), size)
+            for value, features, size in sorted(subsets, key=lambda one: (-one[0], one[2], one[1]))
         )
         self.certificate_ = certificate_of(
             answer=selection.structure.states.index(answer.state),

@@ -12,6 +12,7 @@ import pandas as pd
 
 import bestleaf
 from bestleaf.certificate.words import counted
+from bestleaf.checks import did_you_mean
 from bestleaf.datasets.tables import Table
 from bestleaf.selector.estimator import BestLeafSelector
 
@@ -141,6 +142,7 @@ def select_from_table(
 
 def in_option_words(sentence: str) -> str:
     """Return a sentence about parameters of the selector with the options of the command line in their place."""
+    sentence = sentence.replace("score_range=(lowest, highest)", "--score-range LOW HIGH")
     return re.sub(rf"(?<![\w'\-])({'|'.join(OPTIONS)})(?![\w'])", lambda found: OPTIONS[found[1]], sentence)
 
 
@@ -174,7 +176,8 @@ def check_columns(argument: str, names: list[Any], table: Table) -> None:
     """Refuse names that are no columns of the table."""
     for name in names:
         if not isinstance(name, str) or name not in table.groups:
-            raise ValueError(f"{argument} must name a column of the table other than the target, got {name!r}")
+            rule = "must name a column of the table other than the target"
+            raise ValueError(f"{argument} {rule}, got {name!r}{did_you_mean(name, table.groups)}")
 
 
 def _expanded(names: list[str] | None, table: Table) -> list[str]:
