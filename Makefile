@@ -48,4 +48,5 @@ clean:
 
 docs: $(USE)
 	$(BIN)/python -m pip install --quiet --editable ".[plot,docs]"
+	rm -rf docs/gallery docs/generated
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build

@@ -2,7 +2,8 @@
 
 All take the same samples, so the efficiency is the ratio of their times over 2. The machine itself may give two
 processes less than twice what it gives one; so the same fits are also done by two processes that have nothing to do
-with each other, and the efficiency is given as a share of that as well. `python benchmarks/workers.py [SAMPLES]`.
+with each other, and the efficiency is given as a share of that as well.
+`python benchmarks/workers.py [SAMPLES [TREES]]`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from bestleaf.executors import Joblib, exact_values
 from bestleaf.features import FeatureLattice
 from bestleaf.oracles.fitting import ONE_THREAD
 
-ESTIMATOR = RandomForestClassifier(20)
+ESTIMATOR = RandomForestClassifier(int(sys.argv[2]) if len(sys.argv) > 2 else 60)
 WORKERS = 2
 
 
@@ -105,4 +106,4 @@ def _import_all() -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 600)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 400)

@@ -360,7 +360,7 @@ def test_other_data_are_refused(path):
     BestLeafSelector(epsilon=0.1, random_state=0, checkpoint=path).fit(X, y)
     changed = X.copy()
     changed[3, 4] += 0.01
-    with pytest.raises(ValueError, match="another search: data was "):
+    with pytest.raises(ValueError, match="another search: its data are not these"):
         BestLeafSelector(epsilon=0.1, random_state=0, checkpoint=path).fit(changed, y)
     with pytest.raises(ValueError, match="another search: prefer_small was true, got false"):
         BestLeafSelector(epsilon=0.1, random_state=0, prefer_small=False, checkpoint=path).fit(X, y)
@@ -457,7 +457,7 @@ def test_the_same_command_goes_on(tmp_path, monkeypatch, capsys):
     assert "Going on" not in told.out
     code, told = select(*few, "--json", "b.json")
     assert code == 0
-    assert "Going on from run.blf: " in told.out
+    assert "Going on from run.blf, saved after " in told.out
     assert select("--guarantee", "grown", "--json", "c.json")[0] == 0
     without_time = [text.read_text().split('"seconds"')[0] for text in (Path("b.json"), Path("c.json"))]
     assert without_time[0] == without_time[1]

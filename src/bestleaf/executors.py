@@ -10,15 +10,15 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
-from itertools import pairwise
 from multiprocessing import parent_process
 from time import perf_counter
 from typing import Any, Protocol
 
 import numpy as np
 
-CHUNKS_A_WORKER = 2  # of a batch, so that a slow one does not hold up the others
+CHUNKS_A_WORKER = 2  # of what is left of a batch, so that a slow one does not hold up the others
 QUICK = 0.01  # seconds of an item that is not worth sending to a process
+RECOUNT = 5.0  # seconds after which workers are counted again
 STARTING = 3.0  # seconds that processes take to start
 TRIES = 5  # of a batch whose workers were lost
 
@@ -142,6 +142,7 @@ class Dask:
     def __init__(self, client: Any) -> None:
         self.client = client
         self._sent: tuple[Any, Any] | None = None
+        self._counted = (-2 * RECOUNT, 1)  # when, and how many workers
 
     def map(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
         """Return the results of all parts, in order."""
@@ -151,15 +152,23 @@ class Dask:
         from distributed.scheduler import KilledWorker
 
         for left in reversed(range(TRIES)):
-            parts = chunks(items, max(1, sum(self.client.ncores().values())))
+            many = min(len(items), self._workers())
+            parts = [items[place::many] for place in range(many)]  # one for each: tasks of Dask keep their worker
             try:
                 waiting = [self.client.submit(work, self._at_workers(problem), part, pure=False) for part in parts]
-                return [result for part in self.client.gather(waiting) for result in part]
+                done = self.client.gather(waiting)
+                return [done[place % many][place // many] for place in range(len(items))]
             except (CancelledError, FutureCancelledError, KilledWorker):
                 self._sent = None  # the workers that had the problem are gone
                 if not left:
                     raise
         raise AssertionError("unreachable")
+
+    def _workers(self) -> int:
+        """Return how many workers there are, as of some seconds ago: asking takes as long as a sample."""
+        if perf_counter() - self._counted[0] > RECOUNT:
+            self._counted = (perf_counter(), max(1, sum(self.client.ncores().values())))
+        return self._counted[1]
 
     def _at_workers(self, problem: Any) -> Any:
         """Return the problem as it lies at the workers, sending it if need be."""
@@ -169,10 +178,15 @@ class Dask:
 
 
 def chunks(items: Sequence[Any], workers: int) -> list[Sequence[Any]]:
-    """Return the list in parts of nearly equal length, some for each worker."""
-    many = min(len(items), workers * CHUNKS_A_WORKER if workers > 1 else 1)
-    edges = np.linspace(0, len(items), many + 1).astype(int).tolist()
-    return [items[start:stop] for start, stop in pairwise(edges)]
+    """Return the list in parts, ever smaller ones, so that all workers end at about the same time."""
+    if workers < 2:
+        return [items]
+    parts, begun = [], 0
+    while begun < len(items):
+        many = -(-(len(items) - begun) // (CHUNKS_A_WORKER * workers))
+        parts.append(items[begun : begun + many])
+        begun += many
+    return parts
 
 
 def executor_for(n_jobs: int | None, prefer: str) -> Executor:
