@@ -26,7 +26,7 @@ from bestleaf.executors import Joblib, exact_values
 from bestleaf.features import FeatureLattice
 from bestleaf.oracles.fitting import ONE_THREAD
 
-ESTIMATOR = RandomForestClassifier(int(sys.argv[2]) if len(sys.argv) > 2 else 60)
+ESTIMATOR = RandomForestClassifier(int(sys.argv[2]) if len(sys.argv) > 2 else 20)
 WORKERS = 2
 
 
@@ -106,4 +106,4 @@ def _import_all() -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 400)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 600)
