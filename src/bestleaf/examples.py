@@ -8,7 +8,8 @@ import numpy as np
 
 VALUE_COST = 10**9  # distances computed for one exact value, at most (about a second a feature)
 FEWEST_QUERIES = 1000  # examples an exact value is computed on, at least
-ROUGH_QUERIES = 2000  # examples a value is computed on that only guides growth, at most
+ROUGH_QUERIES = (500, 2000)  # examples a value is computed on that only guides growth, at least and at most
+ROUGH_COST = 3 * 10**8  # distances it may take between these
 FEWEST_OF_A_CLASS = 20
 FAR_OFF = 1000  # means this many standard deviations from 0 are taken off before single precision
 LARGEST = 1e15  # of numbers whose squared differences can be added in single precision

@@ -28,6 +28,7 @@ from bestleaf._kernels.neighbours import (
 from bestleaf._records import HALF, NEIGHBOURS, ROW_ORDER, STRICT, Workplace
 from bestleaf.examples import (
     FEWEST_QUERIES,
+    ROUGH_COST,
     ROUGH_QUERIES,
     VALUE_COST,
     checked_data,
@@ -130,8 +131,8 @@ class KNNOracle:
         self.queries = self._everyone
         if examples**2 > VALUE_COST:
             self.queries = fixed_queries(self.targets, max(FEWEST_QUERIES, VALUE_COST // examples))
-        few = examples > ROUGH_QUERIES
-        self.rough_queries = fixed_queries(self.targets, ROUGH_QUERIES) if few else self._everyone
+        few = int(np.clip(ROUGH_COST // examples, *ROUGH_QUERIES))
+        self.rough_queries = fixed_queries(self.targets, few) if few < examples else self._everyone
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out scratch and locks, which are made anew, and votes, which are computed again where needed."""
@@ -156,7 +157,7 @@ class KNNOracle:
         return self._score(self.queries, self._sums(self._features(subset), self.queries))
 
     def rough_value(self, subset: Iterable[int]) -> float:
-        """Return the value of a subset on at most about 2,000 examples, always the same: a guide, not a value."""
+        """Return the value of a subset on 500 to 2,000 examples, always the same: a guide, not a value."""
         return self._score(self.rough_queries, self._sums(self._features(subset), self.rough_queries))
 
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:

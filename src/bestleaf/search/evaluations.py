@@ -10,7 +10,7 @@ import numpy as np
 
 from bestleaf._kernels.backup import settle
 from bestleaf._kernels.loop import count_round
-from bestleaf._records import EXACT, Proposal
+from bestleaf._records import EXACT, NOISY, Proposal
 from bestleaf.graph import GrowingGraph
 from bestleaf.growth import Growth
 from bestleaf.intervals import Knowledge
@@ -198,6 +198,9 @@ class Evaluations:
     def _let_the_best_in(self) -> None:
         """Let the best state evaluated into the graph, if the search ended before it could enter."""
         if not self.values or not hasattr(self.problem, "path_to"):
+            return
+        sampled = self.known.known["count"][: len(self.graph)][self.graph.kinds == NOISY].any()
+        if sampled and not self.has_exact:  # what was sampled is better known
             return
         best = max(self.values, key=self.values.__getitem__)
         if best not in self.graph.node_of and self.values[best] > self.best_value():

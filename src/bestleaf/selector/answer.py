@@ -33,16 +33,20 @@ class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
         return dict(sorted(found.items()))
 
 
-def chosen(leaves: Iterable[Leaf], epsilon: float, *, prefer_small: bool) -> tuple[Leaf, float]:
+def chosen(
+    leaves: Iterable[Leaf], epsilon: float, *, prefer_small: bool, guides: dict[Any, float] | None = None
+) -> tuple[Leaf, float]:
     """Return the leaf to answer with and its gap: how much better another leaf may be.
 
-    It is the evaluated leaf of highest value (where none is exact, the terminal leaf of highest lower bound) or, if
-    small ones are preferred, the smallest whose gap is at most epsilon.
+    It is the evaluated leaf of highest value (where none is exact, the terminal leaf of highest lower bound, then of
+    highest mean or, if it was never sampled, guiding value) or, if small ones are preferred, the smallest whose gap is
+    at most epsilon.
     """
     ordered = sorted(leaves, key=lambda leaf: -leaf.upper)
     exact = [leaf for leaf in ordered if leaf.exact]
     candidates = exact or [leaf for leaf in ordered if leaf.terminal]
-    candidates.sort(key=lambda leaf: (-leaf.lower, -(leaf.mean or 0.0), len(leaf.state)))
+    rough = guides or {}
+    candidates.sort(key=lambda leaf: (-leaf.lower, -(leaf.mean or rough.get(leaf.state, 0.0)), len(leaf.state)))
 
     def gap(leaf: Leaf) -> float:
         rival = next((other for other in ordered if other.label != leaf.label), None)

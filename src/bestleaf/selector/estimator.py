@@ -148,7 +148,8 @@ class BestLeafSelector(
     subset_ : array
         The selected features: their names, or numbers if the data have no names.
     score_ : float
-        Exact value of the selected subset; the mean of its samples if terminal leaves are sampled.
+        Exact value of the selected subset; if terminal leaves are sampled the mean of its samples, or a rough value if
+        time ended before there was any.
     score_interval_ : (float, float)
         Its confidence interval; of no width if the value is exact.
     certificate_ : Certificate

@@ -61,7 +61,8 @@ class Keeping:
         self.support_ = np.zeros(self.n_features_in_, bool)
         self.support_[columns] = True
         self.subset_ = names[columns] if hasattr(self, "feature_names_in_") else np.array(columns)
-        self.score_ = float(answer.lower if answer.exact or answer.mean is None else answer.mean)
+        sampled = answer.mean if answer.mean is not None else selection.guide
+        self.score_ = float(answer.lower if answer.exact or sampled is None else sampled)
         self.score_interval_ = (float(answer.lower), float(answer.upper))
         self.feature_scores_ = mean_scores(selection.rave, selection.values, lattice)
         subsets = [(value, lattice.features_of(state), len(state) - 1) for state, value in selection.values.items()]

@@ -41,6 +41,7 @@ class Selection:
     challenges: dict[str, Any]
     values: dict[Any, float]  # exact, by terminal leaf
     rave: np.ndarray  # [units, 2] sum and number of rollouts
+    guide: float | None = None  # rough value of an answer that is not exact
 
 
 class BestLeafWay:
@@ -86,7 +87,8 @@ class BestLeafWay:
         """Return what was found."""
         self.search.ensure_value()
         result = self.search.result()
-        answer, gap = chosen(result.leaves, result.epsilon, prefer_small=self.prefer_small)
+        guides = {} if self.search.has_exact else self.search.values
+        answer, gap = chosen(result.leaves, result.epsilon, prefer_small=self.prefer_small, guides=guides)
         rollouts: Any = self.search.rollouts
         return Selection(
             answer=answer,
@@ -98,6 +100,7 @@ class BestLeafWay:
             structure=result.structure,
             challenges=result.challenges,
             values=self.search.values if self.search.has_exact else _means(result.leaves),
+            guide=guides.get(answer.state),
             rave=rollouts.global_rave_sums,
         )
 
