@@ -315,3 +315,34 @@ def test_ctrl_c_reaches_workers_without_losing_the_result(tmp_path):
     out, err = process.communicate(timeout=120)
     assert "interrupted True" in out, err[-1500:]
     assert (tmp_path / "run.blf").exists()
+
+
+def test_a_challenger_called_zero_without_a_value_does_not_keep_the_search_waiting(tmp_path):
+    class FromNought(Gaps):
+        def root(self):
+            return -1
+
+        def children(self, state):
+            return range(6)
+
+        def is_terminal(self, state):
+            return state >= 0
+
+        def exact(self, state):
+            return None if state == 0 else state / 10
+
+        def neighbours(self, state):
+            return [one for one in range(6) if one != state]
+
+    keywords = {
+        "epsilon": 0.3,
+        "delta": 0.1,
+        "seed": 0,
+        "guarantee": ["local", "quantile"],
+        "alpha": 0.2,
+        "max_time": 20,
+    }
+    with pytest.warns(RuntimeWarning, match="0 has none"):
+        found = best_leaf(FromNought(), **keywords, checkpoint=Checkpoint(tmp_path / "run.blf", every=0))
+    assert found.reason == "identified"
+    assert best_leaf(FromNought(), **keywords, checkpoint=tmp_path / "run.blf").answer == found.answer

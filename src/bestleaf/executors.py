@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
-from multiprocessing import parent_process
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -94,17 +93,15 @@ class Joblib:
             found = work(problem, items)
             self._done, self._seconds = self._done + len(items), self._seconds + perf_counter() - begun
             return found
-        for left in reversed(range(TRIES)):
-            try:
-                with _without_interrupts():
-                    done = Parallel(n_jobs=self.n_jobs, prefer=self.prefer, batch_size=1)(
-                        delayed(_worked)(work, problem, part) for part in parts
-                    )
-                return [result for part in done for result in part]
-            except BrokenExecutor:  # a worker was killed; others take its place
-                if not left:
-                    raise
-        raise AssertionError("unreachable")
+
+        def shared_out() -> list[Any]:
+            with _without_interrupts():
+                done = Parallel(n_jobs=self.n_jobs, prefer=self.prefer, batch_size=1)(
+                    delayed(work)(problem, part) for part in parts
+                )
+            return [result for part in done for result in part]
+
+        return tried(shared_out, lost=BrokenExecutor)  # others take the place of a worker that was killed
 
 
 @contextmanager
@@ -118,13 +115,6 @@ def _without_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _worked(work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
-    """Work in a process of joblib's, which leaves Ctrl-C to whoever started it."""
-    if parent_process() is not None and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return work(problem, items)
 
 
 class Dask:
@@ -151,18 +141,17 @@ class Dask:
         from distributed.client import FutureCancelledError
         from distributed.scheduler import KilledWorker
 
-        for left in reversed(range(TRIES)):
+        def shared_out() -> list[Any]:
             many = min(len(items), self._workers())
             parts = [items[place::many] for place in range(many)]  # one for each: tasks of Dask keep their worker
-            try:
-                waiting = [self.client.submit(work, self._at_workers(problem), part, pure=False) for part in parts]
-                done = self.client.gather(waiting)
-                return [done[place % many][place // many] for place in range(len(items))]
-            except (CancelledError, FutureCancelledError, KilledWorker):
-                self._sent = None  # the workers that had the problem are gone
-                if not left:
-                    raise
-        raise AssertionError("unreachable")
+            waiting = [self.client.submit(work, self._at_workers(problem), part, pure=False) for part in parts]
+            done = self.client.gather(waiting)
+            return [done[place % many][place // many] for place in range(len(items))]
+
+        def forget() -> None:
+            self._sent = None  # the workers that had the problem are gone
+
+        return tried(shared_out, lost=(CancelledError, FutureCancelledError, KilledWorker), forget=forget)
 
     def _workers(self) -> int:
         """Return how many workers there are, as of some seconds ago: asking takes as long as a sample."""
@@ -175,6 +164,21 @@ class Dask:
         if self._sent is None or self._sent[0] is not problem:
             self._sent = (problem, self.client.scatter(problem, broadcast=True, hash=False))
         return self._sent[1]
+
+
+def tried(
+    shared_out: Callable[[], list[Any]],
+    *,
+    lost: type[BaseException] | tuple[type[BaseException], ...],
+    forget: Callable[[], None] = lambda: None,
+) -> list[Any]:
+    """Return the results of a batch, which is shared out anew while workers are lost, some times."""
+    for _ in range(TRIES - 1):
+        try:
+            return shared_out()
+        except lost:
+            forget()
+    return shared_out()
 
 
 def chunks(items: Sequence[Any], workers: int) -> list[Sequence[Any]]:

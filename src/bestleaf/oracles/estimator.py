@@ -29,7 +29,6 @@ from bestleaf.oracles.fitting import ONE_THREAD, described, fix_random_states
 from bestleaf.oracles.scores import chosen_score, in_short
 
 DEFAULT_FOLDS = 5
-MOST_REMEMBERED = 100_000  # scores
 MOST_TRIES = 100  # to draw a split with two classes on both sides
 AT_RANDOM = (
     KFold,
@@ -113,27 +112,21 @@ class EstimatorOracle:
         self.splits = self._fixed_splits(random_state)
         self.test_share = float(np.mean([len(test) for _, test in self.splits])) / self.n_samples
         self._refuse_requests()
-        self._memory: dict[tuple[bytes, int], float] = {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the scores that are remembered: workers compute their own."""
-        return {**vars(self), "_memory": {}}
 
     def value(self, subset: Iterable[int]) -> float:
         """Return the mean score on the fixed splits, mapped to [0, 1]."""
         features = self._features(subset)
-        return float(np.mean([self._remembered(features, split) for split in range(len(self.splits))]))
+        return float(np.mean([self._scored(features, *split) for split in self.splits]))
 
     def rough_value(self, subset: Iterable[int]) -> float:
-        """Return the same: it is no less dear in parts."""
+        """Return the value itself."""
         return self.value(subset)
 
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return the score on one random split, mapped to [0, 1]."""
         features, number = self._features(subset), self.drawn_part(rng)
-        if number is not None:
-            return self._remembered(features, number)
-        return self._scored(features, *self._fresh_split(int(rng.integers(2**32))))
+        split = self._fresh_split(int(rng.integers(2**32))) if number is None else self.splits[number]
+        return self._scored(features, *split)
 
     @property
     def parts(self) -> int:
@@ -142,7 +135,7 @@ class EstimatorOracle:
 
     def part(self, subset: Iterable[int], number: int) -> float:
         """Return the score on one of the fixed splits, mapped to [0, 1]."""
-        return self._remembered(self._features(subset), number)
+        return self._scored(self._features(subset), *self.splits[number])
 
     def drawn_part(self, rng: np.random.Generator) -> int | None:
         """Return which of the fixed splits a sample takes; None if it takes a fresh one."""
@@ -199,14 +192,6 @@ class EstimatorOracle:
 
     def _features(self, subset: Iterable[int]) -> np.ndarray:
         return np.unique(np.fromiter(subset, np.int64))
-
-    def _remembered(self, features: np.ndarray, split: int) -> float:
-        key = (features.tobytes(), split)
-        if key not in self._memory:
-            if len(self._memory) >= MOST_REMEMBERED:
-                self._memory.clear()
-            self._memory[key] = self._scored(features, *self.splits[split])
-        return self._memory[key]
 
     def _scored(self, features: np.ndarray, train: np.ndarray, test: np.ndarray) -> float:
         """Return the score of one split; many fits at a time pay, several threads for one do not."""

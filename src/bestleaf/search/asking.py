@@ -12,17 +12,20 @@ from bestleaf.search.batch import Request
 from bestleaf.search.in_batches import InBatches
 from bestleaf.search.keeper import Keeper
 from bestleaf.search.options import checked_value
+from bestleaf.search.stages import Stage
 
 
 class Asking(InBatches):
     """`ask` and `tell` one sample at a time, `ask_batch` and `tell_batch` many; the same rounds as in `run`."""
 
-    elapsed: float
+    stages: list[Stage]
     first_value: float | None
     keeper: Keeper
     resume: Callable[[], bool]
     _asked: int | None
     _told_at: float
+    _requests: list[Request]
+    _check_time: Callable[[], None]
 
     def ask(self) -> Any:
         """Return the state to sample next, or None when the search is over."""

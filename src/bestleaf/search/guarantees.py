@@ -74,9 +74,10 @@ class _Challenge:
             self._all = self.challengers(self._about)
             self._waiting = [one for one in self._all if one not in search.values]
         done = evaluated(self._waiting, search)
-        if valueless := next((one for one in self._all if one in search.valueless), None):
-            what = f"guarantee {self.name} compares exact values, and {valueless!r} has none"
+        if valueless := [one for one in self._all if one in search.valueless]:
+            what = f"guarantee {self.name} compares exact values, and {valueless[0]!r} has none"
             warnings.warn(f"{what}: nothing is claimed of it", RuntimeWarning, stacklevel=2)
+            self.reset()
             return True
         if not done or any(one not in search.values for one in self._all):
             return search.reason is not None

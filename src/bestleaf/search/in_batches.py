@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
-
-import numpy as np
 
 from bestleaf._kernels.loop import press, stands_at, take
 from bestleaf._records import BAD_BOUND, LIMITED, SAMPLE, Proposal
 from bestleaf.executors import Executor
 from bestleaf.search.batch import Batches, Request, useful_leaves
-from bestleaf.search.evaluations import Evaluations
 from bestleaf.search.options import checked_value
-from bestleaf.search.stages import Stage
+from bestleaf.search.rounds import Rounds
 
 
-class InBatches(Evaluations):
-    """What a search does in batches: `ask_batch`, `tell_batch`, and its own slices when it has a `batch_size`."""
+class InBatches(Rounds):
+    """What a search does in batches: its slices, rollouts and the last narrowing when it has a `batch_size`."""
 
-    oracle: Any
-    rng: np.random.Generator
     seed: int | None
-    rounds: int
-    stages: list[Stage]
-    _requests: list[Request]
-    _propose: Callable[[], Proposal]
-    _absorb: Callable[..., None]
-    _handle: Callable[[Proposal], None]
-    _draw: Callable[[int], float]
-    _check_time: Callable[[], None]
-    limited_world: Callable[[], Any]
 
     def _batches(self, executor: Executor | None) -> Batches | None:
         """Return how samples are drawn in batches, None if they are drawn one by one."""
@@ -48,11 +34,6 @@ class InBatches(Evaluations):
         found = self.problem.plain_rollouts()
         found.draw = self._draw_rollouts
         return found
-
-    @property
-    def batch_size(self) -> int:
-        """How many samples are asked for at once."""
-        return self.options.batch_size or 1
 
     def _play_batch(self, batches: Batches) -> Proposal:
         """Draw one batch of samples; return the proposal that needs a decision then."""
