@@ -39,10 +39,14 @@ def hoeffding(mean, count, alpha):
 class NaiveSearch:
     """Best arm or best leaf by the book."""
 
-    def __init__(self, problem: Any, *, task, epsilon, delta, bound, stopping, expansion=None, seed=None, rule="lucb"):
+    def __init__(
+        self, problem: Any, *, task, epsilon, delta, bound, stopping, expansion=None, seed=None, rule="smallest_gap"
+    ):
         self.problem, self.task, self.epsilon, self.delta = problem, task, epsilon, delta
         self.bound, self.stopping, self.b, self.rule = bound, stopping, expansion, rule
         self.rng = np.random.default_rng(seed)
+        self.lots = int(self.rng.integers(2**63)) if stopping == "sound" else None
+        self.drawn: dict = {}  # state -> its lot
         self.samples: dict = {}  # state -> list of values
         self.running: dict = {}  # state -> running intersection
         self.children: dict = {}  # state -> children in D_t, in the order they were linked
@@ -158,15 +162,22 @@ class NaiveSearch:
         best = min if self.minimizes(state) else max
         return best(low for low, _ in pairs), best(high for _, high in pairs)
 
+    def lot(self, state):
+        """Return the lot of a node, which breaks ties; with the published test the later node goes first."""
+        if state not in self.drawn:
+            place = list(self.children).index(state)
+            mixed = splitmix(self.lots + (place + 1) * 0x9E3779B97F4A7C15) >> 1 if self.lots is not None else place
+            self.drawn[state] = mixed
+        return self.drawn[state]
+
     def representative_child(self, state):
-        """Return the child of largest U (least L for the opponent); ties: whose leaf is the latest, then the last."""
-        created = {node: place for place, node in enumerate(self.children)}
+        """Return the child of largest U (least L for the opponent); ties: by the lots of its leaf, then its own."""
 
         def key(child):
             low, high = self.interval(child)
-            return (-low if self.minimizes(state) else high, created[self.representative_leaf(child)])
+            return -low if self.minimizes(state) else high, self.lot(self.representative_leaf(child)), self.lot(child)
 
-        return last_argmax(self.children[state], key)
+        return max(self.children[state], key=key)
 
     def representative_leaf(self, state):
         return self.representative_leaf(self.representative_child(state)) if self.children[state] else state
@@ -181,20 +192,30 @@ class NaiveSearch:
         low, high = self.interval(child)
         return -low if self.minimizes(root) else high
 
+    def highest(self, arms, value):
+        """Return the arm of highest value; ties go to the larger lot."""
+        return max(arms, key=lambda arm: (value(arm), self.lot(arm)), default=None)
+
     def best_child(self, root):
         arms = self.children[root]
         if self.rule in ("lucb", "lucb_micro"):
-            return last_argmax(arms, lambda arm: self.pessimistic(arm, root))
+            return self.highest(arms, lambda arm: self.pessimistic(arm, root))
         if self.rule == "lucb_mcts":
             sign = -1 if self.minimizes(root) else 1
-            return last_argmax(arms, lambda arm: sign * self.empirical(self.representative_leaf(arm)))
-        assert self.rule == "ugape"
+            return self.highest(arms, lambda arm: sign * self.empirical(self.representative_leaf(arm)))
+        assert self.rule in ("ugape", "smallest_gap")
+        return self.highest(arms, lambda arm: -self.regret(arm, root))
 
-        def regret(arm):
-            others = [self.optimistic(other, root) for other in arms if other != arm]
-            return max(others, default=-inf) - self.pessimistic(arm, root)
+    def regret(self, arm, root):
+        others = [self.optimistic(other, root) for other in self.children[root] if other != arm]
+        return max(others, default=-inf) - self.pessimistic(arm, root)
 
-        return last_argmax(arms, lambda arm: -regret(arm))
+    def rival_child(self, best, root):
+        rivals = [arm for arm in self.children[root] if arm != best]
+        if not self.adversarial():
+            same = self.label(self.representative_leaf(best))
+            rivals = [arm for arm in rivals if self.label(self.representative_leaf(arm)) != same]
+        return self.highest(rivals, lambda arm: self.optimistic(arm, root))
 
     def empirical(self, leaf):
         if leaf in self.exact:
@@ -204,49 +225,65 @@ class NaiveSearch:
 
     def contest(self, root):
         """Return (best, first leaf, second leaf, gap, solved)."""
-        plain = self.stopping == "paper" or self.adversarial()
-        contest = self.plain_contest if plain else self.sound_contest
-        found = contest(self.best_child(root), root)
-        leader = last_argmax(self.children[root], lambda arm: self.pessimistic(arm, root))
-        beaten = self.stopping == "sound" and self.pessimistic(leader, root) > self.optimistic(found[0], root)
-        stuck = not found[4] and (self.width(found[1]) <= 0 or beaten)
-        if stuck and self.pessimistic(found[0], root) < self.pessimistic(leader, root):
-            found = contest(leader, root)
-        return found
+        if self.stopping == "paper":
+            return self.published_contest(root)
+        found = self.move_contest(root) if self.adversarial() else self.leaf_contest(root)
+        if found[4] or self.rule == "smallest_gap" or self.rounds.get(root, 0) % 10 == 9:
+            return found
+        best = self.best_child(root)
+        rival = self.rival_child(best, root)
+        if rival is None or max(self.width(best), self.width(rival)) <= 0:
+            return found
+        return best, *self.wider_first(best, rival), found[3], False
 
     def width(self, state):
         low, high = self.interval(state)
         return high - low
 
-    def sound_contest(self, best, root):
-        lower = self.interval(best)[0]
-        tied = [arm for arm in self.children[root] if self.interval(arm)[0] == lower]
-        best = last_argmax(tied, lambda arm: len(self.cone(arm)))
-        inside = self.cone(best)
+    def wider_first(self, best, rival):
+        """Return the representative leaves of two nodes, that of the wider one first."""
+        pair = (rival, best) if self.width(rival) > self.width(best) else (best, rival)
+        return [self.representative_leaf(state) for state in pair]
+
+    def rival_leaf(self, arm):
+        """Return the strongest leaf that an arm does not reach."""
+        inside = self.cone(arm)
         outside = [leaf for leaf in self.leaves() if self.label(leaf) not in inside]
-        leaf = self.representative_leaf(best)
-        if not outside:
+        return self.highest(outside, lambda leaf: self.leaf_interval(leaf)[1])
+
+    def leaf_contest(self, root):
+        rivals = {arm: self.rival_leaf(arm) for arm in self.children[root]}
+
+        def gap(arm):
+            return -inf if rivals[arm] is None else self.leaf_interval(rivals[arm])[1] - self.interval(arm)[0]
+
+        best = self.highest(self.children[root], lambda arm: -gap(arm))
+        leaf, rival = self.representative_leaf(best), rivals[best]
+        if rival is None:
             return best, leaf, None, 0.0, True
-        order = list(self.children)
-        rival = max(outside, key=lambda state: (self.leaf_interval(state)[1], order.index(state)))
-        gap = self.leaf_interval(rival)[1] - self.interval(best)[0]
-        pair = (rival, leaf) if self.width(rival) > self.width(leaf) else (leaf, rival)
-        return best, *pair, gap, gap <= self.epsilon
+        return best, *self.wider_first(leaf, rival), gap(best), gap(best) <= self.epsilon
+
+    def move_contest(self, root):
+        best = self.highest(self.children[root], lambda arm: -self.regret(arm, root))
+        gap = self.regret(best, root)
+        return best, *self.wider_first(best, self.rival_child(best, root)), gap, gap <= self.epsilon
+
+    def published_contest(self, root):
+        found = self.plain_contest(self.best_child(root), root)
+        leader = self.highest(self.children[root], lambda arm: self.pessimistic(arm, root))
+        stuck = not found[4] and self.width(found[1]) <= 0
+        if stuck and self.pessimistic(found[0], root) < self.pessimistic(leader, root):
+            found = self.plain_contest(leader, root)
+        return found
 
     def plain_contest(self, best, root):
-        rivals = [arm for arm in self.children[root] if arm != best]
-        if not self.adversarial():
-            same = self.label(self.representative_leaf(best))
-            rivals = [arm for arm in rivals if self.label(self.representative_leaf(arm)) != same]
-        if not rivals:
+        rival = self.rival_child(best, root)
+        if rival is None:
             return best, self.representative_leaf(best), None, 0.0, True
-        rival = last_argmax(rivals, lambda arm: self.optimistic(arm, root))
         gap = self.optimistic(rival, root) - self.pessimistic(best, root)
-        wider = self.width(rival) > self.width(best)
-        first, second = (rival, best) if wider else (best, rival)
         exhausted = self.width(best) <= 0 and self.width(rival) <= 0
-        solved = gap < self.epsilon or (gap == self.epsilon and (self.stopping == "sound" or exhausted))
-        return best, self.representative_leaf(first), self.representative_leaf(second), gap, solved
+        solved = gap < self.epsilon or (gap == self.epsilon and exhausted)
+        return best, *self.wider_first(best, rival), gap, solved
 
     # ---- growth
 
@@ -385,12 +422,13 @@ class NaiveSearch:
             self.visits[state] = self.visits.get(state, 0) + 1
 
 
-def last_argmax(items, key):
-    chosen, value = None, None
-    for item in items:
-        if value is None or key(item) >= value:
-            chosen, value = item, key(item)
-    return chosen
+def splitmix(number):
+    """Return a 64-bit number mixed from another (splitmix64)."""
+    mask = 2**64 - 1
+    number &= mask
+    number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & mask
+    return number ^ (number >> 31)
 
 
 def list_growing(mapping):

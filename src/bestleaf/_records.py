@@ -66,6 +66,7 @@ INTERVAL = _record(
     leaf="i",  # representative leaf (of a leaf: itself)
     count="i",  # N, samples of a leaf
     total="f",  # sum of the samples of a leaf
+    lot="i",  # drawn once for every node: of equals the one with the larger lot goes first
 )
 
 # Where the search has looked, and marks of the kernels on the node.
@@ -81,17 +82,22 @@ TRACK = _record(
     seen="i",  # number of the last walk that met the node
     ancestors="i",  # 1 + number of ancestors, 0 for unknown
     cone="i",  # row of `inside` that belongs to the node, -1 for none
-    reach="i",  # how many labels of leaves lie below the node, 0 for unknown
 )
 
-CONE = _record(node="i")  # whose row it is
+# What is remembered of the nodes below one.
+CONE = _record(
+    node="i",  # whose cone it is, -1 for nobody's
+    rival="i",  # the strongest leaf outside, -1 for none
+    upper="f",  # its upper bound when it was looked for; NaN if it never was
+)
 
 # What the user asked for, what has been counted, where the parts and the arrays lie.
 WORLD = _record(
     epsilon="f",
     delta="f",
     to_leaf="i",  # best leaf, not best arm
-    sound="i",  # the sound stopping rule
+    sound="i",  # the sound stopping test
+    by_rule="i",  # the rule names the pair to sample, not the stopping test
     both="i",  # sample best and rival in every round
     rated="i",  # the bound is a rate
     intersect="i",  # intervals never widen and stay in [0, 1]
@@ -103,6 +109,7 @@ WORLD = _record(
     limit="i",  # samples allowed
     walk="i",  # number of the last walk
     next_cone="i",  # row to use next
+    rows_of_cones="i",
     best="i",  # of the last contest: the best child,
     first="i",  # the leaf to sample, the wider of the two,
     second="i",  # the other leaf, -1 for none,
@@ -117,7 +124,6 @@ WORLD = _record(
     backup="i",
     count_ancestors="i",
     find_cone="i",
-    widest_cone="i",
     strongest_outside="i",
     nodes="i",  # -> [size] NODE
     edges="i",  # -> [pool] nodes; children and parents of a node are contiguous blocks
@@ -127,15 +133,15 @@ WORLD = _record(
     evidence="i",  # -> [size, 2, 2 + width] count, total and row of a leaf when its lower and its upper bound were set
     bucket="i",  # -> [levels] first node waiting for a refresh, -1 for none
     stack="i",  # -> [size + 64] scratch
-    cones="i",  # -> [CONES] CONE
-    inside="i",  # -> [CONES, words] bit sets of the labels below a node, its own included
+    cones="i",  # -> [rows_of_cones] CONE
+    inside="i",  # -> [rows_of_cones, words] bit sets: labels of the leaves below a node, then the nodes below it
     size="i",  # nodes
     pool="i",  # edges
     width="i",
-    words="i",
+    words="i",  # of a cone
+    first_node="i",  # the bit of node 0 in a cone
+    labelled="i",  # two nodes may have the same label
 )
-
-CONES = 64  # cones remembered at a time: more than the levels of a descent plus the arms that take turns as best
 
 
 class Graph(NamedTuple):

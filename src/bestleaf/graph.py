@@ -13,6 +13,12 @@ from bestleaf._records import EXACT, INNER, NODE, NOISY, TEMPORARY, Graph, enlar
 MAX_NODES = 5_000_000  # about 3 GB of records and states
 
 
+def _shown(state: Any) -> str:
+    """Return a state as it is shown in a message, not too long."""
+    text = repr(state)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 class Description(NamedTuple):
     """What the problem says of a state."""
 
@@ -118,6 +124,14 @@ class GrowingGraph:
         start = self.nodes[f"{side}_start"][node]
         return self.edges[start : start + self.nodes[f"{side}_count"][node]]
 
+    def arrows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return (parents, children), the two ends of every edge."""
+        size = len(self)
+        starts, counts = self.nodes["child_start"][:size], self.nodes["child_count"][:size]
+        first = np.cumsum(counts) - counts
+        places = np.arange(counts.sum()) + np.repeat(starts - first, counts)
+        return np.repeat(np.arange(size), counts), self.edges[places]
+
     def _append(self, side: str, node: int, other: int) -> None:
         """Add to a list of links; a full list moves to the end of the pool with twice the room."""
         old = self.linked(side, node)
@@ -175,6 +189,11 @@ class GrowingGraph:
         given = self.describe(state, listed=not self.knows_parents)
         node = self._enter(given)
         parents, present, many = self.relatives.meet(node, given)
+        if node > 0 and not parents:
+            raise ValueError(
+                f"{_shown(state)} was reached by a move but parents({_shown(state)}) names no state of the graph; "
+                "parents and children must agree"
+            )
         kind, missing = self.nodes["kind"], self.nodes["missing"]
         missing[node] = many
         kind[node] = INNER if present else self._leaf_kind(given.terminal)

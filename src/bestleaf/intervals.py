@@ -13,8 +13,8 @@ import numpy as np
 
 from bestleaf._kernels.backup import backup, count_ancestors, narrow, recompute
 from bestleaf._kernels.loop import contest, mark_descent
-from bestleaf._kernels.reach import find_cone, strongest_outside, widest_cone
-from bestleaf._records import CONE, CONES, EXACT, INNER, INTERVAL, NOISY, TEMPORARY, TRACK, UNLIMITED, WORLD, enlarged
+from bestleaf._kernels.reach import find_cone, strongest_outside
+from bestleaf._records import CONE, EXACT, INNER, INTERVAL, NOISY, TEMPORARY, TRACK, UNLIMITED, WORLD, enlarged
 from bestleaf.bounds import BOUNDS, Bound, Rate
 from bestleaf.graph import GrowingGraph
 from bestleaf.rules import Rule
@@ -22,6 +22,8 @@ from bestleaf.storage import Saved
 from bestleaf.storage.leaves import SavedLeaves
 
 COUNTERS = ("samples", "updates", "refreshes")  # what a checkpoint keeps of `WORLD`
+CONES = 64  # remembered at least: more than the levels of a descent
+WORDS_OF_CONES = 2**22  # at most, where a node has many children
 LOOKS = ("visits", "rounds", "grow_at", "opened", "deepened")  # what a checkpoint keeps of `TRACK`
 
 
@@ -42,12 +44,33 @@ class Leaf:
     evidence: tuple[Any, Any] = (None, None)  # count, total and numbers of the bound when lower and upper were set
 
 
-class Knowledge:
-    """Intervals on every node of a graph under one bound; `settings` are fields of the `WORLD` record."""
+def drawn_lots(seed: int, nodes: int) -> np.ndarray:
+    """Return a random number for every node, which does not depend on how many there are (splitmix64)."""
+    mixed = np.uint64(seed) + np.arange(1, nodes + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
 
-    def __init__(self, graph: GrowingGraph, rule: Rule, bound: Rate | Bound, settings: dict[str, Any]) -> None:
+
+class Knowledge:
+    """Intervals on every node of a graph under one bound; `settings` are fields of the `WORLD` record.
+
+    Ties are broken by lots, which are drawn from a seed. Without one the later node goes first, as in the published
+    program.
+    """
+
+    def __init__(
+        self,
+        graph: GrowingGraph,
+        rule: Rule,
+        bound: Rate | Bound,
+        settings: dict[str, Any],
+        *,
+        lots: int | None,
+    ) -> None:
         self.graph = graph
         self.bound = bound
+        self.lots = lots
         self.uniform_share: float | None = None
         self.created = 0
         self.order = np.zeros(64, np.int64)
@@ -65,7 +88,7 @@ class Knowledge:
         self._reserve()
 
     def _enter_world(self, rule: Rule, settings: dict[str, Any]) -> None:
-        kernels = (contest, mark_descent, narrow, backup, count_ancestors, find_cone, widest_cone, strongest_outside)
+        kernels = (contest, mark_descent, narrow, backup, count_ancestors, find_cone, strongest_outside)
         parts = {"rule": rule.part, **{kernel.function.__name__: kernel for kernel in kernels}}
         if isinstance(self.bound, Rate):
             parts["rate"] = self.bound.part
@@ -90,26 +113,38 @@ class Knowledge:
             "inside": self.inside,
         }
         sizes = {"size": len(self.graph), "pool": len(self.graph.edges)}
-        sizes |= {"width": self.rows.shape[1], "words": self.inside.shape[1]}
+        sizes |= {"width": self.rows.shape[1], "words": self.inside.shape[1], "rows_of_cones": len(self.cones)}
         addresses = {name: array.ctypes.data for name, array in arrays.items()}
         for name, value in {**sizes, **addresses}.items():
             self.world[name] = value
 
     def _reserve(self) -> None:
         """Make room for the nodes, levels and labels the graph has now, and forget what growth invalidates."""
-        nodes, words = len(self.graph), 1 + len(self.graph.labels) // 64
+        nodes = len(self.graph)
         self.known, self.track = enlarged(self.known, nodes), enlarged(self.track, nodes)
         self.rows, self.order = enlarged(self.rows, nodes), enlarged(self.order, nodes)
         self.evidence = enlarged(self.evidence, nodes)
         self.stack = enlarged(self.stack, nodes + 64)
         self.bucket = enlarged(self.bucket, self.graph.depth + 1, -1)
-        if self.inside.shape[1] < words:
-            self.inside = np.zeros((CONES, 2 * words), np.uint64)
+        self.known["lot"][:nodes] = np.arange(nodes) if self.lots is None else drawn_lots(self.lots, nodes)
         self.track["ancestors"] = 0
-        self.track["cone"] = -1
-        self.track["reach"] = 0
-        self.cones["node"] = -1
+        self._forget_cones()
         self._survey()
+
+    def _forget_cones(self) -> None:
+        """Make room for the cones of the children of a node, and for all labels and nodes in each."""
+        nodes, labels = len(self.graph), 1 + len(self.graph.labels) // 64
+        words, room = labels + 1 + nodes // 64, self.inside.shape[1]
+        room = room if room >= words else 2 * words
+        wanted = CONES + int(self.graph.nodes["child_count"][:nodes].max(initial=0))
+        rows = max(CONES, min(wanted, WORDS_OF_CONES // room))
+        if room > self.inside.shape[1] or rows > len(self.cones):
+            self.inside, self.cones = np.zeros((rows, room), np.uint64), np.zeros(rows, CONE)
+        self.track["cone"] = -1
+        self.cones["node"] = -1
+        self.world["next_cone"] = 0
+        self.world["first_node"] = 64 * labels
+        self.world["labelled"] = len(self.graph.labels) < nodes
 
     @property
     def intersects(self) -> bool:
@@ -119,7 +154,7 @@ class Knowledge:
     def _make_leaf(self, node: int) -> None:
         """Give a new leaf the widest interval and, if it is stochastic, its share of delta."""
         lower, upper = (0.0, 1.0) if self.intersects else (-np.inf, np.inf)
-        self.known[node] = (lower, upper, node, node, 0, 0.0)
+        self.known[node] = (lower, upper, node, node, 0, 0.0, self.known["lot"][node])
         if self.graph.kinds[node] != EXACT:
             self.share_delta(node)
 
@@ -174,15 +209,16 @@ class Knowledge:
                 self._make_leaf(node)
         self._refresh_all()
 
-    def copy(self, graph: GrowingGraph) -> Knowledge:
-        """Return an independent copy on a copy of the graph."""
+    def copy(self, graph: GrowingGraph, *, lots: int | None) -> Knowledge:
+        """Return an independent copy on a copy of the graph, with lots of its own."""
         twin = copy(self)
-        twin.graph = graph
+        twin.graph, twin.lots = graph, lots
         for name, value in vars(self).items():
             if isinstance(value, np.ndarray | list):
                 setattr(twin, name, value.copy())
         twin.world = np.array([self.world])[0]
-        twin._survey()
+        twin._reserve()
+        twin._refresh_all()
         return twin
 
     def list_leaves(self) -> tuple[Leaf, ...]:

@@ -1,8 +1,13 @@
 """Which two children to tell apart: one short function a rule, compiled into the loop.
 
 A rule gets the node at which a choice is made, the graph and what is known, and returns
-``(best, rival)``: two children of the node, rival -1 when there is none. It is a plain function
-behind ``@Rule``; the helpers imported here may be called in it.
+``(best, rival)``: two children of the node, rival -1 when there is none. The leaf with the largest upper bound below
+the wider of the two is sampled next. So a rule decides what is sampled. It does not decide when the search is over:
+the stopping test does (with ``stopping="sound"``), and one round in ten goes to the pair that the test has to tell
+apart, so that a poor rule costs samples, but never the promise and never the end.
+
+A rule is a plain function behind ``@Rule``; the helpers imported here may be called in it. Break ties by
+``known[child].lot``, a random number of each node, not by the order in which children are listed.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ from bestleaf._kernels.arms import (
     is_child,
     optimistic,
     pessimistic,
+    smallest_regret,
     strongest_rival,
 )
 
@@ -31,6 +37,8 @@ __all__ = [
     "lucb_micro",
     "optimistic",
     "pessimistic",
+    "smallest_gap",
+    "smallest_regret",
     "strongest_rival",
     "ugape",
 ]
@@ -72,6 +80,17 @@ class Rule(Part):
 
 
 @Rule
+def smallest_gap(root, graph, known):
+    """Best by the smallest gap to the strongest leaf it does not reach, which is the rival: the default.
+
+    That pair comes from the sound stopping test, which has found it already. This function stands in where children
+    are compared, not leaves: with two players, and with the published test.
+    """
+    best, _ = smallest_regret(root, graph, known)
+    return best, strongest_rival(best, root, graph, known)
+
+
+@Rule
 def lucb(root, graph, known):
     """Best by lower bound, rival by upper bound: LUCB-exMCDS (the paper, section 2.2.1)."""
     best = highest_lower_bound(root, graph, known)
@@ -81,37 +100,22 @@ def lucb(root, graph, known):
 @Rule
 def ugape(root, graph, known):
     """Best by the smallest possible regret, max over others of U minus own L (UGapE-MCTS)."""
-    start = graph.nodes[root].child_start
-    stop = start + graph.nodes[root].child_count
-    first = second = -np.inf
-    for edge in range(start, stop):
-        value = optimistic(graph.edges[edge], root, graph, known)
-        if value >= first:
-            first, second = value, first
-        elif value > second:
-            second = value
-    best, regret = graph.edges[start], np.inf
-    for edge in range(start, stop):
-        child = graph.edges[edge]
-        others = second if optimistic(child, root, graph, known) == first else first
-        index = others - pessimistic(child, root, graph, known)
-        if index <= regret:
-            best, regret = child, index
+    best, _ = smallest_regret(root, graph, known)
     return best, strongest_rival(best, root, graph, known)
 
 
 @Rule
 def lucb_mcts(root, graph, known):
     """Best by the empirical mean of the representative leaf (LUCB-MCTS, Kaufmann & Koolen 2017)."""
-    best, highest = -1, -np.inf
     start = graph.nodes[root].child_start
+    best, highest = graph.edges[start], -np.inf
     for edge in range(start, start + graph.nodes[root].child_count):
         child = graph.edges[edge]
         leaf = known[child].leaf
         mean = known[leaf].total / known[leaf].count if known[leaf].count > 0 else 0.5
         if graph.nodes[root].minimizes:
             mean = -mean
-        if mean >= highest:
+        if mean > highest or (mean == highest and known[child].lot > known[best].lot):
             best, highest = child, mean
     return best, strongest_rival(best, root, graph, known)
 
@@ -123,7 +127,7 @@ def lucb_micro(root, graph, known):
     return best, strongest_rival(best, root, graph, known)
 
 
-RULES = {rule.name: rule for rule in (lucb, ugape, lucb_mcts, lucb_micro)}
+RULES = {rule.name: rule for rule in (smallest_gap, lucb, ugape, lucb_mcts, lucb_micro)}
 ALIASES = {"lucb_exmcds": "lucb", "lucb_mcds": "lucb", "ugape_mcts": "ugape", "ugape_mcds": "ugape"}
 
 

@@ -26,13 +26,14 @@ def optimistic(child, root, graph, known):
 
 @inlined
 def highest_lower_bound(root, graph, known):
-    """Return the child of best pessimistic value; ties go to the child linked last."""
+    """Return the child of best pessimistic value; ties go to the larger lot."""
     start = graph.nodes[root].child_start
     best, highest = graph.edges[start], -np.inf
     for edge in range(start, start + graph.nodes[root].child_count):
-        value = pessimistic(graph.edges[edge], root, graph, known)
-        if value >= highest:
-            best, highest = graph.edges[edge], value
+        child = graph.edges[edge]
+        value = pessimistic(child, root, graph, known)
+        if value > highest or (value == highest and known[child].lot > known[best].lot):
+            best, highest = child, value
     return best
 
 
@@ -49,10 +50,34 @@ def strongest_rival(best, root, graph, known):
     start = nodes[root].child_start
     for edge in range(start, start + nodes[root].child_count):
         child = graph.edges[edge]
+        if child == best or (single_player and nodes[known[child].leaf].label == shared):
+            continue
         value = optimistic(child, root, graph, known)
-        if value >= highest and child != best and not (single_player and nodes[known[child].leaf].label == shared):
+        if rival < 0 or value > highest or (value == highest and known[child].lot > known[rival].lot):
             rival, highest = child, value
     return rival
+
+
+@inlined
+def smallest_regret(root, graph, known):
+    """Return the child for which the best of the others exceeds it by the least, and by how much; ties: larger lot."""
+    start = graph.nodes[root].child_start
+    stop = start + graph.nodes[root].child_count
+    first = second = -np.inf
+    for edge in range(start, stop):
+        value = optimistic(graph.edges[edge], root, graph, known)
+        if value >= first:
+            first, second = value, first
+        elif value > second:
+            second = value
+    best, regret = graph.edges[start], np.inf
+    for edge in range(start, stop):
+        child = graph.edges[edge]
+        others = second if optimistic(child, root, graph, known) == first else first
+        value = others - pessimistic(child, root, graph, known)
+        if value < regret or (value == regret and known[child].lot > known[best].lot):
+            best, regret = child, value
+    return best, regret
 
 
 @helper

@@ -1,8 +1,8 @@
 """From one sample to the intervals of the leaf and of every ancestor.
 
 Of an inner node: L_s = max L_c, U_s = max U_c over its children in D_t, representative child argmax U
-(where the opponent moves: min L_c, min U_c, argmin L). Ties go to the child whose representative leaf was
-created last, so that the representative leaf is the strongest below; between equal leaves to the child linked last.
+(where the opponent moves: min L_c, min U_c, argmin L). Ties go to the child whose representative leaf has the larger
+lot, so that the representative leaf is the strongest below; if they share that leaf, to the child with the larger lot.
 """
 
 import numpy as np
@@ -27,23 +27,33 @@ from bestleaf._records import EXACT, INNER
 
 
 @inlined
+def goes_first(child, other, known):
+    """Whether of two equal children `child` is to represent their parent; it does if there is no other (-1)."""
+    if other < 0:
+        return True
+    leaf, rest = known[child].leaf, known[other].leaf
+    return known[child].lot > known[other].lot if leaf == rest else known[leaf].lot > known[rest].lot
+
+
+@inlined
 def refresh(node, nodes, edges, known):
     """Recompute an inner node from its children; True when what its parents see has changed."""
     minimizes = nodes[node].minimizes == 1
     lower = upper = np.inf if minimizes else -np.inf
-    chosen = leaf = -1
+    chosen = -1
     start = nodes[node].child_start
     for edge in range(start, start + nodes[node].child_count):
         child = edges[edge]
-        low, high, best = known[child].lower, known[child].upper, known[child].leaf
+        low, high = known[child].lower, known[child].upper
         if minimizes:
             upper = min(upper, high)
-            if low < lower or (low == lower and best >= leaf):
-                lower, chosen, leaf = low, child, best
+            if low < lower or (low == lower and goes_first(child, chosen, known)):
+                lower, chosen = low, child
         else:
             lower = max(lower, low)
-            if high > upper or (high == upper and best >= leaf):
-                upper, chosen, leaf = high, child, best
+            if high > upper or (high == upper and goes_first(child, chosen, known)):
+                upper, chosen = high, child
+    leaf = known[chosen].leaf
     changed = lower != known[node].lower or upper != known[node].upper or leaf != known[node].leaf
     known[node].lower = lower
     known[node].upper = upper

@@ -1,7 +1,8 @@
 """One round of the search, and many: propose whom to sample, absorb what came back.
 
 A round starts at the root and goes down through solved nodes (best leaf) until the first node whose
-choice is open; there the rule names best and rival, and the wider of the two is sampled.
+choice is open. The stopping test says whether it is; the rule names best and rival, and the wider of the two is
+sampled.
 """
 
 import numpy as np
@@ -19,9 +20,9 @@ from bestleaf._compile import (
     separate,
     track_of,
 )
-from bestleaf._kernels.arms import highest_lower_bound, optimistic, pessimistic, strongest_rival
+from bestleaf._kernels.arms import highest_lower_bound, pessimistic, smallest_regret, strongest_rival
 from bestleaf._kernels.backup import absorb
-from bestleaf._kernels.reach import cone
+from bestleaf._kernels.reach import reaches, rival_of
 from bestleaf._records import (
     BAD_BOUND,
     BAD_RULE,
@@ -40,6 +41,8 @@ from bestleaf._records import (
     Proposal,
 )
 
+TURNS = 10  # one round in so many samples the pair of the stopping test, whatever the rule names
+
 
 @inlined
 def width(node, known):
@@ -57,23 +60,46 @@ def enter(best, leaf, rival_leaf, gap, rival_wider, world):
 
 
 @inlined
-def contest_sound(best, root, world):
-    """Put `best` (or a tied child with a wider cone) against the strongest leaf outside its cone; True if solved."""
-    known = known_of(world)
-    best = arms_kernel_at(world.widest_cone)(best, root, world)
+def test_leaves(root, world):
+    """Find the child of smallest gap, U of the strongest leaf it does not reach minus its own L; True if solved.
+
+    One player: if the best leaf lies below the child, it is a best child; otherwise U of that leaf is at most L + gap.
+    """
+    nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
+    strongest = known[0].leaf
+    best = rival = -1
+    gap = np.inf
+    start = nodes[root].child_start
+    for edge in range(start, start + nodes[root].child_count):
+        child = edges[edge]
+        other = rival_of(child, world) if reaches(child, strongest, world) else strongest
+        value = known[other].upper - known[child].lower if other >= 0 else -np.inf
+        if best < 0 or value < gap or (value == gap and known[child].lot > known[best].lot):
+            best, rival, gap = child, other, value
     leaf = known[best].leaf
-    rival = node_kernel_at(world.strongest_outside)(cone(best, world), world)
     if rival < 0:
         enter(best, leaf, -1, 0.0, False, world)
         return True
-    gap = known[rival].upper - known[best].lower
     enter(best, leaf, rival, gap, width(rival, known) > width(leaf, known), world)
     return gap <= world.epsilon
 
 
 @inlined
-def contest_plain(best, rival, root, world):
-    """Put two children against each other, for whoever moves at `root`; True if solved."""
+def test_moves(root, world):
+    """Find the child that the best of the others exceeds by the least, for whoever moves; True if solved.
+
+    Two players: which leaves a child reaches proves nothing, so every other child is a rival.
+    """
+    graph, known = Graph(nodes_of(world), edges_of(world)), known_of(world)
+    best, gap = smallest_regret(root, graph, known)
+    rival = strongest_rival(best, root, graph, known)
+    enter(best, known[best].leaf, known[rival].leaf, gap, width(rival, known) > width(best, known), world)
+    return gap <= world.epsilon
+
+
+@inlined
+def test_pair(best, rival, root, world):
+    """Put two children against each other as the published test does; True if solved."""
     known = known_of(world)
     if rival < 0:
         enter(best, known[best].leaf, -1, 0.0, False, world)
@@ -85,35 +111,52 @@ def contest_plain(best, rival, root, world):
     rival_wider = width(rival, known) > width(best, known)
     enter(best, known[best].leaf, known[rival].leaf, gap, rival_wider, world)
     exhausted = width(best, known) <= 0.0 and width(rival, known) <= 0.0
-    return gap < world.epsilon or (gap == world.epsilon and (world.sound == 1 or exhausted))
+    return gap < world.epsilon or (gap == world.epsilon and exhausted)
+
+
+@inlined
+def contest_published(root, world):
+    """Let the rule and the published test decide; return 1 if solved, -1 if the rule errs."""
+    graph, known = Graph(nodes_of(world), edges_of(world)), known_of(world)
+    best, rival = rule_at(world.rule)(root, graph, known)
+    if best < 0:
+        return -1
+    if test_pair(best, rival, root, world):
+        return 1
+    leader = highest_lower_bound(root, graph, known)
+    behind = pessimistic(best, root, graph, known) < pessimistic(leader, root, graph, known)
+    if width(world.first, known) > 0.0 or not behind:
+        return 0
+    # Neither leaf can be narrowed any more: the rule's best is not the best.
+    return 1 if test_pair(leader, strongest_rival(leader, root, graph, known), root, world) else 0
+
+
+@inlined
+def named_pair(root, world):
+    """Put the pair that the rule names in the place of that of the stopping test; False if the rule errs.
+
+    One round in ten goes to the pair of the test, as do rounds in which the rule's leaves cannot be narrowed: a poor
+    rule costs samples, but the search ends.
+    """
+    if track_of(world)[root].rounds % TURNS == TURNS - 1:
+        return True
+    known = known_of(world)
+    best, rival = rule_at(world.rule)(root, Graph(nodes_of(world), edges_of(world)), known)
+    if best >= 0 and rival >= 0 and (width(best, known) > 0.0 or width(rival, known) > 0.0):
+        rival_wider = width(rival, known) > width(best, known)
+        enter(best, known[best].leaf, known[rival].leaf, world.gap, rival_wider, world)
+    return best >= 0
 
 
 @separate("at_node")
 def contest(root, world):
     """Find best child, the two leaves to tell apart and the gap at `root`; return 1 if solved, -1 if the rule errs."""
-    graph, known = Graph(nodes_of(world), edges_of(world)), known_of(world)
-    rule = rule_at(world.rule)
-    best, rival = rule(root, graph, known)
-    if best < 0:
-        return -1
-    adversarial = graph.nodes[0].adversarial == 1
-    if adversarial and world.sound == 1:  # reachability says nothing through a min node: any other child is a rival
-        rival = strongest_rival(best, root, graph, known)
-    while True:
-        if world.sound == 1 and not adversarial:
-            solved = contest_sound(best, root, world)
-        else:
-            solved = contest_plain(best, rival, root, world)
-        if solved:
-            return 1
-        least, most = pessimistic(root, root, graph, known), optimistic(world.best, root, graph, known)
-        if width(world.first, known) > 0.0 and not (world.sound == 1 and least > most):
-            return 0
-        # Another is better for certain, or neither leaf can be narrowed any more: the rule's best is not the best.
-        best = highest_lower_bound(root, graph, known)
-        rival = strongest_rival(best, root, graph, known)
-        if pessimistic(world.best, root, graph, known) == pessimistic(best, root, graph, known):
-            return 0
+    if world.sound == 0:
+        return contest_published(root, world)
+    one_player = nodes_of(world)[0].adversarial == 0
+    if test_leaves(root, world) if one_player else test_moves(root, world):
+        return 1
+    return 0 if world.by_rule == 0 or named_pair(root, world) else -1
 
 
 @inlined
@@ -287,13 +330,6 @@ def step(proposal, first_value, second_value, world):
         return BAD_BOUND, proposal.root, proposal.best, proposal.first, proposal.second, proposal.gap
     action, root, best, first, second, gap = propose(world)
     return action, root, best, first, second, gap
-
-
-@kernel
-def contest_at(root, world):
-    """Return (best child, gap) at one node, as `contest` finds them."""
-    node_kernel_at(world.contest)(root, world)
-    return world.best, world.gap
 
 
 @kernel

@@ -1,6 +1,8 @@
-"""Who lies below whom: the cone of labels below a node, and the strongest leaf outside a cone.
+"""Who lies below whom: the cone below a node, and the strongest leaf outside a cone.
 
-Of two leaves the one of larger upper bound is stronger; equals are ordered by creation, the later first.
+A cone holds the nodes below a node and the labels of the leaves among them. It does not hold labels of inner nodes: two
+copies of a state may have grown different leaves. Of two leaves the one of larger upper bound is stronger, of equals
+the one with the larger lot.
 """
 
 import numpy as np
@@ -10,6 +12,7 @@ from bestleaf._compile import (
     edges_of,
     helper,
     inlined,
+    kernel,
     known_of,
     node_kernel_at,
     nodes_of,
@@ -18,15 +21,15 @@ from bestleaf._compile import (
     track_of,
     words_at,
 )
-from bestleaf._records import CONES, INNER
+from bestleaf._records import INNER
 
 
 @inlined
 def stronger(one, other, known):
-    """Whether leaf `one` has a larger upper bound than `other` (ties: was created later; -1 loses to any)."""
+    """Whether leaf `one` has a larger upper bound than `other` (ties: a larger lot; -1 loses to any)."""
     if other < 0 or known[one].upper > known[other].upper:
         return True
-    return known[one].upper == known[other].upper and one > other
+    return known[one].upper == known[other].upper and known[one].lot > known[other].lot
 
 
 @inlined
@@ -67,52 +70,66 @@ def walk_down(node, world):
 
 @separate("at_node")
 def find_cone(node, world):
-    """Walk down from `node` and remember the labels below it; return their row."""
+    """Walk down from `node` and remember what lies below it; return the row of the cone."""
     nodes, track, stack = nodes_of(world), track_of(world), stack_of(world)
     cones = cones_of(world)
     row = world.next_cone
-    world.next_cone = (row + 1) % CONES
+    world.next_cone = (row + 1) % world.rows_of_cones
     if cones[row].node >= 0:
         track[cones[row].node].cone = -1
     inside = words_at(world.inside + 8 * world.words * row, world.words)
     inside[:] = 0
-    size = 0
     for place in range(walk_down(node, world)):
         below = stack[place]
-        if include(inside, nodes[below].label) and nodes[below].kind != INNER:
-            size += 1
+        include(inside, world.first_node + below)
+        if nodes[below].kind != INNER:
+            include(inside, nodes[below].label)
     track[node].cone = row
-    track[node].reach = size
     cones[row].node = node
+    cones[row].upper = np.nan
     return row
 
 
 @inlined
 def cone(node, world):
-    """Return the row of the labels below `node`."""
+    """Return the row of the cone below `node`."""
     row = track_of(world)[node].cone
     return row if row >= 0 else node_kernel_at(world.find_cone)(node, world)
 
 
-@separate("at_arms")
-def widest_cone(best, root, world):
-    """Among children with the lower bound of `best`, return the one with most leaves below (ties: the last)."""
-    nodes, edges, known, track = nodes_of(world), edges_of(world), known_of(world), track_of(world)
-    winner, widest = best, -1
-    start = nodes[root].child_start
-    for edge in range(start, start + nodes[root].child_count):
-        child = edges[edge]
-        if known[child].lower == known[best].lower:
-            if track[child].reach == 0:
-                cone(child, world)
-            if track[child].reach >= widest:
-                winner, widest = child, track[child].reach
-    return winner
+@inlined
+def reaches(node, leaf, world):
+    """Whether a leaf with the label of `leaf`, the strongest of all, lies below `node` or is `node` itself."""
+    nodes, known = nodes_of(world), known_of(world)
+    if nodes[node].kind != INNER:
+        return nodes[node].label == nodes[leaf].label
+    if world.labelled == 0 and known[node].upper < known[leaf].upper:
+        return False
+    inside = words_at(world.inside + 8 * world.words * cone(node, world), world.words)
+    return contains(inside, nodes[leaf].label)
+
+
+@inlined
+def rival_of(node, world):
+    """Return the strongest leaf outside the cone of `node`, or -1.
+
+    Where intervals never widen it stays the strongest as long as its own upper bound does not change.
+    """
+    cones, known = cones_of(world), known_of(world)
+    row = cone(node, world)
+    rival, before = cones[row].rival, cones[row].upper
+    same = np.isinf(before) if rival < 0 else known[rival].upper == before
+    if world.intersect == 1 and same and not np.isnan(before):
+        return rival
+    rival = node_kernel_at(world.strongest_outside)(row, world)
+    cones[row].rival = rival
+    cones[row].upper = known[rival].upper if rival >= 0 else -np.inf
+    return rival
 
 
 @separate("at_node")
 def strongest_outside(row, world):
-    """Return the strongest leaf whose label is not in cone `row`, or -1.
+    """Return the strongest leaf whose label is not among those of the leaves in cone `row`, or -1.
 
     A node's representative leaf is the strongest below it. If that is outside the cone, no need to look further
     down; if it is inside, the node is searched, unless its leaf is no match for the best found so far.
@@ -133,7 +150,7 @@ def strongest_outside(row, world):
         for edge in range(start, start + nodes[node].child_count):
             child = edges[edge]
             leaf = known[child].leaf
-            if track[child].seen == walk or contains(inside, nodes[child].label):
+            if track[child].seen == walk or contains(inside, world.first_node + child):
                 continue
             track[child].seen = walk
             if stronger(leaf, best, known):
@@ -143,3 +160,9 @@ def strongest_outside(row, world):
                 else:
                     best = leaf
     return best
+
+
+@kernel
+def strongest_rival_of(node, world):
+    """Return the strongest leaf that `node` does not reach, or -1; for Python."""
+    return rival_of(node, world)

@@ -29,11 +29,12 @@ _KEYWORDS = """
         How much better than the answer another may be, between 0 and 1.
     delta : float
         Probability with which the answer may be wrong, between 0 and 1.
-    rule : str or Rule, default="lucb"
-        Which two children to tell apart: "lucb" (the paper's), "ugape", "lucb_mcts", "lucb_micro" or your own.
-    bound : str, Rate or Bound, default="hoeffding"
-        Confidence interval of a leaf: "hoeffding" (rigorous, also while the graph grows), the paper's rates
-        "theory", "beta1", "beta1_published", "beta2", or your own.
+    rule : str or Rule, default="smallest_gap"
+        What is sampled next: "smallest_gap", "lucb" (the paper's), "ugape", "lucb_mcts", "lucb_micro" or your own.
+    bound : str, Rate or Bound, default="betting"
+        Confidence interval of a leaf. "betting", "bernstein", "bernoulli" and "hoeffding" hold at all times, also
+        while the graph grows; "betting" needs the fewest samples where samples vary little, "bernoulli" where they are
+        0 or 1. The paper's rates "theory", "beta1", "beta1_published" and "beta2" are for its tables. Or your own.
     stopping : {"sound", "paper"}, default="sound"
         When to stop; "paper" is the published test, which is wrong more often than delta on graphs with
         shared leaves and kept for reproducing tables.
@@ -85,8 +86,8 @@ def best_arm(
     *,
     epsilon: float,
     delta: float,
-    rule: str | Rule = "lucb",
-    bound: str | Rate | Bound = "hoeffding",
+    rule: str | Rule = "smallest_gap",
+    bound: str | Rate | Bound = "betting",
     stopping: str = "sound",
     expansion: float | None = None,
     proposal: str | None = None,
@@ -109,8 +110,8 @@ def best_leaf(
     *,
     epsilon: float,
     delta: float,
-    rule: str | Rule = "lucb",
-    bound: str | Rate | Bound = "hoeffding",
+    rule: str | Rule = "smallest_gap",
+    bound: str | Rate | Bound = "betting",
     stopping: str = "sound",
     expansion: float | None = None,
     proposal: str | None = None,
@@ -127,7 +128,9 @@ def best_leaf(
 ) -> Result:
     """Return the leaf whose value is within epsilon of the best in the graph, with probability 1 - delta.
 
-    In a two-player graph it is the leaf at the end of the principal variation.
+    In a two-player graph it is the leaf at the end of the principal variation, the best play of both sides as far as it
+    is known. There `epsilon` is for each move: no single move on the way gives away more than epsilon to whoever makes
+    it, so after m moves the value of the leaf may differ from that of the game by up to m times epsilon.
     """
     keywords = {name: value for name, value in locals().items() if name not in ("problem", "n_jobs")}
     return Search(problem, task="leaf", **keywords, executor=_executor(batch_size, n_jobs)).run()

@@ -83,8 +83,8 @@ class _Challenge:
             return search.reason is not None
         found = search.answer(search)
         if found is None or found[0] != self._about:  # a value just asked for has changed the answer
-            self.reset()
-            return False
+            search.reopen()  # whatever was proved of the old answer has to be proved anew
+            return True
         state, value = found
         best = max(self._all, key=search.values.__getitem__, default=state)
         if self._all and search.values[best] > value + search.options.epsilon:

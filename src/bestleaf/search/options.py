@@ -13,7 +13,7 @@ import numpy as np
 from bestleaf.bounds import BOUNDS, RIGOROUS, Bound, Rate, named_bound
 from bestleaf.checks import number, whole
 from bestleaf.growth import PROPOSALS
-from bestleaf.rules import Rule, named_rule
+from bestleaf.rules import Rule, named_rule, smallest_gap
 from bestleaf.search.guarantees import checked_guarantees
 
 STOPPING = ("sound", "paper")
@@ -113,6 +113,7 @@ class Options:
             "delta": self.delta,
             "to_leaf": self.task == "leaf",
             "sound": self.stopping == "sound",
+            "by_rule": self.rule is not smallest_gap,
             "both": self.rule.both,
             "rated": rated,
             "intersect": self.rule.intersect or not rated,
