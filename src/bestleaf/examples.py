@@ -44,7 +44,8 @@ def checked_targets(y: Any, examples: int, task: str) -> tuple[np.ndarray | None
             raise ValueError("y must not have missing or infinite values")
         if targets.min() == targets.max():
             raise ValueError(f"y must have at least two different values, got only {targets[0]}")
-        spread = (targets - targets.min()) / (targets.max() - targets.min())  # neither origin nor unit matters
+        half = targets / 2  # the difference of the largest numbers there are has no number
+        spread = (half - half.min()) / (half.max() - half.min())  # neither origin nor unit matters
         single = spread.astype(np.float32)
         if len(np.unique(single)) < 0.99 * len(np.unique(targets)):
             raise ValueError(

@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from bestleaf.checks import cut
 from bestleaf.temporary import create_beside, remove, remove_leftovers, second_name, write_fully
 
 Beside = tuple[int | None, str]  # handle and name of a file beside another
 
 
+def is_loop(path: Path) -> bool:
+    """Whether a path leads through links back to itself, and so nowhere."""
+    try:
+        path.stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
+
+
 def check_regular(path: Path) -> None:
-    """Refuse to write where there is something else than a file: a folder, a device, a pipe."""
+    """Refuse to write where there is something else than a file: a folder, a device, a pipe, a loop of links."""
+    if is_loop(path):
+        raise ValueError(f"{path} must be a file, got a loop of links")
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} must be a file, got a folder or a device")
 
 
 def check_writable(path: Path) -> None:
     """Refuse a path that no file could be written to, before any work is done."""
-    path = Path(os.path.realpath(path))
     check_regular(path)
+    path = Path(os.path.realpath(path))
     try:
         handle, name = create_beside(path)
     except OSError as error:
@@ -38,6 +51,7 @@ def in_words(error: OSError) -> str:
     if error.errno is None or error.filename is None:
         return error.strerror.lower() if error.strerror else str(error)
     name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else str(error.filename)
+    name = cut(name, 200)
     if isinstance(error, FileNotFoundError):
         return f"there is no file {name}"
     if isinstance(error, IsADirectoryError):
@@ -64,8 +78,8 @@ def write_all_atomically(texts: Mapping[Path, str]) -> None:
     fresh: dict[Path, Beside] = {}
     try:
         for path, text in texts.items():
+            check_regular(path)
             place = Path(os.path.realpath(path))
-            check_regular(place)
             if place in fresh:
                 raise ValueError(f"every text must have a file of its own, got {path} more than once")
             remove_leftovers(place)

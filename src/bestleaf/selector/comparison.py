@@ -56,11 +56,13 @@ def compare(table: Table, *, holdout: float = 0.25, seed: int = 0, **keywords: A
         Further keywords of `BestLeafSelector`.
     """
     check_rows(len(table.X), holdout, NEIGHBOURS)
-    X, y = table.X.to_numpy(np.float64), table.y.to_numpy()
+    y = table.y.to_numpy()
     task = task_of(y, keywords.pop("task", "auto"))
     if task == "classification":
         y = np.unique(y, return_inverse=True)[1]
-    kept, aside = next(splits(holdout, Examples(X, y, {}), task, seed))
+    kept, aside = next(splits(holdout, Examples(table.X, y, {}), task, seed))
+    table = table.filled_from(kept)
+    X = table.X.to_numpy(np.float64)
     part = Table(
         table.X.iloc[kept], table.y.iloc[kept], table.groups, table.original.iloc[kept], table.target, table.notes
     )
