@@ -35,6 +35,7 @@ def check_writable(path: Path) -> None:
     """Refuse a path that no file could be written to, before any work is done."""
     check_regular(path)
     path = Path(os.path.realpath(path))
+    remove_leftovers(path)
     try:
         handle, name = create_beside(path)
     except OSError as error:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 import bestleaf
 from bestleaf.cli.compare import compare
@@ -22,7 +23,20 @@ from bestleaf.cli.words import told_as_options
 from bestleaf.files import in_words
 from bestleaf.leaving import INTERRUPTED, at_once
 
+
+class _Commands(TyperGroup):
+    """Commands that end in one line after Ctrl-C, whatever typer does about it in its versions."""
+
+    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            say("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Feature selection, and search in any graph of decisions, with a proof of what was found.",
     pretty_exceptions_enable=False,
     add_completion=False,

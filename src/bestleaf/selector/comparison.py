@@ -22,6 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bestleaf.datasets.tables import Table
+from bestleaf.examples import unit_range
 from bestleaf.oracles import KNNOracle
 from bestleaf.selector.honest import Examples, splits, unseen_score
 from bestleaf.selector.inputs import task_of
@@ -58,8 +59,7 @@ def compare(table: Table, *, holdout: float = 0.25, seed: int = 0, **keywords: A
     check_rows(len(table.X), holdout, NEIGHBOURS)
     y = table.y.to_numpy()
     task = task_of(y, keywords.pop("task", "auto"))
-    if task == "classification":
-        y = np.unique(y, return_inverse=True)[1]
+    y = np.unique(y, return_inverse=True)[1] if task == "classification" else unit_range(y.astype(np.float64))
     kept, aside = next(splits(holdout, Examples(table.X, y, {}), task, seed))
     table = table.filled_from(kept)
     X = table.X.to_numpy(np.float64)

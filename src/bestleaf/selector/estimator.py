@@ -354,7 +354,10 @@ class BestLeafSelector(
         """Return the data as scikit-learn checks them, with sentences of our own where a column is to be named."""
         check_truth_values(self)
         check_frame(X)
-        X, y = validate_data(self, X, y, dtype=(np.float64, np.float32), ensure_all_finite=False, ensure_min_samples=2)
+        with np.errstate(over="ignore", invalid="ignore"):  # the largest numbers there are
+            X, y = validate_data(
+                self, X, y, dtype=(np.float64, np.float32), ensure_all_finite=False, ensure_min_samples=2
+            )
         check_finite(X, self._names())
         if self.estimator is None and len(X) <= self.n_neighbors:
             raise ValueError(

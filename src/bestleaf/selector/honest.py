@@ -16,6 +16,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
 from bestleaf.checks import shown
+from bestleaf.examples import unit_range
 from bestleaf.oracles import concordance
 
 
@@ -116,7 +117,7 @@ def unseen_score(
         X, new_X = scaler.transform(X), scaler.transform(new_X)
     nearest = NearestNeighbors(n_neighbors=n_neighbors).fit(X).kneighbors(new_X, return_distance=False)
     if task == "regression":
-        return concordance(y[nearest].mean(axis=1), new_y)
+        return concordance(unit_range(y)[nearest].mean(axis=1), new_y)
     classes = np.unique(y)
     shown = classes[1:] if len(classes) == 2 else classes
     shares = [(new_y == one, (y[nearest] == one).mean(axis=1)) for one in shown]

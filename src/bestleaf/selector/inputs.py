@@ -36,7 +36,9 @@ def check_frame(X: Any) -> None:
         raise ValueError(f"X must hold numbers only, got an array of text ({X.dtype})")
     text = columns_of_text(X)
     if text:
-        raise ValueError(f"X must hold numbers only, got text or dates in columns [{listed(text)}]; encode or drop them")
+        raise ValueError(
+            f"X must hold numbers only, got text or dates in columns [{listed(text)}]; encode or drop them"
+        )
 
 
 def check_finite(X: np.ndarray, names: np.ndarray) -> None:
@@ -53,7 +55,8 @@ def task_of(y: np.ndarray, given: str) -> str:
     """Return whether the targets are classes or real numbers."""
     if given != "auto":
         return given
-    kind = type_of_target(y, input_name="y", raise_unknown=True)
+    with np.errstate(over="ignore", invalid="ignore"):  # the largest numbers there are
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
     numbers = np.asarray(y).dtype.kind in "iuf"
     many = kind == "multiclass" and numbers and len(np.unique(y)) > MOST_CLASSES
     return "regression" if many or kind.startswith("continuous") else "classification"
