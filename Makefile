@@ -37,7 +37,7 @@ $(OLDEST_STAMP): pyproject.toml tools/lowest_versions.py
 	touch $(OLDEST_STAMP)
 
 test-oldest: $(OLDEST_STAMP)
-	$(OLDEST)/bin/python -m pytest $(TESTS)
+	$(OLDEST)/bin/python -m pytest -W ignore::DeprecationWarning $(TESTS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -94,7 +94,7 @@ def test_in_one_process_a_new_search_takes_over_from_one_that_does_not_run(path)
     first = Search(problems.paper_lattice(), task="leaf", **SETTINGS, checkpoint=always)
     assert first.ask() is not None
     result = best_leaf(problems.paper_lattice(), **SETTINGS, checkpoint=path)
-    with pytest.raises(ValueError, match="checkpoint run.blf is being used by another search of this program"):
+    with pytest.raises(ValueError, match=r"checkpoint run\.blf is being used by another search of this program"):
         first.tell(0.5)
     assert best_leaf(problems.paper_lattice(), **SETTINGS, checkpoint=path).samples == result.samples
 

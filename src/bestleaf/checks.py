@@ -86,7 +86,9 @@ def one_of(name: str, value: Any, known: Iterable[str]) -> str:
 
 def did_you_mean(given: Any, known: Iterable[str]) -> str:
     """Return a hint at the name that is nearest to one that is not known; nothing if none is near."""
-    near = get_close_matches(given, list(known), 1) if isinstance(given, str) else []
+    names = [name for name in known if isinstance(name, str)]
+    alike = [name for name in names if isinstance(given, str) and name.lower() == given.lower()]
+    near = alike or (get_close_matches(given, names, 1) if isinstance(given, str) else [])
     return f" (did you mean {shown(near[0])}?)" if near else ""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from bestleaf.checks import cut
+from bestleaf.checks import cut, shown
 from bestleaf.temporary import create_beside, remove, remove_leftovers, second_name, write_fully
 
 Beside = tuple[int | None, str]  # handle and name of a file beside another
@@ -16,19 +16,27 @@ Beside = tuple[int | None, str]  # handle and name of a file beside another
 
 def is_loop(path: Path) -> bool:
     """Whether a path leads through links back to itself, and so nowhere."""
+    return _error_of(path) == errno.ELOOP
+
+
+def _error_of(path: Path) -> int | None:
+    """Return the number of what is wrong with a path, as far as the system says so when it is asked about it."""
     try:
         path.stat()
     except OSError as error:
-        return error.errno == errno.ELOOP
-    return False
+        return error.errno
+    return None
 
 
 def check_regular(path: Path) -> None:
     """Refuse to write where there is something else than a file: a folder, a device, a pipe, a loop of links."""
-    if is_loop(path):
-        raise ValueError(f"{path} must be a file, got a loop of links")
+    wrong, named = _error_of(path), cut(str(path), 200)
+    if wrong == errno.ENAMETOOLONG:
+        raise ValueError(f"{named} cannot be written: the name is too long")
+    if wrong == errno.ELOOP:
+        raise ValueError(f"{named} must be a file, got a loop of links")
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path} must be a file, got a folder or a device")
+        raise ValueError(f"{named} must be a file, got a folder or a device")
 
 
 def check_writable(path: Path) -> None:
@@ -39,12 +47,12 @@ def check_writable(path: Path) -> None:
     try:
         handle, name = create_beside(path)
     except OSError as error:
-        raise ValueError(f"{path} cannot be written: {error.strerror}") from None
+        raise ValueError(f"{cut(str(path), 200)} cannot be written: {error.strerror}") from None
     os.close(handle)
     remove([name])
     with suppress(OSError):
         if len(os.fsencode(path.name)) > os.pathconf(path.parent, "PC_NAME_MAX"):
-            raise ValueError(f"{path} cannot be written: the name is too long")
+            raise ValueError(f"{cut(str(path), 200)} cannot be written: the name is too long")
 
 
 def in_words(error: OSError) -> str:
@@ -82,7 +90,7 @@ def write_all_atomically(texts: Mapping[Path, str]) -> None:
             check_regular(path)
             place = Path(os.path.realpath(path))
             if place in fresh:
-                raise ValueError(f"every text must have a file of its own, got {path} more than once")
+                raise ValueError(f"every text must have a file of its own, got {shown(str(path))} more than once")
             remove_leftovers(place)
             fresh[place] = _written_beside(place, text.encode())
         _replace_all(fresh)

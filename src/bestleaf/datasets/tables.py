@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -104,9 +105,11 @@ def read_frame(path: str | Path) -> pd.DataFrame:
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise ValueError(f"the table must be one of {', '.join(readers)}, got {shown(path.name)}")
-    if not path.is_file():
+    if not os.path.isfile(path):  # False also for a name that is too long
         named = cut(str(path), 200)
-        raise FileNotFoundError(f"{named} is a folder, not a file" if path.is_dir() else f"there is no file {named}")
+        raise FileNotFoundError(
+            f"{named} is a folder, not a file" if os.path.isdir(path) else f"there is no file {named}"
+        )
     try:
         frame = reader(path)
     except ImportError:

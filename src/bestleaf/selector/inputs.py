@@ -22,7 +22,7 @@ def check_truth_values(selector: Any) -> None:
     for name, rules in selector._parameter_constraints.items():
         value = getattr(selector, name)
         numbers = any(isinstance(rule, Interval) or rule in (Integral, Real, "random_state") for rule in rules)
-        if numbers and isinstance(value, bool | np.bool_):
+        if numbers and isinstance(value, bool):
             raise InvalidParameterError(f"{name} must be a number, not a truth value, got {value}")
 
 
