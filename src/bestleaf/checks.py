@@ -84,7 +84,7 @@ def one_of(name: str, value: Any, known: Iterable[str]) -> str:
     return value
 
 
-def did_you_mean(given: Any, known: Iterable[str]) -> str:
+def did_you_mean(given: Any, known: Iterable[Any]) -> str:
     """Return a hint at the name that is nearest to one that is not known; nothing if none is near."""
     names = [name for name in known if isinstance(name, str)]
     alike = [name for name in names if isinstance(given, str) and name.lower() == given.lower()]

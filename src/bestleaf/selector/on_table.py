@@ -160,9 +160,9 @@ def _check_choice(
         raise ValueError(f"max_features must be at least {len(wanted)}, as many as forced names, got {most}")
 
 
-def check_rows(rows: int, holdout: float | None, neighbours: int) -> None:
-    """Refuse a table with too few rows for the votes of nearest neighbours."""
-    kept = rows if holdout is None else rows - ceil(rows * holdout)
+def check_rows(rows: int, holdout: Any, neighbours: int) -> None:
+    """Refuse a table with too few rows for the votes of nearest neighbours, beside a share that is kept aside."""
+    kept = rows - ceil(rows * holdout) if isinstance(holdout, float) else rows
     if kept <= neighbours:
         aside = f" beside the {counted(rows - kept, 'row')} that holdout keeps" if kept < rows else ""
         votes = f"for the votes of {neighbours} nearest neighbours"
