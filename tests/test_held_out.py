@@ -34,12 +34,12 @@ def summary(holdout):
         (0.25, "On 15 rows kept from the search: ", {"rows": 15, "splits": 1, "times": [1, 1]}),
         (
             KFold(3),
-            "On 60 rows, each kept from its search once (3 parts): ",
+            "On 60 rows in 3 parts, each kept from its search: ",
             {"rows": 60, "splits": 3, "times": [1, 1]},
         ),
         (
             RepeatedKFold(n_splits=3, n_repeats=4, random_state=0),
-            "On 60 rows, each kept from its search 4 times (12 parts): ",
+            "On 60 rows in 12 parts, each row kept from its search 4 times: ",
             {"rows": 60, "splits": 12, "times": [4, 4]},
         ),
     ],
@@ -57,7 +57,7 @@ def test_rows_kept_aside_by_chance_are_counted_with_the_least_and_the_most():
     found, line = summary(splits)
     rows, least, most = (times > 0).sum(), times[times > 0].min(), times.max()
     assert line == (
-        f"On {rows} rows, each kept from its search {least} to {most} times (6 parts): {found.holdout_score_:.4f}."
+        f"On {rows} rows in 6 parts, each row kept from its search {least} to {most} times: {found.holdout_score_:.4f}."
     )
 
 

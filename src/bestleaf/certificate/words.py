@@ -29,8 +29,10 @@ def _kept_aside(unseen: dict[str, Any]) -> str:
     least, most = unseen["times"]
     if unseen["splits"] == 1:
         return " kept from the search"
-    often = "once" if most == 1 else f"{most} times" if least == most else f"{least} to {most} times"
-    return f", each kept from its search {often} ({unseen['splits']} parts)"
+    if most == 1:
+        return f" in {unseen['splits']} parts, each kept from its search"
+    often = f"{most} times" if least == most else f"{least} to {most} times"
+    return f" in {unseen['splits']} parts, each row kept from its search {often}"
 
 
 def _value_in_words(content: dict[str, Any]) -> str:

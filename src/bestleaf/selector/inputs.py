@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.multiclass import type_of_target
 
-from bestleaf.checks import did_you_mean, listed, shown
+from bestleaf.checks import cut, did_you_mean, listed, shown
 
 MOST_CLASSES = 20  # more different whole numbers than this are taken for real targets
 
@@ -91,8 +91,12 @@ def check_groups(groups: list[list[int]], labels: Iterable[Any], names: np.ndarr
                 both = f"{shown(owner[feature])} and {shown(label)}"
                 raise ValueError(f"feature_groups must not overlap, got {shown(names[feature])} in groups {both}")
             owner[feature] = label
-    if lost := [str(name) for number, name in enumerate(names) if number not in owner]:
-        raise ValueError(f"feature_groups must hold every feature of X, got none with {listed(lost)}")
+    lost = [str(name) for number, name in enumerate(names) if number not in owner]
+    if lost:
+        more = f" and {len(lost) - 10} more" if len(lost) > 10 else ""
+        raise ValueError(
+            f"feature_groups must hold every feature of X, got none with {cut(', '.join(lost[:10]), 100)}{more}"
+        )
 
 
 def useless_columns(
