@@ -401,3 +401,18 @@ def test_the_command_line_speaks_of_options(tmp_path, monkeypatch, capsys):
         with pytest.raises(SystemExit):
             cli.main()
         assert words in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+@pytest.mark.parametrize(
+    ("output", "told"), [(">&-", ""), (">/dev/full", "the output cannot be written: no space left")]
+)
+def test_an_output_that_cannot_be_written_does_not_lose_the_result(tmp_path, output, told):
+    frame("a", "b").to_csv(tmp_path / "t.csv", index=False)
+    command = f"{sys.executable} -m bestleaf select t.csv --target y --max-samples 100 --json r.json {output}"
+    end = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert end.returncode in (0, 3)
+    assert (tmp_path / "r.json").exists()
+    assert "Traceback" not in end.stderr
+    assert end.stderr.startswith(f"bestleaf: {told}" if told else "")
+    assert end.stderr.count("\n") == bool(told)

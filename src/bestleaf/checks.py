@@ -11,6 +11,8 @@ from numbers import Integral, Real
 from reprlib import Repr
 from typing import Any
 
+import numpy as np
+
 from bestleaf._records import UNLIMITED
 
 LONGEST_VALUE = 80  # characters of a value in a sentence
@@ -24,6 +26,8 @@ _short.maxlist = _short.maxtuple = _short.maxset = _short.maxfrozenset = _short.
 
 def shown(value: Any) -> str:
     """Return a value as Python writes it, in one line, without its middle where that is long."""
+    if isinstance(value, np.generic):
+        value = value.item()  # 2, not np.int64(2)
     try:
         text = _short.repr(value)
     except Exception:  # a value whose own repr fails is still somebody's value

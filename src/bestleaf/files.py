@@ -105,7 +105,7 @@ def _written_beside(path: Path, *parts: bytes | memoryview) -> Beside:
         write_fully(handle, *parts)
     except BaseException as error:
         _drop({path: (handle, name)})
-        if isinstance(error, OSError) and error.filename is None:
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
             error.filename = str(path)  # the system does not say which file it was
         raise
     return handle, name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,8 @@ def was_written_by(checkpoint: Path, path: Path) -> bool:
         marks = checked_outputs(read_file(file)).get(_place(path), [])
     except ValueError as error:
         refuse(file, error)
-    return bool(marks) and sha256(path.read_bytes()).hexdigest() in marks
+    with path.open("rb") as written:
+        return file_digest(written, "sha256").hexdigest() in marks
 
 
 def note_outputs(checkpoint: Path, texts: Mapping[Path, str]) -> None:
