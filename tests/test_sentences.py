@@ -416,3 +416,13 @@ def test_an_output_that_cannot_be_written_does_not_lose_the_result(tmp_path, out
     assert "Traceback" not in end.stderr
     assert end.stderr.startswith(f"bestleaf: {told}" if told else "")
     assert end.stderr.count("\n") == bool(told)
+
+
+@pytest.mark.parametrize("further", [{"n_repeats": 3}, {"holdout": 3}], ids=["repeats", "splits"])
+def test_files_of_further_searches_are_checked_before_the_first_one(tmp_path, further, monkeypatch):
+    monkeypatch.setattr(BestLeafSelector, "_select", lambda *given: pytest.fail("the search began"))
+    with pytest.raises(ValueError, match="cannot be written: the name is too long"):
+        BestLeafSelector(checkpoint=tmp_path / ("n" * 254), **further).fit(X, Y)
+    (tmp_path / "run.blf.2").mkdir()
+    with pytest.raises(ValueError, match=r"run\.blf\.2 must be a file, got a folder or a device"):
+        BestLeafSelector(checkpoint=tmp_path / "run.blf", **further).fit(X, Y)

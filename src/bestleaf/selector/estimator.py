@@ -329,6 +329,7 @@ class BestLeafSelector(
         seed = seed_of(self)
         self._searches = 0  # beside the first one
         pairs = held_out(self.holdout, examples, self._task(y), seed)
+        self._check_further_files(pairs)
         kept: Any = pairs[0][0] if isinstance(self.holdout, float) else slice(None)  # no copy of large data
         selection = self._select(examples.part(kept), seed)
         self.search_indices_ = np.arange(len(X))[kept]

@@ -52,6 +52,14 @@ class Judging:
                 str(name): float(share) for name, share in shares if share > 0
             }
 
+    def _check_further_files(self: Any, pairs: list[tuple[np.ndarray, np.ndarray]]) -> None:
+        """Refuse a checkpoint whose further files could not be written, before the first search."""
+        checkpoint = Checkpoint.of(self.checkpoint)
+        many = self.n_repeats - 1 + (0 if isinstance(self.holdout, float) else len(pairs))
+        if checkpoint is not None:
+            for place in range(1, many + 1):
+                checkpoint.numbered(place).check()
+
     def _again(self: Any, runs: list[tuple[Examples, int]]) -> list[np.ndarray]:
         """Return the features selected from other examples or with other seeds; fewer after Ctrl-C."""
         settings = {**self.get_params(deep=False), "holdout": None, "n_repeats": 1, "verbose": 0}
