@@ -93,7 +93,8 @@ def test_gaps_are_filled_from_the_rows_that_the_search_sees(impute, typical, ran
     kept = found.selector.search_indices_
     assert found.table.filled_by.tolist() == kept.tolist()
     number = typical(frame.b.to_numpy()[kept][frame.b.notna().to_numpy()[kept]])
-    assert number != typical(frame.b.dropna())
+    if random_state is not None:  # by chance two medians may be the same
+        assert number != typical(frame.b.dropna())
     assert set(found.table.X.b[frame.b.isna()]) == {number}
     assert found.result()["notes"] == [f"b: 15 gaps filled with {number:g} ({impute} of the rows searched)"]
     assert seen == [found.table]
