@@ -1,5 +1,6 @@
 # make demo    the main job on data that is generated
 # make test    all tests
+# make test-oldest  all tests with the lowest version of every dependency
 # make lint    style and types
 # make bench   the benchmarks, each printing ratios
 # make docs    the documentation, in docs/_build
@@ -8,8 +9,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 USE := $(VENV)/.use
 STAMP := $(VENV)/.develop
+OLDEST := .venv-oldest
+OLDEST_STAMP := $(OLDEST)/.develop
+TESTS ?= --doctest-modules src tests
 
-.PHONY: demo test lint format bench docs wheel clean
+.PHONY: demo test test-oldest lint format bench docs wheel clean
 
 $(USE): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -24,7 +28,16 @@ demo: $(USE)
 	$(BIN)/bestleaf demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest --doctest-modules src tests
+	$(BIN)/python -m pytest $(TESTS)
+
+$(OLDEST_STAMP): pyproject.toml tools/lowest_versions.py
+	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python tools/lowest_versions.py plot test > $(OLDEST)/pins.txt
+	$(OLDEST)/bin/python -m pip install --quiet --requirement $(OLDEST)/pins.txt --editable .
+	touch $(OLDEST_STAMP)
+
+test-oldest: $(OLDEST_STAMP)
+	$(OLDEST)/bin/python -m pytest -W ignore::DeprecationWarning $(TESTS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -43,7 +56,7 @@ wheel: $(STAMP)
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 clean:
-	rm -rf $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 docs: $(USE)

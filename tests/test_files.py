@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
+import subprocess
+import sys
+import textwrap
 
 import pytest
 
-from bestleaf.files import in_words, write_all_atomically
+from bestleaf import files
+from bestleaf.files import check_writable, in_words, replace_file, write_all_atomically, write_atomically
+from bestleaf.storage.file import read_file, write_file
+from bestleaf.temporary import create_beside, remove_leftovers, second_name
 
 
 def contents(folder):
@@ -77,3 +85,135 @@ def test_two_names_of_one_file_are_refused(tmp_path):
 )
 def test_what_went_wrong_with_a_file_is_a_sentence(error, sentence):
     assert in_words(error) == sentence
+
+
+def test_names_of_temporary_files_cannot_be_foreseen_and_are_opened_exclusively(tmp_path, monkeypatch):
+    names = [create_beside(tmp_path / "file") for _ in range(2)]
+    for handle, _ in names:
+        os.close(handle)
+    assert names[0][1] != names[1][1]
+    monkeypatch.setattr("bestleaf.temporary.token_hex", lambda size: "0" * 2 * size)
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / f".file.{'0' * 32}.partial").symlink_to(victim)
+    with pytest.raises(FileExistsError):
+        create_beside(tmp_path / "file")
+    assert victim.read_text() == "precious"
+
+
+def test_a_link_that_waits_where_a_snapshot_used_to_be_written_is_not_followed(tmp_path):
+    victim, path = tmp_path / "victim", tmp_path / "run.blf"
+    victim.write_text("precious")
+    (tmp_path / ".run.blf.partial").symlink_to(victim)
+    write_file(path, {"number": 1})
+    assert victim.read_text() == "precious"
+    assert read_file(path) == {"number": 1}
+
+
+@pytest.mark.parametrize("name", ["write", "fsync", "replace"])
+def test_a_snapshot_that_cannot_be_written_leaves_nothing_behind(tmp_path, monkeypatch, name):
+    path = tmp_path / "run.blf"
+    write_file(path, {"number": 1})
+    with monkeypatch.context() as patch:
+        patch.setattr(os, name, failing(getattr(os, name), 1))
+        with pytest.raises(OSError, match="No space left"):
+            write_file(path, {"number": 2})
+    assert [one.name for one in tmp_path.iterdir()] == ["run.blf"]
+    assert read_file(path) == {"number": 1}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits on the size of files")
+def test_a_disk_that_is_full_in_the_middle_of_a_file_leaves_nothing_behind(tmp_path):
+    """The limit on the size of files ends a write as a full disk does, after some of it was written."""
+    code = """
+        import resource, signal, sys
+        from pathlib import Path
+        from bestleaf.files import in_words, write_all_atomically
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+        try:
+            write_all_atomically({Path(sys.argv[1]): "small", Path(sys.argv[2]): "x" * 100_000})
+        except OSError as error:
+            print(in_words(error))
+    """
+    paths = [str(tmp_path / name) for name in ("first", "second")]
+    end = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), *paths], capture_output=True, text=True, check=True
+    )
+    assert end.stdout == f"{paths[1]} cannot be read or written: file too large\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_write_in_several_parts_is_whole(tmp_path, monkeypatch):
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda handle, data: real(handle, data[:3]))
+    replace_file(tmp_path / "file", b"one part ", memoryview(b"and another"))
+    assert (tmp_path / "file").read_bytes() == b"one part and another"
+
+
+@pytest.mark.parametrize("write", [write_atomically, check_writable], ids=["write", "check"])
+def test_what_a_killed_run_has_left_is_cleared_away_by_the_next(tmp_path, write):
+    path = tmp_path / "file"
+    path.write_text("old")
+    killed = """
+        import os, signal, sys
+        from pathlib import Path
+        from bestleaf.temporary import create_beside, second_name
+        create_beside(Path(sys.argv[1]))
+        second_name(Path(sys.argv[1]))
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(killed), str(path)], check=False)
+    assert len(contents(tmp_path)) == 3
+    mine = tmp_path / ".file.notes.partial"
+    mine.write_text("not of ours")
+    write(path, *(["new"] if write is write_atomically else []))
+    assert contents(tmp_path) == {"file": "new" if write is write_atomically else "old", mine.name: "not of ours"}
+
+
+def test_what_another_run_is_writing_now_is_not_cleared_away(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("old")
+    held = [create_beside(path), second_name(path)]
+    remove_leftovers(path)
+    assert {os.path.basename(name) for _, name in held} < contents(tmp_path).keys()
+    for handle, _ in held:
+        os.close(handle)
+    remove_leftovers(path)
+    assert contents(tmp_path) == {"file": "old"}
+
+
+def test_a_file_keeps_its_permissions_and_a_new_one_has_the_usual(tmp_path):
+    private, new, usual = tmp_path / "private", tmp_path / "new", tmp_path / "usual"
+    private.write_text("old")
+    private.chmod(0o600)
+    usual.write_text("as anybody writes it")
+    write_all_atomically({private: "secret", new: "text"})
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
+    assert stat.S_IMODE(new.stat().st_mode) == stat.S_IMODE(usual.stat().st_mode)
+
+
+def test_a_loop_of_links_is_refused(tmp_path):
+    (tmp_path / "one").symlink_to(tmp_path / "other")
+    (tmp_path / "other").symlink_to(tmp_path / "one")
+    for write in (lambda path: write_atomically(path, "text"), check_writable):
+        with pytest.raises(ValueError, match="must be a file, got a loop of links"):
+            write(tmp_path / "one")
+    assert files.is_loop(tmp_path / "one")
+    assert not files.is_loop(tmp_path / "nothing")
+
+
+def test_where_taking_back_fails_the_old_file_keeps_its_second_name(tmp_path, monkeypatch):
+    (tmp_path / "first").write_text("old first")
+    real, calls = os.replace, []
+
+    def fail(source, place):
+        calls.append(place)
+        if len(calls) > 1:
+            raise OSError(errno.EIO, "Input/output error")
+        return real(source, place)
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="Input/output error"):
+        write_all_atomically({tmp_path / "first": "new first", tmp_path / "second": "new"})
+    assert sorted(contents(tmp_path).values()) == ["new first", "old first"]

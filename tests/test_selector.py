@@ -305,10 +305,10 @@ def test_examples_kept_aside_never_touch_the_search(linear):
     X, y = linear.data, linear.target
     held = BestLeafSelector(epsilon=0.02, random_state=0, holdout=0.25).fit(X, y)
     assert held.certificate_.content["data"]["rows"] == 225
-    assert held.certificate_.content["unseen"]["examples"] == 75
+    assert held.certificate_.content["unseen"]["rows"] == 75
     assert held.holdout_scores_.shape == (1,)
     assert 0.9 < held.holdout_score_ <= 1
-    assert "On 75 examples kept from the search" in str(held.certificate_)
+    assert "On 75 rows kept from the search" in str(held.certificate_)
     kept, _ = next(splits(0.25, Examples(X, y, {}), "classification", 0))
     assert verify(held.certificate_, X[kept], y[kept])
     folds = BestLeafSelector(epsilon=0.02, random_state=0, holdout=KFold(3)).fit(X, y)

@@ -59,7 +59,7 @@ def test_gaps_of_nullable_columns_are_seen_and_filled(dtype):
     if dtype == "object":
         values = [Decimal(1), None, Decimal(3)]
     column = pd.Series(values * 10, dtype=dtype)
-    with pytest.raises(ValueError, match=r"the table must have no gaps, got some in the columns 'a'; --impute median"):
+    with pytest.raises(ValueError, match=r"the table must have no gaps, got some in the columns 'a'; impute='median'"):
         table_of(column)
     table = table_of(column, impute="mean")
     assert table.X["a"].iloc[1] == (0.5 if dtype == "boolean" else 2)

@@ -1,14 +1,15 @@
 """Monte-Carlo search in growing single-rooted DAGs with a proof of what it found.
 
-Nothing heavy is imported until it is used.
+Nothing heavy is imported until it is used, and nothing at all before Ctrl-C on the command line is one line.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from bestleaf import bounds, datasets, features, oracles, plotting, problems, report, rules, theory
     from bestleaf.bounds import Bound, Rate
     from bestleaf.certificate import Certificate, Verdict, verify
@@ -87,6 +88,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
     if name in _MODULES:
         return import_module(f"bestleaf.{name}")
     if name in _HOMES:

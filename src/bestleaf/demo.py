@@ -49,7 +49,7 @@ def _sizes(evaluated: Any) -> Table:
     for name in ("features", "value", "subset"):
         found.add_column(name, justify="left" if name == "subset" else "right")
     for size, best in evaluated.by_size().items():
-        found.add_row(str(size), f"{best.score:.4f}", ", ".join(best.features))
+        found.add_row(str(size), f"{best.score:.4f}", ", ".join(map(str, best.features)))
     return found
 
 

@@ -44,8 +44,7 @@ def checked_targets(y: Any, examples: int, task: str) -> tuple[np.ndarray | None
             raise ValueError("y must not have missing or infinite values")
         if targets.min() == targets.max():
             raise ValueError(f"y must have at least two different values, got only {targets[0]}")
-        spread = (targets - targets.min()) / (targets.max() - targets.min())  # neither origin nor unit matters
-        single = spread.astype(np.float32)
+        single = unit_range(targets).astype(np.float32)  # neither origin nor unit matters
         if len(np.unique(single)) < 0.99 * len(np.unique(targets)):
             raise ValueError(
                 f"y must be told apart in single precision, got values from {targets.min():g} to {targets.max():g}; "
@@ -59,6 +58,12 @@ def checked_targets(y: Any, examples: int, task: str) -> tuple[np.ndarray | None
         raise ValueError(f"y must have at least two classes, got only {classes.tolist()}")
     shown = classes[1:] if len(classes) == 2 else classes
     return classes, np.stack([(labels == one).astype(np.float32) for one in shown])
+
+
+def unit_range(values: np.ndarray) -> np.ndarray:
+    """Return finite numbers, not all the same, moved and scaled to [0, 1], however large they are."""
+    half = values / 2  # the difference of the largest numbers there are has no number
+    return (half - half.min()) / (half.max() - half.min())
 
 
 def columns(data: np.ndarray, scale: bool, lanes: int, rows: np.ndarray) -> np.ndarray:

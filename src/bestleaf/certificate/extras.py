@@ -108,8 +108,11 @@ def _check_unseen(unseen: dict[str, Any] | None, objective: dict[str, Any]) -> N
     need(
         is_number(unseen["score"], low, high), f"the score on unseen examples must be a number, got {unseen['score']!r}"
     )
-    for name in ("examples", "splits"):
+    for name in ("rows", "splits"):
         need(is_whole(unseen[name], 1), f"the {name} kept from the search must be a number, got {unseen[name]!r}")
+    least, most = unseen["times"]
+    fine = is_whole(least, 1) and is_whole(most, least) and most <= unseen["splits"]
+    need(fine, f"a row is kept aside at most once in each of {unseen['splits']} parts, got {unseen['times']!r}")
 
 
 def _check_history(history: list[dict[str, Any]], cost: dict[str, Any]) -> None:

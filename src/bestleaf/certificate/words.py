@@ -20,13 +20,19 @@ def headline(content: dict[str, Any]) -> list[str]:
         return [f"Best {task}: {label}, {value}."]
     lines = [_selected(content), f"{_value_in_words(content)}: {data['objective_in_words']}."]
     if unseen := content.get("unseen"):
-        how = (
-            "kept from the search"
-            if unseen["splits"] == 1
-            else f"in {unseen['splits']} parts, each kept from its search"
-        )
-        lines.append(f"On {counted(unseen['examples'], 'example')} {how}: {unseen['score']:.4f}.")
+        lines.append(f"On {counted(unseen['rows'], 'row')}{_kept_aside(unseen)}: {unseen['score']:.4f}.")
     return lines
+
+
+def _kept_aside(unseen: dict[str, Any]) -> str:
+    """Return how often the rows of a held-out score were kept from a search."""
+    least, most = unseen["times"]
+    if unseen["splits"] == 1:
+        return " kept from the search"
+    if most == 1:
+        return f" in {unseen['splits']} parts, each kept from its search"
+    often = f"{most} times" if least == most else f"{least} to {most} times"
+    return f" in {unseen['splits']} parts, each row kept from its search {often}"
 
 
 def _value_in_words(content: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from io import TextIOWrapper
 from pathlib import Path
@@ -9,16 +10,33 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 import bestleaf
 from bestleaf.cli.compare import compare
 from bestleaf.cli.options import IMPUTE, PAGE, Seed, check_ending
+from bestleaf.cli.outputs import check_new_file, say
 from bestleaf.cli.reproduce import app as experiments
-from bestleaf.cli.select import INTERRUPTED, check_new_file, select
+from bestleaf.cli.select import select
 from bestleaf.cli.usage import USAGE_ERRORS, StillWriting, help_without_command, usage_in_words
+from bestleaf.cli.words import told_as_options
 from bestleaf.files import in_words
+from bestleaf.leaving import INTERRUPTED, at_once
+
+
+class _Commands(TyperGroup):
+    """Commands that end in one line after Ctrl-C, whatever typer does about it in its versions."""
+
+    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            say("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+
 
 app = typer.Typer(
+    cls=_Commands,
     help="Feature selection, and search in any graph of decisions, with a proof of what was found.",
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -47,16 +65,18 @@ def verify(
     impute: Annotated[str | None, typer.Option(parser=IMPUTE, metavar="WORD", help="How gaps were filled.")] = None,
 ) -> None:
     """Check a certificate from what is written in it (exit code 0: holds, 1: refused)."""
-    from bestleaf.certificate import Certificate
-    from bestleaf.certificate import verify as check
-    from bestleaf.datasets import prepared, read_frame
+    with at_once():
+        from bestleaf.certificate import Certificate
+        from bestleaf.certificate import verify as check
+        from bestleaf.datasets import prepared, read_frame
 
     if (data is None) != (target is None):
         raise ValueError("--data and --target go together: the table and the column of its targets")
     certificate = Certificate.load(file)
     X = y = None
     if data is not None and target is not None:
-        table = prepared(read_frame(data), target, impute=impute)
+        with told_as_options():
+            table = prepared(read_frame(data), target, impute=impute)
         X, y = table.X, table.y
     verdict = check(certificate, X, y)
     print(verdict)
@@ -71,12 +91,13 @@ def report(
     force_overwrite: Annotated[bool, typer.Option("--force-overwrite", help="Replace a page that exists.")] = False,
 ) -> None:
     """Write a self-contained HTML page about a certificate that holds."""
-    from bestleaf.certificate import Certificate
-    from bestleaf.certificate import verify as check
-    from bestleaf.report import save_report
+    with at_once():
+        from bestleaf.certificate import Certificate
+        from bestleaf.certificate import verify as check
+        from bestleaf.report import save_report
 
     out = file.with_suffix(".html") if out is None else out
-    if out.resolve() == file.resolve():
+    if os.path.realpath(out) == os.path.realpath(file):
         raise ValueError(f"--out must not be the certificate itself, got {out}")
     check_ending("--out", out, PAGE)
     check_new_file("--out", out, overwrite=force_overwrite)
@@ -91,7 +112,8 @@ def report(
 @app.command()
 def demo(seed: Seed = 1) -> None:
     """Select features of the paper's linear data and show what is proved, in a few seconds."""
-    from bestleaf.demo import run
+    with at_once():
+        from bestleaf.demo import run
 
     run(Console(), seed)
 
@@ -99,7 +121,8 @@ def demo(seed: Seed = 1) -> None:
 @app.command()
 def warm() -> None:
     """Compile everything once, so that the first search does not wait."""
-    from bestleaf.demo import warm_up
+    with at_once():
+        from bestleaf.demo import warm_up
 
     print(f"Compiled in {warm_up():.1f} s.")
 
@@ -112,18 +135,15 @@ def main() -> None:
     sys.stdout = StillWriting(sys.stdout)
     try:
         sys.exit(app(standalone_mode=False) or 0)
-    except typer.Abort:
+    except (typer.Abort, KeyboardInterrupt):
+        say("interrupted")
         sys.exit(INTERRUPTED)
     except USAGE_ERRORS as error:
-        _say(usage_in_words(error))
+        say(usage_in_words(error))
     except OSError as error:
-        _say(in_words(error))
+        say(in_words(error))
     except MemoryError as error:
-        _say(f"there is not enough memory: {error}" if str(error) else "there is not enough memory")
+        say(f"there is not enough memory: {error}" if str(error) else "there is not enough memory")
     except ValueError as error:
-        _say(str(error))
+        say(str(error))
     sys.exit(2)
-
-
-def _say(sentence: str) -> None:
-    print(f"bestleaf: {' '.join(sentence.split())}", file=sys.stderr)

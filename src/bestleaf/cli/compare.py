@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.table import Table
 
 from bestleaf.cli.options import SHARE, Data, Epsilon, Impute, Jobs, Seed, Target, Task, Time
+from bestleaf.cli.words import told_as_options
+from bestleaf.leaving import INTERRUPTED, at_once
 
 if TYPE_CHECKING:
     from bestleaf.selector.comparison import Compared
-
-INTERRUPTED = 130  # exit code
 
 
 def compare(
@@ -30,26 +30,25 @@ def compare(
     n_jobs: Jobs = None,
 ) -> None:
     """Compare bestleaf with sequential selection, RFECV and mutual information on the same split of a table."""
-    from bestleaf.datasets import prepared, read_frame
-    from bestleaf.selector.comparison import compare as compared
-    from bestleaf.selector.on_table import in_option_words
+    with at_once():
+        from bestleaf.datasets import prepared, read_frame
+        from bestleaf.selector.comparison import compare as compared
 
-    table = prepared(read_frame(data), target, impute=impute, task=task)
+    with told_as_options():
+        table = prepared(read_frame(data), target, impute=impute, task=task)
     shown = Table(title=f"{data.name}, {holdout:.0%} of the rows held out", title_justify="left")
     for name in ("method", "features", "value", "held-out", "seconds", "which"):
         shown.add_column(name, justify="left" if name in ("method", "which") else "right")
     console = Console() if Console().is_terminal else Console(width=160)
     settings = {"task": task, "epsilon": epsilon, "max_time": max_time, "n_jobs": n_jobs}
     code = 0
-    with console.status("Selecting") as status:
+    with console.status("Selecting") as status, told_as_options():
         try:
             for row in compared(table, holdout=holdout, seed=seed, **settings):
                 status.update(f"{row.method} done")
                 _add(shown, row)
         except KeyboardInterrupt:
             code = INTERRUPTED
-        except ValueError as error:
-            raise ValueError(in_option_words(str(error))) from None
     console.print(shown, markup=False)
     console.print(
         "value: what bestleaf maximises (leave-one-out, 5 nearest neighbours) on the rows selected on; held-out: the "

@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from bestleaf.checks import shown
+
 MOST = 10**18  # nobody waits for more of anything
 LARGEST_SEED = 2**32 - 1  # of scikit-learn's random_state
 PAGE = (".html", ".htm")  # endings of a page
@@ -16,7 +18,9 @@ PAGE = (".html", ".htm")  # endings of a page
 
 def _got(text: str) -> str:
     """Return a value as it was given, in quotes unless it is a number."""
-    return text if text.isascii() and text.lstrip("+-").replace(".", "", 1).isdigit() and len(text) < 40 else repr(text)
+    return (
+        text if text.isascii() and text.lstrip("+-").replace(".", "", 1).isdigit() and len(text) < 40 else shown(text)
+    )
 
 
 def _whole(least: int, most: int = MOST) -> Callable[[str | int], int]:
@@ -59,7 +63,7 @@ def _one_of(*known: str) -> Callable[[str], str]:
 
     def parse(given: str) -> str:
         if given not in known:
-            raise typer.BadParameter(f"must be {', '.join(known[:-1])} or {known[-1]}, got {given!r}")
+            raise typer.BadParameter(f"must be {', '.join(known[:-1])} or {known[-1]}, got {shown(given)}")
         return given
 
     return parse
@@ -75,7 +79,7 @@ def seconds(given: str | float) -> float:
     except ValueError:
         found = -1.0
     if not 0 < found < inf or "_" in text:
-        raise typer.BadParameter(f"must be a time such as 90, 90s, 1.5m or 2h, got {given!r}")
+        raise typer.BadParameter(f"must be a time such as 90, 90s, 1.5m or 2h, got {shown(given)}")
     return found
 
 
@@ -86,13 +90,13 @@ def memory(given: str | int) -> int | None:
     try:
         return checked_memory(given)
     except ValueError:
-        raise typer.BadParameter(f"must be a size such as 500MB or 2GB, got {given!r}") from None
+        raise typer.BadParameter(f"must be a size such as 500MB or 2GB, got {shown(given)}") from None
 
 
 def check_ending(name: str, path: Path, endings: tuple[str, ...]) -> None:
     """Refuse a file whose name does not say what will be in it."""
     if path.suffix.lower() not in endings:
-        raise ValueError(f"{name} must end in {' or '.join(endings)}, got {path}")
+        raise ValueError(f"{name} must end in {' or '.join(endings)}, got {path.name}")
 
 
 IMPUTE = _one_of("median", "mean", "most_frequent")

@@ -9,8 +9,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from bestleaf.checks import shown
 from bestleaf.cli.options import Jobs, Json, Runs, Seed
 from bestleaf.cli.usage import help_without_command
+from bestleaf.leaving import INTERRUPTED, at_once
 
 app = typer.Typer(help="Run the paper's experiments again.")
 app.callback(invoke_without_command=True)(help_without_command)
@@ -19,7 +21,8 @@ app.callback(invoke_without_command=True)(help_without_command)
 @app.command()
 def fixed(runs: Runs = None, json: Json = None, seed: Seed = 2019, n_jobs: Jobs = None) -> None:
     """Compare fixed DAG and fixed tree: samples, node updates and recommended arms."""
-    from bestleaf.experiments import fixed as experiment
+    with at_once():
+        from bestleaf.experiments import fixed as experiment
 
     console = Console()
     rows = _rows(experiment, runs, json, seed, n_jobs, console)
@@ -36,7 +39,8 @@ def expansion(
     n_jobs: Jobs = None,
 ) -> None:
     """Measure samples until stop as a function of the expansion exponent, against theorem 2."""
-    from bestleaf.experiments import expansion as experiment
+    with at_once():
+        from bestleaf.experiments import expansion as experiment
 
     console = Console()
     picture = _picture(plot or Path("bestleaf-expansion.png"))
@@ -58,7 +62,8 @@ def selection(
     n_jobs: Jobs = None,
 ) -> None:
     """Select features of the paper's linear data and of Madelon: value, features, samples."""
-    from bestleaf.experiments import selection as experiment
+    with at_once():
+        from bestleaf.experiments import selection as experiment
 
     console = Console()
     rows = _rows(experiment, runs, json, seed, n_jobs, console, sources=_sources(data or []))
@@ -72,7 +77,8 @@ def selection(
 @app.command()
 def games(runs: Runs = None, json: Json = None, seed: Seed = 2019, n_jobs: Jobs = None) -> None:
     """Compare UCT, UCD, LUCB-MCTS and LUCB-MCDS on games with many transpositions."""
-    from bestleaf.experiments import games as experiment
+    with at_once():
+        from bestleaf.experiments import games as experiment
 
     console = Console()
     rows = _rows(experiment, runs, json, seed, n_jobs, console)
@@ -86,7 +92,7 @@ def _sources(given: list[str]) -> dict[str, Path]:
     for text in given:
         name, equals, path = text.partition("=")
         if not equals or not path:
-            raise ValueError(f"--data must be madelon=PATH, got {text!r}")
+            raise ValueError(f"--data must be madelon=PATH, got {shown(text)}")
         found[name] = Path(path)
     return found
 
@@ -110,7 +116,7 @@ def _rows(
         return experiment.reproduce(runs, path, seed=seed, n_jobs=n_jobs, console=console, **more)
     except KeyboardInterrupt:
         print(f"Interrupted; the rows so far are in {path}.", file=sys.stderr)
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _wide(console: Console) -> Console:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json as json_module
 import warnings
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
+from bestleaf.checks import shown
 from bestleaf.cli.options import (
-    PAGE,
     SHARE,
     Algorithm,
     Batch,
@@ -35,16 +36,17 @@ from bestleaf.cli.options import (
     Task,
     Terminal,
     Time,
-    check_ending,
 )
+from bestleaf.cli.outputs import check_files, say, write_files
+from bestleaf.cli.words import told_as_options
 from bestleaf.cli.workers import workers_of
-from bestleaf.files import check_writable, in_words, write_all_atomically
+from bestleaf.files import in_words
+from bestleaf.leaving import INTERRUPTED, at_once
 
 if TYPE_CHECKING:
     from bestleaf.selector.on_table import TableSelection
 
-ENDINGS = {"--out": (".csv", ".tsv"), "--json": (".json",), "--certificate": (".json",), "--report": PAGE}
-IDENTIFIED, STOPPED, INTERRUPTED = 0, 3, 130  # exit codes
+IDENTIFIED, STOPPED = 0, 3  # exit codes
 MOST_SHOWN = 20  # columns that were selected again
 
 
@@ -90,22 +92,19 @@ def select(
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
 ) -> None:
     """Select features of a table, with a proof (exit code 0: identified, 3: a budget ended it, 130: interrupted)."""
-    from bestleaf.datasets import prepared, read_frame
-    from bestleaf.selector.inputs import task_of
-    from bestleaf.selector.named import named_estimator
-    from bestleaf.selector.on_table import select_from_table
+    with at_once():
+        from bestleaf.datasets import prepared, read_frame
+        from bestleaf.selector.inputs import task_of
+        from bestleaf.selector.named import named_estimator
+        from bestleaf.selector.on_table import select_from_table
 
     _check_estimator(estimator, scoring=scoring, cv=cv, score_range=score_range)
     _check_rival(algorithm, guarantee or [], budget=max_time is not None or max_samples is not None)
     files = {"--out": out, "--json": json, "--certificate": certificate, "--report": report}
-    resumed = checkpoint is not None and checkpoint.exists()  # the same command goes on, and writes its files again
-    _check_files(data, files, overwrite=force_overwrite or resumed)
+    check_files(data, files, checkpoint, overwrite=force_overwrite)
     named = _read_groups(groups)
-    if checkpoint is not None:
-        _check_files(data, {"--checkpoint": checkpoint}, overwrite=True)
-        if checkpoint.resolve() in [path.resolve() for path in files.values() if path is not None]:
-            raise ValueError(f"--checkpoint must be a file of its own, got {checkpoint}")
-    table = prepared(read_frame(data), target, impute=impute, task=task)
+    with told_as_options():
+        table = prepared(read_frame(data), target, impute=impute, task=task)
     settings: dict[str, Any] = {
         "task": task,
         "epsilon": epsilon,
@@ -130,12 +129,16 @@ def select(
         "verbose": 0 if quiet else 1,
     }
     console = Console(quiet=quiet)
-    _tell(console, *table.notes)
-    with warnings.catch_warnings(record=True) as told, workers_of(dask):
-        warnings.simplefilter("always")
-        found = select_from_table(table, forced=force, forbidden=forbid, groups=named, **settings)
-    _tell(console, *(str(one.message) for one in told if "constant and left out" in str(one.message)))
-    write_all_atomically(_texts(found, files, f"Features of {_printable(data.name)} that predict {target}"))
+    with _told_warnings(console), workers_of(dask), told_as_options():
+        found = select_from_table(
+            table,
+            forced=force,
+            forbidden=forbid,
+            groups=named,
+            ready=lambda seen: _tell(console, *seen.notes),
+            **settings,
+        )
+    write_files(found, files, f"Features of {_printable(data.name)} that predict {target}", checkpoint)
     _tell(console, *_again_in_words(found))
     if table.grouped:
         _tell(console, f"Columns of the file: {', '.join(found.features)}.")
@@ -147,6 +150,21 @@ def _tell(console: Console, *lines: str) -> None:
     """Print lines as they are."""
     for line in lines:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def _told_warnings(console: Console) -> Iterator[None]:
+    """Tell what went wrong with files as errors are told, and which columns are left out; the rest is in the result."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            for one in told:
+                if "constant and left out" in str(one.message):
+                    _tell(console, str(one.message))
+                elif str(one.message).startswith("checkpoint "):
+                    say(str(one.message))
 
 
 def _again_in_words(found: TableSelection) -> list[str]:
@@ -164,21 +182,6 @@ def _exit_code(reason: str) -> int:
     if reason == "interrupted":
         return INTERRUPTED
     return IDENTIFIED if reason == "identified" else STOPPED
-
-
-def _texts(found: TableSelection, files: dict[str, Path | None], title: str) -> dict[Path, str]:
-    """Return what goes into each file that was asked for."""
-    from bestleaf.report import report_html
-
-    certificate = found.selector.certificate_
-    separator = "\t" if str(files["--out"]).lower().endswith(".tsv") else ","
-    renderers: dict[str, Callable[[], str]] = {
-        "--out": lambda: found.reduced().to_csv(index=False, sep=separator),
-        "--json": found.to_json,
-        "--certificate": lambda: certificate.to_json() + "\n",
-        "--report": lambda: report_html(certificate, title=title),
-    }
-    return {path: renderers[name]() for name, path in files.items() if path is not None}
 
 
 def _printable(name: str) -> str:
@@ -209,32 +212,6 @@ def _check_estimator(estimator: str, **options: Any) -> None:
             raise ValueError(f"{option} is about an estimator, so --estimator must be given, got neighbours")
 
 
-def check_new_file(name: str, path: Path, *, overwrite: bool) -> None:
-    """Refuse a file that could not be written, or that is there already."""
-    if not path.parent.is_dir():
-        raise ValueError(f"{name} must be in a folder that exists, got {path}")
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{name} must be a file, got the folder or device {path}")
-    if path.exists() and not overwrite:
-        raise ValueError(f"{name} {path} exists; --force-overwrite replaces it")
-    check_writable(path)
-
-
-def _check_files(data: Path, files: dict[str, Path | None], *, overwrite: bool) -> None:
-    """Refuse files that could not be written in the end, before any work is done."""
-    given = {name: path for name, path in files.items() if path is not None}
-    for name, path in given.items():
-        if name in ENDINGS:
-            check_ending(name, path, ENDINGS[name])
-        check_new_file(name, path, overwrite=overwrite)
-        if path.resolve() == data.resolve():
-            raise ValueError(f"{name} must not be the table itself, got {path}")
-    places: dict[Path, str] = {}
-    for name, path in given.items():
-        if (other := places.setdefault(path.resolve(), name)) != name:
-            raise ValueError(f"{other} and {name} must be different files, got {path} for both")
-
-
 def _read_groups(path: Path | None) -> dict[str, list[str]] | None:
     if path is None:
         return None
@@ -254,6 +231,6 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise ValueError(f"the name {name!r} stands twice")
+            raise ValueError(f"the name {shown(name)} stands twice")
         found[name] = value
     return found

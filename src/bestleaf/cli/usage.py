@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
+from io import StringIO
 from typing import Any
 
 import typer
+
+from bestleaf.files import in_words
 
 # typer has click inside or beside it, depending on its version; either way this is what its exceptions descend from.
 USAGE_ERRORS: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
 class StillWriting:
-    """An output that a reader may leave (`bestleaf select ... | head -1`) without ending the search behind it."""
+    """An output that a reader may leave (`bestleaf select ... | head -1`) without ending the search behind it.
+
+    An output that is closed from the beginning is nowhere, and one that cannot be written is told once.
+    """
 
     def __init__(self, stream: Any) -> None:
-        self._stream = stream
+        self._stream = StringIO() if stream is None else stream
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -33,10 +40,12 @@ class StillWriting:
     def _tried(self, do: Callable[..., Any], *given: Any) -> None:
         try:
             do(*given)
-        except BrokenPipeError:
+        except OSError as error:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())
             os.close(nowhere)
+            if not isinstance(error, BrokenPipeError):
+                print(f"bestleaf: the output cannot be written: {in_words(error)}", file=sys.stderr)
 
 
 def help_without_command(context: typer.Context) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from bestleaf.checks import cut, shown
+
 PATIENCE = 10  # seconds to wait for a scheduler
 
 
@@ -23,9 +25,9 @@ def workers_of(address: str | None) -> Iterator[None]:
     try:
         client = Client(address, timeout=PATIENCE)
     except (OSError, ValueError, TypeError) as error:
-        reason = " ".join(str(error).split())
+        reason = cut(" ".join(str(error).split()), 100)
         raise ValueError(
-            f"--dask must be the address of a scheduler such as tcp://host:8786, got {address!r}: {reason}"
+            f"--dask must be the address of a scheduler such as tcp://host:8786, got {shown(address)}: {reason}"
         ) from None
     with client, parallel_config("dask", client=client):
         yield

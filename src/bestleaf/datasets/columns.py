@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from bestleaf.certificate.words import counted
+from bestleaf.checks import listed, shown
 
-MOST_SHOWN = 10  # columns named in a complaint
 MOST_CATEGORIES = 1_000  # of one column; text with more is rather an identifier
 MOST_STRANGE = 3  # cells shown that are no numbers
 
@@ -20,12 +20,6 @@ KINDS = {  # by what pandas infers from the values
     **dict.fromkeys(("string", "categorical", "boolean"), CATEGORY),
     **dict.fromkeys(("date", "datetime", "datetime64", "timedelta", "timedelta64", "time", "period"), DATE),
 }
-
-
-def shown(names: list[str]) -> str:
-    """Return the first of some names, for a complaint."""
-    more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
-    return ", ".join(repr(name) for name in names[:MOST_SHOWN]) + more
 
 
 def kinds_of(frame: pd.DataFrame) -> dict[str, str]:
@@ -63,7 +57,7 @@ def check_kinds(kinds: dict[str, str]) -> None:
     }
     for wrong, complaint in complaints.items():
         if names := [name for name, kind in kinds.items() if kind == wrong]:
-            raise ValueError(f"{complaint}, got the columns {shown(names)}")
+            raise ValueError(f"{complaint}, got the columns {listed(names)}")
 
 
 def numbers_of(frame: pd.DataFrame) -> np.ndarray:
@@ -73,7 +67,7 @@ def numbers_of(frame: pd.DataFrame) -> np.ndarray:
         plain[name] = _as_floats(frame[name])
     found = plain.to_numpy(np.float64, copy=True, na_value=np.nan)  # gaps are filled in it
     if infinite := frame.columns[np.isinf(found).any(axis=0)].tolist():
-        raise ValueError(f"the table must have no infinite numbers, got some in the columns {shown(infinite)}")
+        raise ValueError(f"the table must have no infinite numbers, got some in the columns {listed(infinite)}")
     return found
 
 
@@ -82,21 +76,23 @@ def _as_floats(column: pd.Series) -> pd.Series:
     try:
         return column.astype(object).map(float, na_action="ignore").astype(np.float64)
     except (OverflowError, ValueError, TypeError):
-        raise ValueError(f"column {column.name!r} must hold numbers of 64 bits, got larger ones") from None
+        raise ValueError(f"column {shown(column.name)} must hold numbers of 64 bits, got larger ones") from None
 
 
-def fill_gaps(numbers: np.ndarray, names: list[str], impute: str) -> list[str]:
-    """Fill the gaps of each column with its median, mean or most frequent number, and return what was done."""
+def fill_gaps(numbers: np.ndarray, names: list[str], impute: str, rows: np.ndarray | None = None) -> list[str]:
+    """Fill the gaps of each column with the median, mean or most frequent number of `rows`; return what was done."""
     notes = []
     missing = np.isnan(numbers)
+    asked = slice(None) if rows is None else rows
+    where = "" if rows is None else " of the rows searched"
     for number in np.flatnonzero(missing.any(axis=0)):
         name, gaps = names[number], missing[:, number]
-        known = numbers[~gaps, number]
+        known = numbers[asked, number][~gaps[asked]]
         if len(known) == 0:
-            raise ValueError(f"column {name!r} must have a number to fill its gaps with, got gaps only")
+            raise ValueError(f"column {shown(name)} must have a number{where} to fill its gaps with, got gaps only")
         value = _typical(known, impute)
         numbers[gaps, number] = value
-        notes.append(f"{name}: {counted(int(gaps.sum()), 'gap')} filled with {value:g} ({impute})")
+        notes.append(f"{name}: {counted(int(gaps.sum()), 'gap')} filled with {value:g} ({impute}{where})")
     return notes
 
 
@@ -113,7 +109,9 @@ def categories_of(column: pd.Series, name: str) -> tuple[list[str], np.ndarray, 
     kinds = sorted(values.unique())
     if len(kinds) > MOST_CATEGORIES:
         limit = f"at most {MOST_CATEGORIES:,} different texts"
-        raise ValueError(f"column {name!r} must have {limit}, got {len(kinds):,}; drop it{_almost_numbers(values)}")
+        raise ValueError(
+            f"column {shown(name)} must have {limit}, got {len(kinds):,}; drop it{_almost_numbers(values)}"
+        )
     places = pd.Index(kinds).get_indexer(values)
     ones = (places[:, None] == np.arange(len(kinds))).astype(np.float64)
     gaps = int(column.isna().sum())
@@ -135,12 +133,14 @@ def targets_of(column: pd.Series) -> pd.Series:
     """Return the column to predict as numpy knows it: numbers, truth values or text."""
     name, kind = column.name, kind_of(column)
     if gaps := int(column.isna().sum()):
-        raise ValueError(f"the target {name!r} must have no gaps, got {gaps:,} of {len(column):,} rows without one")
+        raise ValueError(
+            f"the target {shown(name)} must have no gaps, got {gaps:,} of {len(column):,} rows without one"
+        )
     if kind in (DATE, NESTED, MIXED):
         words = {DATE: "dates", NESTED: "lists, dictionaries or bytes", MIXED: "both in one column"}[kind]
-        raise ValueError(f"the target {name!r} must hold numbers or classes, got {words}")
+        raise ValueError(f"the target {shown(name)} must hold numbers or classes, got {words}")
     if column.nunique() < 2:
-        raise ValueError(f"the target {name!r} must have two different values, got only {column.iloc[0]}")
+        raise ValueError(f"the target {shown(name)} must have two different values, got only {shown(column.iloc[0])}")
     if isinstance(column.dtype, pd.CategoricalDtype):
         return targets_of(column.astype(column.cat.categories.dtype))
     if kind == CATEGORY:
@@ -149,5 +149,5 @@ def targets_of(column: pd.Series) -> pd.Series:
         column = _as_floats(column)
     plain = column.astype({"b": np.bool_, "i": np.int64, "u": np.uint64}.get(column.dtype.kind, np.float64))
     if not np.isfinite(plain.to_numpy()).all():
-        raise ValueError(f"the target {name!r} must have no infinite numbers, got some")
+        raise ValueError(f"the target {shown(name)} must have no infinite numbers, got some")
     return plain

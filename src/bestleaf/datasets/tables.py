@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestleaf.checks import did_you_mean
+from bestleaf.checks import cut, did_you_mean, listed, one_of, shown
 from bestleaf.datasets.columns import (
     NUMBER,
     categories_of,
@@ -19,11 +20,11 @@ from bestleaf.datasets.columns import (
     fill_gaps,
     kinds_of,
     numbers_of,
-    shown,
     targets_of,
 )
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+IMPUTE = ("median", "mean", "most_frequent")
 DECIMAL_COMMA = r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*"
 
 
@@ -45,6 +46,10 @@ class Table:
         Name of the column that is predicted.
     notes : tuple of str
         What was done to the columns, in words.
+    impute : {None, "median", "mean", "most_frequent"}
+        How gaps were filled; None if there were none.
+    filled_by : array of int or None
+        Rows whose numbers the gaps were filled with; None for all.
     """
 
     X: pd.DataFrame
@@ -53,6 +58,14 @@ class Table:
     original: pd.DataFrame
     target: str
     notes: tuple[str, ...]
+    impute: str | None = None
+    filled_by: np.ndarray | None = None
+
+    def filled_from(self, rows: np.ndarray) -> Table:
+        """Return the table with its gaps filled by what is known of some rows only, those that a search may see."""
+        if self.impute is None:
+            return self
+        return prepared(self.original, self.target, impute=self.impute, rows=rows)
 
     @property
     def grouped(self) -> bool:
@@ -72,7 +85,10 @@ def read_table(path: str | Path, target: str) -> Any:
     """
     frame = read_frame(path)
     if target not in frame.columns:
-        raise ValueError(f"--target must be a column of {Path(path).name}, got {target!r}")
+        raise ValueError(
+            f"target must be a column of {shown(Path(path).name)}, got {shown(target)}"
+            f"{did_you_mean(target, frame.columns)}"
+        )
     return frame.drop(columns=target), frame[target]
 
 
@@ -88,19 +104,23 @@ def read_frame(path: str | Path) -> pd.DataFrame:
     }
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise ValueError(f"the table must be one of {', '.join(readers)}, got {path.name!r}")
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}" if not path.is_dir() else f"{path} is a folder, not a file")
+        raise ValueError(f"the table must be one of {', '.join(readers)}, got {shown(path.name)}")
+    if not os.path.isfile(path):  # False also for a name that is too long
+        named = cut(str(path), 200)
+        raise FileNotFoundError(
+            f"{named} is a folder, not a file" if os.path.isdir(path) else f"there is no file {named}"
+        )
     try:
         frame = reader(path)
     except ImportError:
         raise ValueError(f"reading {path.name} needs pyarrow (pip install pyarrow)") from None
     except PermissionError:
-        raise ValueError(f"{path} cannot be read: permission denied") from None
+        raise ValueError(f"{cut(str(path), 150)} cannot be read: permission denied") from None
     except UnicodeDecodeError:
-        raise ValueError(f"{path} cannot be read: it is not text in UTF-8") from None
+        raise ValueError(f"{cut(str(path), 150)} cannot be read: it is not text in UTF-8") from None
     except (ValueError, OSError, KeyError, TypeError, MemoryError, OverflowError) as error:
-        raise ValueError(f"{path} cannot be read: {' '.join(str(error).split())}") from None
+        reason = cut(" ".join(str(error).split()), 120)
+        raise ValueError(f"{cut(str(path), 150)} cannot be read: {reason}") from None
     if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()
     frame.columns = [str(name).strip() for name in frame.columns]
@@ -163,13 +183,23 @@ def _read_pair(path: Path) -> pd.DataFrame:
 
 def _check_names(frame: pd.DataFrame, name: str) -> None:
     if frame.shape[1] == 0 or len(frame) == 0:
-        raise ValueError(f"{name} must have rows and columns, got {len(frame)} rows of {frame.shape[1]} columns")
+        raise ValueError(
+            f"{cut(name, 100)} must have rows and columns, got {len(frame)} rows of {frame.shape[1]} columns"
+        )
     repeated = sorted({str(column) for column in frame.columns[frame.columns.duplicated()]})
     if repeated:
-        raise ValueError(f"{name} must have a different name for every column, got {shown(repeated)} more than once")
+        named = cut(name, 100)
+        raise ValueError(f"{named} must have a different name for every column, got {listed(repeated)} more than once")
 
 
-def prepared(frame: pd.DataFrame, target: str, *, impute: str | None = None, task: str = "auto") -> Table:
+def prepared(
+    frame: pd.DataFrame,
+    target: str,
+    *,
+    impute: str | None = None,
+    task: str = "auto",
+    rows: np.ndarray | None = None,
+) -> Table:
     """Return a table ready for a search: categories as columns of zeros and ones, gaps refused or filled.
 
     Text, truth values with gaps and pandas' categories are categories; so is a column of a CSV file with a cell that is
@@ -186,36 +216,46 @@ def prepared(frame: pd.DataFrame, target: str, *, impute: str | None = None, tas
         How gaps are filled; None refuses them. Gaps of a category become a value of their own.
     task : {"auto", "classification", "regression"}, default="auto"
         Regression needs numbers in the target.
+    rows : array of int, default=None
+        Rows by number whose values gaps are filled with, for example those that a search may see; None for all.
     """
-    if target not in frame.columns:
-        raise ValueError(
-            f"--target must be a column of the table, got {target!r}{did_you_mean(target, frame.columns)} where there "
-            f"are {shown(list(frame.columns))}"
-        )
-    if len(frame.columns) < 2:
-        raise ValueError(f"the table must have a column beside the target {target!r}, got none")
+    _check_arguments(frame, target, impute)
     y = targets_of(frame[target])
     if task == "regression" and y.dtype.kind not in "biuf":
-        raise ValueError(f"--task regression needs numbers in the target, got text in {target!r}")
+        raise ValueError(f"task 'regression' needs numbers in the target, got text in {shown(target)}")
     features = frame.drop(columns=target)
     kinds = kinds_of(features)
     check_kinds(kinds)
     gaps = features.columns[features.isna().any()].tolist()
     if gaps and impute is None:
         raise ValueError(
-            f"the table must have no gaps, got some in the columns {shown(gaps)}; --impute median fills them"
+            f"the table must have no gaps, got some in the columns {listed(gaps)}; impute='median' fills them"
         )
-    X, groups, notes = _as_numbers(features, kinds, impute)
-    return Table(X, y, groups, frame, target, (*frame.attrs.get("notes", ()), *notes))
+    X, groups, notes = _as_numbers(features, kinds, impute, rows)
+    notes = [*frame.attrs.get("notes", ()), *notes]
+    return Table(X, y, groups, frame, target, tuple(notes), impute if gaps else None, rows)
+
+
+def _check_arguments(frame: pd.DataFrame, target: str, impute: str | None) -> None:
+    """Refuse a target that is no column, a table of nothing else, and a way to fill gaps that is not known."""
+    if target not in frame.columns:
+        raise ValueError(
+            f"target must be a column of the table, got {shown(target)}{did_you_mean(target, frame.columns)} where "
+            f"there are {listed(frame.columns)}"
+        )
+    if len(frame.columns) < 2:
+        raise ValueError(f"the table must have a column beside the target {shown(target)}, got none")
+    if impute is not None:
+        one_of("impute", impute, IMPUTE)
 
 
 def _as_numbers(
-    features: pd.DataFrame, kinds: dict[str, str], impute: str | None
+    features: pd.DataFrame, kinds: dict[str, str], impute: str | None, rows: np.ndarray | None
 ) -> tuple[pd.DataFrame, dict[str, list[str]], list[str]]:
     """Return all columns as numbers, the columns of numbers that each became, and what was done."""
     names = [name for name in features if kinds[name] == NUMBER]
     numbers = numbers_of(features[names])  # all at once, because there may be thousands
-    notes = fill_gaps(numbers, names, str(impute))
+    notes = fill_gaps(numbers, names, str(impute), rows)
     groups = {name: [name] for name in features}
     parts = [numbers]
     for name in features:
@@ -225,6 +265,6 @@ def _as_numbers(
             notes.append(note)
     made = names + [column for name in features if kinds[name] != NUMBER for column in groups[name]]
     if clashes := sorted(pd.Index(made)[pd.Index(made).duplicated()].unique()):
-        raise ValueError(f"a category must not have the name of another column, got {shown(clashes)}; rename one")
+        raise ValueError(f"a category must not have the name of another column, got {listed(clashes)}; rename one")
     X = pd.DataFrame(np.hstack(parts), columns=made, index=features.index)
     return X[[column for name in features for column in groups[name]]], groups, notes

@@ -23,6 +23,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 
+from bestleaf.checks import shown
 from bestleaf.examples import checked_data
 from bestleaf.objectives import estimator_in_words
 from bestleaf.oracles.fitting import ONE_THREAD, described, fix_random_states
@@ -98,7 +99,7 @@ class EstimatorOracle:
     ) -> None:
         known = isinstance(estimator, BaseEstimator) and (is_classifier(estimator) or is_regressor(estimator))
         if not known:
-            raise TypeError(f"estimator must be a scikit-learn classifier or regressor, got {estimator!r}")
+            raise TypeError(f"estimator must be a scikit-learn classifier or regressor, got {shown(estimator)}")
         self.X = checked_data(X)
         self.y = np.asarray(y)
         self.n_samples, self.n_features = self.X.shape

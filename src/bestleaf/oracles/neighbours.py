@@ -26,6 +26,7 @@ from bestleaf._kernels.neighbours import (
     sum_nearest,
 )
 from bestleaf._records import HALF, NEIGHBOURS, ROW_ORDER, STRICT, Workplace
+from bestleaf.checks import shown
 from bestleaf.examples import (
     FEWEST_QUERIES,
     ROUGH_COST,
@@ -41,6 +42,7 @@ from bestleaf.examples import (
 from bestleaf.objectives import neighbours_in_words
 
 TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}
+SUBSAMPLE = 50  # examples of a sample, as in the paper
 DISTANCES_A_THREAD = 10**6  # fewer are not worth a thread
 
 
@@ -57,8 +59,8 @@ class KNNOracle:
         What `y` is.
     n_neighbors : int, default=5
         k.
-    subsample : int, default=50
-        Examples m on which `sample` evaluates; neighbours are searched among all.
+    subsample : int, default=None
+        Examples m on which `sample` evaluates: 50, or all if there are fewer. Neighbours are searched among all.
     ties : {"half", "strict", "row_order"}, default="half"
         A pair with equal votes counts one half (as `sklearn.metrics.roc_auc_score` does), nothing (the paper's
         formula), or one if its examples are in the right order of rows (the published program).
@@ -100,7 +102,7 @@ class KNNOracle:
         *,
         task: str = "classification",
         n_neighbors: int = 5,
-        subsample: int = 50,
+        subsample: int | None = None,
         ties: str = "half",
         scale: bool = True,
         drop_zero: bool = False,
@@ -108,11 +110,13 @@ class KNNOracle:
         n_jobs: int = 1,
     ) -> None:
         if ties not in TIES:
-            raise ValueError(f"ties must be one of {', '.join(TIES)}, got {ties!r}")
+            raise ValueError(f"ties must be one of {', '.join(TIES)}, got {shown(ties)}")
         data = checked_data(X)
         examples = len(data)
         if not 1 <= n_neighbors < examples:
             raise ValueError(f"n_neighbors must be between 1 and the number of rows less one, got {n_neighbors}")
+        if subsample is None:
+            subsample = min(SUBSAMPLE, examples)
         if not 2 <= subsample <= examples:
             raise ValueError(f"subsample must be between 2 and the number of rows ({examples}), got {subsample}")
         self.ties, self.subsample, self.drop_zero, self.scale = ties, subsample, drop_zero, scale

@@ -12,6 +12,7 @@ from typing import Any
 from sklearn.base import is_regressor
 from sklearn.metrics import check_scoring, make_scorer
 
+from bestleaf.checks import shown
 from bestleaf.oracles.neighbours import concordance
 
 LONGEST = 200  # letters of an error of scikit-learn's
@@ -41,12 +42,14 @@ class Score:
     def mapped(self, score: Any, subset: Any) -> float:
         """Return a score as a number in [0, 1], or say that it leaves the range."""
         if not isinstance(score, Real) or not isfinite(float(score)):
-            raise ValueError(f"scoring {self.name} must give a finite number, got {score!r} for the features {subset}")
+            raise ValueError(
+                f"scoring {self.name} must give a finite number, got {shown(score)} for the features {shown(subset)}"
+            )
         slack = ROUNDING * (self.high - self.low)
         if not self.low - slack <= float(score) <= self.high + slack:
             raise ValueError(
-                f"score_range must hold every score of {self.name}, got {float(score):g} for the features {subset}, "
-                f"outside [{self.low:g}, {self.high:g}]; give a wider one"
+                f"score_range must hold every score of {self.name}, got {float(score):g} for the features "
+                f"{shown(subset)}, outside [{self.low:g}, {self.high:g}]; give a wider one"
             )
         return min(1.0, max(0.0, self.placed(float(score))))
 
@@ -101,7 +104,7 @@ def _scorer(estimator: Any, scoring: Any) -> Callable[..., float]:
         return check_scoring(estimator, scoring=scoring)
     except (TypeError, ValueError):
         rule = "must be a scorer or the name of one that scikit-learn knows, such as accuracy, roc_auc or r2"
-        raise ValueError(f"scoring {rule}, got {scoring!r}") from None
+        raise ValueError(f"scoring {rule}, got {shown(scoring)}") from None
 
 
 def _concordance(truth: Any, predicted: Any) -> float:
@@ -112,7 +115,7 @@ def _checked_range(given: Any) -> tuple[float, float]:
     try:
         low, high = (float(end) for end in given)
     except (TypeError, ValueError):
-        raise ValueError(f"score_range must be two numbers (lowest, highest), got {given!r}") from None
+        raise ValueError(f"score_range must be two numbers (lowest, highest), got {shown(given)}") from None
     if not (isfinite(low) and isfinite(high) and low < high):
-        raise ValueError(f"score_range must be two finite numbers, the lower one first, got {given!r}")
+        raise ValueError(f"score_range must be two finite numbers, the lower one first, got {shown(given)}")
     return low, high

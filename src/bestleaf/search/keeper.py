@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from bestleaf.files import in_words
 from bestleaf.search.identity import difference, identity_of
 from bestleaf.search.options import stream
 from bestleaf.search.snapshot import known_values, restore, snapshot_of
 from bestleaf.storage import Checkpoint, Saved
 from bestleaf.storage.file import File, read_file, refuse, write_file
+from bestleaf.storage.lock import Lock
+from bestleaf.storage.outputs import OUTPUTS, checked_outputs
 from bestleaf.storage.streams import fresh_stream
+from bestleaf.temporary import remove_leftovers
 
 Snapshot = dict[str, Any]
 
 
 class Keeper:
     """Saves a search to its checkpoint, if it has one, and lets it go on from there.
+
+    From its beginning to its end no other run can save to the same file.
 
     A budget may run out in the middle of something, which then ends in another way than it would have with more. The
     file then holds two snapshots: the last one before, for a larger budget, and the end, for the same command again.
@@ -33,10 +40,18 @@ class Keeper:
         self._complete = False  # the file has the end of the search already
         self._last: Snapshot = {}
         self._due = 0.0
+        self._lock: Lock | None = None
+        self._seen: tuple[int, ...] | None = None  # what marks the file that was read
+        self._outputs: dict[str, list[str]] = {}
         if self.checkpoint is not None:
             self.checkpoint.check()
-            if self.checkpoint.file.exists():
-                self.found = read_file(self.checkpoint.file)
+            self._read(self.checkpoint.file)
+
+    def _read(self, file: Path) -> None:
+        """Read the file, if there is one that has not been read yet."""
+        seen = _mark(file)
+        if seen is not None and seen != self._seen:
+            self.found, self._seen = read_file(file), seen
 
     def stream(self, seed: Any) -> tuple[np.random.Generator, int | None]:
         """Return the random stream of a seed; without one it is that of the file, if there is a file."""
@@ -54,14 +69,21 @@ class Keeper:
         """Go on from the file if there is one, otherwise make it; only once."""
         if self.checkpoint is None or self._identity is not None:
             return
-        begun = perf_counter()
-        self._identity = identity_of(search)
-        if self.found is not None:
-            self._resume(search, self.checkpoint, self.found)
-            self.found, self.resumed = None, True
-        self._last = snapshot_of(search)
-        if not self.resumed:
-            self._write(search, [self._last])
+        begun, file = perf_counter(), self.checkpoint.file
+        self._identity, self._lock = identity_of(search), Lock(file)
+        try:
+            remove_leftovers(file)
+            self._read(file)  # another run may have saved to it in the meantime
+            if self.found is not None:
+                self._resume(search, self.checkpoint, self.found)
+                self.found, self.resumed = None, True
+            self._last = snapshot_of(search)
+            if not self.resumed:
+                self._write(search, [self._last])
+        except BaseException:
+            self._lock.release()
+            self._identity = None
+            raise
         self._due = perf_counter() + self.checkpoint.pause(perf_counter() - begun)
 
     def slice_over(self, search: Any) -> None:
@@ -70,10 +92,12 @@ class Keeper:
             self._save(search)
 
     def over(self, search: Any) -> None:
-        """Save the search at its end."""
+        """Save the search at its end, and let others have the file."""
         if self.checkpoint is not None and not self._complete:
             self._save(search)
             self._complete = True
+        if self._lock is not None:
+            self._lock.release()
 
     def _save(self, search: Any) -> None:
         """Write a snapshot; a disk that is full must not end the search."""
@@ -83,7 +107,8 @@ class Keeper:
             self._write(search, taken)
             self._last = taken[0]
         except OSError as error:
-            warnings.warn(f"checkpoint could not be written: {error}; the search goes on", RuntimeWarning, stacklevel=4)
+            told = f"checkpoint could not be written: {in_words(error)}; the search goes on"
+            warnings.warn(told, RuntimeWarning, stacklevel=4)
         if self.checkpoint is not None:
             self._due = perf_counter() + self.checkpoint.pause(perf_counter() - begun)
 
@@ -101,6 +126,8 @@ class Keeper:
     def _write(self, search: Any, snapshots: list[Snapshot]) -> None:
         if self.checkpoint is None:
             return
+        if self._lock is None or not self._lock.held:
+            raise ValueError(f"checkpoint {self.checkpoint.file.name} is being used by another search of this program")
         options = search.options
         content = {
             "identity": self._identity,
@@ -108,6 +135,7 @@ class Keeper:
             "max_samples": options.max_samples,
             "reason": search.reason,
             "samples": search.samples,
+            OUTPUTS: self._outputs,
             "snapshots": {str(place): one for place, one in enumerate(snapshots)},
         }
         write_file(self.checkpoint.file, content)
@@ -117,6 +145,7 @@ class Keeper:
         try:
             saved = Saved(found, found.arrays)
             other = difference(saved.get("identity"), self._identity or {})
+            self._outputs = checked_outputs(found)
         except Exception as error:
             refuse(checkpoint.file, error)
         if other is not None:
@@ -138,6 +167,14 @@ class Keeper:
             search.reason, self._complete = saved.get("reason"), True
         if not same_promise:
             search.start_over()
+
+
+def _mark(file: Path) -> tuple[int, ...] | None:
+    """Return what tells a file from one that replaces it; None if there is none."""
+    if not file.exists():
+        return None
+    found = file.stat()
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def stored_seed(given: Any) -> int | None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bestleaf.bounds import BOUNDS, RIGOROUS, Bound, Rate, named_bound
-from bestleaf.checks import number, whole
+from bestleaf.checks import number, shown, whole
 from bestleaf.growth import PROPOSALS
 from bestleaf.rules import Rule, named_rule, smallest_gap
 from bestleaf.search.guarantees import checked_guarantees
@@ -59,13 +59,13 @@ class Options:
     ) -> Options:
         """Return the options, or raise one clear sentence."""
         if task not in ("arm", "leaf"):
-            raise ValueError(f"task must be 'arm' or 'leaf', got {task!r}")
+            raise ValueError(f"task must be 'arm' or 'leaf', got {shown(task)}")
         if stopping not in STOPPING:
-            raise ValueError(f"stopping must be 'sound' or 'paper', got {stopping!r}")
+            raise ValueError(f"stopping must be 'sound' or 'paper', got {shown(stopping)}")
         if expansion is not None:
             expansion = number("expansion", expansion, "between 0 and 1, or None for the whole graph", 0, 1)
         if proposal is not None and proposal not in PROPOSALS:
-            raise ValueError(f"proposal must be one of {', '.join(PROPOSALS)} or None, got {proposal!r}")
+            raise ValueError(f"proposal must be one of {', '.join(PROPOSALS)} or None, got {shown(proposal)}")
         if max_samples is not None:
             max_samples = whole("max_samples", max_samples, 1, " or None")
         if max_time is not None:
@@ -128,10 +128,10 @@ def checked_value(value: Any, method: str, state: Any) -> float:
     if isinstance(value, np.bool_ | np.ndarray) and value.size == 1:
         value = value.item()
     if not isinstance(value, Real):
-        raise TypeError(f"{method}({state!r}) must return a number in [0, 1], got {value!r}")
+        raise TypeError(f"{method}({shown(state)}) must return a number in [0, 1], got {shown(value)}")
     value = float(value)
     if not (isfinite(value) and 0.0 <= value <= 1.0):
-        raise ValueError(f"{method}({state!r}) must return a number in [0, 1], got {value!r}")
+        raise ValueError(f"{method}({shown(state)}) must return a number in [0, 1], got {shown(value)}")
     return value
 
 
@@ -144,7 +144,7 @@ def checked_problem(problem: Any) -> None:
         raise TypeError(f"problem must be an object, got the class {problem.__name__}; call it first")
     for name in ("label", "maximizes", "exact"):
         if not callable(getattr(problem, name, print)):
-            raise TypeError(f"{name} of a problem must be a method, got {getattr(problem, name)!r}")
+            raise TypeError(f"{name} of a problem must be a method, got {shown(getattr(problem, name))}")
     if lacking:
         raise TypeError(
             "problem must have the methods root, children, is_terminal and sample; "
@@ -162,4 +162,4 @@ def stream(seed: Any) -> tuple[np.random.Generator, int | None]:
         return np.random.default_rng(int(seed)), int(seed)
     if isinstance(seed, np.random.SeedSequence):
         return np.random.default_rng(seed), None
-    raise ValueError(f"seed must be a whole number of at least 0, a numpy Generator or None, got {seed!r}")
+    raise ValueError(f"seed must be a whole number of at least 0, a numpy Generator or None, got {shown(seed)}")

@@ -9,6 +9,7 @@ import numpy as np
 
 from bestleaf._records import EXACT, INNER, NOISY
 from bestleaf.certificate.compare import same
+from bestleaf.checks import shown
 from bestleaf.search.options import checked_value
 from bestleaf.storage import Saved
 from bestleaf.storage.saved import checked_number
@@ -90,9 +91,9 @@ def _rebuild(search: Any, states: list[Any]) -> None:
     holds = getattr(search.problem, "holds", None)
     for state in states[begun:]:
         if state in graph.node_of:
-            raise ValueError(f"the state {state!r} must be in the graph once")
+            raise ValueError(f"the state {shown(state)} must be in the graph once")
         if holds is not None and not holds(state):
-            raise ValueError(f"{state!r} is no state of this problem")
+            raise ValueError(f"{shown(state)} is no state of this problem")
         graph.add(state)
     _check_reached(graph, trusted=holds is not None)
     for node in range(begun, len(states)):
@@ -112,7 +113,7 @@ def _check_reached(graph: Any, *, trusted: bool) -> None:
         if above not in children:
             children[above] = set(graph.problem.children(graph.states[above]))
         if graph.states[node] not in children[above]:
-            raise ValueError(f"{graph.states[node]!r} must be a child of {graph.states[above]!r}")
+            raise ValueError(f"{shown(graph.states[node])} must be a child of {shown(graph.states[above])}")
 
 
 def _admit(search: Any, nodes: list[int]) -> None:
@@ -132,7 +133,7 @@ def _checked_values(search: Any, saved: Saved, name: str) -> dict[Any, float]:
     best = max(values, key=values.__getitem__)
     again = checked_value((search.problem.exact if search.has_exact else search.problem.guide)(best), "exact", best)
     if not same(again, values[best]):
-        raise ValueError(f"the exact value of {best!r} is {again:.6g}, not {values[best]:.6g}")
+        raise ValueError(f"the exact value of {shown(best)} is {again:.6g}, not {values[best]:.6g}")
     return values
 
 
@@ -141,7 +142,7 @@ def check_terminal(problem: Any, states: Any) -> None:
     holds = getattr(problem, "holds", None)
     for state in states:
         if (holds is not None and not holds(state)) or not problem.is_terminal(state):
-            raise ValueError(f"{state!r} is no terminal state of this problem")
+            raise ValueError(f"{shown(state)} is no terminal state of this problem")
 
 
 def _checked_glimpses(search: Any, rows: list[Any]) -> dict[Any, list[float]]:

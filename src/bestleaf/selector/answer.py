@@ -14,7 +14,7 @@ from bestleaf.intervals import Leaf
 class EvaluatedSubset(NamedTuple):
     """A subset of features with its exact value."""
 
-    features: tuple[str, ...]
+    features: tuple[str | int, ...]  # names, or numbers if the data have no names
     score: float
     size: int  # how many features, a group counting as one
 
@@ -23,7 +23,7 @@ class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
     """Every subset evaluated exactly, best first."""
 
     def __str__(self) -> str:
-        return "\n".join(f"{subset.score:.4f}  {', '.join(subset.features)}" for subset in self)
+        return "\n".join(f"{subset.score:.4f}  {', '.join(map(str, subset.features))}" for subset in self)
 
     def by_size(self) -> dict[int, EvaluatedSubset]:
         """Return the best subset of each size, smallest size first; a group counts as one."""

@@ -22,6 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bestleaf.datasets.tables import Table
+from bestleaf.examples import unit_range
 from bestleaf.oracles import KNNOracle
 from bestleaf.selector.honest import Examples, splits, unseen_score
 from bestleaf.selector.inputs import task_of
@@ -56,11 +57,12 @@ def compare(table: Table, *, holdout: float = 0.25, seed: int = 0, **keywords: A
         Further keywords of `BestLeafSelector`.
     """
     check_rows(len(table.X), holdout, NEIGHBOURS)
-    X, y = table.X.to_numpy(np.float64), table.y.to_numpy()
+    y = table.y.to_numpy()
     task = task_of(y, keywords.pop("task", "auto"))
-    if task == "classification":
-        y = np.unique(y, return_inverse=True)[1]
-    kept, aside = next(splits(holdout, Examples(X, y, {}), task, seed))
+    y = np.unique(y, return_inverse=True)[1] if task == "classification" else unit_range(y.astype(np.float64))
+    kept, aside = next(splits(holdout, Examples(table.X, y, {}), task, seed))
+    table = table.filled_from(kept)
+    X = table.X.to_numpy(np.float64)
     part = Table(
         table.X.iloc[kept], table.y.iloc[kept], table.groups, table.original.iloc[kept], table.target, table.notes
     )

@@ -22,9 +22,9 @@ from bestleaf.growth import PROPOSALS
 from bestleaf.oracles import TIES
 from bestleaf.search.guarantees import GUARANTEES
 from bestleaf.search.keeper import stored_seed
-from bestleaf.selector.honest import Examples, splits
+from bestleaf.selector.honest import Examples, held_out
 from bestleaf.selector.hooks import CallbackSupportMixin
-from bestleaf.selector.inputs import check_finite, check_frame
+from bestleaf.selector.inputs import check_finite, check_frame, check_truth_values
 from bestleaf.selector.judging import Judging
 from bestleaf.selector.keeping import Keeping
 from bestleaf.selector.objective import (
@@ -326,14 +326,14 @@ class BestLeafSelector(
         """
         X, y = self._validated(X, y)
         examples = Examples(X, y, checked_metadata(self, metadata, len(X)))
-        seed, aside = self._seed(), np.arange(0)
+        seed = seed_of(self)
         self._searches = 0  # beside the first one
-        kept: Any = slice(None)  # no copy of large data
-        if isinstance(self.holdout, float):
-            kept, aside = next(splits(self.holdout, examples, self._task(y), seed))
+        pairs = held_out(self.holdout, examples, self._task(y), seed)
+        self._check_further_files(pairs)
+        kept: Any = pairs[0][0] if isinstance(self.holdout, float) else slice(None)  # no copy of large data
         selection = self._select(examples.part(kept), seed)
         self.search_indices_ = np.arange(len(X))[kept]
-        self._be_honest(examples, kept, aside, seed)
+        self._be_honest(examples, kept, pairs, seed)
         if self.verbose:
             Console().print(self.certificate_.summary(), highlight=False, markup=False, soft_wrap=True)
         if selection.reason != "identified" and self.algorithm == "bli" and not self.certificate_.settled:
@@ -353,8 +353,12 @@ class BestLeafSelector(
 
     def _validated(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the data as scikit-learn checks them, with sentences of our own where a column is to be named."""
+        check_truth_values(self)
         check_frame(X)
-        X, y = validate_data(self, X, y, dtype=(np.float64, np.float32), ensure_all_finite=False, ensure_min_samples=2)
+        with np.errstate(over="ignore", invalid="ignore"):  # the largest numbers there are
+            X, y = validate_data(
+                self, X, y, dtype=(np.float64, np.float32), ensure_all_finite=False, ensure_min_samples=2
+            )
         check_finite(X, self._names())
         if self.estimator is None and len(X) <= self.n_neighbors:
             raise ValueError(
@@ -364,9 +368,12 @@ class BestLeafSelector(
             raise ValueError(f"subsample must be at most the number of rows ({len(X)}), got {self.subsample}")
         return X, y
 
-    def _seed(self) -> int:
-        if isinstance(self.random_state, Integral):
-            return int(self.random_state)
-        if self.random_state is None and (stored := stored_seed(self.checkpoint)) is not None:
-            return stored
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+def seed_of(selector: BestLeafSelector) -> int:
+    """Return the seed that everything random of a selector follows from; drawn if none is given or saved."""
+    given = selector.random_state
+    if isinstance(given, Integral):
+        return int(given)
+    if given is None and (stored := stored_seed(selector.checkpoint)) is not None:
+        return stored
+    return int(check_random_state(given).randint(np.iinfo(np.int32).max))

@@ -15,6 +15,8 @@ from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedS
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
+from bestleaf.checks import shown
+from bestleaf.examples import unit_range
 from bestleaf.oracles import concordance
 
 
@@ -56,6 +58,21 @@ def splits(holdout: Any, examples: Examples, task: str, seed: int) -> Iterator[t
                     f"{len(kept):,} and {len(aside):,} examples that does not"
                 )
             yield kept, aside
+
+
+def held_out(holdout: Any, examples: Examples, task: str, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return all pairs of rows to search on and rows to score on; none without `holdout`."""
+    if holdout is None:
+        return []
+    pairs = list(splits(holdout, examples, task, seed))
+    if not pairs:
+        raise ValueError(f"holdout must give at least one split, got none from {shown(holdout)}")
+    return pairs
+
+
+def rows_searched(selector: Any, X: Any, y: np.ndarray) -> np.ndarray:
+    """Return the rows that a selector with a share kept aside and a whole number as `random_state` searches on."""
+    return next(splits(selector.holdout, Examples(X, y, {}), selector._task(y), selector.random_state))[0]
 
 
 def searched_again(
@@ -100,7 +117,7 @@ def unseen_score(
         X, new_X = scaler.transform(X), scaler.transform(new_X)
     nearest = NearestNeighbors(n_neighbors=n_neighbors).fit(X).kneighbors(new_X, return_distance=False)
     if task == "regression":
-        return concordance(y[nearest].mean(axis=1), new_y)
+        return concordance(unit_range(y)[nearest].mean(axis=1), new_y)
     classes = np.unique(y)
     shown = classes[1:] if len(classes) == 2 else classes
     shares = [(new_y == one, (y[nearest] == one).mean(axis=1)) for one in shown]

@@ -5,14 +5,25 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterable
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.multiclass import type_of_target
 
-from bestleaf.checks import did_you_mean
+from bestleaf.checks import cut, did_you_mean, listed, shown
 
 MOST_CLASSES = 20  # more different whole numbers than this are taken for real targets
+
+
+def check_truth_values(selector: Any) -> None:
+    """Refuse True and False where a number is meant; Python takes them for 1 and 0, and so does scikit-learn."""
+    for name, rules in selector._parameter_constraints.items():
+        value = getattr(selector, name)
+        numbers = any(isinstance(rule, Interval) or rule in (Integral, Real, "random_state") for rule in rules)
+        if numbers and isinstance(value, bool):
+            raise InvalidParameterError(f"{name} must be a number, not a truth value, got {value}")
 
 
 def check_frame(X: Any) -> None:
@@ -20,12 +31,14 @@ def check_frame(X: Any) -> None:
     names = names_of(X)
     repeated = sorted(str(name) for name, times in Counter(names).items() if times > 1)
     if repeated:
-        raise ValueError(f"X must have a different name for every column, got {repeated[:5]} more than once")
+        raise ValueError(f"X must have a different name for every column, got [{listed(repeated)}] more than once")
     if isinstance(X, np.ndarray) and X.dtype.kind in "US":
         raise ValueError(f"X must hold numbers only, got an array of text ({X.dtype})")
     text = columns_of_text(X)
     if text:
-        raise ValueError(f"X must hold numbers only, got text or dates in columns {text[:10]}; encode or drop them")
+        raise ValueError(
+            f"X must hold numbers only, got text or dates in columns [{listed(text)}]; encode or drop them"
+        )
 
 
 def check_finite(X: np.ndarray, names: np.ndarray) -> None:
@@ -34,7 +47,7 @@ def check_finite(X: np.ndarray, names: np.ndarray) -> None:
     if broken:
         raise ValueError(
             "Input X must not have missing values (NaN) or infinity (inf), found in columns "
-            f"{[str(name) for name in names[broken[:10]]]}; impute or drop them"
+            f"[{listed(str(name) for name in names[broken])}]; impute or drop them"
         )
 
 
@@ -42,7 +55,8 @@ def task_of(y: np.ndarray, given: str) -> str:
     """Return whether the targets are classes or real numbers."""
     if given != "auto":
         return given
-    kind = type_of_target(y, input_name="y", raise_unknown=True)
+    with np.errstate(over="ignore", invalid="ignore"):  # the largest numbers there are
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
     numbers = np.asarray(y).dtype.kind in "iuf"
     many = kind == "multiclass" and numbers and len(np.unique(y)) > MOST_CLASSES
     return "regression" if many or kind.startswith("continuous") else "classification"
@@ -53,18 +67,18 @@ def columns_named(argument: str, given: Iterable[Any], names: Iterable[str], fea
     number_of = {text: number for number, text in enumerate(names)}
     found = []
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise ValueError(f"{argument} must list features by name or number, got {given!r}")
+        raise ValueError(f"{argument} must list features by name or number, got {shown(given)}")
     for one in given:
         if isinstance(one, str):
             if not number_of:
-                raise ValueError(f"{argument} must give features by number, because X has no names, got {one!r}")
+                raise ValueError(f"{argument} must give features by number, because X has no names, got {shown(one)}")
             if one not in number_of:
-                raise ValueError(f"{argument} must name features of X, got {one!r}{did_you_mean(one, number_of)}")
+                raise ValueError(f"{argument} must name features of X, got {shown(one)}{did_you_mean(one, number_of)}")
             found.append(number_of[one])
         elif isinstance(one, int | np.integer) and not isinstance(one, bool) and 0 <= one < features:
             found.append(int(one))
         else:
-            raise ValueError(f"{argument} must hold names or numbers from 0 to {features - 1}, got {one!r}")
+            raise ValueError(f"{argument} must hold names or numbers from 0 to {features - 1}, got {shown(one)}")
     return found
 
 
@@ -74,12 +88,15 @@ def check_groups(groups: list[list[int]], labels: Iterable[Any], names: np.ndarr
     for label, group in zip(labels, groups, strict=True):
         for feature in group:
             if feature in owner:
-                both = f"{owner[feature]!r} and {label!r}"
-                raise ValueError(f"feature_groups must not overlap, got {names[feature]!r} in groups {both}")
+                both = f"{shown(owner[feature])} and {shown(label)}"
+                raise ValueError(f"feature_groups must not overlap, got {shown(names[feature])} in groups {both}")
             owner[feature] = label
-    if lost := [str(name) for number, name in enumerate(names) if number not in owner]:
+    lost = [str(name) for number, name in enumerate(names) if number not in owner]
+    if lost:
         more = f" and {len(lost) - 10} more" if len(lost) > 10 else ""
-        raise ValueError(f"feature_groups must hold every feature of X, got none with {', '.join(lost[:10])}{more}")
+        raise ValueError(
+            f"feature_groups must hold every feature of X, got none with {cut(', '.join(lost[:10]), 100)}{more}"
+        )
 
 
 def useless_columns(
@@ -101,9 +118,8 @@ def useless_columns(
         return []
     if all(constant.issuperset(unit) for unit in free) and not set(wanted):
         raise ValueError(f"X must have a column that changes, got {len(constant)} constant of {X.shape[1]}")
-    shown = [str(name) for name in names[useless[:10]]]
-    more = f" and {len(useless) - 10} more" if len(useless) > 10 else ""
-    warnings.warn(f"columns {shown}{more} are constant and left out of the search", UserWarning, stacklevel=5)
+    which = listed(str(name) for name in names[useless])
+    warnings.warn(f"columns [{which}] are constant and left out of the search", UserWarning, stacklevel=5)
     return useless
 
 

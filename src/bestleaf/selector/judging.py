@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bestleaf.oracles.estimator import EstimatorOracle
-from bestleaf.selector.honest import Examples, searched_again, splits, unseen_score
+from bestleaf.selector.honest import Examples, searched_again, unseen_score
 from bestleaf.selector.objective import (
     oracle_of,
 )
@@ -17,13 +17,13 @@ from bestleaf.storage import Checkpoint
 class Judging:
     """How a selector judges its answer."""
 
-    def _be_honest(self: Any, examples: Examples, kept: Any, aside: np.ndarray, seed: int) -> None:
+    def _be_honest(
+        self: Any, examples: Examples, kept: Any, pairs: list[tuple[np.ndarray, np.ndarray]], seed: int
+    ) -> None:
         """Score on examples that were no part of the search, and count how often features are selected again."""
-        if self.holdout is not None:
-            task = self._task(examples.y)
-            pairs = [(kept, aside)] if len(aside) else list(splits(self.holdout, examples, task, seed))
+        if pairs:
             chosen_there = [self.support_]
-            if not len(aside):
+            if not isinstance(self.holdout, float):
                 chosen_there = self._again([(examples.part(one), seed) for one, _ in pairs])
                 if len(chosen_there) < len(pairs):
                     raise KeyboardInterrupt
@@ -33,8 +33,13 @@ class Judging:
             ]
             self.holdout_scores_ = np.array(scores)
             self.holdout_score_ = float(self.holdout_scores_.mean())
-            many = sum(len(other) for _, other in pairs)
-            self.certificate_.content["unseen"] = {"score": self.holdout_score_, "examples": many, "splits": len(pairs)}
+            times = np.unique(np.concatenate([other for _, other in pairs]), return_counts=True)[1]
+            self.certificate_.content["unseen"] = {
+                "score": self.holdout_score_,
+                "rows": len(times),
+                "splits": len(pairs),
+                "times": [int(times.min()), int(times.max())],  # that a row was kept from a search
+            }
         if self.n_repeats > 1:
             seeds = np.random.SeedSequence(seed).generate_state(self.n_repeats - 1)
             supports = [self.support_]
@@ -46,6 +51,14 @@ class Judging:
             self.certificate_.content["report"]["selection_frequency"] = {
                 str(name): float(share) for name, share in shares if share > 0
             }
+
+    def _check_further_files(self: Any, pairs: list[tuple[np.ndarray, np.ndarray]]) -> None:
+        """Refuse a checkpoint whose further files could not be written, before the first search."""
+        checkpoint = Checkpoint.of(self.checkpoint)
+        many = self.n_repeats - 1 + (0 if isinstance(self.holdout, float) else len(pairs))
+        if checkpoint is not None:
+            for place in range(1, many + 1):
+                checkpoint.numbered(place).check()
 
     def _again(self: Any, runs: list[tuple[Examples, int]]) -> list[np.ndarray]:
         """Return the features selected from other examples or with other seeds; fewer after Ctrl-C."""

@@ -60,14 +60,14 @@ class Keeping:
         columns = lattice.features_of(answer.state)
         self.support_ = np.zeros(self.n_features_in_, bool)
         self.support_[columns] = True
-        self.subset_ = names[columns] if hasattr(self, "feature_names_in_") else np.array(columns)
+        self.subset_ = self._named(columns)
         sampled = answer.mean if answer.mean is not None else selection.guide
         self.score_ = float(answer.lower if answer.exact or sampled is None else sampled)
         self.score_interval_ = (float(answer.lower), float(answer.upper))
         self.feature_scores_ = mean_scores(selection.rave, selection.values, lattice)
         subsets = [(value, lattice.features_of(state), len(state) - 1) for state, value in selection.values.items()]
         self.evaluated_ = EvaluatedSubsets(
-            EvaluatedSubset(tuple(names[features]), float(value), size)
+            EvaluatedSubset(tuple(self._named(features).tolist()), float(value), size)
             for value, features, size in sorted(subsets, key=lambda one: (-one[0], one[2], one[1]))
         )
         self.certificate_ = certificate_of(
@@ -99,12 +99,21 @@ class Keeping:
         """Return what a page shows beside the certificate; no claim rests on it."""
         scores = self.feature_scores_[self.support_]
         names = (str(name) for name in self._names()[self.support_])
+        by_size = self.evaluated_.by_size()
         history = [{name: row[name] for name in ("elapsed", "samples", "gap", "score")} for row in self.history_]
         return {
             "history": history,
-            "by_size": [[size, one.score, list(one.features)] for size, one in self.evaluated_.by_size().items()],
+            "by_size": [[size, one.score, self._written(one.features)] for size, one in by_size.items()],
             "feature_scores": {
                 name: None if np.isnan(score) else float(score) for name, score in zip(names, scores, strict=True)
             },
             "without": values_without(selection, lattice),
         }
+
+    def _named(self: Any, columns: list[int]) -> np.ndarray:
+        """Return features as a user calls them: by name, or by number if the data have no names."""
+        return self._names()[columns] if hasattr(self, "feature_names_in_") else np.array(columns)
+
+    def _written(self: Any, features: tuple[str | int, ...]) -> list[str]:
+        """Return features as a certificate calls them: by name in any case."""
+        return [str(one) if isinstance(one, str) else str(self._names()[one]) for one in features]

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from bestleaf.checks import shown
+
 UNITS = {"": 1, "B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 A_SUBSET = 8_000  # bytes of a subset, its terminal leaf and their place in a graph built whole
 DEFAULT_VOTES = 256 * 2**20
@@ -23,7 +25,7 @@ def checked_memory(given: Any) -> int | None:
     except (KeyError, ValueError, OverflowError):
         found = 0
     if isinstance(given, bool) or found < 1:
-        raise ValueError(f"max_memory must be a number of bytes or a text such as '2 GB', got {given!r}")
+        raise ValueError(f"max_memory must be a number of bytes or a text such as '2 GB', got {shown(given)}")
     return found
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.model_selection._split import GroupsConsumerMixin
 
+from bestleaf.checks import shown
 from bestleaf.executors import Executor, executor_for
 from bestleaf.features import FeatureLattice, SampledLattice
 from bestleaf.oracles import KNNOracle
@@ -15,7 +16,6 @@ from bestleaf.oracles.estimator import EstimatorOracle
 from bestleaf.selector.inputs import task_of
 from bestleaf.selector.memory import room_for_votes
 
-SUBSAMPLE = 50  # examples of a rollout, as in the paper
 METADATA = ("sample_weight", "groups")
 BATCH_OF_FITS = 32  # samples asked for at once where each one fits an estimator
 BATCH_OF_QUERIES = 16  # where each one takes a walk through very many examples
@@ -27,7 +27,7 @@ def checked_metadata(selector: Any, given: dict[str, Any], rows: int) -> dict[st
     """Return what was given to `fit` beside the data, or say in one sentence why it cannot be used."""
     found = {name: np.asarray(value) for name, value in given.items() if value is not None}
     if strange := sorted(set(found) - set(METADATA)):
-        raise TypeError(f"fit takes X, y, {' and '.join(METADATA)}, got {strange[0]!r}")
+        raise TypeError(f"fit takes X, y, {' and '.join(METADATA)}, got {shown(strange[0])}")
     for name, value in found.items():
         if value.shape != (rows,):
             raise ValueError(f"{name} must have one value for each of the {rows} rows, got shape {value.shape}")
@@ -44,7 +44,9 @@ def _check_holdout(holdout: Any, cv: Any, grouped: bool) -> None:
     if isinstance(cv, list | tuple):
         raise ValueError("cv must be a number or a splitter with holdout, got a list of rows of all the data")
     if grouped and not isinstance(holdout, float | GroupsConsumerMixin):
-        raise ValueError(f"holdout must be a share or a splitter by groups, because groups are given, got {holdout!r}")
+        raise ValueError(
+            f"holdout must be a share or a splitter by groups, because groups are given, got {shown(holdout)}"
+        )
 
 
 def oracle_of(selector: Any, X: np.ndarray, y: np.ndarray, metadata: dict[str, np.ndarray], seed: int) -> Oracle:
@@ -63,13 +65,15 @@ def oracle_of(selector: Any, X: np.ndarray, y: np.ndarray, metadata: dict[str, n
         )
     for name in ("scoring", "cv", "score_range"):
         if getattr(selector, name) is not None:
-            raise ValueError(f"{name} needs an estimator to score, got {getattr(selector, name)!r} and estimator=None")
+            raise ValueError(
+                f"{name} needs an estimator to score, got {shown(getattr(selector, name))} and estimator=None"
+            )
     return KNNOracle(
         X,
         y,
         task=task_of(y, selector.task),
         n_neighbors=selector.n_neighbors,
-        subsample=selector.subsample or min(SUBSAMPLE, len(X)),
+        subsample=selector.subsample,
         ties=selector.ties,
         scale=selector.scale,
         drop_zero=selector.drop_zero,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -12,27 +12,12 @@ import pandas as pd
 
 import bestleaf
 from bestleaf.certificate.words import counted
-from bestleaf.checks import did_you_mean
+from bestleaf.checks import did_you_mean, shown
 from bestleaf.datasets.tables import Table
-from bestleaf.selector.estimator import BestLeafSelector
+from bestleaf.selector.estimator import BestLeafSelector, seed_of
+from bestleaf.selector.honest import rows_searched
 
 NEIGHBOURS = 5  # that vote, unless told otherwise
-OPTIONS = {  # of the command line, by parameter of the selector
-    "max_features": "--max-features",
-    "max_samples": "--max-samples",
-    "max_time": "--max-time",
-    "forced": "--force",
-    "forbidden": "--forbid",
-    "feature_groups": "--groups",
-    "guarantee": "--guarantee",
-    "holdout": "--holdout",
-    "scoring": "--scoring",
-    "cv": "--cv",
-    "score_range": "--score-range",
-    "terminal": "--terminal",
-    "max_memory": "--max-memory",
-    "X": "the table",
-}
 
 
 @dataclass(frozen=True)
@@ -106,9 +91,12 @@ def select_from_table(
     forced: list[str] | None = None,
     forbidden: list[str] | None = None,
     groups: dict[str, list[str]] | None = None,
+    ready: Callable[[Table], object] | None = None,
     **keywords: Any,
 ) -> TableSelection:
     """Select columns of a table; columns are meant by their names in the file.
+
+    With `holdout` gaps are filled again, by the rows that the search sees only.
 
     Parameters
     ----------
@@ -118,10 +106,12 @@ def select_from_table(
         Columns that every subset has, and that none has.
     groups : dict of lists of str, default=None
         Columns that enter together, by the name of the group; the others enter one by one.
+    ready : callable, default=None
+        Called with the table as the search sees it, before the search.
     **keywords
         Further keywords of `BestLeafSelector`.
     """
-    for argument, names in (("--force", forced or []), ("--forbid", forbidden or [])):
+    for argument, names in (("forced", forced or []), ("forbidden", forbidden or [])):
         check_columns(argument, names, table)
     units = units_of(table, groups or {})
     _check_choice(forced or [], forbidden or [], units, table, keywords.get("max_features"))
@@ -131,19 +121,26 @@ def select_from_table(
     if any(len(columns) > 1 for columns in units):
         settings["feature_groups"] = units
     selector = BestLeafSelector(**settings)
-    try:
-        selector.fit(table.X, table.y)
-    except ValueError as error:
-        raise ValueError(in_option_words(str(error))) from None
+    table = _filled_for_search(table, selector)
+    if ready is not None:
+        ready(table)
+    selector.fit(table.X, table.y)
     chosen = set(selector.subset_)
     features = [name for name, columns in table.groups.items() if chosen.intersection(columns)]
     return TableSelection(table, selector, features)
 
 
-def in_option_words(sentence: str) -> str:
-    """Return a sentence about parameters of the selector with the options of the command line in their place."""
-    sentence = sentence.replace("score_range=(lowest, highest)", "--score-range LOW HIGH")
-    return re.sub(rf"(?<![\w'\-])({'|'.join(OPTIONS)})(?![\w'])", lambda found: OPTIONS[found[1]], sentence)
+def _filled_for_search(table: Table, selector: BestLeafSelector) -> Table:
+    """Return the table with its gaps filled by the rows that the search will see.
+
+    Whoever fills a gap with the median of all rows has looked at those that are kept from the search.
+    """
+    if selector.holdout is None or table.impute is None:
+        return table
+    if not isinstance(selector.holdout, float):
+        raise ValueError(f"holdout must be a share where gaps were filled, got {shown(selector.holdout)}")
+    selector.set_params(random_state=seed_of(selector))  # the same rows in `fit`
+    return table.filled_from(rows_searched(selector, table.X, table.y.to_numpy()))
 
 
 def _check_choice(
@@ -155,19 +152,19 @@ def _check_choice(
     unwanted = {unit_of[table.groups[name][0]]: name for name in forbidden}
     for unit in sorted(wanted.keys() & unwanted.keys()):
         one, other = wanted[unit], unwanted[unit]
-        got = repr(one) if one == other else f"{one!r} and {other!r}, which are of one group,"
-        raise ValueError(f"--force and --forbid must not name the same column, got {got} for both")
+        got = shown(one) if one == other else f"{shown(one)} and {shown(other)}, which are of one group,"
+        raise ValueError(f"forced and forbidden must not name the same column, got {got} for both")
     if len(unwanted) == len(units):
-        raise ValueError(f"--forbid must leave a column to choose, got all {len(units)}")
+        raise ValueError(f"forbidden must leave a column to choose, got all {len(units)}")
     if most is not None and most < len(wanted):
-        raise ValueError(f"--max-features must be at least {len(wanted)}, as many as --force names, got {most}")
+        raise ValueError(f"max_features must be at least {len(wanted)}, as many as forced names, got {most}")
 
 
-def check_rows(rows: int, holdout: float | None, neighbours: int) -> None:
-    """Refuse a table with too few rows for the votes of nearest neighbours."""
-    kept = rows if holdout is None else rows - ceil(rows * holdout)
+def check_rows(rows: int, holdout: Any, neighbours: int) -> None:
+    """Refuse a table with too few rows for the votes of nearest neighbours, beside a share that is kept aside."""
+    kept = rows - ceil(rows * holdout) if isinstance(holdout, float) else rows
     if kept <= neighbours:
-        aside = f" beside the {counted(rows - kept, 'row')} that --holdout keeps" if kept < rows else ""
+        aside = f" beside the {counted(rows - kept, 'row')} that holdout keeps" if kept < rows else ""
         votes = f"for the votes of {neighbours} nearest neighbours"
         raise ValueError(f"the table must have at least {neighbours + 1} rows {votes}{aside}, got {kept}")
 
@@ -177,7 +174,7 @@ def check_columns(argument: str, names: list[Any], table: Table) -> None:
     for name in names:
         if not isinstance(name, str) or name not in table.groups:
             rule = "must name a column of the table other than the target"
-            raise ValueError(f"{argument} {rule}, got {name!r}{did_you_mean(name, table.groups)}")
+            raise ValueError(f"{argument} {rule}, got {shown(name)}{did_you_mean(name, table.groups)}")
 
 
 def _expanded(names: list[str] | None, table: Table) -> list[str]:
@@ -189,12 +186,14 @@ def units_of(table: Table, groups: dict[str, Any]) -> list[list[str]]:
     owner: dict[str, str] = {}
     for group, names in groups.items():
         if not (isinstance(names, list) and names):
-            raise ValueError(f"--groups must list columns for every group, got {names!r} for {group!r}")
-        check_columns("--groups", names, table)
+            raise ValueError(f"groups must list columns for every group, got {shown(names)} for {shown(group)}")
+        check_columns("groups", names, table)
         if len(set(names)) < len(names):
-            raise ValueError(f"--groups must name a column once, got {names} for {group!r}")
+            raise ValueError(f"groups must name a column once, got {shown(names)} for {shown(group)}")
         for name in names:
             if owner.setdefault(name, group) != group:
-                raise ValueError(f"--groups must not overlap, got {name!r} in {owner[name]!r} and {group!r}")
+                raise ValueError(
+                    f"groups must not overlap, got {shown(name)} in {shown(owner[name])} and {shown(group)}"
+                )
     units = [[column for name in names for column in table.groups[name]] for names in groups.values()]
     return units + [columns for name, columns in table.groups.items() if name not in owner]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_regressor
 
+from bestleaf.checks import shown
 from bestleaf.features import FeatureLattice, SubsetLattice
 from bestleaf.search import Search
 from bestleaf.search.guarantees import GUARANTEES, checked_guarantees
@@ -52,7 +53,7 @@ class Searching:
 
     def _best_leaf_way(self: Any, lattice: SubsetLattice, seed: int, room: int | None) -> BestLeafWay:
         if self.algorithm_options:
-            raise ValueError(f"algorithm_options are for the rivals of 'bli', got {self.algorithm_options!r}")
+            raise ValueError(f"algorithm_options are for the rivals of 'bli', got {shown(self.algorithm_options)}")
         whole, batch = self._exhaustive(lattice, room), batch_size_of(self, lattice)
         search = Search(
             lattice,
@@ -87,14 +88,14 @@ class Searching:
         if self.estimator is not None or not isinstance(lattice, FeatureLattice):
             raise ValueError(
                 f"algorithm {self.algorithm!r} values subsets by nearest neighbours, so estimator must be None, got "
-                f"{self.estimator!r}"
+                f"{shown(self.estimator)}"
             )
         if wanted := sorted(self._guarantees() - {"auto", "grown"}):
             raise ValueError(
                 f"guarantee must be 'auto' with algorithm {self.algorithm!r}, which gives none, got {wanted[0]!r}"
             )
         if self.checkpoint is not None:
-            raise ValueError(f"checkpoint must be None with algorithm {self.algorithm!r}, got {self.checkpoint!r}")
+            raise ValueError(f"checkpoint must be None with algorithm {self.algorithm!r}, got {shown(self.checkpoint)}")
         return FuseWay(
             lattice,
             self.algorithm,
@@ -137,7 +138,7 @@ class Searching:
         if "exhaustive" in wanted and not fits:
             raise ValueError(
                 f"max_memory must be more for all {many:,} subsets, which take about {given_as(many * A_SUBSET)}, got "
-                f"{self.max_memory!r}"
+                f"{shown(self.max_memory)}"
             )
         cheap = fits and many <= FEW_SUBSETS and many * lattice.value_cost <= CHEAP
         return "exhaustive" in wanted or ("auto" in wanted and cheap)

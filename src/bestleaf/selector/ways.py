@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from bestleaf.certificate.build import Structure
+from bestleaf.checks import shown
 from bestleaf.features import STOP, FeatureLattice, SubsetLattice
 from bestleaf.intervals import Leaf
 from bestleaf.search import Progress, Search
 from bestleaf.selector.answer import chosen
+from bestleaf.selector.history import check_history
 from bestleaf.uct import Fuse
 
 FIXED_BUDGET: dict[str, dict[str, Any]] = {
@@ -21,7 +23,6 @@ FIXED_BUDGET: dict[str, dict[str, Any]] = {
     "fuse-ucd": {"variant": "ucd"},
     "alphafuse": {"backup": 0.5},
 }
-HISTORY = frozenset((*Progress._fields, "score"))  # of an entry of `history_`
 CHEAP = 1e9  # distances that are computed for a page without being asked, a second
 ALGORITHMS = ("bli", *FIXED_BUDGET)
 OPTIONS = frozenset(signature(Fuse).parameters) - {"lattice", "max_samples", "max_time", "seed", "callback"}
@@ -74,8 +75,7 @@ class BestLeafWay:
     def resume(self) -> bool:
         """Go on from the checkpoint, if there is one; return whether there was."""
         resumed = self.search.resume()
-        if any(note.keys() != HISTORY for note in self.notes):
-            raise ValueError(f"the notes of a checkpoint must have {', '.join(sorted(HISTORY))}")
+        check_history(self.notes, self.samples, self.search.elapsed)
         return resumed
 
     def run(self, callback: Callable[[Progress], bool]) -> None:
@@ -127,7 +127,7 @@ class FuseWay:
             )
         self.algorithm = algorithm
         if strange := sorted(str(name) for name in set(options or {}) - OPTIONS):
-            raise ValueError(f"algorithm_options must be of {', '.join(sorted(OPTIONS))}, got {strange[0]!r}")
+            raise ValueError(f"algorithm_options must be of {', '.join(sorted(OPTIONS))}, got {shown(strange[0])}")
         self.options = {**FIXED_BUDGET[algorithm], **(options or {})}
         self.promise = {"epsilon": epsilon, "delta": delta}
         self.notes: list[dict[str, Any]] = []

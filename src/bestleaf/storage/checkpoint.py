@@ -8,7 +8,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from bestleaf.checks import number
+from bestleaf.checks import number, shown
 from bestleaf.files import check_regular
 
 COPIES = 20  # a search spends at most one part in so many on saving itself
@@ -38,7 +38,7 @@ class Checkpoint:
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, str | os.PathLike):
-            raise TypeError(f"checkpoint must be a path or a Checkpoint, got {self.path!r}")
+            raise TypeError(f"checkpoint must be a path or a Checkpoint, got {shown(self.path)}")
         number("every", self.every, "a number of seconds of at least 0", 0, inf)
 
     @classmethod
@@ -53,9 +53,9 @@ class Checkpoint:
 
     def check(self) -> None:
         """Refuse a path that no file could be at, before any work is done."""
+        check_regular(Path(self.path))
         if not self.file.parent.is_dir():
-            raise ValueError(f"checkpoint must be in a folder that exists, got {os.fspath(self.path)}")
-        check_regular(self.file)
+            raise ValueError(f"checkpoint must be in a folder that exists, got {shown(os.fspath(self.path))}")
 
     def numbered(self, place: int) -> Checkpoint:
         """Return the checkpoint of a further search of the same selection: PATH.1, PATH.2 and so on."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import zipfile
 from io import BytesIO
@@ -13,6 +12,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 from numpy.lib import format as npy
+
+from bestleaf.files import replace_file
 
 VERSION = 1
 HEAD = re.compile(rb"bestleaf checkpoint (\d{1,9}) ([0-9a-f]{64})")
@@ -33,13 +34,8 @@ def write_file(path: Path, content: dict[str, Any]) -> None:
     body = BytesIO()
     np.savez(body, json=np.frombuffer(text, np.uint8), **arrays)  # type: ignore[arg-type]
     data = body.getbuffer()
-    partial = path.with_name(f".{path.name}.partial")  # a fixed name: what a killed run leaves the next one replaces
-    with open(partial, "wb") as file:
-        file.write(f"bestleaf checkpoint {VERSION} {hashlib.sha256(data).hexdigest()}\n".encode())
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
+    head = f"bestleaf checkpoint {VERSION} {hashlib.sha256(data).hexdigest()}\n"
+    replace_file(path, head.encode(), data)
 
 
 def _split(content: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from bestleaf._records import EXACT, INNER, UNLIMITED
 from bestleaf.bounds import BOUNDS, GRID, HEAD, Bound, Rate
+from bestleaf.checks import shown
 from bestleaf.storage.saved import Saved
 
 CLOSE = 1e-9
@@ -76,7 +77,7 @@ class SavedLeaves:
             mine = (self.lower[place], self.upper[place], self.total[place])
             if (self.count[place] > 0) != (value is not None) or (value is not None and mine != (value,) * 3):
                 state = graph.states[self.nodes[place]]
-                raise ValueError(f"the exact leaf {state!r} must have the value that was asked for")
+                raise ValueError(f"the exact leaf {shown(state)} must have the value that was asked for")
 
     def check_intervals(self, bound: Rate | Bound, shares: np.ndarray, samples: int, created: int) -> None:
         """Refuse intervals that do not follow from their evidence, and more samples than were drawn."""

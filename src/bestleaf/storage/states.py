@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from bestleaf.checks import shown
+
 
 def encoded(state: Any) -> Any:
     """Return a state in terms of JSON, or say in one sentence that it has no such form."""
@@ -22,7 +24,7 @@ def encoded(state: Any) -> Any:
         return encoded(state.item())
     raise TypeError(
         "checkpoint needs states made of numbers, text, None, tuples and frozensets, "
-        f"got {state!r} of type {kind.__name__}"
+        f"got {shown(state)} of type {kind.__name__}"
     )
 
 

@@ -1,0 +1,172 @@
+"""Rows that the search has not seen: counted once, and no part of what gaps are filled with."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
+
+from bestleaf import BestLeafSelector, cli, verify
+from bestleaf.certificate import Certificate
+from bestleaf.datasets import prepared
+from bestleaf.selector.comparison import compare
+from bestleaf.selector.on_table import select_from_table
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(60, 4))
+Y = (X[:, 0] + 0.5 * X[:, 1] > 0).astype(int)
+
+
+def summary(holdout):
+    """Return the certificate of a selector and the line about rows kept aside."""
+    found = BestLeafSelector(holdout=holdout, random_state=0, epsilon=0.1).fit(X, Y)
+    assert verify(found.certificate_)
+    return found, next(line for line in str(found.certificate_).splitlines() if line.startswith("On "))
+
+
+@pytest.mark.parametrize(
+    ("holdout", "words", "unseen"),
+    [
+        (0.25, "On 15 rows kept from the search: ", {"rows": 15, "splits": 1, "times": [1, 1]}),
+        (
+            KFold(3),
+            "On 60 rows in 3 parts, each kept from its search: ",
+            {"rows": 60, "splits": 3, "times": [1, 1]},
+        ),
+        (
+            RepeatedKFold(n_splits=3, n_repeats=4, random_state=0),
+            "On 60 rows in 12 parts, each row kept from its search 4 times: ",
+            {"rows": 60, "splits": 12, "times": [4, 4]},
+        ),
+    ],
+    ids=["share", "folds", "repeated"],
+)
+def test_rows_are_counted_once_however_often_they_are_kept_aside(holdout, words, unseen):
+    found, line = summary(holdout)
+    assert line == f"{words}{found.holdout_score_:.4f}."
+    assert {name: found.certificate_.content["unseen"][name] for name in unseen} == unseen
+
+
+def test_rows_kept_aside_by_chance_are_counted_with_the_least_and_the_most():
+    splits = ShuffleSplit(6, test_size=0.3, random_state=1)
+    times = np.bincount(np.concatenate([other for _, other in splits.split(X)]), minlength=60)
+    found, line = summary(splits)
+    rows, least, most = (times > 0).sum(), times[times > 0].min(), times.max()
+    assert line == (
+        f"On {rows} rows in 6 parts, each row kept from its search {least} to {most} times: {found.holdout_score_:.4f}."
+    )
+
+
+@pytest.mark.parametrize("times", [[0, 1], [2, 1], [1, 4], [1.5, 2], "12", [True, 1]])
+def test_a_certificate_cannot_have_kept_rows_aside_more_often_than_there_were_parts(times):
+    found, _ = summary(KFold(3))
+    content = json.loads(found.certificate_.to_json())
+    content["unseen"]["times"] = times
+    assert not verify(Certificate(content))
+
+
+def table_with_gaps():
+    """Return a table whose gaps would be filled with other numbers if all rows were looked at."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=["a", "b", "c"])
+    frame["y"] = (frame.a > 0).astype(int)
+    frame["b"] = np.arange(80.0) ** 2
+    frame.loc[rng.choice(80, 15, replace=False), "b"] = np.nan
+    return frame
+
+
+@pytest.mark.parametrize(("impute", "typical"), [("median", np.median), ("mean", np.mean)])
+@pytest.mark.parametrize("random_state", [0, None])
+def test_gaps_are_filled_from_the_rows_that_the_search_sees(impute, typical, random_state):
+    frame, seen = table_with_gaps(), []
+    found = select_from_table(
+        prepared(frame, "y", impute=impute),
+        holdout=0.3,
+        random_state=random_state,
+        epsilon=0.1,
+        ready=seen.append,
+    )
+    kept = found.selector.search_indices_
+    assert found.table.filled_by.tolist() == kept.tolist()
+    number = typical(frame.b.to_numpy()[kept][frame.b.notna().to_numpy()[kept]])
+    if random_state is not None:  # by chance two medians may be the same
+        assert number != typical(frame.b.dropna())
+    assert set(found.table.X.b[frame.b.isna()]) == {number}
+    assert found.result()["notes"] == [f"b: 15 gaps filled with {number:g} ({impute} of the rows searched)"]
+    assert seen == [found.table]
+
+
+def test_what_is_kept_aside_changes_nothing_in_the_search():
+    frame = table_with_gaps()
+    settings = {"holdout": 0.3, "random_state": 0, "epsilon": 0.1}
+    first = select_from_table(prepared(frame, "y", impute="mean"), **settings)
+    aside = np.setdiff1d(np.arange(80), first.selector.search_indices_)
+    changed = frame.copy()
+    changed.loc[aside, "b"] = changed.loc[aside, "b"] * 1000
+    again = select_from_table(prepared(changed, "y", impute="mean"), **settings)
+    content, other = first.selector.certificate_.content, again.selector.certificate_.content
+    assert content["data"]["fingerprint"] == other["data"]["fingerprint"]
+
+
+def test_without_rows_kept_aside_all_rows_fill_gaps():
+    frame = table_with_gaps()
+    found = select_from_table(prepared(frame, "y", impute="mean"), random_state=0, epsilon=0.1)
+    assert set(found.table.X.b[frame.b.isna()]) == {frame.b.mean()}
+    assert found.table.notes == (f"b: 15 gaps filled with {frame.b.mean():g} (mean)",)
+
+
+def test_a_column_that_is_known_only_in_rows_kept_aside_is_refused():
+    frame = table_with_gaps()
+    kept = select_from_table(prepared(frame.drop(columns="b"), "y"), holdout=0.3, random_state=0, epsilon=0.1)
+    frame.loc[kept.selector.search_indices_, "b"] = np.nan
+    with pytest.raises(ValueError, match="'b' must have a number of the rows searched to fill its gaps with, got gaps"):
+        select_from_table(prepared(frame, "y", impute="mean"), holdout=0.3, random_state=0)
+
+
+def test_splits_of_a_table_whose_gaps_were_filled_are_refused():
+    with pytest.raises(ValueError, match="holdout must be a share where gaps were filled, got 5"):
+        select_from_table(prepared(table_with_gaps(), "y", impute="mean"), holdout=5)
+
+
+def test_compare_fills_gaps_from_the_rows_selected_on(monkeypatch):
+    filled = []
+    real = type(prepared(table_with_gaps(), "y", impute="mean")).filled_from
+    monkeypatch.setattr(
+        "bestleaf.datasets.tables.Table.filled_from", lambda self, rows: filled.append(rows) or real(self, rows)
+    )
+    first = next(compare(prepared(table_with_gaps(), "y", impute="mean"), holdout=0.3, epsilon=0.1))
+    assert len(filled[0]) == 56
+    assert 0 <= first.held_out <= 1
+
+
+def test_the_command_line_tells_what_gaps_were_filled_with(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    table_with_gaps().to_csv("t.csv", index=False)
+    options = ["--impute", "median", "--holdout", "0.3", "--max-samples", "300", "--json", "r.json"]
+    monkeypatch.setattr(sys, "argv", ["bestleaf", "select", "t.csv", "--target", "y", *options])
+    with pytest.raises(SystemExit):
+        cli.main()
+    notes = json.loads((tmp_path / "r.json").read_text())["notes"]
+    assert "(median of the rows searched)" in notes[0]
+    assert notes[0] in capsys.readouterr().out
+
+
+def test_evaluated_subsets_name_features_as_the_answer_does():
+    numbers = BestLeafSelector(random_state=0, epsilon=0.1).fit(X, Y)
+    assert all(type(one) is int for subset in numbers.evaluated_ for one in subset.features)
+    best = numbers.evaluated_.by_size()[len(numbers.subset_)]
+    assert set(best.features) == set(numbers.subset_.tolist())
+    assert str(numbers.evaluated_).splitlines()[0].endswith(", ".join(map(str, numbers.evaluated_[0].features)))
+    names = BestLeafSelector(random_state=0, epsilon=0.1).fit(pd.DataFrame(X, columns=list("abcd")), Y)
+    assert {one for subset in names.evaluated_ for one in subset.features} == set("abcd")
+    by_size = names.certificate_.content["report"]["by_size"]
+    assert [one[2] for one in by_size] == [list(one.features) for one in names.evaluated_.by_size().values()]
+    written = numbers.certificate_.content["report"]["by_size"]
+    assert [one[2] for one in written] == [
+        [f"x{number}" for number in one.features] for one in numbers.evaluated_.by_size().values()
+    ]
+    assert verify(numbers.certificate_)
