@@ -101,6 +101,11 @@ def pasted(function: Callable) -> Any:
     return njit(**_OPTIONS, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
 
+def bounded(function: Callable) -> Any:
+    """Return a user's `function` as a piece of kernels in which an index out of bounds is an error."""
+    return njit(**_OPTIONS, boundscheck=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
 def inlined(function: Callable) -> Any:
     """Return `function` as a piece of kernels that is always inlined: for the path of every sample."""
     return njit(**_OPTIONS, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
@@ -250,12 +255,16 @@ class Compiled:
 
     @cached_property
     def _address(self) -> int:
-        compiled = kernel(self.function) if self.cached else njit(**_OPTIONS)(self.function)
+        return self.compiled(self.function)
+
+    def compiled(self, function: Callable) -> int:
+        """Compile a function with the signature; return where its machine code lies."""
+        compiled = kernel(function) if self.cached else njit(**_OPTIONS)(function)
         signature = SIGNATURES[self.signature]
         try:
             compiled.compile(signature)
         except NumbaError as error:
-            raise TypeError(f"the {self.signature} {self.function.__name__} does not compile: {error}") from None
+            raise TypeError(f"the {self.signature} {function.__name__} does not compile: {error}") from None
         kept_alive: Any = CompileResultWAP(compiled.overloads[signature.args])
         self._kept_alive = kept_alive
         return int(kept_alive.address)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bestleaf._guard import check_parts
 from bestleaf._kernels.loop import run, step
 from bestleaf._records import (
     BAD_BOUND,
@@ -66,6 +67,11 @@ class Rounds(Evaluations):
     def _absorb(self, proposal: Proposal, first: float, second: float = 0.0) -> None:
         """Take in the samples of a proposal."""
         self._proposal = Proposal(*step(proposal, first, second, self.known.world))
+        self.check_parts()
+
+    def check_parts(self) -> None:
+        """Raise one sentence if the user's rule or bound has raised an error in a kernel."""
+        check_parts(self.options.rule, self.options.bound)
 
     def _draw(self, leaf: int) -> float:
         state = self.graph.states[leaf]
@@ -79,6 +85,7 @@ class Rounds(Evaluations):
     def _handle(self, proposal: Proposal) -> None:
         """Do in Python what a kernel cannot: stop, grow, ask for an exact value, complain."""
         action = proposal.action
+        self.check_parts()
         if action == SOLVED:
             self.reason = "identified"
         elif action == LIMITED or (action == EVALUATE and self._left() <= 0):

@@ -154,6 +154,7 @@ class SmallerAnswer:
         target = float(search.known.known["lower"][leaf]) + search.options.epsilon
         rounds = min(search.rounds, (self._allowed or 0) - search.samples)  # the end does not depend on the clock
         stands = search.press(target, rounds)
+        search.check_parts()
         search.forget_proposal()
         if stands == EVALUATE:
             return not search.evaluate(int(search.known.known["leaf"][0]))
