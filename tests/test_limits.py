@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+import tracemalloc
+from functools import partial
 
+import numpy as np
 import pytest
+
+from bestleaf import Search, best_arm, best_leaf
+from bestleaf.features import STOP, FeatureLattice
+from bestleaf.graph import AbsentParents, GrowingGraph
+from bestleaf.oracles import KNNOracle
+from bestleaf.search.stages import SubsetsOfAnswers
 
 IGNORING = """
 import os, signal
@@ -22,3 +32,138 @@ print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)
 def test_a_search_started_with_ctrl_c_ignored_goes_on_ignoring_it():
     done = subprocess.run([sys.executable, "-c", IGNORING], capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout == "max_time\nTrue\n", done.stderr[-500:]
+
+
+class Endless:
+    """Two chains without an end."""
+
+    def root(self):
+        return 0
+
+    def children(self, state):
+        return [state + 2] if state else [1, 2]
+
+    def is_terminal(self, state):
+        return False
+
+    def sample(self, state, rng):
+        return rng.random()
+
+
+class Doubling(Endless):
+    """A binary tree of two million nodes."""
+
+    def children(self, state):
+        return [2 * state + 1, 2 * state + 2]
+
+    def is_terminal(self, state):
+        return state >= 2**20 - 1
+
+
+@pytest.mark.parametrize("problem", [Endless(), Doubling()])
+@pytest.mark.parametrize("limit", [{"max_time": 0.5}, {"max_memory": 20_000_000}])
+def test_a_whole_graph_that_takes_too_long_or_too_much_memory_is_refused_in_time(problem, limit):
+    begun = time.perf_counter()
+    words = f"{next(iter(limit))}=.* is not enough to build and search the whole graph"
+    with pytest.raises(ValueError, match=words):
+        best_arm(problem, epsilon=0.1, delta=0.1, seed=0, **limit)
+    assert time.perf_counter() - begun < 5
+
+
+def test_the_memory_of_a_whole_graph_is_within_its_limit():
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="max_memory"):
+            best_arm(Doubling(), epsilon=0.1, delta=0.1, seed=0, max_memory=20_000_000)
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+
+
+class Crowd(Endless):
+    """A root with three children, one of which has two million."""
+
+    def children(self, state):
+        return [1, 2, 3] if state == 0 else range(4, 2_000_000)
+
+    def is_terminal(self, state):
+        return state > 1
+
+
+def test_a_choice_that_opens_with_very_many_children_looks_at_the_clock():
+    begun = time.perf_counter()
+    found = best_leaf(Crowd(), epsilon=0.0, delta=0.1, seed=0, expansion=0.5, max_time=1.5)
+    assert found.reason == "max_time"
+    assert time.perf_counter() - begun < 12
+
+
+def test_close_subsets_beyond_a_few_do_not_join(monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 30)
+    X = np.column_stack([y + rng.normal(scale=0.01, size=60) for _ in range(9)] + [rng.normal(size=(60, 6))])
+    found = {}
+    for most in (4, 1000):
+        monkeypatch.setattr(SubsetsOfAnswers, "CLOSE", most)
+        search = selection_search(X, y)
+        search.finish()
+        found[most] = search
+    few, many = found[4], found[1000]
+    assert len(few.values) == len(many.values)
+    assert len(few.graph) < len(many.graph)
+
+
+def selection_search(X, y):
+    """Return a search as the selector makes it."""
+    lattice = FeatureLattice(KNNOracle(X, y, task="classification"))
+    search = Search(lattice, task="leaf", epsilon=0.05, delta=0.1, bound="betting", expansion=0.5, seed=0)
+    search.stages[:0] = [SubsetsOfAnswers(lattice)]
+    return search
+
+
+def test_nothing_is_kept_of_subsets_that_are_not_in_the_graph():
+    rng = np.random.default_rng(0)
+    lattice = FeatureLattice(KNNOracle(rng.normal(size=(60, 400)), rng.integers(0, 2, 60)))
+    graph = GrowingGraph.opening(lattice, with_children=False)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(300):
+            for step in lattice.path_to((*sorted(rng.choice(400, 12, replace=False).tolist()), STOP)):
+                if step not in graph.node_of:
+                    graph.add(step)
+        taken = (tracemalloc.get_traced_memory()[0] - before) / len(graph)
+    finally:
+        tracemalloc.stop()
+    assert taken < 1300  # a table of all absent parents takes twice as much
+
+
+@pytest.mark.parametrize("order", range(3))
+def test_the_links_of_a_subset_do_not_depend_on_how_its_children_are_found(order):
+    rng = np.random.default_rng(order)
+    lattice = FeatureLattice(KNNOracle(rng.normal(size=(60, 40)), rng.integers(0, 2, 60)), max_features=5)
+    plain = FeatureLattice(lattice.oracle, max_features=5)
+    plain.family = partial(AbsentParents, plain)
+    graphs = [GrowingGraph.opening(one, with_children=False) for one in (lattice, plain)]
+    for _ in range(400):
+        for step in lattice.path_to(lattice.random_leaf(rng)):
+            for graph in graphs:
+                if step not in graph.node_of:
+                    graph.add(step)
+    one, other = graphs
+    assert (one.nodes[: len(one)] == other.nodes[: len(other)]).all()
+    for node in range(len(one)):
+        assert one.linked("child", node).tolist() == other.linked("child", node).tolist()
+
+
+def test_rave_sums_take_memory_only_where_a_rollout_was():
+    rng = np.random.default_rng(0)
+    lattice = FeatureLattice(KNNOracle(rng.normal(size=(60, 5000)), rng.integers(0, 2, 60)))
+    rollouts = lattice.compiled_oracle(rng)
+    for node in range(2000):
+        rollouts.add(node, (node,))
+    for node in range(0, 2000, 10):
+        rollouts.warm_up(node, 5)
+    assert 0 < rollouts.memory < 1_000_000  # 2,000 rows of 5,000 units would take 160 MB
+    here = rollouts.rave_sums(np.arange(2000))
+    np.testing.assert_allclose(here, rollouts.global_rave_sums)
+    assert rollouts.rave_sums(np.array([1, 2, 3])).sum() == 0

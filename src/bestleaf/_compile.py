@@ -126,6 +126,8 @@ SIGNATURES = {
     "query": types.int64(types.int64, types.int64, from_dtype(NEIGHBOURS)),
     "pairs": types.Tuple((types.float64, types.int64))(types.float32[::1], types.float32[::1], types.int64),
     "uniform": types.float64(types.int64),
+    "allocate": types.int64(types.int64, types.int64),
+    "release": types.int64(types.int64),
     "of_edge": types.float64(types.int64, types.int64, types.int64, from_dtype(DESCENT)),
 }
 
@@ -225,6 +227,8 @@ draw_at = _function_at(SIGNATURES["draw"])
 query_kernel_at = _function_at(SIGNATURES["query"])
 pairs_at = _function_at(SIGNATURES["pairs"])
 uniform_at = _function_at(SIGNATURES["uniform"])
+allocate_at = _function_at(SIGNATURES["allocate"])
+release_at = _function_at(SIGNATURES["release"])
 edge_kernel_at = _function_at(SIGNATURES["of_edge"])
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from bestleaf.features.compiled import NeighbourRollouts
+from bestleaf.features.family import SubsetFamily
 from bestleaf.features.plain import STOP, PlainRollouts
 from bestleaf.oracles import KNNOracle
 
@@ -152,6 +153,10 @@ class SubsetLattice:
             return [state[:-1]]
         kept = set(self.forced)
         return [state[:place] + state[place + 1 :] for place, unit in enumerate(state) if unit not in kept]
+
+    def family(self, node_of: dict[Any, int]) -> SubsetFamily:
+        """Return what finds the children of a subset among the nodes of a graph."""
+        return SubsetFamily(self, node_of)
 
     def is_terminal(self, state: Subset) -> bool:
         """Return whether the search has stopped at this subset."""

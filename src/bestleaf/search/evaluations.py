@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from bestleaf.graph import GrowingGraph
 from bestleaf.growth import Growth
 from bestleaf.intervals import Knowledge
 from bestleaf.search.batch import Batches
+from bestleaf.search.budget import Budget
 from bestleaf.search.options import Options, checked_value
 
 
@@ -33,12 +33,10 @@ class Evaluations:
     glimpsed: dict[Any, list[float]]  # the first parts of values
     valueless: set[Any]
     spare: dict[Any, float]
-    cut_short: bool
+    budget: Budget
     exact_evaluations: int
     warmup_samples: int
     _proposal: Proposal | None
-    _started: float
-    _interrupted: Callable[[], bool]
     _left: Callable[[], int]
     _open_root: Callable[[], None]
 
@@ -112,7 +110,7 @@ class Evaluations:
         if state not in self.values:
             if self._spent() is not None:
                 self.reason = self.reason or self._spent()
-                self.cut_short = True
+                self.budget.cut()
                 return None
             self._take(state, self._answer_of(state))
         return self.values.get(state)
@@ -130,7 +128,8 @@ class Evaluations:
             for state in part:
                 self._take(state, found[state] if state in found else self.spare.pop(state))
         if missing:
-            self.reason, self.cut_short = self.reason or self._spent(), True
+            self.reason = self.reason or self._spent()
+            self.budget.cut()
 
     def glimpse(self, states: list[Any], parts: int) -> dict[Any, float]:
         """Return the mean of the first parts of the values of terminal states, as far as the budget goes.
@@ -145,7 +144,8 @@ class Evaluations:
             for (state, _), score in zip(now, self.batches.parts(now), strict=True):
                 self.glimpsed.setdefault(state, []).append(checked_value(score, "part", state))
             self.warmup_samples += len(now)
-        self.cut_short = self.cut_short or bool(missing)
+        if missing:
+            self.budget.cut()
         seen = {state: self.glimpsed.get(state, [])[:parts] for state in states}
         return {state: float(np.mean(scores)) for state, scores in seen.items() if len(scores) == parts}
 
@@ -176,18 +176,14 @@ class Evaluations:
 
     def _spent(self) -> str | None:
         """Return why no more may be asked of the problem, None if it may."""
-        limit = self.options.max_time
-        if self._interrupted():
-            return "interrupted"
-        if limit is not None and perf_counter() - self._started >= limit:
-            return "max_time"
-        return "max_samples" if self._left() <= 0 else None
+        return self.budget.hurried or ("max_samples" if self._left() <= 0 else None)
 
-    def join(self, states: list[Any]) -> None:
-        """Let states enter the graph on behalf of a stage, with the exact values already known."""
+    def join(self, states: list[Any]) -> bool:
+        """Let states enter the graph on behalf of a stage, with the exact values already known; False if none may."""
         missing = [state for state in dict.fromkeys(states) if state not in self.graph.node_of]
         self._introduce(self.growth.add(missing))
         self._proposal = None
+        return True
 
     def best_value(self) -> float:
         """Return the best value in the graph: exact, or that guides growth."""

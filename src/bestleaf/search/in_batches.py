@@ -49,7 +49,8 @@ class InBatches(Rounds):
         """Return the samples to draw next, as far as the budget allows."""
         assert self.batches is not None
         many = min(size, self._left())
-        self.cut_short = self.cut_short or many < size
+        if many < size:
+            self.budget.cut()
         leaves = useful_leaves(proposal, self.graph, self.known, many) if many > 0 else []
         return [self.batches.request(leaf, self.graph.states[leaf]) for leaf in leaves]
 

@@ -18,7 +18,6 @@ from bestleaf._records import (
     OPEN,
     SAMPLE,
     SOLVED,
-    UNLIMITED,
     Proposal,
 )
 from bestleaf.search.evaluations import Evaluations
@@ -34,7 +33,6 @@ class Rounds(Evaluations):
     oracle: Any  # compiled, or None
     rng: np.random.Generator
     rounds: int  # of the next slice
-    elapsed: float
     _warming: tuple[int, float] | None
 
     @property
@@ -49,9 +47,7 @@ class Rounds(Evaluations):
 
     def limited_world(self) -> Any:
         """Return the record of the kernels with the samples still allowed written in."""
-        limit = self.options.max_samples
-        spent = self.exact_evaluations + self.warmup_samples
-        self.known.world["limit"] = UNLIMITED if limit is None else limit - spent
+        self.known.world["limit"] = self.budget.samples_left(self.exact_evaluations + self.warmup_samples)
         return self.known.world
 
     def _propose(self) -> Proposal:
@@ -79,8 +75,7 @@ class Rounds(Evaluations):
 
     def _left(self) -> int:
         """Return how many oracle calls the budget still allows."""
-        limit = self.options.max_samples
-        return UNLIMITED if limit is None else limit - self.samples - self.exact_evaluations
+        return self.budget.samples_left(self.samples + self.exact_evaluations)
 
     def _handle(self, proposal: Proposal) -> None:
         """Do in Python what a kernel cannot: stop, grow, ask for an exact value, complain."""
@@ -107,13 +102,14 @@ class Rounds(Evaluations):
 
     def _warm_up(self, node: int) -> bool:
         """Draw some of the rollouts that the choice at `node` opens with; False when no more are needed or allowed."""
-        limit = self.options.max_time
+        limit, elapsed = self.budget.max_time, self.budget.elapsed
         if self._warming is None or self._warming[0] != node:
-            self._warming = (node, self.elapsed)
-        if limit is not None and self.elapsed - self._warming[1] > WARM_UP_SHARE * limit:
+            self._warming = (node, elapsed)
+        if limit is not None and elapsed - self._warming[1] > WARM_UP_SHARE * limit:
             return False
         drawn = self.growth.proposals.warm_up(node, min(max(self.rounds, self.batch_size), self._left()))
-        self.cut_short = self.cut_short or self._left() <= 0
+        if self._left() <= 0:
+            self.budget.cut()
         self.warmup_samples += drawn
         return drawn > 0
 
