@@ -14,12 +14,13 @@ from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 from threading import RLock
+from time import perf_counter
 from typing import Any
 
 import numba
 import numpy as np
 from numba import from_dtype, typeof, types
-from numba.core import caching, cgutils
+from numba.core import caching, cgutils, event
 from numba.core.errors import NumbaError
 from numba.core.types.function_type import CompileResultWAP
 from numba.extending import intrinsic, overload
@@ -70,6 +71,32 @@ class _CacheImpl(caching.CompileResultCacheImpl):
 
 class _Cache(caching.FunctionCache):
     _impl_class = _CacheImpl
+
+
+class _Compiling(event.Listener):
+    """Adds up the seconds in which numba compiles kernels or reads them from the disk cache."""
+
+    def __init__(self) -> None:
+        self.seconds, self._depth, self._since = 0.0, 0, 0.0
+
+    def on_start(self, event: Any) -> None:
+        if self._depth == 0:
+            self._since = perf_counter()
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self.seconds += perf_counter() - self._since
+
+
+_COMPILING_TIME = _Compiling()
+event.register("numba:compiler_lock", _COMPILING_TIME)
+
+
+def clock() -> float:
+    """Return seconds that go on while anything but the compiler is at work."""
+    return perf_counter() - _COMPILING_TIME.seconds
 
 
 if getattr(numba.config, "DISABLE_JIT", 0):

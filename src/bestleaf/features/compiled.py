@@ -95,9 +95,10 @@ class NeighbourRollouts:
         for unit in state[:-1] if terminal else state:
             longer["subsets"][node, unit >> 6] |= np.uint64(1) << np.uint64(unit & 63)
 
-    def warm_up(self, node: int, rollouts: int) -> None:
-        """Draw rollouts from a node for their RAVE sums."""
+    def warm_up(self, node: int, rollouts: int) -> int:
+        """Draw rollouts from a node for their RAVE sums; return how many."""
         warm_up(node, rollouts, self.record)
+        return rollouts
 
     def rave_sums(self, nodes: np.ndarray) -> np.ndarray:
         """Return [units, 2], sum and number of the rollouts drawn at these nodes, by unit."""

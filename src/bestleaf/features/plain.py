@@ -19,7 +19,7 @@ STOP = -1  # stands at the end of a terminal leaf
 class PlainRollouts:
     """RAVE sums of the nodes of one search and its best rollouts, as `NeighbourRollouts` keeps them in kernels."""
 
-    draw: Callable[[int, int], None]  # (node, how many); who uses this object gives it
+    draw: Callable[[int, int], int]  # (node, how many) -> how many were drawn; who uses this object gives it
 
     def __init__(self, lattice: Any) -> None:
         self.lattice = lattice
@@ -44,9 +44,9 @@ class PlainRollouts:
         elif value > self.kept[0][0]:
             heapreplace(self.kept, (value, reached[:-1]))
 
-    def warm_up(self, node: int, rollouts: int) -> None:
-        """Draw rollouts from a node for their RAVE sums."""
-        self.draw(node, rollouts)
+    def warm_up(self, node: int, rollouts: int) -> int:
+        """Draw rollouts from a node for their RAVE sums; return how many, fewer when time is over."""
+        return self.draw(node, rollouts)
 
     def rave_sums(self, nodes: np.ndarray) -> np.ndarray:
         """Return [units, 2], sum and number of the rollouts drawn at these nodes, by unit."""

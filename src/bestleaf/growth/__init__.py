@@ -72,8 +72,9 @@ class Growth:
 
     def open(self, node: int) -> list[int]:
         """Prepare the first choice at `node`; return the nodes added."""
+        states = self.proposals.opening(node)  # may be interrupted
         self.known.track["opened"][node] = 1
-        return self.add(self.proposals.opening(node))
+        return self.add(states)
 
     def best_value(self) -> float:
         """Return the best exact value in the graph."""

@@ -1,11 +1,14 @@
-"""What a search may take: seconds, samples, memory, until Ctrl-C. Everything that can take long asks in between."""
+"""What a search may take: seconds, samples, memory, until Ctrl-C. Everything that can take long asks in between.
+
+Compiling does not count: it happens once, and the kernels are kept.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from time import perf_counter
 
+from bestleaf._compile import clock
 from bestleaf._records import UNLIMITED
 
 
@@ -26,7 +29,7 @@ class Budget:
         self.max_memory = max_memory
         self.elapsed = 0.0  # seconds, as of when the clock was last looked at
         self.cut_short = False  # it ran out in the middle of something
-        self._began = perf_counter()
+        self._began = clock()
         self._interrupted: Callable[[], bool] = bool
         self._memory: Callable[[], int] = int
 
@@ -41,11 +44,11 @@ class Budget:
     def start(self, elapsed: float | None = None) -> None:
         """Let the clock run on from what has elapsed, or from a number of seconds."""
         self.elapsed = self.elapsed if elapsed is None else elapsed
-        self._began = perf_counter() - self.elapsed
+        self._began = clock() - self.elapsed
 
     def look(self) -> float:
         """Look at the clock; return the seconds left, infinite without a limit."""
-        self.elapsed = perf_counter() - self._began
+        self.elapsed = clock() - self._began
         return self.left
 
     @property
@@ -63,7 +66,7 @@ class Budget:
         """Why nothing that takes long may begin or go on now: Ctrl-C or the clock; None if it may."""
         if self._interrupted():
             return "interrupted"
-        return "max_time" if self.max_time is not None and perf_counter() - self._began >= self.max_time else None
+        return "max_time" if self.max_time is not None and clock() - self._began >= self.max_time else None
 
     @property
     def full(self) -> bool:

@@ -52,14 +52,19 @@ class Evaluations:
         return True
 
     def ensure_value(self) -> None:
-        """Compute one exact value if a budget ended the search before there was any, so that something can be said."""
+        """Compute one value if a budget ended the search before there was any, so that something can be said."""
         self._open_root()
-        exact = np.flatnonzero(self.graph.kinds == EXACT)
-        if len(exact) and not self.known.known["count"][exact].any():
-            value = self._exact(int(exact[0]))
-            if value is not None:
-                settle(int(exact[0]), value, self.known.world)
-            self._proposal = None
+        leaves = np.flatnonzero(self.graph.kinds == (EXACT if self.has_exact else NOISY))
+        if self.values or not len(leaves) or self.known.known["count"][leaves].any():
+            return
+        most = max(self.glimpsed.items(), key=lambda one: (len(one[1]), np.mean(one[1])), default=None)
+        if most is None:
+            state = self.graph.states[int(leaves[0])]
+        else:
+            state = most[0]
+            self.join(self.problem.path_to(state))
+        here = None if self.batches is None or not self.batches.many_parts else self.batches.value_here(state)
+        self._take(state, self._answer_of(state) if here is None else here)
 
     def _introduce(self, nodes: Any) -> None:
         """Tell the compiled oracle of new nodes, and the graph of their exact values if they were asked for before."""
@@ -109,8 +114,7 @@ class Evaluations:
         """
         if state not in self.values:
             if self._spent() is not None:
-                self.reason = self.reason or self._spent()
-                self.budget.cut()
+                self.end_midway()
                 return None
             self._take(state, self._answer_of(state))
         return self.values.get(state)
@@ -124,12 +128,14 @@ class Evaluations:
             part = missing[: min(self.batches.values_at_once, self._left())]
             missing = missing[len(part) :]
             fresh = [state for state in part if state not in self.spare]
-            found = dict(zip(fresh, self.batches.values(fresh), strict=True)) if fresh else {}
+            found = dict(zip(fresh, self.batches.values(fresh), strict=False)) if fresh else {}
             for state in part:
-                self._take(state, found[state] if state in found else self.spare.pop(state))
+                if state in found or state in self.spare:
+                    self._take(state, found[state] if state in found else self.spare.pop(state))
+                else:
+                    missing.append(state)  # time was over before its turn
         if missing:
-            self.reason = self.reason or self._spent()
-            self.budget.cut()
+            self.end_midway()
 
     def glimpse(self, states: list[Any], parts: int) -> dict[Any, float]:
         """Return the mean of the first parts of the values of terminal states, as far as the budget goes.
@@ -141,9 +147,11 @@ class Evaluations:
         while missing and self._spent() is None and self.batches is not None:
             now = missing[: min(self.batches.size, self._left())]
             missing = missing[len(now) :]
-            for (state, _), score in zip(now, self.batches.parts(now), strict=True):
+            scores = self.batches.parts(now)
+            for (state, _), score in zip(now, scores, strict=False):
                 self.glimpsed.setdefault(state, []).append(checked_value(score, "part", state))
-            self.warmup_samples += len(now)
+            self.warmup_samples += len(scores)
+            missing += now[len(scores) :]
         if missing:
             self.budget.cut()
         seen = {state: self.glimpsed.get(state, [])[:parts] for state in states}
@@ -176,7 +184,13 @@ class Evaluations:
 
     def _spent(self) -> str | None:
         """Return why no more may be asked of the problem, None if it may."""
-        return self.budget.hurried or ("max_samples" if self._left() <= 0 else None)
+        nobody = None if self.batches is None else self.batches.ended
+        return self.budget.hurried or nobody or ("max_samples" if self._left() <= 0 else None)
+
+    def end_midway(self) -> None:
+        """End the search in the middle of something, for a reason that has come up in between."""
+        self.reason = self.reason or self._spent()
+        self.budget.cut()
 
     def join(self, states: list[Any]) -> bool:
         """Let states enter the graph on behalf of a stage, with the exact values already known; False if none may."""

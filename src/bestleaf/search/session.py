@@ -188,6 +188,8 @@ class Search(Asking):
             raise ValueError(f"again() needs a graph that does not grow, got expansion={self.options.expansion}")
         other = copy(self)
         other.rng, other.seed = stream(seed)
+        other.budget = copy(self.budget)
+        other.budget.weigh(partial(next_memory, other))
         other.graph = self.graph.frozen_copy()
         other.known = self.known.copy(other.graph)
         other.values, other.spare, other.glimpsed = dict(self.values), dict(self.spare), dict(self.glimpsed)
@@ -196,8 +198,6 @@ class Search(Asking):
         other.challenges = other._challenges()
         other.stages = [*other.challenges]
         other.keeper = Keeper(None)
-        other.budget = copy(self.budget)
-        other.budget.weigh(partial(next_memory, other))
         return other
 
     def run(self) -> Result:
@@ -241,6 +241,7 @@ class Search(Asking):
                 raise
             except KeyboardInterrupt:  # raised by the problem, a worker or the callback
                 self.reason = "interrupted"
+                self.budget.listen(lambda: True)
                 self.budget.cut()
                 self.keeper.over(self)
 

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bestleaf.bounds import BOUNDS, Bound, Rate
 from bestleaf.growth import PROPOSALS
 from bestleaf.oracles import TIES
+from bestleaf.search.budget import Budget
 from bestleaf.search.guarantees import GUARANTEES
 from bestleaf.search.keeper import stored_seed
 from bestleaf.selector.honest import Examples, splits
@@ -124,7 +125,8 @@ class BestLeafSelector(
     max_samples : int, default=None
         Rollouts and exact values allowed; with a rival, descents.
     max_time : float, default=None
-        Seconds allowed.
+        Seconds allowed for all of `fit`, compiling aside. Where it takes several searches (`n_repeats`, a splitter as
+        `holdout`), each gets an equal share of them.
     max_memory : int or str, default=None
         Bytes, or a text such as "2 GB", that data, remembered votes and graph may take; a search whose graph would take
         more ends. Estimators take what they take.
@@ -167,7 +169,9 @@ class BestLeafSelector(
     selection_frequency_ : array of float
         Share of the searches that selected each feature (with `n_repeats`).
     n_repeats_ : int
-        Searches that were run: fewer than `n_repeats` after Ctrl-C.
+        Searches that were run: fewer than `n_repeats` after Ctrl-C, or when time is over.
+    repeats_reason_ : str
+        ``"identified"`` if all of `n_repeats` were run, otherwise why not: ``"interrupted"`` or ``"max_time"``.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -324,6 +328,7 @@ class BestLeafSelector(
         -------
         self : BestLeafSelector
         """
+        budget = Budget(max_time=self.max_time)
         X, y = self._validated(X, y)
         examples = Examples(X, y, checked_metadata(self, metadata, len(X)))
         seed, aside = self._seed(), np.arange(0)
@@ -331,9 +336,10 @@ class BestLeafSelector(
         kept: Any = slice(None)  # no copy of large data
         if isinstance(self.holdout, float):
             kept, aside = next(splits(self.holdout, examples, self._task(y), seed))
-        selection = self._select(examples.part(kept), seed)
+        shares = self._shares(examples, budget)
+        selection = self._select(examples.part(kept), seed, shares)
         self.search_indices_ = np.arange(len(X))[kept]
-        self._be_honest(examples, kept, aside, seed)
+        self._be_honest(examples, kept, aside, seed, shares)
         if self.verbose:
             Console().print(self.certificate_.summary(), highlight=False, markup=False, soft_wrap=True)
         if selection.reason != "identified" and self.algorithm == "bli" and not self.certificate_.settled:
