@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import signal
 import subprocess
 import sys
+import threading
 import time
 import tracemalloc
 from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from bestleaf import Search, best_arm, best_leaf
+from bestleaf import BestLeafSelector, Rate, Search, best_arm, best_leaf, examples
+from bestleaf._compile import clock
+from bestleaf.executors import Joblib, Serial
 from bestleaf.features import STOP, FeatureLattice
 from bestleaf.graph import AbsentParents, GrowingGraph
 from bestleaf.oracles import KNNOracle
+from bestleaf.problems import ScoreLattice
 from bestleaf.search.stages import SubsetsOfAnswers
+from bestleaf.selector import searching
+from bestleaf.selector.honest import unseen_score
 
 IGNORING = """
 import os, signal
@@ -167,3 +177,129 @@ def test_rave_sums_take_memory_only_where_a_rollout_was():
     here = rollouts.rave_sums(np.arange(2000))
     np.testing.assert_allclose(here, rollouts.global_rave_sums)
     assert rollouts.rave_sums(np.array([1, 2, 3])).sum() == 0
+
+
+class Slow(ScoreLattice):
+    """Every sample takes a twentieth of a second."""
+
+    def sample(self, state, rng):
+        time.sleep(0.05)
+        return super().sample(state, rng)
+
+
+SLOW = {"task": "leaf", "epsilon": 0.01, "delta": 0.1, "seed": 0, "batch_size": 200}
+
+
+@pytest.mark.parametrize("executor", [Serial(), Joblib(2, "threads")])
+@pytest.mark.parametrize("ends", ["max_time", "interrupted"])
+def test_a_batch_is_left_when_time_is_over_and_nothing_of_it_counts(executor, ends):
+    search = Search(
+        Slow([0.1, 0.2, 0.3, 0.4], 2), **SLOW, executor=executor, max_time=0.4 if ends == "max_time" else 60
+    )
+    begun = time.perf_counter()
+    if ends == "interrupted":
+        threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT)).start()
+    found = search.run()
+    assert time.perf_counter() - begun < 3  # the batch takes five seconds by two workers
+    assert (found.reason, found.samples) == (ends, 0)
+    assert search.batches.number == 0
+
+
+def test_after_a_batch_that_was_left_a_search_goes_on_as_if_nothing_had_been(tmp_path):
+    settings = {**SLOW, "epsilon": 0.2, "batch_size": 8, "max_samples": 40}
+    path = tmp_path / "search.blf"
+    cut = Search(Slow([0.1, 0.2, 0.3, 0.4], 2), **settings, checkpoint=path, max_time=0.6).run()
+    assert cut.reason == "max_time"
+    assert 0 < cut.samples < 40
+    whole = Search(Slow([0.1, 0.2, 0.3, 0.4], 2), **settings).run()
+    again = Search(Slow([0.1, 0.2, 0.3, 0.4], 2), **settings, checkpoint=path).run()
+    assert (again.answer, again.samples, again.leaves) == (whole.answer, whole.samples, whole.leaves)
+
+
+class Lazy:
+    """Gives fewer results than it was asked for."""
+
+    def map(self, work, problem, items):
+        return work(problem, items[1:])
+
+
+def test_an_executor_that_gives_too_few_results_is_told_so():
+    search = Search(ScoreLattice([0.1, 0.2, 0.3], 2), **SLOW, executor=Lazy())
+    with pytest.raises(ValueError, match="executor must return a result for each of 200 items, got 199"):
+        search.run()
+
+
+@pytest.mark.parametrize("keywords", [{"n_repeats": 5}, {"holdout": 4}])
+def test_repeats_and_holdout_share_the_time_of_the_fit(keywords):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(150, 40)), rng.integers(0, 2, 150)
+    selector = BestLeafSelector(epsilon=0.0, max_time=2.0, random_state=0, **keywords)
+    begun = time.perf_counter()
+    with pytest.warns(ConvergenceWarning):
+        selector.fit(X, y)
+    assert time.perf_counter() - begun < 7  # five searches of two seconds take ten
+    assert selector.certificate_.elapsed < 1.5
+    assert len(getattr(selector, "holdout_scores_", ())) == (4 if "holdout" in keywords else 0)
+
+
+def test_the_time_that_data_take_counts(monkeypatch):
+    real = searching.oracle_of
+    monkeypatch.setattr(searching, "oracle_of", lambda *given: time.sleep(0.5) or real(*given))
+    rng = np.random.default_rng(0)
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        selector = BestLeafSelector(max_time=0.4, random_state=0, guarantee="grown").fit(
+            rng.normal(size=(60, 30)), rng.integers(0, 2, 60)
+        )
+    assert selector.certificate_.samples == 0
+    assert selector.certificate_.exact_evaluations == 1  # so that something can be said
+
+
+def test_columns_of_large_data_are_copied_when_they_are_needed(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 5)), rng.integers(0, 2, 60)
+    at_once = KNNOracle(X, y)
+    monkeypatch.setattr(examples, "LARGE", 0)
+    one_by_one = KNNOracle(X, y)
+    assert not one_by_one._columns.array.any()
+    assert one_by_one.value([1, 3]) == at_once.value([1, 3])
+    assert one_by_one._columns.array.any(axis=1).tolist() == [False, True, False, True, False]
+    assert one_by_one.fingerprint() == at_once.fingerprint()
+    assert pickle.loads(pickle.dumps(KNNOracle(X, y))).value([0, 4]) == at_once.value([0, 4])
+
+
+def test_fewer_new_examples_are_scored_when_time_is_over():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 2)), rng.integers(0, 2, 50)
+    new_X, new_y = rng.normal(size=(2500, 2)), rng.integers(0, 2, 2500)
+    keywords = {"task": "classification", "n_neighbors": 5, "scale": True}
+    assert unseen_score(X, y, new_X, new_y, **keywords).rows == 2500
+    some = unseen_score(X, y, new_X, new_y, **keywords, over=lambda: True)
+    assert some == unseen_score(X, y, new_X[:1000], new_y[:1000], **keywords)
+
+
+def test_compiling_does_not_count():
+    before, started = clock(), time.perf_counter()
+
+    @Rate
+    def fresh(count, delta, leaves):
+        return float(count + leaves)
+
+    assert fresh.part.address
+    took = time.perf_counter() - started
+    assert clock() - before < 0.5 * took
+
+
+def test_a_search_ends_cleanly_when_the_first_choice_is_interrupted():
+    rng = np.random.default_rng(0)
+    lattice = FeatureLattice(KNNOracle(rng.normal(size=(60, 30)), rng.integers(0, 2, 60)))
+    search = Search(lattice, task="leaf", epsilon=0.01, delta=0.1, expansion=0.5, seed=0)
+
+    def interrupted(state):
+        raise KeyboardInterrupt
+
+    lattice.exact = interrupted
+    search.finish()
+    del lattice.exact
+    assert search.reason == "interrupted"
+    search.ensure_value()
+    assert any(leaf.exact for leaf in search.result().leaves)

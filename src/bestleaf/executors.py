@@ -136,8 +136,7 @@ class Joblib(Serial):
 
         one_by_one = getattr(get_active_backend(prefer=self.prefer)[0], "supports_return_generator", False)
         found: list[Any] = []
-        with _without_interrupts() as pending, warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*generator.*", category=UserWarning)  # stopped on purpose
+        with _without_interrupts() as pending:
             done: Any = Parallel(
                 n_jobs=self.n_jobs,
                 prefer=self.prefer,
@@ -153,7 +152,9 @@ class Joblib(Serial):
                 if not pending():
                     raise
             if one_by_one:
-                done.close()
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", UserWarning)  # tasks that are stopped on purpose
+                    done.close()
         return found
 
 
@@ -259,10 +260,11 @@ class Dask(Asking):
     def _workers(self) -> int:
         """Return how many workers there are, as of some seconds ago: asking takes as long as a sample."""
         if self._counted[1] == 0 or perf_counter() - self._counted[0] > RECOUNT or self.client.status != "running":
-            self._counted = (perf_counter(), self._counted_now())
+            self._counted = (perf_counter(), self.count())
         return self._counted[1]
 
-    def _counted_now(self) -> int:
+    def count(self) -> int:
+        """Return how many workers there are now."""
         if self.client.status != "running":  # the scheduler is gone
             return 0
         try:
@@ -297,15 +299,31 @@ def chunks(items: Sequence[Any], workers: int, largest: int = UNLIMITED) -> list
     return parts
 
 
-def executor_for(n_jobs: int | None, prefer: str) -> Executor:
-    """Return who evaluates: the Dask cluster joblib is configured for, joblib's own workers, or this thread."""
-    from joblib import effective_n_jobs
+def cluster() -> Any:
+    """Return the client of the Dask cluster that joblib is configured for, if it is."""
     from joblib.parallel import get_active_backend
 
     backend = get_active_backend()[0]
-    if type(backend).__name__ == "DaskDistributedBackend":
-        return Dask(backend.client)
-    if effective_n_jobs(n_jobs) == 1:
+    return backend.client if type(backend).__name__ == "DaskDistributedBackend" else None
+
+
+def workers_there(n_jobs: int | None) -> int:
+    """Return how many may work at a time, at least one; joblib would wait for a cluster that has none."""
+    from joblib import effective_n_jobs
+
+    client = cluster()
+    return effective_n_jobs(n_jobs) if client is None else max(1, Dask(client).count())
+
+
+def executor_for(n_jobs: int | None, prefer: str) -> Executor:
+    """Return who evaluates: the Dask cluster joblib is configured for, joblib's own workers, or this thread."""
+    from joblib.parallel import get_active_backend
+
+    client = cluster()
+    if client is not None:
+        return Dask(client)
+    if workers_there(n_jobs) == 1:
         return Serial()
+    backend = get_active_backend()[0]
     own = prefer == "processes" and type(backend).__name__ == "LokyBackend"
     return Joblib(n_jobs, prefer, patience=STARTING if own else 0.0)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 ENDINGS = {"--out": (".csv", ".tsv"), "--json": (".json",), "--certificate": (".json",), "--report": PAGE}
 IDENTIFIED, STOPPED, INTERRUPTED = 0, 3, 130  # exit codes
+TOLD = ("constant and left out", "no worker is left")  # of warnings
 MOST_SHOWN = 20  # columns that were selected again
 
 
@@ -131,16 +132,21 @@ def select(
     }
     console = Console(quiet=quiet)
     _tell(console, *table.notes)
-    with warnings.catch_warnings(record=True) as told, workers_of(dask):
+    with warnings.catch_warnings(), workers_of(dask):
         warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *_, **__: _tell(console, *_worth_telling(str(message)))
         found = select_from_table(table, forced=force, forbidden=forbid, groups=named, **settings)
-    _tell(console, *(str(one.message) for one in told if "constant and left out" in str(one.message)))
     write_all_atomically(_texts(found, files, f"Features of {_printable(data.name)} that predict {target}"))
     _tell(console, *_again_in_words(found))
     if table.grouped:
         _tell(console, f"Columns of the file: {', '.join(found.features)}.")
     _tell(console, *(f"{name[2:]}: {path}" for name, path in files.items() if path is not None))
     raise typer.Exit(_exit_code(found.reason))
+
+
+def _worth_telling(message: str) -> list[str]:
+    """Return a warning that a user of the command line can do something about; all else is in the result."""
+    return [message] if any(words in message for words in TOLD) else []
 
 
 def _tell(console: Console, *lines: str) -> None:

@@ -37,6 +37,8 @@ from bestleaf.selector.shown import ShowsCertificate
 from bestleaf.selector.ways import ALGORITHMS
 from bestleaf.storage import Checkpoint
 
+ENDED_BY = {"interrupted": "Ctrl-C", "callback": "a callback", "no_workers": "The loss of all workers"}
+
 
 class BestLeafSelector(
     Searching, Judging, Keeping, ShowsCertificate, CallbackSupportMixin, SelectorMixin, BaseEstimator
@@ -343,7 +345,7 @@ class BestLeafSelector(
         if self.verbose:
             Console().print(self.certificate_.summary(), highlight=False, markup=False, soft_wrap=True)
         if selection.reason != "identified" and self.algorithm == "bli" and not self.certificate_.settled:
-            ended = {"interrupted": "Ctrl-C", "callback": "a callback"}.get(selection.reason, selection.reason)
+            ended = ENDED_BY.get(selection.reason, selection.reason)
             warnings.warn(
                 f"{ended} ended the search before it was settled: another subset or partial subset may be better by "
                 f"up to {self.certificate_.gap:.4f}. Give it more time or samples, or a larger epsilon than "

@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import is_regressor
 from sklearn.model_selection import check_cv
 
 from bestleaf.certificate.data import fingerprint
+from bestleaf.executors import workers_there
 from bestleaf.features import FeatureLattice, SubsetLattice
 from bestleaf.search import Search
 from bestleaf.search.budget import Budget
@@ -63,7 +63,7 @@ class Searching:
             X, y, metadata = examples
             cv = check_cv(self.holdout, y, classifier=self._task(y) != "regression")
             others += cv.get_n_splits(X, y, metadata.get("groups"))
-        return Shares(budget, others, effective_n_jobs(self.n_jobs))
+        return Shares(budget, others, workers_there(self.n_jobs))
 
     def _task(self: Any, y: np.ndarray) -> str:
         """Return whether the targets are classes or real numbers; an estimator says it by what it is."""
