@@ -60,7 +60,7 @@ class Executor(Protocol):
         """
 
 
-class Asking:
+class Stoppable:
     """What our executors share: whom to ask between two items whether time is over."""
 
     ended: str | None = None  # why no more can be done, a reason of its own
@@ -73,7 +73,7 @@ class Asking:
         self.over = over
 
 
-class Serial(Asking):
+class Serial(Stoppable):
     """Do everything here."""
 
     def map(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
@@ -171,7 +171,7 @@ def _without_interrupts() -> Iterator[Callable[[], bool]]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-class Dask(Asking):
+class Dask(Stoppable):
     """Share the work out among the workers of a Dask cluster; the problem is sent once.
 
     The samples of a worker that is lost are drawn again by another: a task is its state and its seed, so it gives the

@@ -79,6 +79,8 @@ def searched_again(
     Several at a time where there are workers; they do not share out their own work again.
     """
     executor: Executor = Serial() if shares.workers == 1 or len(runs) == 1 else executor_for(n_jobs, "processes")
+    if isinstance(executor, Joblib):
+        executor = Joblib(n_jobs, "processes")  # a whole search is long enough for a process: no patience
     if isinstance(executor, Joblib | Dask):
         return _side_by_side(executor, kind, examples, runs, shares)
     found: list[np.ndarray] = []
@@ -94,8 +96,6 @@ def _side_by_side(
     executor: Joblib | Dask, kind: type[Any], examples: Examples, runs: list[Run], shares: Shares
 ) -> list[np.ndarray]:
     """Return the supports of the runs, by workers; the searches themselves keep to the time."""
-    if isinstance(executor, Joblib):
-        executor.patience = 0.0  # a whole search is long enough for a process
     until = None if shares.budget.max_time is None else time() + shares.budget.look()
     items = [(run, shares.next(len(runs)), until) for run in runs]
     with deferred_interrupt() as interrupted:
