@@ -15,8 +15,9 @@ from functools import partial
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.naive_bayes import GaussianNB
 
-from bestleaf import BestLeafSelector, Rate, Search, best_arm, best_leaf, examples
+from bestleaf import BestLeafSelector, Rate, Search, best_arm, best_leaf, examples, verify
 from bestleaf._compile import clock
 from bestleaf.executors import Joblib, Serial
 from bestleaf.features import STOP, FeatureLattice
@@ -303,3 +304,25 @@ def test_a_search_ends_cleanly_when_the_first_choice_is_interrupted():
     assert search.reason == "interrupted"
     search.ensure_value()
     assert any(leaf.exact for leaf in search.result().leaves)
+
+
+class Dozing(GaussianNB):
+    """A fit that takes a fifth of a second."""
+
+    def fit(self, X, y, sample_weight=None):
+        time.sleep(0.2)
+        return super().fit(X, y)
+
+
+def test_a_selector_ends_within_a_fit_and_answers_from_the_fits_there_were():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 12)), np.repeat([0, 1], 40)
+    selector = BestLeafSelector(estimator=Dozing(), max_time=0.7, random_state=0, n_jobs=1, guarantee="grown")
+    begun = time.perf_counter()
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        selector.fit(X, y)
+    assert time.perf_counter() - begun < 4  # a batch of 32 takes more than six seconds
+    assert len(selector.subset_) > 0
+    assert selector.score_interval_ == (0.0, 1.0)
+    assert 0 < selector.score_ < 1
+    assert verify(selector.certificate_)

@@ -36,9 +36,11 @@ class SubsetFamily:
         node_of = self.node_of
         if self.lattice.is_terminal(state):
             return []
+        if not state:
+            return sorted(node for (size, _), nodes in self._having.items() if size == 1 for node in nodes)
         lists = (self._having.get((len(state) + 1, unit), []) for unit in state)
-        having, wanted = min(lists, key=len, default=None), set(state)
-        if having is None or len(having) > self.lattice.count_children(state):
+        having, wanted = min(lists, key=len), set(state)
+        if len(having) > self.lattice.count_children(state):
             return sorted(node_of[child] for child in self.lattice.children(state) if child in node_of)
         found = [node for node in having if wanted.issubset(self._met[node])]
         return sorted([*found, node_of[*state, STOP]]) if (*state, STOP) in node_of else found

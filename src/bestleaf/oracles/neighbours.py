@@ -41,6 +41,7 @@ from bestleaf.examples import (
 from bestleaf.objectives import neighbours_in_words
 
 TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}
+A_SUBSET = 600  # bytes of Python objects for the votes of a subset that are remembered
 DISTANCES_A_THREAD = 10**6  # fewer are not worth a thread
 
 
@@ -126,7 +127,7 @@ class KNNOracle:
         self.weights = self._weights()
         self._scratch, self._lock = local(), Lock()
         self._memory: OrderedDict[bytes, tuple[np.ndarray, np.ndarray]] = OrderedDict()
-        self._room = max(1, memory // (examples * (1 + 4 * len(self.targets))))
+        self._room = max(1, memory // (A_SUBSET + examples * (1 + 4 * len(self.targets))))
         self._everyone = np.arange(examples)
         self.queries = self._everyone
         if examples**2 > VALUE_COST:

@@ -12,6 +12,7 @@ from bestleaf._records import EXACT, INNER, Proposal
 from bestleaf.executors import Executor, Serial, Work, draw_samples, exact_values, guiding_values, parts_of_values
 from bestleaf.graph import GrowingGraph
 from bestleaf.intervals import Knowledge
+from bestleaf.search.options import checked_value
 
 MOST_REMEMBERED = 500_000  # scores of parts
 STREAM = 2  # of the streams that follow from a seed, the one of samples drawn in batches
@@ -98,14 +99,12 @@ class Batches:
             self._parts.update(zip(missing, self._mapped(parts_of_values, missing), strict=False))
         return [self._parts[one] for one in takewhile(self._parts.__contains__, items)]
 
-    def value_here(self, state: Any) -> float:
-        """Return the value of a state from its parts, computing here those not asked for before."""
-        numbers = range(self.many_parts)
-        known = [self._parts.get((state, number)) for number in numbers]
-        scores = [
-            self.problem.part(state, one) if score is None else score for one, score in zip(numbers, known, strict=True)
-        ]
-        return float(np.mean(scores))
+    def rough_values(self) -> dict[Any, float]:
+        """Return the mean of the parts known of every value."""
+        scores: dict[Any, list[float]] = {}
+        for (state, _), score in self._parts.items():
+            scores.setdefault(state, []).append(checked_value(score, "part", state))
+        return {state: float(np.mean(known)) for state, known in scores.items()}
 
     @property
     def remembered(self) -> int:

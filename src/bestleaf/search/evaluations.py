@@ -33,6 +33,7 @@ class Evaluations:
     glimpsed: dict[Any, list[float]]  # the first parts of values
     valueless: set[Any]
     spare: dict[Any, float]
+    rough: dict[Any, float]
     budget: Budget
     exact_evaluations: int
     warmup_samples: int
@@ -52,19 +53,20 @@ class Evaluations:
         return True
 
     def ensure_value(self) -> None:
-        """Compute one value if a budget ended the search before there was any, so that something can be said."""
+        """See to it that something can be said if a budget ended the search before there was any value.
+
+        One is computed or, where it takes several fits, estimated from those there were, if need be from a single one.
+        """
         self._open_root()
         leaves = np.flatnonzero(self.graph.kinds == (EXACT if self.has_exact else NOISY))
         if self.values or not len(leaves) or self.known.known["count"][leaves].any():
             return
-        most = max(self.glimpsed.items(), key=lambda one: (len(one[1]), np.mean(one[1])), default=None)
-        if most is None:
-            state = self.graph.states[int(leaves[0])]
-        else:
-            state = most[0]
-            self.join(self.problem.path_to(state))
-        here = None if self.batches is None or not self.batches.many_parts else self.batches.value_here(state)
-        self._take(state, self._answer_of(state) if here is None else here)
+        state = self.graph.states[int(leaves[0])]
+        if self.batches is None or not self.batches.many_parts:
+            self._take(state, self._answer_of(state))
+            return
+        self.rough = self.batches.rough_values() or {state: checked_value(self.problem.part(state, 0), "part", state)}
+        self.join(self.problem.path_to(max(self.rough, key=self.rough.__getitem__)))
 
     def _introduce(self, nodes: Any) -> None:
         """Tell the compiled oracle of new nodes, and the graph of their exact values if they were asked for before."""

@@ -107,6 +107,7 @@ class Search(Asking):
         self.glimpsed: dict[Any, list[float]] = {}
         self.valueless: set[Any] = set()  # states that have no exact value
         self.spare: dict[Any, float] = {}  # exact values computed before a budget ran out, not asked for again yet
+        self.rough: dict[Any, float] = {}  # estimates of values, if time was over before there was any
         self.about: dict[str, Any] = {}  # what else a checkpoint must agree on
         self.notes: list[dict[str, Any]] = []  # kept in the checkpoint for whoever runs the search
         self._warming: tuple[int, float] | None = None  # node that is warmed up, and since when

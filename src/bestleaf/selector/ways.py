@@ -88,7 +88,7 @@ class BestLeafWay:
         """Return what was found."""
         self.search.ensure_value()
         result = self.search.result()
-        guides = {} if self.search.has_exact else self.search.values
+        guides = self.search.rough if self.search.has_exact or self.search.rough else self.search.values
         answer, gap = chosen(result.leaves, result.epsilon, prefer_small=self.prefer_small, guides=guides)
         rollouts: Any = self.search.rollouts
         return Selection(
