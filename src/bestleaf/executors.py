@@ -82,7 +82,12 @@ class Serial(Stoppable):
         for item in items:
             if self.over():
                 break
-            found += work(problem, [item])
+            try:
+                found += work(problem, [item])
+            except (BrokenExecutor, KeyboardInterrupt):  # Ctrl-C reaches the workers of an estimator, too
+                if not self.over():
+                    raise
+                break
         return found
 
 

@@ -43,6 +43,7 @@ class SubsetLattice:
     ) -> None:
         self.oracle = oracle
         self.groups = _checked_groups(groups, oracle.n_features)
+        self._single = groups is None  # a unit is its feature
         self.forced = self._units("forced", forced)
         banned = self._units("forbidden", forbidden)
         what = "features" if groups is None else "groups"
@@ -73,6 +74,8 @@ class SubsetLattice:
 
     def features_of(self, state: Subset) -> list[int]:
         """Return the features of a state, in order."""
+        if self._single:
+            return sorted(state[:-1] if self.is_terminal(state) else state)
         return sorted(feature for unit in state if unit != STOP for feature in self.groups[unit])
 
     def root(self) -> Subset:

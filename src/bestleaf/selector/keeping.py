@@ -61,6 +61,7 @@ class Keeping:
     def _keep(self: Any, selection: Selection, lattice: SubsetLattice, rows: int, digest: str) -> None:
         """Turn what was found into fitted attributes."""
         names, answer = self._names(), selection.answer
+        listed = names.tolist()  # there may be very many subsets to name
         columns = lattice.features_of(answer.state)
         self.support_ = np.zeros(self.n_features_in_, bool)
         self.support_[columns] = True
@@ -71,7 +72,7 @@ class Keeping:
         self.feature_scores_ = mean_scores(selection.rave, selection.values, lattice)
         subsets = [(value, lattice.features_of(state), len(state) - 1) for state, value in selection.values.items()]
         self.evaluated_ = EvaluatedSubsets(
-            EvaluatedSubset(tuple(names[features]), float(value), size)
+            EvaluatedSubset(tuple(map(listed.__getitem__, features)), float(value), size)
             for value, features, size in sorted(subsets, key=lambda one: (-one[0], one[2], one[1]))
         )
         self.certificate_ = certificate_of(
