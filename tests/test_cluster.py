@@ -14,9 +14,10 @@ import pandas as pd
 import pytest
 from joblib import parallel_config
 from sklearn.datasets import make_classification
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.naive_bayes import GaussianNB
 
-from bestleaf import BestLeafSelector, Search, best_leaf, problems
+from bestleaf import BestLeafSelector, Search, best_leaf, problems, verify
 from bestleaf.executors import Dask, Serial, draw_samples, executor_for
 
 distributed = pytest.importorskip("distributed")
@@ -149,3 +150,48 @@ def test_a_scheduler_that_is_not_there_is_one_sentence(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="--dask must be the address of a scheduler"), workers_of("tcp://127.0.0.1:9"):
         pass
     assert time.perf_counter() - begun < 30
+
+
+@pytest.fixture
+def empty():
+    """A cluster without workers, in this process."""
+    keywords = {"processes": False, "protocol": "tcp", "dashboard_address": None, "host": "127.0.0.1"}
+    with distributed.LocalCluster(n_workers=0, threads_per_worker=1, **keywords) as found:
+        yield found
+
+
+ITEMS = [((0, 1, number % 4 + 2), (7, number)) for number in range(16)]
+ENDLESS = {"task": "leaf", "epsilon": 0.0001, "delta": 0.1, "seed": 0, "batch_size": 16, "max_time": 60}
+
+
+def test_a_worker_that_comes_late_is_waited_for_with_a_message(empty):
+    problem = problems.paper_lattice()
+    with distributed.Client(empty) as client:
+        threading.Timer(0.5, lambda: empty.scale(1)).start()
+        with pytest.warns(RuntimeWarning, match="no worker is left on the Dask cluster; waiting up to 60 s"):
+            assert Dask(client).map(draw_samples, problem, ITEMS) == draw_samples(problem, ITEMS)
+
+
+@pytest.mark.parametrize("lost", ["never", "workers", "scheduler"])
+def test_without_workers_a_search_ends_with_what_it_has_and_a_reason_of_its_own(empty, lost):
+    problem = problems.paper_lattice()
+    with distributed.Client(empty) as client:
+        if lost != "never":
+            empty.scale(1)
+            client.wait_for_workers(1)
+            leave = empty.close if lost == "scheduler" else lambda: empty.scale(0)
+            threading.Timer(1.0, leave).start()
+        begun = time.perf_counter()
+        found = Search(problem, **ENDLESS, executor=Dask(client, patience=0.5)).run()
+        assert found.reason == "no_workers"
+        assert (found.samples > 0) == (lost != "never")
+        assert verify(found.certificate)
+        assert time.perf_counter() - begun < 30
+
+
+def test_a_selector_without_workers_still_answers(empty, table, monkeypatch):
+    monkeypatch.setattr("bestleaf.executors.PATIENCE", 0.5)
+    with distributed.Client(empty), parallel_config("dask"), pytest.warns(ConvergenceWarning, match="loss of all"):
+        found = BestLeafSelector(**SETTINGS).fit(*table)
+    assert found.certificate_.reason == "no_workers"
+    assert found.score_ > 0

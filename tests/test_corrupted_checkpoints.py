@@ -189,8 +189,10 @@ def crafted_texts(name, found):
     yield "infinite", name, edited(lambda one, file: one.__setitem__("elapsed", float("inf")))
     if name == "features":
         place = "snapshots.0.oracle."
-        yield "a row beyond", name, replaced(found, place + "rows", at(0, 10**6))
-        yield "a row less", name, replaced(found, place + "rows", lambda array: None, lambda array: array[1:])
+        yield "a cell beyond", name, replaced(found, place + "cells", at(-1, 10**9))
+        yield "a cell twice", name, replaced(found, place + "cells", at(1, found.arrays[place + "cells"][0]))
+        yield "a cell less", name, replaced(found, place + "cells", lambda array: None, lambda array: array[1:])
+        yield "sums of cells beyond", name, replaced(found, place + "sums", at(0, 1e9))
         yield "sums beyond", name, replaced(found, place + "rave", at(0, 1e9))
         yield "a subset beyond", name, replaced(found, place + "kept_subsets", lambda array: array.fill(2**63))
         yield "gains not finite", name, replaced(found, "snapshots.0.growth.proposals.gains", at(1, np.nan))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from math import log, sqrt
 
 import numpy as np
@@ -141,3 +143,51 @@ def test_rates_are_those_of_the_paper():
 def test_parts_are_made_from_functions(kind):
     with pytest.raises(TypeError, match=f"{kind.__name__} must be made from a function, got 3"):
         kind(3)
+
+
+WILD = """
+from math import log, sqrt
+import pytest
+from bestleaf import Bound, Rule, best_arm
+from bestleaf.problems import paper_lattice
+from bestleaf.rules import highest_lower_bound
+
+def observe(row, value, count):
+    row[0 if count < 3 else 10**8 * count] = value
+
+def interval(mean, count, delta, row):
+    half = sqrt(log(10 * count / delta) / count)
+    return mean - half, mean + half
+
+@Rule
+def wild(root, graph, known):
+    return int(known[10**9].leaf), -1
+
+def strict(mean, count, delta, row):
+    if count > 3:
+        raise ValueError("too many")
+    return 0.0, 1.0
+
+for keywords, words in (
+    ({{"bound": Bound(interval, width=2, observe=observe)}}, "bound interval raised an error in its observe"),
+    ({{"bound": Bound(strict)}}, r"bound strict raised an error \\("),
+    ({{"rule": wild}}, r"rule wild raised an error \\("),
+):
+    with pytest.raises(ValueError, match=words):
+        best_arm({problem}, epsilon=0.1, delta=0.1, seed=0, max_samples=2000, **keywords)
+print("still there")
+"""
+
+
+@pytest.mark.parametrize("problem", ["paper_lattice()", "Plain(paper_lattice())"])
+def test_an_error_in_a_users_part_is_a_sentence_and_not_the_end_of_the_interpreter(problem):
+    plain = """
+class Plain:
+    def __init__(self, inner):
+        self.root, self.children, self.is_terminal = inner.root, inner.children, inner.is_terminal
+        self.sample = inner.sample
+"""
+    script = plain + WILD.format(problem=problem)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "still there\n", done.stderr[-500:]
+    assert done.returncode == 0

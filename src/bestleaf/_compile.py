@@ -14,12 +14,13 @@ from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 from threading import RLock
+from time import perf_counter
 from typing import Any
 
 import numba
 import numpy as np
 from numba import from_dtype, typeof, types
-from numba.core import caching, cgutils
+from numba.core import caching, cgutils, event
 from numba.core.errors import NumbaError
 from numba.core.types.function_type import CompileResultWAP
 from numba.extending import intrinsic, overload
@@ -72,6 +73,32 @@ class _Cache(caching.FunctionCache):
     _impl_class = _CacheImpl
 
 
+class _Compiling(event.Listener):
+    """Adds up the seconds in which numba compiles kernels or reads them from the disk cache."""
+
+    def __init__(self) -> None:
+        self.seconds, self._depth, self._since = 0.0, 0, 0.0
+
+    def on_start(self, event: Any) -> None:
+        if self._depth == 0:
+            self._since = perf_counter()
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self.seconds += perf_counter() - self._since
+
+
+_COMPILING_TIME = _Compiling()
+event.register("numba:compiler_lock", _COMPILING_TIME)
+
+
+def clock() -> float:
+    """Return seconds that go on while anything but the compiler is at work."""
+    return perf_counter() - _COMPILING_TIME.seconds
+
+
 if getattr(numba.config, "DISABLE_JIT", 0):
     raise ImportError("bestleaf runs on numba's compiler; unset NUMBA_DISABLE_JIT to use it")
 
@@ -101,6 +128,11 @@ def pasted(function: Callable) -> Any:
     return njit(**_OPTIONS, inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
 
+def bounded(function: Callable) -> Any:
+    """Return a user's `function` as a piece of kernels in which an index out of bounds is an error."""
+    return njit(**_OPTIONS, boundscheck=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
 def inlined(function: Callable) -> Any:
     """Return `function` as a piece of kernels that is always inlined: for the path of every sample."""
     return njit(**_OPTIONS, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
@@ -121,6 +153,8 @@ SIGNATURES = {
     "query": types.int64(types.int64, types.int64, from_dtype(NEIGHBOURS)),
     "pairs": types.Tuple((types.float64, types.int64))(types.float32[::1], types.float32[::1], types.int64),
     "uniform": types.float64(types.int64),
+    "allocate": types.int64(types.int64, types.int64),
+    "release": types.int64(types.int64),
     "of_edge": types.float64(types.int64, types.int64, types.int64, from_dtype(DESCENT)),
 }
 
@@ -220,6 +254,8 @@ draw_at = _function_at(SIGNATURES["draw"])
 query_kernel_at = _function_at(SIGNATURES["query"])
 pairs_at = _function_at(SIGNATURES["pairs"])
 uniform_at = _function_at(SIGNATURES["uniform"])
+allocate_at = _function_at(SIGNATURES["allocate"])
+release_at = _function_at(SIGNATURES["release"])
 edge_kernel_at = _function_at(SIGNATURES["of_edge"])
 
 
@@ -250,12 +286,16 @@ class Compiled:
 
     @cached_property
     def _address(self) -> int:
-        compiled = kernel(self.function) if self.cached else njit(**_OPTIONS)(self.function)
+        return self.compiled(self.function)
+
+    def compiled(self, function: Callable) -> int:
+        """Compile a function with the signature; return where its machine code lies."""
+        compiled = kernel(function) if self.cached else njit(**_OPTIONS)(function)
         signature = SIGNATURES[self.signature]
         try:
             compiled.compile(signature)
         except NumbaError as error:
-            raise TypeError(f"the {self.signature} {self.function.__name__} does not compile: {error}") from None
+            raise TypeError(f"the {self.signature} {function.__name__} does not compile: {error}") from None
         kept_alive: Any = CompileResultWAP(compiled.overloads[signature.args])
         self._kept_alive = kept_alive
         return int(kept_alive.address)

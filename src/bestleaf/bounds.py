@@ -14,7 +14,8 @@ from math import e, exp, lgamma, log, sqrt
 
 import numpy as np
 
-from bestleaf._compile import Compiled, Part, helper, is_ours
+from bestleaf._compile import Part, helper
+from bestleaf._guard import compiled_part
 
 
 class Rate(Part):
@@ -27,7 +28,7 @@ class Rate(Part):
     def __init__(self, function: Callable, *, uses_leaves: bool = True) -> None:
         super().__init__(function)
         self.uses_leaves = uses_leaves
-        self.part = Compiled(function, "rate", cached=is_ours(function))
+        self.part = compiled_part(function, "rate")
 
 
 def keep_nothing(row, value, count):
@@ -52,8 +53,8 @@ class Bound(Part):
         if observe is not keep_nothing and width < 1:
             raise ValueError(f"width must be at least 1 for a bound that observes, got {width}")
         self.width = width
-        self.part = Compiled(function, "interval", cached=is_ours(function))
-        self.observe = Compiled(observe, "observe", cached=is_ours(observe))
+        self.part = compiled_part(function, "interval")
+        self.observe = compiled_part(observe, "observe")
 
 
 @Rate

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,6 +18,40 @@ def _shown(state: Any) -> str:
     """Return a state as it is shown in a message, not too long."""
     text = repr(state)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+AT_ONCE = 1000  # nodes that are built between two looks at the limits
+A_BUILT_NODE = 1000  # bytes of a node of a whole graph: the state, its records, what is known of it
+AN_EDGE = 60  # bytes of an edge while a whole graph is built: twice in lists, twice in the pool
+
+
+class Limits(Protocol):
+    """The part of a budget that the building of a whole graph asks."""
+
+    max_time: float | None
+    max_memory: int | None
+
+    @property
+    def half_over(self) -> bool:
+        """Whether more than half of the time is over."""
+
+
+def check_limits(budget: Limits, nodes: int, edges: int) -> None:
+    """Raise one sentence if a graph takes more time or memory than a search may.
+
+    A graph that was walked has still to be linked, given intervals and listed in the result, which takes as long again.
+    """
+    needed, limit = A_BUILT_NODE * nodes + AN_EDGE * edges, budget.max_memory
+    if budget.half_over:
+        exceeded = f"max_time={budget.max_time:g}"
+    elif limit is not None and needed > limit:
+        exceeded = f"max_memory={limit}"
+    else:
+        return
+    raise ValueError(
+        f"{exceeded} is not enough to build and search the whole graph, of which {nodes:,} nodes were met; give "
+        "expansion=b to grow it instead"
+    )
 
 
 class Description(NamedTuple):
@@ -36,6 +71,7 @@ class ListedRelatives:
         self.graph = graph
         self._absent: list[dict[Any, None]] = []  # children in D but not in D_t, in the problem's order
         self._wanted: dict[Any, list[int]] = {}  # state not in D_t -> nodes that have it as a child
+        self.remembered = 0  # children not in D_t, each as often as it is listed
 
     def meet(self, node: int, given: Description) -> tuple[list[int], list[int], int]:
         """Return (parents in D_t, children in D_t, number of children missing) of a node that enters."""
@@ -47,6 +83,7 @@ class ListedRelatives:
         parents = self._wanted.pop(given.state, [])
         for parent in parents:
             del self._absent[parent][given.state]
+        self.remembered += len(self._absent[node]) - len(parents)
         return parents, present, len(self._absent[node])
 
     def absent(self, node: int) -> Iterable[Any]:
@@ -54,24 +91,50 @@ class ListedRelatives:
         return self._absent[node]
 
 
+class AbsentParents:
+    """Which nodes have a state that is not in D_t as a parent: a table, for a problem that has nothing better."""
+
+    def __init__(self, problem: Any, node_of: dict[Any, int]) -> None:
+        self.problem = problem
+        self.node_of = node_of
+        self._waiting: dict[Any, list[int]] = {}
+        self.remembered = 0
+
+    def enter(self, node: int, state: Any) -> None:
+        """Note the parents of a new node."""
+        for parent in self.problem.parents(state):
+            if parent not in self.node_of:
+                self._waiting.setdefault(parent, []).append(node)
+                self.remembered += 1
+
+    def children_of(self, state: Any) -> list[int]:
+        """Return the nodes that are children of a state that enters now."""
+        found = self._waiting.pop(state, [])
+        self.remembered -= len(found)
+        return found
+
+
 class KnownParents:
     """The same for a problem that knows the parents of a state: the children of a wide node are never listed."""
 
     def __init__(self, graph: GrowingGraph) -> None:
         self.graph = graph
-        self._orphans: dict[Any, list[int]] = {}  # state not in D_t -> nodes that have it as a parent
+        kind = getattr(graph.problem, "family", None) or partial(AbsentParents, graph.problem)
+        self._family = kind(graph.node_of)
 
     def meet(self, node: int, given: Description) -> tuple[list[int], list[int], int]:
         """Return (parents in D_t, children in D_t, number of children missing) of a node that enters."""
-        parents = []
-        for parent in self.graph.problem.parents(given.state):
-            if parent in self.graph.node_of:
-                parents.append(self.graph.node_of[parent])
-            else:
-                self._orphans.setdefault(parent, []).append(node)
-        present = self._orphans.pop(given.state, [])
-        many = 0 if given.terminal else self.graph.problem.count_children(given.state)
+        problem, node_of = self.graph.problem, self.graph.node_of
+        parents = [node_of[parent] for parent in problem.parents(given.state) if parent in node_of]
+        present = self._family.children_of(given.state)
+        self._family.enter(node, given.state)
+        many = 0 if given.terminal else problem.count_children(given.state)
         return parents, present, many - len(present)
+
+    @property
+    def remembered(self) -> int:
+        """How many parents that are not in D_t are remembered, each as often as a node has it."""
+        return self._family.remembered
 
     def absent(self, node: int) -> Iterable[Any]:
         """Return the children of a node that are not in D_t."""
@@ -239,23 +302,28 @@ class GrowingGraph:
         return graph
 
     @classmethod
-    def whole(cls, problem: Any) -> GrowingGraph:
-        """Return the complete graph D, walked breadth first."""
+    def whole(cls, problem: Any, budget: Limits | None = None) -> GrowingGraph:
+        """Return the complete graph D, walked breadth first; a budget that does not allow it is an error."""
         graph = cls(problem)
-        root = graph.describe(problem.root())
-        queue, met = [root.state], {root.state}
-        lists: list[dict[Any, None]] = []
-        for state in queue:  # grows while it is walked
+        queue, met = [problem.root()], graph.node_of
+        lists: list[list[int]] = []
+        edges = 0
+        for state in queue:  # grows while it is walked; a state is in it at the place that is its number
             given = graph.describe(state)
             node = graph._enter(given)
             graph.nodes["kind"][node] = INNER if given.children else graph._leaf_kind(given.terminal)
-            lists.append(given.children)
-            fresh = [child for child in given.children if child not in met]
-            met.update(fresh)
-            queue += fresh
+            below = []
+            for child in given.children:
+                if (number := met.setdefault(child, len(queue))) == len(queue):
+                    queue.append(child)
+                below.append(number)
+            lists.append(below)
+            edges += len(below)
             if len(queue) > MAX_NODES:
                 raise ValueError(f"the graph has more than {MAX_NODES:,} nodes; give expansion=b to grow it instead")
-        graph._adopt([[graph.node_of[child] for child in children] for children in lists])
+            if node % AT_ONCE == AT_ONCE - 1 and budget is not None:
+                check_limits(budget, len(queue), edges)
+        graph._adopt(lists)
         return graph
 
     def _adopt(self, children: list[list[int]]) -> None:

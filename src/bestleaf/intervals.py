@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -151,25 +152,28 @@ class Knowledge:
         """Whether intervals are clipped to [0, 1] and never widen."""
         return bool(self.world["intersect"])
 
-    def _make_leaf(self, node: int) -> None:
-        """Give a new leaf the widest interval and, if it is stochastic, its share of delta."""
-        lower, upper = (0.0, 1.0) if self.intersects else (-np.inf, np.inf)
-        self.known[node] = (lower, upper, node, node, 0, 0.0, self.known["lot"][node])
-        if self.graph.kinds[node] != EXACT:
-            self.share_delta(node)
+    def _make_leaves(self, nodes: np.ndarray) -> None:
+        """Give new leaves the widest interval and, if they are stochastic, their shares of delta."""
+        lots = self.known["lot"][nodes]
+        self.known[nodes] = np.zeros(1, INTERVAL)
+        self.known["lower"][nodes], self.known["upper"][nodes] = (0.0, 1.0) if self.intersects else (-np.inf, np.inf)
+        self.known["child"][nodes] = self.known["leaf"][nodes] = nodes
+        self.known["lot"][nodes] = lots
+        self.share_delta(nodes[self.graph.kinds[nodes] != EXACT])
 
-    def share_delta(self, node: int) -> None:
-        """Give a new stochastic leaf its part of delta: delta / (i (i + 1)) for the i-th ever created."""
-        self.created += 1
-        self.order[node] = self.created
-        delta, place = float(self.world["delta"]), self.created
-        self.track["share"][node] = self.uniform_share or delta / max(1, place * (place + 1))
-        self.world["stochastic"] += 1
+    def share_delta(self, nodes: np.ndarray) -> None:
+        """Give new stochastic leaves their parts of delta: delta / (i (i + 1)) for the i-th ever created."""
+        places = self.created + 1 + np.arange(len(nodes))
+        self.created += len(nodes)
+        self.order[nodes] = places
+        delta = float(self.world["delta"])
+        self.track["share"][nodes] = self.uniform_share or delta / np.maximum(1, places * (places + 1))
+        self.world["stochastic"] += len(nodes)
 
     def admit(self, leaf: int) -> None:
         """Treat a terminal leaf that turned out to have no exact value as a noisy one."""
         self.graph.nodes["kind"][leaf] = NOISY
-        self.share_delta(leaf)
+        self.share_delta(np.array([leaf]))
         if self._uses_leaves:
             self._refresh_all()
 
@@ -186,8 +190,7 @@ class Knowledge:
             self.uniform_share = float(self.world["delta"]) / len(leaves)
         if leaves == [0]:  # a root still to be opened is never sampled for its interval and needs no share
             self.created = -1
-        for node in leaves:
-            self._make_leaf(node)
+        self._make_leaves(np.array(leaves))
         self._refresh_all()
         self.track["opened"][: len(kinds) if fixed else int(kinds[0] == INNER)] = 1
 
@@ -202,11 +205,11 @@ class Knowledge:
         """Bring the intervals up to date with nodes just added to the graph (`GrowingGraph.add`)."""
         self._reserve()
         fresh = {node for node, _ in added}
-        for node, relieved in added:
+        for _, relieved in added:
             # A temporary leaf that got a child is no leaf any more: its samples no longer bound it.
             self.world["stochastic"] -= len(set(relieved) - fresh)
-            if self.graph.kinds[node] != INNER:
-                self._make_leaf(node)
+        nodes = np.array([node for node, _ in added], np.int64)
+        self._make_leaves(nodes[self.graph.kinds[nodes] != INNER])
         self._refresh_all()
 
     def copy(self, graph: GrowingGraph, *, lots: int | None) -> Knowledge:
@@ -253,15 +256,22 @@ class Knowledge:
                 upper,
                 order,
                 share,
-                self._evidence(node),
+                evidence,
             )
-            for node, label, kind, count, mean, lower, upper, order, share in rows
+            for (node, label, kind, count, mean, lower, upper, order, share), evidence in zip(
+                rows, self._evidence(nodes), strict=True
+            )
         )
 
-    def _evidence(self, node: int) -> tuple[Any, Any]:
-        """Return what the lower and the upper bound of a leaf follow from; None for a bound never improved."""
-        lower, upper = (tuple(side.tolist()) if side[0] > 0 else None for side in self.evidence[node])
-        return lower, upper
+    def _evidence(self, nodes: np.ndarray) -> Iterator[tuple[Any, Any]]:
+        """Yield what the lower and the upper bound of leaves follow from; None for a bound never improved."""
+        improved: np.ndarray = np.any(self.evidence[nodes, :, 0] > 0, axis=1)
+        for node, some in zip(nodes.tolist(), improved.tolist(), strict=True):
+            if not some:
+                yield None, None
+                continue
+            lower, upper = (tuple(side) if side[0] > 0 else None for side in self.evidence[node].tolist())
+            yield lower, upper
 
     def snapshot(self) -> dict[str, Any]:
         """Return what cannot be computed again: the leaves, where the search has looked, and the counters."""

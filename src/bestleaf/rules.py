@@ -17,7 +17,8 @@ from functools import partial
 
 import numpy as np
 
-from bestleaf._compile import Compiled, Part, helper, is_ours
+from bestleaf._compile import Part, bounded, is_ours
+from bestleaf._guard import compiled_part
 from bestleaf._kernels.arms import (
     children,
     highest_lower_bound,
@@ -46,7 +47,7 @@ __all__ = [
 
 def only_children(function: Callable) -> Callable:
     """Return a user's rule with -1 for best whenever it names a node that is not a child of the root."""
-    rule = helper(function)
+    rule = bounded(function)
 
     def checked(root, graph, known):
         best, rival = rule(root, graph, known)
@@ -54,7 +55,7 @@ def only_children(function: Callable) -> Callable:
             return best, rival
         return -1, -1
 
-    checked.__name__ = function.__name__
+    checked.__name__, checked.__module__ = function.__name__, function.__module__
     return checked
 
 
@@ -75,8 +76,7 @@ class Rule(Part):
         super().__init__(function)
         self.both = both
         self.intersect = intersect
-        ours = is_ours(function)
-        self.part = Compiled(function if ours else only_children(function), "rule", cached=ours)
+        self.part = compiled_part(function if is_ours(function) else only_children(function), "rule")
 
 
 @Rule

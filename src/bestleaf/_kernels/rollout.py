@@ -17,6 +17,7 @@ from bestleaf._compile import (
     uniform_at,
     words_at,
 )
+from bestleaf._kernels.cells import add_to_cell
 from bestleaf._kernels.neighbours import votes_in_order
 from bestleaf._kernels.reach import contains, include
 from bestleaf._records import UNKNOWN
@@ -175,17 +176,15 @@ def value_on_subsample(start, oracle):
 
 
 @helper
-def credit(row, value, oracle):
-    """Add a value to the RAVE sums of the units of the current subset, in the row of a leaf and in that of all."""
+def credit(leaf, value, oracle):
+    """Add a value to the RAVE sums of the units of the current subset, of a leaf and of all."""
     current = words_at(oracle.current, oracle.words)
-    sums = floats_at(oracle.rave + 16 * oracle.units * row, 2 * oracle.units)
     totals = floats_at(oracle.rave, 2 * oracle.units)
     for word in range(oracle.words):
         rest, unit = current[word], 64 * word
         while rest != 0:
             if rest & np.uint64(1):
-                sums[2 * unit] += value
-                sums[2 * unit + 1] += 1.0
+                add_to_cell(leaf, unit, value, 1.0, oracle)
                 totals[2 * unit] += value
                 totals[2 * unit + 1] += 1.0
             rest >>= np.uint64(1)
@@ -221,8 +220,7 @@ def draw_neighbours(leaf, oracle):
     vote(start, features, oracle)
     value = value_on_subsample(start, oracle)
     undo_queries(oracle)
-    row = longs_at(oracle.slots, leaf + 1)[leaf]
-    credit(row, value, oracle)
+    credit(leaf, value, oracle)
     keep(value, oracle)
     sums = floats_at(oracle.by_size, 2 * oracle.units + 2)
     sums[2 * size] += value

@@ -12,7 +12,16 @@ from bestleaf.certificate.record import FORMAT, FORMAT_VERSION
 from bestleaf.examples import VALUE_COST
 from bestleaf.objectives import estimator_in_words, neighbours_in_words
 
-REASONS = ("identified", "max_samples", "max_time", "max_memory", "interrupted", "callback", "unfinished")
+REASONS = (
+    "identified",
+    "max_samples",
+    "max_time",
+    "max_memory",
+    "interrupted",
+    "callback",
+    "no_workers",
+    "unfinished",
+)
 TERMINAL = ("exact", "noisy")
 TEXTS = ("rule", "bound", "stopping", "proposal", "proof")
 TIES = ("half", "strict", "row_order")

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from bestleaf.selector.on_table import TableSelection
 
 IDENTIFIED, STOPPED = 0, 3  # exit codes
+TOLD = ("constant and left out", "no worker is left")  # of warnings
 MOST_SHOWN = 20  # columns that were selected again
 
 
@@ -155,16 +156,18 @@ def _tell(console: Console, *lines: str) -> None:
 @contextmanager
 def _told_warnings(console: Console) -> Iterator[None]:
     """Tell what went wrong with files as errors are told, and which columns are left out; the rest is in the result."""
-    with warnings.catch_warnings(record=True) as told:
+
+    def tell(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = str(message)
+        if any(words in text for words in TOLD):
+            _tell(console, text)
+        elif text.startswith("checkpoint "):
+            say(text)
+
+    with warnings.catch_warnings():
         warnings.simplefilter("always")
-        try:
-            yield
-        finally:
-            for one in told:
-                if "constant and left out" in str(one.message):
-                    _tell(console, str(one.message))
-                elif str(one.message).startswith("checkpoint "):
-                    say(str(one.message))
+        warnings.showwarning = tell  # at once: some say that the search waits
+        yield
 
 
 def _again_in_words(found: TableSelection) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from bestleaf._kernels.rollout import draw_neighbours, warm_up
 from bestleaf._records import enlarged
 from bestleaf.features.plain import KEPT, STOP, checked_sums
+from bestleaf.features.sums import SparseSums
 from bestleaf.oracles import TIES
 from bestleaf.storage import Saved
 
@@ -33,7 +34,7 @@ class NeighbourRollouts:
         self.lattice = lattice
         self.rng = rng
         self.noisy_stop = noisy_stop  # terminal leaves are sampled too, without adding any unit
-        self._rows = 1  # of `rave` in use
+        self.nodes = 0
         self.place = oracle.workplace()
         self.place.set(
             draw=draw_neighbours.address,
@@ -53,8 +54,8 @@ class NeighbourRollouts:
         self.place.point(
             subsets=np.zeros((64, words), np.uint64),
             sizes=np.zeros(64, np.int64),
-            slots=np.zeros(64, np.int64),
-            rave=np.zeros((16, units, 2)),
+            heads=np.zeros(64, np.int64),
+            rave=np.zeros((units, 2)),
             keys=keys,
             starts=np.cumsum([0, *map(len, lattice.groups)]),
             members=np.concatenate([np.array(group, np.int64) for group in lattice.groups]),
@@ -73,7 +74,7 @@ class NeighbourRollouts:
             below=np.zeros(oracle.n_neighbors + 1, np.int64),
             level=np.zeros(oracle.n_neighbors + 1, np.int64),
         )
-
+        self.sums = SparseSums(self.place)
         warm_up(0, 0, self.place.record)  # compiles, before any clock runs
 
     @property
@@ -82,27 +83,26 @@ class NeighbourRollouts:
         return self.place.record
 
     def add(self, node: int, state: Subset) -> None:
-        """Note the subset of a new node; one that may be sampled gets a row of RAVE sums."""
+        """Note the subset of a new node."""
         arrays = self.place.arrays
-        longer = {name: enlarged(arrays[name], node + 1) for name in ("subsets", "sizes", "slots")}
-        self.place.point(**longer, rave=enlarged(arrays["rave"], self._rows + 1))
+        longer = {name: enlarged(arrays[name], node + 1) for name in ("subsets", "sizes", "heads")}
+        self.place.point(**longer)
+        self.nodes = max(self.nodes, node + 1)
         terminal = self.lattice.is_terminal(state)
         if terminal and not self.noisy_stop:
             return
-        longer["slots"][node] = self._rows
         longer["sizes"][node] = 1 - len(state) if terminal else len(state)  # below 0: nothing is added
-        self._rows += 1
         for unit in state[:-1] if terminal else state:
             longer["subsets"][node, unit >> 6] |= np.uint64(1) << np.uint64(unit & 63)
 
-    def warm_up(self, node: int, rollouts: int) -> None:
-        """Draw rollouts from a node for their RAVE sums."""
+    def warm_up(self, node: int, rollouts: int) -> int:
+        """Draw rollouts from a node for their RAVE sums; return how many."""
         warm_up(node, rollouts, self.record)
+        return rollouts
 
     def rave_sums(self, nodes: np.ndarray) -> np.ndarray:
         """Return [units, 2], sum and number of the rollouts drawn at these nodes, by unit."""
-        rows = self.place.arrays["slots"][nodes]
-        return self.place.arrays["rave"][rows[rows > 0]].sum(axis=0)
+        return self.sums.of(nodes)
 
     def best_subsets(self) -> list[Subset]:
         """Return the subsets of the rollouts of highest value."""
@@ -117,20 +117,28 @@ class NeighbourRollouts:
     @property
     def global_rave_sums(self) -> np.ndarray:
         """The same of all rollouts."""
-        return self.place.arrays["rave"][0]
+        return self.place.arrays["rave"]
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the sums by node."""
+        return self.sums.memory
 
     def snapshot(self) -> dict[str, Any]:
         """Return the sums of the rollouts and the best of them."""
         arrays = self.place.arrays
-        kept = {name: arrays[name].copy() for name in ("by_size", "kept_values", "kept_subsets")}
-        rows = np.flatnonzero(arrays["rave"][: self._rows, :, 1].any(axis=1))  # most nodes are never sampled
-        return {**kept, "rave": arrays["rave"][rows], "rows": rows, "lowest": int(self.record["lowest"])}
+        kept = {name: arrays[name].copy() for name in ("by_size", "kept_values", "kept_subsets", "rave")}
+        cells, sums = self.sums.listed()
+        return {**kept, "cells": cells, "sums": sums, "lowest": int(self.record["lowest"])}
 
     def restore(self, saved: Saved) -> None:
         """Take in a snapshot, after the nodes of then were added."""
         arrays, units = self.place.arrays, len(self.lattice.groups)
-        rows = saved.array("rows", (None,), 0, self._rows - 1, np.int64)
-        arrays["rave"][rows] = checked_sums(saved.array("rave", (len(rows), units, 2), 0.0, 2.0**53))
+        keys = saved.array("cells", (None,), 0, self.nodes * units - 1, np.int64)
+        if (np.diff(keys) <= 0).any():
+            raise ValueError("the sums of rollouts must stand once for each node and unit, in order")
+        self.sums.add(keys, checked_sums(saved.array("sums", (len(keys), 2), 0.0, 2.0**53)))
+        arrays["rave"][:] = checked_sums(saved.array("rave", (units, 2), 0.0, 2.0**53))
         arrays["by_size"][:] = checked_sums(saved.array("by_size", (units + 1, 2), 0.0, 2.0**53))
         values = saved.array("kept_values", (KEPT,), 0.0, 1.0)
         subsets = saved.array("kept_subsets", arrays["kept_subsets"].shape, 0, 2**64 - 1, np.uint64)

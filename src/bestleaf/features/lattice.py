@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from bestleaf.features.compiled import NeighbourRollouts
+from bestleaf.features.family import SubsetFamily
 from bestleaf.features.plain import STOP, PlainRollouts
 from bestleaf.oracles import KNNOracle
 
@@ -42,6 +43,7 @@ class SubsetLattice:
     ) -> None:
         self.oracle = oracle
         self.groups = _checked_groups(groups, oracle.n_features)
+        self._single = groups is None  # a unit is its feature
         self.forced = self._units("forced", forced)
         banned = self._units("forbidden", forbidden)
         what = "features" if groups is None else "groups"
@@ -72,6 +74,8 @@ class SubsetLattice:
 
     def features_of(self, state: Subset) -> list[int]:
         """Return the features of a state, in order."""
+        if self._single:
+            return sorted(state[:-1] if self.is_terminal(state) else state)
         return sorted(feature for unit in state if unit != STOP for feature in self.groups[unit])
 
     def root(self) -> Subset:
@@ -152,6 +156,10 @@ class SubsetLattice:
             return [state[:-1]]
         kept = set(self.forced)
         return [state[:place] + state[place + 1 :] for place, unit in enumerate(state) if unit not in kept]
+
+    def family(self, node_of: dict[Any, int]) -> SubsetFamily:
+        """Return what finds the children of a subset among the nodes of a graph."""
+        return SubsetFamily(self, node_of)
 
     def is_terminal(self, state: Subset) -> bool:
         """Return whether the search has stopped at this subset."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from bestleaf._kernels.grow import ripest
 from bestleaf._records import UNLIMITED
@@ -18,14 +18,30 @@ __all__ = ["PROPOSALS", "Growth", "Proposals", "is_due", "next_due"]
 PROPOSALS: dict[str, Any] = {"random": RandomProposals, "rave": RaveProposals, "lookahead": LookaheadProposals}
 
 
+AT_ONCE = 256  # nodes that enter between two looks at the budget
+
+
+class Asked(Protocol):
+    """The part of a budget that growth asks."""
+
+    def spent(self) -> str | None:
+        """Return why the search has to end; None if it may go on."""
+
+    def cut(self) -> None:
+        """Note that something was left unfinished because the budget ran out."""
+
+
 class Growth:
     """Grows the graph of one search with the exponent b, by what the proposals say."""
 
-    def __init__(self, graph: GrowingGraph, known: Knowledge, exponent: float, proposals: Proposals) -> None:
+    def __init__(
+        self, graph: GrowingGraph, known: Knowledge, exponent: float, proposals: Proposals, budget: Asked
+    ) -> None:
         self.graph = graph
         self.known = known
         self.exponent = exponent
         self.proposals = proposals
+        self.budget = budget
         self.growths = 0
         self._complete: set[int] = set()  # roots with nothing missing below
 
@@ -56,18 +72,25 @@ class Growth:
 
     def open(self, node: int) -> list[int]:
         """Prepare the first choice at `node`; return the nodes added."""
+        states = self.proposals.opening(node)  # may be interrupted
         self.known.track["opened"][node] = 1
-        return self.add(self.proposals.opening(node))
+        return self.add(states)
 
     def best_value(self) -> float:
         """Return the best exact value in the graph."""
         return best_value(self.graph, self.known)
 
     def add(self, states: list[Any]) -> list[int]:
-        """Add states, parents first, and bring the intervals up to date; return the nodes."""
+        """Add states, parents first, and bring the intervals up to date; return the nodes.
+
+        Where they are very many, those come to nothing that the budget does not allow.
+        """
         added: list[tuple[int, list[int]]] = []
         try:
             for state in states:
+                if added and len(added) % AT_ONCE == 0 and self.budget.spent() is not None:
+                    self.budget.cut()
+                    break
                 added.append(self.graph.add(state))
         finally:  # what is in the graph is known, even when the problem's rules raise halfway
             self.known.take_in(added)

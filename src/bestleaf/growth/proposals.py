@@ -138,7 +138,7 @@ class RaveProposals(_Grounded):
         left = self._left.setdefault(node, self.rollouts(node) * (self.lattice.count_children(subset) - bool(subset)))
         drawn = min(rounds, left)
         if drawn:
-            self.oracle.warm_up(node, drawn)
+            drawn = self.oracle.warm_up(node, drawn)
         self._left[node] -= drawn
         return drawn
 

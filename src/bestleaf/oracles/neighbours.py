@@ -32,9 +32,9 @@ from bestleaf.examples import (
     ROUGH_COST,
     ROUGH_QUERIES,
     VALUE_COST,
+    Columns,
     checked_data,
     checked_targets,
-    columns,
     drawn,
     fixed_queries,
     lanes,
@@ -43,6 +43,7 @@ from bestleaf.objectives import neighbours_in_words
 
 TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}
 SUBSAMPLE = 50  # examples of a sample, as in the paper
+A_SUBSET = 600  # bytes of Python objects for the votes of a subset that are remembered
 DISTANCES_A_THREAD = 10**6  # fewer are not worth a thread
 
 
@@ -126,11 +127,11 @@ class KNNOracle:
         self.targets = np.ascontiguousarray(targets[:, self.rows])
         self.n_samples, self.n_features = data.shape
         self._lanes = lanes(examples, n_neighbors)
-        self.columns = columns(data, scale, self._lanes, self.rows)
+        self._columns = Columns(data, scale, self._lanes, self.rows)
         self.weights = self._weights()
         self._scratch, self._lock = local(), Lock()
         self._memory: OrderedDict[bytes, tuple[np.ndarray, np.ndarray]] = OrderedDict()
-        self._room = max(1, memory // (examples * (1 + 4 * len(self.targets))))
+        self._room = max(1, memory // (A_SUBSET + examples * (1 + 4 * len(self.targets))))
         self._everyone = np.arange(examples)
         self.queries = self._everyone
         if examples**2 > VALUE_COST:
@@ -202,17 +203,24 @@ class KNNOracle:
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the examples as the oracle sees them."""
-        digest = sha256(repr((self.columns.shape, self.targets.shape)).encode())
-        for array in (self.columns, self.targets, self.rows):
+        columns = self._columns.complete()
+        digest = sha256(repr((columns.shape, self.targets.shape)).encode())
+        for array in (columns, self.targets, self.rows):
             digest.update(np.ascontiguousarray(array).view(np.uint8).data)
         return digest.hexdigest()
 
     def workplace(self) -> Workplace:
-        """Return the data with scratch of their own, for one thread of the neighbour kernels."""
+        """Return all of the data with scratch of their own, for one thread of the neighbour kernels."""
+        self._columns.complete()
+        return self._workplace()
+
+    def _workplace(self) -> Workplace:
+        """Return the same with the features copied so far."""
+        columns = self._columns.array
         place = Workplace(NEIGHBOURS)
         place.set(
             examples=self.n_samples,
-            padded=self.columns.shape[1],
+            padded=columns.shape[1],
             lanes=self._lanes,
             outputs=len(self.targets),
             neighbours=self.n_neighbors,
@@ -223,10 +231,10 @@ class KNNOracle:
             pairs_in_order=pairs_in_order.address if self.classes is None else 0,
         )
         place.point(
-            columns=self.columns,
+            columns=columns,
             targets=self.targets,
             weights=self.weights,
-            distance=np.zeros(self.columns.shape[1], np.float32),
+            distance=np.zeros(columns.shape[1], np.float32),
             minima=np.zeros(self._lanes, np.int32),
             tally=np.zeros(self._lanes, np.int32),
             nearest=np.zeros(self.n_neighbors, np.int32),
@@ -239,7 +247,7 @@ class KNNOracle:
     def _weights(self) -> np.ndarray:
         """Return the targets of classes as whole numbers plus the weight of an example; nothing for real targets."""
         sums_fit = self.classes is not None and self.n_neighbors < ONE // 2
-        weights = np.zeros((len(self.targets) if sums_fit else 0, self.columns.shape[1]), np.int32)
+        weights = np.zeros((len(self.targets) if sums_fit else 0, self._columns.array.shape[1]), np.int32)
         weights[:, : self.n_samples] = self.targets[: len(weights)] + ONE
         return weights
 
@@ -260,6 +268,7 @@ class KNNOracle:
 
     def _computed(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
         """Return the sums of the queries, shared out among threads where that pays."""
+        self._columns.need(features)
         sums = np.empty((len(queries), len(self.targets)), np.float32)
         threads = min(self.n_jobs, len(queries) * self.n_samples // DISTANCES_A_THREAD)
         if threads < 2:
@@ -268,7 +277,7 @@ class KNNOracle:
             neighbour_sums(len(features), queries, mine.workplace.record, sums)
             return sums
         edges = np.linspace(0, len(queries), threads + 1).astype(int)
-        workplaces = [self.workplace() for _ in range(threads)]
+        workplaces = [self._workplace() for _ in range(threads)]
         for place in workplaces:
             place.arrays["chosen"][: len(features)] = features
         with ThreadPoolExecutor(threads) as pool:
@@ -284,7 +293,7 @@ class KNNOracle:
     def _of_this_thread(self) -> Any:
         """Return the scratch of this thread."""
         if not hasattr(self._scratch, "workplace"):
-            self._scratch.workplace = self.workplace()
+            self._scratch.workplace = self._workplace()
             self._scratch.histograms = tuple(np.zeros(self.n_neighbors + 1, np.int64) for _ in range(2))
         return self._scratch
 

@@ -44,10 +44,11 @@ _KEYWORDS = """
         Which child enters when the graph grows: a random one or, on the lattice of feature subsets, the one whose
         rollouts were best ("rave") or the best by exact value of those that stand out ("lookahead", the default there).
     max_samples, max_time : default=None
-        Budgets: oracle calls (exact ones included) and seconds (building the graph counts but is not cut short,
-        compiling does not count). The result then says how much is left open.
+        Budgets: oracle calls (exact ones included) and seconds (building the graph counts, compiling does not). The
+        result then says how much is left open. A whole graph (``expansion=None``) that takes more than half of the
+        time to build is an error.
     max_memory : int, default=None
-        Bytes that the graph may take; a search that would take more ends.
+        Bytes that the graph may take; a search that would take more ends, and a whole graph that would is an error.
     seed : int, Generator or None, default=None
         Everything random follows from it.
     callback : callable, default=None

@@ -79,7 +79,7 @@ def likely_leaf(graph: GrowingGraph, known: Knowledge) -> int:
 
 
 def likely_play(task: str, graph: GrowingGraph, known: Knowledge) -> tuple[int, float]:
-    """Return the first move that is most likely best (for the task "leaf" the leaf that such moves lead to), and its gap.
+    """Return the first move that is most likely best, or the leaf that such moves lead to, and its gap.
 
     Values of leaves are drawn around their likely values, as far apart as their intervals are wide; of each draw the
     best moves follow. The gap of a leaf is the largest on the way.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from time import perf_counter
 from typing import Any
 
 from bestleaf._records import LIMITED, SAMPLE
@@ -23,7 +22,6 @@ class Asking(InBatches):
     keeper: Keeper
     resume: Callable[[], bool]
     _asked: int | None
-    _told_at: float
     _requests: list[Request]
     _check_time: Callable[[], None]
 
@@ -32,8 +30,7 @@ class Asking(InBatches):
         if self.stages:
             raise RuntimeError("ask() searches the graph as grown only; use run() for a guarantee beyond it")
         self.resume()
-        begun = perf_counter()
-        self._started = begun - self.elapsed
+        self.budget.start()
         self._check_time()
         while self.reason is None:
             proposal = self._propose()
@@ -41,8 +38,7 @@ class Asking(InBatches):
                 self._asked = proposal.first if self.first_value is None else proposal.second
                 break
             self._handle(proposal._replace(action=LIMITED) if proposal.action == SAMPLE else proposal)
-        self._told_at = perf_counter()
-        self.elapsed += self._told_at - begun
+        self.budget.look()
         if self.reason is not None:
             self.keeper.over(self)
         return self.graph.states[self._asked] if self.reason is None and self._asked is not None else None
@@ -53,7 +49,7 @@ class Asking(InBatches):
         if proposal is None or leaf is None or self.reason is not None:
             raise RuntimeError("tell() must follow an ask() that returned a state")
         value = checked_value(value, "sample", self.graph.states[leaf])
-        self.elapsed += perf_counter() - self._told_at
+        self.budget.look()
         self._asked = None
         if self.first_value is None and proposal.second >= 0 and self._left() > 1:
             self.first_value = value
@@ -73,20 +69,19 @@ class Asking(InBatches):
             raise RuntimeError("ask_batch() searches the graph as grown only; use run() for a guarantee beyond it")
         if self.batches is None:
             raise RuntimeError("ask_batch() needs a search with batch_size")
-        size, begun = whole("size", size, 1), perf_counter()
+        size = whole("size", size, 1)
         self.resume()
-        self._started = begun - self.elapsed
+        self.budget.start()
         self._requests = []
         while self.reason is None and not self._requests:
-            self.elapsed = perf_counter() - self._started
+            self.budget.look()
             self._check_time()
             proposal = self._propose()
             if proposal.action == SAMPLE and self.reason is None:
                 self._requests = self._useful(proposal, size)
             if not self._requests and self.reason is None:
                 self._handle(proposal._replace(action=LIMITED) if proposal.action == SAMPLE else proposal)
-        self._told_at = perf_counter()
-        self.elapsed = self._told_at - self._started
+        self.budget.look()
         if self.reason is not None:
             self.keeper.over(self)
         return list(self._requests)
@@ -97,7 +92,7 @@ class Asking(InBatches):
             raise RuntimeError("tell_batch() must follow an ask_batch() that returned requests")
         if len(values) != len(self._requests):
             raise ValueError(f"values must be one for each of {len(self._requests)} requests, got {len(values)}")
-        self.elapsed += perf_counter() - self._told_at
+        self.budget.look()
         self._tell_all(self._propose(), self._requests, list(values))
         self._requests = []
         self.keeper.slice_over(self)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from bestleaf.graph import GrowingGraph
 from bestleaf.growth import Growth
 from bestleaf.intervals import Knowledge
 from bestleaf.search.batch import Batches
+from bestleaf.search.budget import Budget
 from bestleaf.search.options import Options, checked_value
 
 
@@ -33,12 +33,11 @@ class Evaluations:
     glimpsed: dict[Any, list[float]]  # the first parts of values
     valueless: set[Any]
     spare: dict[Any, float]
-    cut_short: bool
+    rough: dict[Any, float]
+    budget: Budget
     exact_evaluations: int
     warmup_samples: int
     _proposal: Proposal | None
-    _started: float
-    _interrupted: Callable[[], bool]
     _left: Callable[[], int]
     _open_root: Callable[[], None]
 
@@ -54,14 +53,20 @@ class Evaluations:
         return True
 
     def ensure_value(self) -> None:
-        """Compute one exact value if a budget ended the search before there was any, so that something can be said."""
+        """See to it that something can be said if a budget ended the search before there was any value.
+
+        One is computed or, where it takes several fits, estimated from those there were, if need be from a single one.
+        """
         self._open_root()
-        exact = np.flatnonzero(self.graph.kinds == EXACT)
-        if len(exact) and not self.known.known["count"][exact].any():
-            value = self._exact(int(exact[0]))
-            if value is not None:
-                settle(int(exact[0]), value, self.known.world)
-            self._proposal = None
+        leaves = np.flatnonzero(self.graph.kinds == (EXACT if self.has_exact else NOISY))
+        if self.values or not len(leaves) or self.known.known["count"][leaves].any():
+            return
+        state = self.graph.states[int(leaves[0])]
+        if self.batches is None or not self.batches.many_parts:
+            self._take(state, self._answer_of(state))
+            return
+        self.rough = self.batches.rough_values() or {state: checked_value(self.problem.part(state, 0), "part", state)}
+        self.join(self.problem.path_to(max(self.rough, key=self.rough.__getitem__)))
 
     def _introduce(self, nodes: Any) -> None:
         """Tell the compiled oracle of new nodes, and the graph of their exact values if they were asked for before."""
@@ -111,8 +116,7 @@ class Evaluations:
         """
         if state not in self.values:
             if self._spent() is not None:
-                self.reason = self.reason or self._spent()
-                self.cut_short = True
+                self.end_midway()
                 return None
             self._take(state, self._answer_of(state))
         return self.values.get(state)
@@ -126,11 +130,14 @@ class Evaluations:
             part = missing[: min(self.batches.values_at_once, self._left())]
             missing = missing[len(part) :]
             fresh = [state for state in part if state not in self.spare]
-            found = dict(zip(fresh, self.batches.values(fresh), strict=True)) if fresh else {}
+            found = dict(zip(fresh, self.batches.values(fresh), strict=False)) if fresh else {}
             for state in part:
-                self._take(state, found[state] if state in found else self.spare.pop(state))
+                if state in found or state in self.spare:
+                    self._take(state, found[state] if state in found else self.spare.pop(state))
+                else:
+                    missing.append(state)  # time was over before its turn
         if missing:
-            self.reason, self.cut_short = self.reason or self._spent(), True
+            self.end_midway()
 
     def glimpse(self, states: list[Any], parts: int) -> dict[Any, float]:
         """Return the mean of the first parts of the values of terminal states, as far as the budget goes.
@@ -142,10 +149,13 @@ class Evaluations:
         while missing and self._spent() is None and self.batches is not None:
             now = missing[: min(self.batches.size, self._left())]
             missing = missing[len(now) :]
-            for (state, _), score in zip(now, self.batches.parts(now), strict=True):
+            scores = self.batches.parts(now)
+            for (state, _), score in zip(now, scores, strict=False):
                 self.glimpsed.setdefault(state, []).append(checked_value(score, "part", state))
-            self.warmup_samples += len(now)
-        self.cut_short = self.cut_short or bool(missing)
+            self.warmup_samples += len(scores)
+            missing += now[len(scores) :]
+        if missing:
+            self.budget.cut()
         seen = {state: self.glimpsed.get(state, [])[:parts] for state in states}
         return {state: float(np.mean(scores)) for state, scores in seen.items() if len(scores) == parts}
 
@@ -176,18 +186,20 @@ class Evaluations:
 
     def _spent(self) -> str | None:
         """Return why no more may be asked of the problem, None if it may."""
-        limit = self.options.max_time
-        if self._interrupted():
-            return "interrupted"
-        if limit is not None and perf_counter() - self._started >= limit:
-            return "max_time"
-        return "max_samples" if self._left() <= 0 else None
+        nobody = None if self.batches is None else self.batches.ended
+        return self.budget.hurried or nobody or ("max_samples" if self._left() <= 0 else None)
 
-    def join(self, states: list[Any]) -> None:
-        """Let states enter the graph on behalf of a stage, with the exact values already known."""
+    def end_midway(self) -> None:
+        """End the search in the middle of something, for a reason that has come up in between."""
+        self.reason = self.reason or self._spent()
+        self.budget.cut()
+
+    def join(self, states: list[Any]) -> bool:
+        """Let states enter the graph on behalf of a stage, with the exact values already known; False if none may."""
         missing = [state for state in dict.fromkeys(states) if state not in self.graph.node_of]
         self._introduce(self.growth.add(missing))
         self._proposal = None
+        return True
 
     def best_value(self) -> float:
         """Return the best value in the graph: exact, or that guides growth."""

@@ -25,7 +25,8 @@ class InBatches(Rounds):
             if executor is not None:
                 raise ValueError(f"executor needs batch_size, the number of samples asked for at once, got {size}")
             return None
-        return Batches(self.problem, size, executor, int(self.rng.integers(2**63)) if self.seed is None else self.seed)
+        seed, budget = int(self.rng.integers(2**63)) if self.seed is None else self.seed, self.budget
+        return Batches(self.problem, size, executor, seed, over=lambda: budget.hurried is not None)
 
     def _rollouts(self) -> Any:
         """Return what keeps the values of rollouts by node: the compiled oracle, or what takes its place in batches."""
@@ -42,14 +43,19 @@ class InBatches(Rounds):
             requests = self._useful(proposal, batches.size)
             if not requests:
                 return proposal._replace(action=LIMITED)
-            self._tell_all(proposal, requests, batches.samples(requests))
+            values = batches.samples(requests)
+            if values is None:
+                self.end_midway()
+            else:
+                self._tell_all(proposal, requests, values)
         return self._propose()
 
     def _useful(self, proposal: Proposal, size: int) -> list[Request]:
         """Return the samples to draw next, as far as the budget allows."""
         assert self.batches is not None
         many = min(size, self._left())
-        self.cut_short = self.cut_short or many < size
+        if many < size:
+            self.budget.cut()
         leaves = useful_leaves(proposal, self.graph, self.known, many) if many > 0 else []
         return [self.batches.request(leaf, self.graph.states[leaf]) for leaf in leaves]
 
@@ -69,12 +75,17 @@ class InBatches(Rounds):
         if self.rollouts is not None:
             self.rollouts.credit(request.leaf, request.state, value)
 
-    def _draw_rollouts(self, node: int, many: int) -> None:
-        """Draw rollouts from a node that bear on no interval."""
+    def _draw_rollouts(self, node: int, many: int) -> int:
+        """Draw rollouts from a node that bear on no interval; return how many."""
         assert self.batches is not None
         requests = [self.batches.request(node, self.graph.states[node]) for _ in range(many)]
-        for one, value in zip(requests, self.batches.samples(requests), strict=True):
+        values = self.batches.samples(requests)
+        if values is None:
+            self.end_midway()
+            return 0
+        for one, value in zip(requests, values, strict=True):
             self._credit(one, checked_value(value, "sample", self.graph.states[node]))
+        return many
 
     def press(self, target: float, rounds: int) -> int:
         """Sample leaves of largest upper bound for one slice; return whether one is above `target` (see the kernel)."""
@@ -96,7 +107,11 @@ class InBatches(Rounds):
             yield top.first, self._draw(top.first)
             return
         requests = self._useful(top, self.batches.size)
-        for one, value in zip(requests, self.batches.samples(requests), strict=True):
+        values = self.batches.samples(requests)
+        if values is None:
+            self.end_midway()
+            return
+        for one, value in zip(requests, values, strict=True):
             value = checked_value(value, "sample", self.graph.states[one.leaf])
             self._credit(one, value)
             yield one.leaf, value

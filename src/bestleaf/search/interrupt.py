@@ -15,7 +15,10 @@ class SecondInterrupt(KeyboardInterrupt):
 
 @contextmanager
 def deferred_interrupt() -> Iterator[Callable[[], bool]]:
-    """Hold the first Ctrl-C back until the search can stop cleanly; a second one interrupts at once."""
+    """Hold the first Ctrl-C back until the search can stop cleanly; a second one interrupts at once.
+
+    A process that was started to ignore it, in the background of a script, goes on ignoring it.
+    """
     pressed: list[int] = []
 
     def note(number: int, frame: Any) -> None:
@@ -23,7 +26,8 @@ def deferred_interrupt() -> Iterator[Callable[[], bool]]:
             raise SecondInterrupt
         pressed.append(number)
 
-    if threading.current_thread() is not threading.main_thread():
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         yield lambda: False
         return
     previous = signal.signal(signal.SIGINT, note)

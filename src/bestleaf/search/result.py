@@ -35,7 +35,8 @@ class Result:
     growths : int
         Times the graph grew by one node.
     reason : str
-        ``"identified"``, ``"max_samples"``, ``"max_time"``, ``"interrupted"`` or ``"callback"``
+        ``"identified"``, ``"max_samples"``, ``"max_time"``, ``"max_memory"``, ``"interrupted"``, ``"callback"`` or
+        ``"no_workers"`` (of a cluster)
         (``"unfinished"`` when `Search.result` is asked before the end).
     leaves : tuple of Leaf
         Every leaf of the final graph with its statistics.

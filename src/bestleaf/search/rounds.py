@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bestleaf._guard import check_parts
 from bestleaf._kernels.loop import run, step
 from bestleaf._records import (
     BAD_BOUND,
@@ -17,7 +18,6 @@ from bestleaf._records import (
     OPEN,
     SAMPLE,
     SOLVED,
-    UNLIMITED,
     Proposal,
 )
 from bestleaf.search.evaluations import Evaluations
@@ -33,7 +33,6 @@ class Rounds(Evaluations):
     oracle: Any  # compiled, or None
     rng: np.random.Generator
     rounds: int  # of the next slice
-    elapsed: float
     _warming: tuple[int, float] | None
 
     @property
@@ -48,9 +47,7 @@ class Rounds(Evaluations):
 
     def limited_world(self) -> Any:
         """Return the record of the kernels with the samples still allowed written in."""
-        limit = self.options.max_samples
-        spent = self.exact_evaluations + self.warmup_samples
-        self.known.world["limit"] = UNLIMITED if limit is None else limit - spent
+        self.known.world["limit"] = self.budget.samples_left(self.exact_evaluations + self.warmup_samples)
         return self.known.world
 
     def _propose(self) -> Proposal:
@@ -66,6 +63,11 @@ class Rounds(Evaluations):
     def _absorb(self, proposal: Proposal, first: float, second: float = 0.0) -> None:
         """Take in the samples of a proposal."""
         self._proposal = Proposal(*step(proposal, first, second, self.known.world))
+        self.check_parts()
+
+    def check_parts(self) -> None:
+        """Raise one sentence if the user's rule or bound has raised an error in a kernel."""
+        check_parts(self.options.rule, self.options.bound)
 
     def _draw(self, leaf: int) -> float:
         state = self.graph.states[leaf]
@@ -73,12 +75,12 @@ class Rounds(Evaluations):
 
     def _left(self) -> int:
         """Return how many oracle calls the budget still allows."""
-        limit = self.options.max_samples
-        return UNLIMITED if limit is None else limit - self.samples - self.exact_evaluations
+        return self.budget.samples_left(self.samples + self.exact_evaluations)
 
     def _handle(self, proposal: Proposal) -> None:
         """Do in Python what a kernel cannot: stop, grow, ask for an exact value, complain."""
         action = proposal.action
+        self.check_parts()
         if action == SOLVED:
             self.reason = "identified"
         elif action == LIMITED or (action == EVALUATE and self._left() <= 0):
@@ -100,13 +102,14 @@ class Rounds(Evaluations):
 
     def _warm_up(self, node: int) -> bool:
         """Draw some of the rollouts that the choice at `node` opens with; False when no more are needed or allowed."""
-        limit = self.options.max_time
+        limit, elapsed = self.budget.max_time, self.budget.elapsed
         if self._warming is None or self._warming[0] != node:
-            self._warming = (node, self.elapsed)
-        if limit is not None and self.elapsed - self._warming[1] > WARM_UP_SHARE * limit:
+            self._warming = (node, elapsed)
+        if limit is not None and elapsed - self._warming[1] > WARM_UP_SHARE * limit:
             return False
         drawn = self.growth.proposals.warm_up(node, min(max(self.rounds, self.batch_size), self._left()))
-        self.cut_short = self.cut_short or self._left() <= 0
+        if self._left() <= 0:
+            self.budget.cut()
         self.warmup_samples += drawn
         return drawn > 0
 

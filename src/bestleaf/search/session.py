@@ -16,7 +16,6 @@ from bestleaf._kernels.loop import run
 from bestleaf._records import (
     LIMITED,
     SAMPLE,
-    UNLIMITED,
     Proposal,
 )
 from bestleaf.checks import function_or_none
@@ -27,6 +26,7 @@ from bestleaf.intervals import Knowledge
 from bestleaf.search.answer import exact_answer, progress_of, recommendation, result_of
 from bestleaf.search.asking import Asking
 from bestleaf.search.batch import Request
+from bestleaf.search.budget import Budget
 from bestleaf.search.guarantees import Answer, challenges
 from bestleaf.search.interrupt import SecondInterrupt, deferred_interrupt
 from bestleaf.search.keeper import Keeper
@@ -96,6 +96,7 @@ class Search(Asking):
         )
         checked_problem(problem)
         self.problem = problem
+        self.budget = Budget(self.options.max_samples, self.options.max_time, self.options.max_memory)
         self.keeper = Keeper(checkpoint)
         self.rng, self.seed = self.keeper.stream(seed)
         self.callback = function_or_none("callback", callback)
@@ -106,7 +107,7 @@ class Search(Asking):
         self.glimpsed: dict[Any, list[float]] = {}
         self.valueless: set[Any] = set()  # states that have no exact value
         self.spare: dict[Any, float] = {}  # exact values computed before a budget ran out, not asked for again yet
-        self.cut_short = False  # a budget ran out in the middle of something
+        self.rough: dict[Any, float] = {}  # estimates of values, if time was over before there was any
         self.about: dict[str, Any] = {}  # what else a checkpoint must agree on
         self.notes: list[dict[str, Any]] = []  # kept in the checkpoint for whoever runs the search
         self._warming: tuple[int, float] | None = None  # node that is warmed up, and since when
@@ -116,12 +117,9 @@ class Search(Asking):
         self.stages: list[Stage] = [*self.challenges]  # what follows once the answer is identified
         self.steps_left = 0  # of the search and the stages, once it has begun; 0 for all of them
         self._reopened = False
-        self._interrupted: Callable[[], bool] = bool
-        self._started = perf_counter()
         self._reported = 0.0
         self._proposal: Proposal | None = None
         self._asked: int | None = None
-        self._told_at = 0.0
         self.first_value: float | None = None
         self._requests: list[Request] = []
         self.batches = self._batches(executor)
@@ -138,18 +136,19 @@ class Search(Asking):
         self.oracle = problem.compiled_oracle(self.rng) if compiled else None
         self.rollouts = self._rollouts()
         proposals = PROPOSALS[self.proposal_name]
-        started = perf_counter()
+        self.budget.start()
         if fixed:
-            self.graph = GrowingGraph.whole(problem)
+            self.graph = GrowingGraph.whole(problem, self.budget)
         else:
             self.graph = GrowingGraph.opening(problem, with_children=proposals.whole_opening)
-        self.elapsed = perf_counter() - started  # compiling is not counted
+        self.budget.look()  # compiling is not counted
         if len(self.graph.linked("child", 0)) == 0 and proposals.whole_opening:
             raise ValueError(f"the root {root!r} has no children, so there is nothing to choose")
         self.known = Knowledge(self.graph, options.rule, options.bound, options.settings, lots=self._lots())
         self.known.start(fixed)
         chosen = proposals(self.graph, self.known, self.rollouts, self.rng, self)
-        self.growth = Growth(self.graph, self.known, options.expansion or 0.0, chosen)
+        self.growth = Growth(self.graph, self.known, options.expansion or 0.0, chosen, self.budget)
+        self.budget.weigh(partial(next_memory, self))
         self._introduce(range(len(self.graph)))
         self._check_fit(fixed)
 
@@ -194,6 +193,8 @@ class Search(Asking):
             raise ValueError(f"again() needs a graph that does not grow, got expansion={self.options.expansion}")
         other = copy(self)
         other.rng, other.seed = stream(seed)
+        other.budget = copy(self.budget)
+        other.budget.weigh(partial(next_memory, other))
         other.graph = self.graph.frozen_copy()
         other.known = self.known.copy(other.graph, lots=other._lots())
         other.values, other.spare, other.glimpsed = dict(self.values), dict(self.spare), dict(self.glimpsed)
@@ -212,11 +213,11 @@ class Search(Asking):
     def finish(self) -> None:
         """Search as `run` does without putting a result together."""
         with deferred_interrupt() as interrupted:
-            self._interrupted = interrupted
+            self.budget.listen(interrupted)
             try:
                 self.resume()
                 self._propose()  # compiles, if need be, before the clock starts
-                self._started = perf_counter() - self.elapsed
+                self.budget.start()
                 self._check_time()
                 todo = self._steps()[-self.steps_left :]
                 while self.reason is None:
@@ -226,7 +227,7 @@ class Search(Asking):
                     if self._reopened:
                         todo = self._steps()
                         self._reopened = False
-                    self.elapsed = perf_counter() - self._started
+                    self.budget.look()
                     if not todo:
                         self.reason = "identified"
                     self._pace(self.samples - drawn, perf_counter() - begun)
@@ -244,7 +245,9 @@ class Search(Asking):
             except SecondInterrupt:
                 raise
             except KeyboardInterrupt:  # raised by the problem, a worker or the callback
-                self.reason, self.cut_short = "interrupted", True
+                self.reason = "interrupted"
+                self.budget.listen(lambda: True)
+                self.budget.cut()
                 self.keeper.over(self)
 
     def _steps(self) -> list[Callable[[], bool]]:
@@ -261,9 +264,10 @@ class Search(Asking):
 
     def _pace(self, drawn: int, seconds: float) -> None:
         """Set the length of the next slice by the samples of the last, look at the clock and report."""
-        left = SLICE if self.options.max_time is None else min(SLICE, self.options.max_time - self.elapsed)
+        left = min(SLICE, self.budget.left)
         self._check_time()
-        self._check_memory()
+        if self.reason is None and self.budget.full:
+            self.reason = "max_memory"
         if drawn > 0:
             affordable = drawn * left / max(seconds, 1e-6)
             self.rounds = int(max(1.0, min(affordable, 4.0 * self.rounds)))
@@ -273,27 +277,18 @@ class Search(Asking):
                 self.reason = "callback"
 
     def _check_time(self) -> None:
-        limit = self.options.max_time
-        if limit is not None and self.elapsed >= limit and self.reason is None:
+        if self.budget.left <= 0 and self.reason is None:
             self.reason = "max_time"
-
-    def _check_memory(self) -> None:
-        """End the search before arrays that double would take more memory than allowed."""
-        limit = self.options.max_memory
-        if limit is not None and self.reason is None and next_memory(self) > limit:
-            self.reason = "max_memory"
 
     def _play(self) -> Proposal:
         """Play one slice of rounds; return the proposal that needs a decision."""
-        limit = self.options.max_samples
         if self.oracle is not None:
             return Proposal(*run(self.limited_world(), self.oracle.record, self.rng, self.rounds))
         if self.batches is not None:
             return self._play_batch(self.batches)
-        limit_time = self.options.max_time
-        deadline = perf_counter() + (SLICE if limit_time is None else min(SLICE, limit_time - self.elapsed))
+        deadline = perf_counter() + min(SLICE, self.budget.left)
         while (proposal := self._propose()).action == SAMPLE and perf_counter() < deadline:
-            left = UNLIMITED if limit is None else self._left()
+            left = self._left()
             if left <= 0:
                 return proposal._replace(action=LIMITED)
             if left == 1:
@@ -307,6 +302,16 @@ class Search(Asking):
         self._reopened = True
         for stage in self.stages:
             stage.reset()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds the search has taken."""
+        return self.budget.elapsed
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether a budget ran out in the middle of something."""
+        return self.budget.cut_short
 
     @property
     def recommended(self) -> Any:

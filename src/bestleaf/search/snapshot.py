@@ -72,7 +72,7 @@ def restore(search: Any, saved: Saved) -> None:
         stage.restore(stages.part(str(place)), search)
     search.steps_left = saved.whole("steps_left", 0, len(search.stages) + 1)
     search.warmup_samples = saved.whole("warmup_samples")
-    search.elapsed = saved.number("elapsed", 0.0, 1e15)
+    search.budget.start(saved.number("elapsed", 0.0, 1e15))
     value = saved.get("first_value")
     search.first_value = None if value is None else saved.number("first_value", 0.0, 1.0)
     search.notes[:] = _checked_notes(saved.listed("notes"))

@@ -62,13 +62,15 @@ class EveryLeaf:
 
 
 class SubsetsOfAnswers:
-    """Evaluate the subsets of the best answers so far; those that come close to the best join the graph.
+    """Evaluate the subsets of the best answers so far; the best of those close to the best value join the graph.
 
     What the search added on its way may be of no use in the end, several features together. If a subset beats the best,
-    the search goes on from there.
+    the search goes on from there. Where thousands of subsets are within epsilon of the best, a few of them will do:
+    those of highest value, and the smallest, of which one may be the answer.
     """
 
     ANSWERS = 3  # whose subsets are evaluated
+    CLOSE = 32  # subsets of highest value that join, and as many of the smallest
     LARGEST = 8  # features of an answer all of whose 255 subsets are evaluated; of a larger one, those less one or two
 
     def __init__(self, lattice: Any) -> None:
@@ -86,12 +88,23 @@ class SubsetsOfAnswers:
         if not evaluated(self._waiting, search):
             return False
         best = search.best_value()
-        close = [state for state, value in search.values.items() if value >= best - search.options.epsilon]
-        fresh = [state for state in close if state not in search.graph.node_of]
-        search.join([step for state in fresh for step in self.lattice.path_to(state)])
+        fresh = [state for state in self._close(search, best) if state not in search.graph.node_of]
+        if not search.join([step for state in fresh for step in self.lattice.path_to(state)]):
+            return True
         if fresh and (not search.has_exact or max(search.values[state] for state in fresh) > best):
             search.reopen()  # a leaf that is only sampled has to be told from the best, too
         return True
+
+    def _close(self, search: Any, best: float) -> list[tuple[int, ...]]:
+        """Return the states within epsilon of the best that matter, in the order in which they were evaluated."""
+        values = search.values
+        close = [state for state, value in values.items() if value >= best - search.options.epsilon]
+        if len(close) <= 2 * self.CLOSE:
+            return close
+        highest = sorted(close, key=lambda state: (-values[state], len(state)))[: self.CLOSE]
+        smallest = sorted(close, key=lambda state: (len(state), -values[state]))[: self.CLOSE]
+        chosen = {*highest, *smallest}
+        return [state for state in close if state in chosen]
 
     def _candidates(self, search: Any) -> list[tuple[int, ...]]:
         """Return the terminal leaves of subsets that have no value yet, the largest last."""
@@ -154,6 +167,7 @@ class SmallerAnswer:
         target = float(search.known.known["lower"][leaf]) + search.options.epsilon
         rounds = min(search.rounds, (self._allowed or 0) - search.samples)  # the end does not depend on the clock
         stands = search.press(target, rounds)
+        search.check_parts()
         search.forget_proposal()
         if stands == EVALUATE:
             return not search.evaluate(int(search.known.known["leaf"][0]))

@@ -80,7 +80,7 @@ def compare(table: Table, *, holdout: float = 0.25, seed: int = 0, **keywords: A
             task=task,
             n_neighbors=NEIGHBOURS,
             scale=True,
-        )
+        ).score
         return Compared(method, names, oracle.value(columns), held_out, seconds)
 
     started = perf_counter()

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bestleaf.bounds import BOUNDS, Bound, Rate
 from bestleaf.growth import PROPOSALS
 from bestleaf.oracles import TIES
+from bestleaf.search.budget import Budget
 from bestleaf.search.guarantees import GUARANTEES
 from bestleaf.search.keeper import stored_seed
 from bestleaf.selector.honest import Examples, held_out
@@ -35,6 +36,8 @@ from bestleaf.selector.searching import Searching
 from bestleaf.selector.shown import ShowsCertificate
 from bestleaf.selector.ways import ALGORITHMS
 from bestleaf.storage import Checkpoint
+
+ENDED_BY = {"interrupted": "Ctrl-C", "callback": "a callback", "no_workers": "The loss of all workers"}
 
 
 class BestLeafSelector(
@@ -124,7 +127,8 @@ class BestLeafSelector(
     max_samples : int, default=None
         Rollouts and exact values allowed; with a rival, descents.
     max_time : float, default=None
-        Seconds allowed.
+        Seconds allowed for all of `fit`, compiling aside. Where it takes several searches (`n_repeats`, a splitter as
+        `holdout`), each gets an equal share of them.
     max_memory : int or str, default=None
         Bytes, or a text such as "2 GB", that data, remembered votes and graph may take; a search whose graph would take
         more ends. Estimators take what they take.
@@ -167,7 +171,9 @@ class BestLeafSelector(
     selection_frequency_ : array of float
         Share of the searches that selected each feature (with `n_repeats`).
     n_repeats_ : int
-        Searches that were run: fewer than `n_repeats` after Ctrl-C.
+        Searches that were run: fewer than `n_repeats` after Ctrl-C, or when time is over.
+    repeats_reason_ : str
+        ``"identified"`` if all of `n_repeats` were run, otherwise why not: ``"interrupted"`` or ``"max_time"``.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -324,6 +330,7 @@ class BestLeafSelector(
         -------
         self : BestLeafSelector
         """
+        budget = Budget(max_time=self.max_time)
         X, y = self._validated(X, y)
         examples = Examples(X, y, checked_metadata(self, metadata, len(X)))
         seed = seed_of(self)
@@ -331,13 +338,14 @@ class BestLeafSelector(
         pairs = held_out(self.holdout, examples, self._task(y), seed)
         self._check_further_files(pairs)
         kept: Any = pairs[0][0] if isinstance(self.holdout, float) else slice(None)  # no copy of large data
-        selection = self._select(examples.part(kept), seed)
+        shares = self._shares(examples, budget)
+        selection = self._select(examples.part(kept), seed, shares)
         self.search_indices_ = np.arange(len(X))[kept]
-        self._be_honest(examples, kept, pairs, seed)
+        self._be_honest(examples, kept, pairs, seed, shares)
         if self.verbose:
             Console().print(self.certificate_.summary(), highlight=False, markup=False, soft_wrap=True)
         if selection.reason != "identified" and self.algorithm == "bli" and not self.certificate_.settled:
-            ended = {"interrupted": "Ctrl-C", "callback": "a callback"}.get(selection.reason, selection.reason)
+            ended = ENDED_BY.get(selection.reason, selection.reason)
             warnings.warn(
                 f"{ended} ended the search before it was settled: another subset or partial subset may be better by "
                 f"up to {self.certificate_.gap:.4f}. Give it more time or samples, or a larger epsilon than "

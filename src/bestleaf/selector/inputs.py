@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.multiclass import type_of_target
 
 from bestleaf.checks import cut, did_you_mean, listed, shown
+from bestleaf.examples import columns_not_finite
 
 MOST_CLASSES = 20  # more different whole numbers than this are taken for real targets
 
@@ -43,8 +44,7 @@ def check_frame(X: Any) -> None:
 
 def check_finite(X: np.ndarray, names: np.ndarray) -> None:
     """Refuse gaps and infinities, naming the columns."""
-    broken = [number for number, column in enumerate(X.T) if not np.isfinite(column).all()]
-    if broken:
+    if broken := columns_not_finite(X):
         raise ValueError(
             "Input X must not have missing values (NaN) or infinity (inf), found in columns "
             f"[{listed(str(name) for name in names[broken])}]; impute or drop them"
@@ -110,7 +110,8 @@ def useless_columns(
 
     Of a group they are useless only if none of it changes.
     """
-    constant = {number for number, column in enumerate(X.T) if (column == column[0]).all()}
+    suspect = np.flatnonzero((X[:1000] == X[0]).all(axis=0)).tolist()  # a walk through every column takes long
+    constant = {number for number in suspect if (X[:, number] == X[0, number]).all()}
     units = [[number] for number in range(X.shape[1])] if groups is None else groups
     free = [unit for unit in units if not {*wanted, *unwanted}.intersection(unit)]
     useless = sorted(number for unit in free if constant.issuperset(unit) for number in unit)

@@ -9,7 +9,6 @@ import numpy as np
 from rich.console import Console
 
 from bestleaf.certificate.build import certificate_of
-from bestleaf.certificate.data import fingerprint
 from bestleaf.features import SubsetLattice
 from bestleaf.progress import ProgressLine
 from bestleaf.search import Progress
@@ -24,7 +23,14 @@ HISTORY_RATIO = 1.01  # time between two entries of `history_`, so that long sea
 class Keeping:
     """How a selector watches its search and keeps what it finds."""
 
-    def _watch(self: Any, way: BestLeafWay | FuseWay, lattice: SubsetLattice, X: np.ndarray, y: np.ndarray) -> None:
+    def _watch(
+        self: Any,
+        way: BestLeafWay | FuseWay,
+        lattice: SubsetLattice,
+        X: np.ndarray,
+        y: np.ndarray,
+        max_time: float | None,
+    ) -> None:
         """Run the search, keeping its history, showing its progress and calling scikit-learn's callbacks."""
         self.history_: list[dict[str, Any]] = way.notes
         hooks, names = Hooks(self, X, y), self._names()
@@ -32,9 +38,7 @@ class Keeping:
         def words(state: tuple[int, ...]) -> str:
             return "{" + ", ".join(names[lattice.features_of(state)]) + "}"
 
-        line = ProgressLine(
-            Console(quiet=not self.verbose), words, max_time=self.max_time, max_samples=self.max_samples
-        )
+        line = ProgressLine(Console(quiet=not self.verbose), words, max_time=max_time, max_samples=self.max_samples)
 
         def callback(now: Progress) -> bool:
             best = max(way.values, key=way.values.__getitem__, default=now.best)
@@ -54,9 +58,10 @@ class Keeping:
             way.run(callback)
             hooks.end()
 
-    def _keep(self: Any, selection: Selection, lattice: SubsetLattice, X: np.ndarray, y: np.ndarray) -> None:
+    def _keep(self: Any, selection: Selection, lattice: SubsetLattice, rows: int, digest: str) -> None:
         """Turn what was found into fitted attributes."""
         names, answer = self._names(), selection.answer
+        listed = self._named(range(self.n_features_in_)).tolist()  # there may be very many subsets to name
         columns = lattice.features_of(answer.state)
         self.support_ = np.zeros(self.n_features_in_, bool)
         self.support_[columns] = True
@@ -67,7 +72,7 @@ class Keeping:
         self.feature_scores_ = mean_scores(selection.rave, selection.values, lattice)
         subsets = [(value, lattice.features_of(state), len(state) - 1) for state, value in selection.values.items()]
         self.evaluated_ = EvaluatedSubsets(
-            EvaluatedSubset(tuple(self._named(features).tolist()), float(value), size)
+            EvaluatedSubset(tuple(map(listed.__getitem__, features)), float(value), size)
             for value, features, size in sorted(subsets, key=lambda one: (-one[0], one[2], one[1]))
         )
         self.certificate_ = certificate_of(
@@ -84,8 +89,8 @@ class Keeping:
             features=[str(name) for name in names[columns]],
             data={
                 "names": [str(name) for name in names],
-                "rows": len(X),
-                "fingerprint": fingerprint(X, y),
+                "rows": rows,
+                "fingerprint": digest,
                 "groups": lattice.groups,
                 "choice": lattice.choice(),
                 "terminal": "noisy" if lattice.noisy else "exact",

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.model_selection._split import GroupsConsumerMixin
 
 from bestleaf.checks import shown
-from bestleaf.executors import Executor, executor_for
+from bestleaf.executors import Executor, executor_for, workers_there
 from bestleaf.features import FeatureLattice, SampledLattice
 from bestleaf.oracles import KNNOracle
 from bestleaf.oracles.estimator import EstimatorOracle
@@ -77,7 +76,7 @@ def oracle_of(selector: Any, X: np.ndarray, y: np.ndarray, metadata: dict[str, n
         ties=selector.ties,
         scale=selector.scale,
         drop_zero=selector.drop_zero,
-        n_jobs=effective_n_jobs(selector.n_jobs),
+        n_jobs=workers_there(selector.n_jobs),
         **room_for_votes(selector.max_memory, X, y),
     )
 

@@ -42,8 +42,9 @@ class TableSelection:
     def reason(self) -> str:
         """Why the search ended; ``"identified"`` also when a budget ended it after the answer was known."""
         found, selector = self.selector.certificate_, self.selector
-        if getattr(selector, "n_repeats_", selector.n_repeats) < selector.n_repeats:
-            return "interrupted"
+        again = getattr(selector, "repeats_reason_", "identified")
+        if again != "identified":
+            return str(again)
         return "identified" if found.settled else found.reason
 
     def result(self) -> dict[str, Any]:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
+from sklearn.model_selection import check_cv
 
+from bestleaf.certificate.data import fingerprint
 from bestleaf.checks import shown
+from bestleaf.executors import workers_there
 from bestleaf.features import FeatureLattice, SubsetLattice
 from bestleaf.search import Search
+from bestleaf.search.budget import Budget
 from bestleaf.search.guarantees import GUARANTEES, checked_guarantees
 from bestleaf.search.stages import EveryLeaf, SmallerAnswer, Stage, SubsetsOfAnswers
 from bestleaf.selector.answer import chosen
@@ -24,26 +29,42 @@ from bestleaf.selector.objective import (
     lattice_of,
     oracle_of,
 )
+from bestleaf.selector.shares import Shares
 from bestleaf.selector.ways import BestLeafWay, FuseWay, Selection
 
 FEW_SUBSETS = 4096  # evaluated without being asked, if
 CHEAP = 4e9  # that takes no more distances than this, some seconds
 MOST_SUBSETS = 1_000_000  # evaluated when asked
+SHORTEST = 1e-3  # seconds of a rival's search when time is over
 
 
 class Searching:
     """What a selector searches, and how."""
 
-    def _select(self: Any, examples: Examples, seed: int) -> Selection:
+    def _select(self: Any, examples: Examples, seed: int, shares: Shares) -> Selection:
         """Search, and keep what was found."""
         X, y, metadata = examples
         room = room_for_search(self.max_memory, X, y)
-        lattice = self._lattice(oracle_of(self, X, y, metadata, seed), X)
-        way = self._best_leaf_way(lattice, seed, room) if self.algorithm == "bli" else self._fuse_way(lattice, seed)
-        self._watch(way, lattice, X, y)
-        selection = way.selection()
-        self._keep(selection, lattice, X, y)
+        with ThreadPoolExecutor(1) as beside:
+            digest = beside.submit(fingerprint, X, y)  # takes seconds for millions of rows
+            lattice = self._lattice(oracle_of(self, X, y, metadata, seed), X)
+            if self.algorithm == "bli":
+                way: BestLeafWay | FuseWay = self._best_leaf_way(lattice, seed, room, shares)
+            else:
+                way = self._fuse_way(lattice, seed, shares)
+            self._watch(way, lattice, X, y, shares.first)
+            selection = way.selection()
+        self._keep(selection, lattice, len(X), digest.result())
         return selection
+
+    def _shares(self: Any, examples: Examples, budget: Budget) -> Shares:
+        """Return how the time is shared out among this search and those again on other examples, with other seeds."""
+        others = self.n_repeats - 1
+        if self.holdout is not None and not isinstance(self.holdout, float):
+            X, y, metadata = examples
+            cv = check_cv(self.holdout, y, classifier=self._task(y) != "regression")
+            others += cv.get_n_splits(X, y, metadata.get("groups"))
+        return Shares(budget, others, workers_there(self.n_jobs))
 
     def _task(self: Any, y: np.ndarray) -> str:
         """Return whether the targets are classes or real numbers; an estimator says it by what it is."""
@@ -51,7 +72,7 @@ class Searching:
             return "regression" if is_regressor(self.estimator) else "classification"
         return task_of(y, self.task)
 
-    def _best_leaf_way(self: Any, lattice: SubsetLattice, seed: int, room: int | None) -> BestLeafWay:
+    def _best_leaf_way(self: Any, lattice: SubsetLattice, seed: int, room: int | None, shares: Shares) -> BestLeafWay:
         if self.algorithm_options:
             raise ValueError(f"algorithm_options are for the rivals of 'bli', got {shown(self.algorithm_options)}")
         whole, batch = self._exhaustive(lattice, room), batch_size_of(self, lattice)
@@ -65,7 +86,7 @@ class Searching:
             expansion=None if whole else self.expansion,
             proposal=None if whole else self.proposal,
             max_samples=self.max_samples,
-            max_time=self.max_time,
+            max_time=shares.first,
             max_memory=room,
             guarantee=self._guarantees() - {"auto", "exhaustive"},
             alpha=self.alpha,
@@ -74,6 +95,8 @@ class Searching:
             executor=None if batch is None else executor_of(self),
             checkpoint=self.checkpoint,
         )
+        shares.budget.look()
+        search.budget.start(shares.budget.elapsed)  # what the data took counts
         search.answer = self._answer
         search.about = {"prefer_small": self.prefer_small}
         first: list[Stage] = [EveryLeaf()] if whole else []
@@ -84,7 +107,7 @@ class Searching:
         search.stages[:0] = first
         return BestLeafWay(search, prefer_small=self.prefer_small)
 
-    def _fuse_way(self: Any, lattice: SubsetLattice, seed: int) -> FuseWay:
+    def _fuse_way(self: Any, lattice: SubsetLattice, seed: int, shares: Shares) -> FuseWay:
         if self.estimator is not None or not isinstance(lattice, FeatureLattice):
             raise ValueError(
                 f"algorithm {self.algorithm!r} values subsets by nearest neighbours, so estimator must be None, got "
@@ -96,6 +119,8 @@ class Searching:
             )
         if self.checkpoint is not None:
             raise ValueError(f"checkpoint must be None with algorithm {self.algorithm!r}, got {shown(self.checkpoint)}")
+        shares.budget.look()
+        limit = None if shares.first is None else max(shares.first - shares.budget.elapsed, SHORTEST)
         return FuseWay(
             lattice,
             self.algorithm,
@@ -103,7 +128,7 @@ class Searching:
             epsilon=self.epsilon,
             delta=self.delta,
             max_samples=self.max_samples,
-            max_time=self.max_time,
+            max_time=limit,
             seed=seed,
         )
 

@@ -24,6 +24,7 @@ FIXED_BUDGET: dict[str, dict[str, Any]] = {
     "alphafuse": {"backup": 0.5},
 }
 CHEAP = 1e9  # distances that are computed for a page without being asked, a second
+HURRIED = {"max_time": 1e7, "interrupted": 1e7, "no_workers": 1e7}  # the same when the search had to end, a hundredth
 ALGORITHMS = ("bli", *FIXED_BUDGET)
 OPTIONS = frozenset(signature(Fuse).parameters) - {"lattice", "max_samples", "max_time", "seed", "callback"}
 
@@ -87,7 +88,7 @@ class BestLeafWay:
         """Return what was found."""
         self.search.ensure_value()
         result = self.search.result()
-        guides = {} if self.search.has_exact else self.search.values
+        guides = self.search.rough if self.search.has_exact or self.search.rough else self.search.values
         answer, gap = chosen(result.leaves, result.epsilon, prefer_small=self.prefer_small, guides=guides)
         rollouts: Any = self.search.rollouts
         return Selection(
@@ -204,7 +205,7 @@ def values_without(selection: Selection, lattice: SubsetLattice) -> dict[str, fl
     """Return the exact value of the answer without each unit that may be dropped, as far as that is known or cheap."""
     found, subset = {}, selection.answer.state[:-1]
     oracle = lattice.oracle
-    cheap = len(subset) * oracle.value_cost <= CHEAP
+    cheap = len(subset) * oracle.value_cost <= HURRIED.get(selection.reason, CHEAP)
     for unit in subset:
         left = (*lattice.without(subset, unit), STOP)
         if unit in lattice.forced or left == (STOP,):

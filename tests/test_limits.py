@@ -1,0 +1,328 @@
+"""Time, memory and Ctrl-C: limits hold wherever a search may spend long."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.naive_bayes import GaussianNB
+
+from bestleaf import BestLeafSelector, Rate, Search, best_arm, best_leaf, examples, verify
+from bestleaf._compile import clock
+from bestleaf.executors import Joblib, Serial
+from bestleaf.features import STOP, FeatureLattice
+from bestleaf.graph import AbsentParents, GrowingGraph
+from bestleaf.oracles import KNNOracle
+from bestleaf.problems import ScoreLattice
+from bestleaf.search.stages import SubsetsOfAnswers
+from bestleaf.selector import searching
+from bestleaf.selector.honest import unseen_score
+
+IGNORING = """
+import os, signal
+from bestleaf import best_arm
+from bestleaf.problems import ScoreLattice
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+pressed = lambda progress: os.kill(os.getpid(), signal.SIGINT)
+print(best_arm(ScoreLattice([0.0] * 8, 4), epsilon=0, delta=0.1, expansion=0.3, max_time=0.5, callback=pressed).reason)
+print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_search_started_with_ctrl_c_ignored_goes_on_ignoring_it():
+    done = subprocess.run([sys.executable, "-c", IGNORING], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "max_time\nTrue\n", done.stderr[-500:]
+
+
+class Endless:
+    """Two chains without an end."""
+
+    def root(self):
+        return 0
+
+    def children(self, state):
+        return [state + 2] if state else [1, 2]
+
+    def is_terminal(self, state):
+        return False
+
+    def sample(self, state, rng):
+        return rng.random()
+
+
+class Doubling(Endless):
+    """A binary tree of two million nodes."""
+
+    def children(self, state):
+        return [2 * state + 1, 2 * state + 2]
+
+    def is_terminal(self, state):
+        return state >= 2**20 - 1
+
+
+@pytest.mark.parametrize("problem", [Endless(), Doubling()])
+@pytest.mark.parametrize("limit", [{"max_time": 0.5}, {"max_memory": 20_000_000}])
+def test_a_whole_graph_that_takes_too_long_or_too_much_memory_is_refused_in_time(problem, limit):
+    begun = time.perf_counter()
+    words = f"{next(iter(limit))}=.* is not enough to build and search the whole graph"
+    with pytest.raises(ValueError, match=words):
+        best_arm(problem, epsilon=0.1, delta=0.1, seed=0, **limit)
+    assert time.perf_counter() - begun < 5
+
+
+def test_the_memory_of_a_whole_graph_is_within_its_limit():
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="max_memory"):
+            best_arm(Doubling(), epsilon=0.1, delta=0.1, seed=0, max_memory=20_000_000)
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+
+
+class Crowd(Endless):
+    """A root with three children, one of which has two million."""
+
+    def children(self, state):
+        return [1, 2, 3] if state == 0 else range(4, 2_000_000)
+
+    def is_terminal(self, state):
+        return state > 1
+
+
+def test_a_choice_that_opens_with_very_many_children_looks_at_the_clock():
+    begun = time.perf_counter()
+    found = best_leaf(Crowd(), epsilon=0.0, delta=0.1, seed=0, expansion=0.5, max_time=1.5)
+    assert found.reason == "max_time"
+    assert time.perf_counter() - begun < 12
+
+
+def test_close_subsets_beyond_a_few_do_not_join(monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 30)
+    X = np.column_stack([y + rng.normal(scale=0.01, size=60) for _ in range(9)] + [rng.normal(size=(60, 6))])
+    found = {}
+    for most in (4, 1000):
+        monkeypatch.setattr(SubsetsOfAnswers, "CLOSE", most)
+        search = selection_search(X, y)
+        search.finish()
+        found[most] = search
+    few, many = found[4], found[1000]
+    assert len(few.values) == len(many.values)
+    assert len(few.graph) < len(many.graph)
+
+
+def selection_search(X, y):
+    """Return a search as the selector makes it."""
+    lattice = FeatureLattice(KNNOracle(X, y, task="classification"))
+    search = Search(lattice, task="leaf", epsilon=0.05, delta=0.1, bound="betting", expansion=0.5, seed=0)
+    search.stages[:0] = [SubsetsOfAnswers(lattice)]
+    return search
+
+
+def test_nothing_is_kept_of_subsets_that_are_not_in_the_graph():
+    rng = np.random.default_rng(0)
+    lattice = FeatureLattice(KNNOracle(rng.normal(size=(60, 400)), rng.integers(0, 2, 60)))
+    graph = GrowingGraph.opening(lattice, with_children=False)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(300):
+            for step in lattice.path_to((*sorted(rng.choice(400, 12, replace=False).tolist()), STOP)):
+                if step not in graph.node_of:
+                    graph.add(step)
+        taken = (tracemalloc.get_traced_memory()[0] - before) / len(graph)
+    finally:
+        tracemalloc.stop()
+    assert taken < 1300  # a table of all absent parents takes twice as much
+
+
+@pytest.mark.parametrize("order", range(3))
+def test_the_links_of_a_subset_do_not_depend_on_how_its_children_are_found(order):
+    rng = np.random.default_rng(order)
+    lattice = FeatureLattice(KNNOracle(rng.normal(size=(60, 40)), rng.integers(0, 2, 60)), max_features=5)
+    plain = FeatureLattice(lattice.oracle, max_features=5)
+    plain.family = partial(AbsentParents, plain)
+    graphs = [GrowingGraph.opening(one, with_children=False) for one in (lattice, plain)]
+    for _ in range(400):
+        for step in lattice.path_to(lattice.random_leaf(rng)):
+            for graph in graphs:
+                if step not in graph.node_of:
+                    graph.add(step)
+    one, other = graphs
+    assert (one.nodes[: len(one)] == other.nodes[: len(other)]).all()
+    for node in range(len(one)):
+        assert one.linked("child", node).tolist() == other.linked("child", node).tolist()
+
+
+def test_rave_sums_take_memory_only_where_a_rollout_was():
+    rng = np.random.default_rng(0)
+    lattice = FeatureLattice(KNNOracle(rng.normal(size=(60, 5000)), rng.integers(0, 2, 60)))
+    rollouts = lattice.compiled_oracle(rng)
+    for node in range(2000):
+        rollouts.add(node, (node,))
+    for node in range(0, 2000, 10):
+        rollouts.warm_up(node, 5)
+    assert 0 < rollouts.memory < 1_000_000  # 2,000 rows of 5,000 units would take 160 MB
+    here = rollouts.rave_sums(np.arange(2000))
+    np.testing.assert_allclose(here, rollouts.global_rave_sums)
+    assert rollouts.rave_sums(np.array([1, 2, 3])).sum() == 0
+
+
+class Slow(ScoreLattice):
+    """Every sample takes a twentieth of a second."""
+
+    def sample(self, state, rng):
+        time.sleep(0.05)
+        return super().sample(state, rng)
+
+
+SLOW = {"task": "leaf", "epsilon": 0.01, "delta": 0.1, "seed": 0, "batch_size": 200}
+
+
+@pytest.mark.parametrize("executor", [Serial(), Joblib(2, "threads")])
+@pytest.mark.parametrize("ends", ["max_time", "interrupted"])
+def test_a_batch_is_left_when_time_is_over_and_nothing_of_it_counts(executor, ends):
+    search = Search(
+        Slow([0.1, 0.2, 0.3, 0.4], 2), **SLOW, executor=executor, max_time=0.4 if ends == "max_time" else 60
+    )
+    begun = time.perf_counter()
+    if ends == "interrupted":
+        threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT)).start()
+    found = search.run()
+    assert time.perf_counter() - begun < 3  # the batch takes five seconds by two workers
+    assert (found.reason, found.samples) == (ends, 0)
+    assert search.batches.number == 0
+
+
+def test_after_a_batch_that_was_left_a_search_goes_on_as_if_nothing_had_been(tmp_path):
+    settings = {**SLOW, "epsilon": 0.2, "batch_size": 8, "max_samples": 40}
+    path = tmp_path / "search.blf"
+    cut = Search(Slow([0.1, 0.2, 0.3, 0.4], 2), **settings, checkpoint=path, max_time=0.6).run()
+    assert cut.reason == "max_time"
+    assert 0 < cut.samples < 40
+    whole = Search(Slow([0.1, 0.2, 0.3, 0.4], 2), **settings).run()
+    again = Search(Slow([0.1, 0.2, 0.3, 0.4], 2), **settings, checkpoint=path).run()
+    assert (again.answer, again.samples, again.leaves) == (whole.answer, whole.samples, whole.leaves)
+
+
+class Lazy:
+    """Gives fewer results than it was asked for."""
+
+    def map(self, work, problem, items):
+        return work(problem, items[1:])
+
+
+def test_an_executor_that_gives_too_few_results_is_told_so():
+    search = Search(ScoreLattice([0.1, 0.2, 0.3], 2), **SLOW, executor=Lazy())
+    with pytest.raises(ValueError, match="executor must return a result for each of 200 items, got 199"):
+        search.run()
+
+
+@pytest.mark.parametrize("keywords", [{"n_repeats": 5}, {"holdout": 4}])
+def test_repeats_and_holdout_share_the_time_of_the_fit(keywords):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(150, 40)), rng.integers(0, 2, 150)
+    selector = BestLeafSelector(epsilon=0.0, max_time=2.0, random_state=0, **keywords)
+    begun = time.perf_counter()
+    with pytest.warns(ConvergenceWarning):
+        selector.fit(X, y)
+    assert time.perf_counter() - begun < 7  # five searches of two seconds take ten
+    assert selector.certificate_.elapsed < 1.5
+    assert len(getattr(selector, "holdout_scores_", ())) == (4 if "holdout" in keywords else 0)
+
+
+def test_the_time_that_data_take_counts(monkeypatch):
+    real = searching.oracle_of
+    monkeypatch.setattr(searching, "oracle_of", lambda *given: time.sleep(0.5) or real(*given))
+    rng = np.random.default_rng(0)
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        selector = BestLeafSelector(max_time=0.4, random_state=0, guarantee="grown").fit(
+            rng.normal(size=(60, 30)), rng.integers(0, 2, 60)
+        )
+    assert selector.certificate_.samples == 0
+    assert selector.certificate_.exact_evaluations == 1  # so that something can be said
+
+
+def test_columns_of_large_data_are_copied_when_they_are_needed(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 5)), rng.integers(0, 2, 60)
+    at_once = KNNOracle(X, y)
+    monkeypatch.setattr(examples, "LARGE", 0)
+    one_by_one = KNNOracle(X, y)
+    assert not one_by_one._columns.array.any()
+    assert one_by_one.value([1, 3]) == at_once.value([1, 3])
+    assert one_by_one._columns.array.any(axis=1).tolist() == [False, True, False, True, False]
+    assert one_by_one.fingerprint() == at_once.fingerprint()
+    assert pickle.loads(pickle.dumps(KNNOracle(X, y))).value([0, 4]) == at_once.value([0, 4])
+
+
+def test_fewer_new_examples_are_scored_when_time_is_over():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 2)), rng.integers(0, 2, 50)
+    new_X, new_y = rng.normal(size=(2500, 2)), rng.integers(0, 2, 2500)
+    keywords = {"task": "classification", "n_neighbors": 5, "scale": True}
+    assert unseen_score(X, y, new_X, new_y, **keywords).rows == 2500
+    some = unseen_score(X, y, new_X, new_y, **keywords, over=lambda: True)
+    assert some == unseen_score(X, y, new_X[:1000], new_y[:1000], **keywords)
+
+
+def test_compiling_does_not_count():
+    before, started = clock(), time.perf_counter()
+
+    @Rate
+    def fresh(count, delta, leaves):
+        return float(count + leaves)
+
+    assert fresh.part.address
+    took = time.perf_counter() - started
+    assert clock() - before < 0.5 * took
+
+
+def test_a_search_ends_cleanly_when_the_first_choice_is_interrupted():
+    rng = np.random.default_rng(0)
+    lattice = FeatureLattice(KNNOracle(rng.normal(size=(60, 30)), rng.integers(0, 2, 60)))
+    search = Search(lattice, task="leaf", epsilon=0.01, delta=0.1, expansion=0.5, seed=0)
+
+    def interrupted(state):
+        raise KeyboardInterrupt
+
+    lattice.exact = interrupted
+    search.finish()
+    del lattice.exact
+    assert search.reason == "interrupted"
+    search.ensure_value()
+    assert any(leaf.exact for leaf in search.result().leaves)
+
+
+class Dozing(GaussianNB):
+    """A fit that takes a fifth of a second."""
+
+    def fit(self, X, y, sample_weight=None):
+        time.sleep(0.2)
+        return super().fit(X, y)
+
+
+def test_a_selector_ends_within_a_fit_and_answers_from_the_fits_there_were():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 12)), np.repeat([0, 1], 40)
+    selector = BestLeafSelector(estimator=Dozing(), max_time=0.7, random_state=0, n_jobs=1, guarantee="grown")
+    begun = time.perf_counter()
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        selector.fit(X, y)
+    assert time.perf_counter() - begun < 4  # a batch of 32 takes more than six seconds
+    assert len(selector.subset_) > 0
+    assert selector.score_interval_ == (0.0, 1.0)
+    assert 0 < selector.score_ < 1
+    assert verify(selector.certificate_)
