@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import bestleaf
+from bestleaf.certificate.claims import further_claims, grown_claim, not_claimed
 from bestleaf.certificate.record import FORMAT, FORMAT_VERSION, Certificate
-from bestleaf.certificate.words import further_claims, grown_claim, not_claimed
-from bestleaf.intervals import Leaf
+
+if TYPE_CHECKING:
+    from bestleaf.intervals import Leaf
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,8 @@ class Structure:
     count: np.ndarray
     edges: np.ndarray
     minimizes: np.ndarray
+    two_player: bool = False
+    created: int = 0  # leaves that ever had a share of delta; some of them are inner nodes now
 
     def children(self) -> list[list[int]]:
         """Return the children of every node."""
@@ -97,6 +101,8 @@ def certificate_of(
             "labels": [plain(state) for state in structure.states],
             "children": structure.children(),
             "minimizes": np.flatnonzero(structure.minimizes).tolist(),
+            "two_player": structure.two_player,
+            "created": structure.created,
         },
     }
     content["claims"] = [grown_claim(content), *further_claims(content)]

@@ -6,35 +6,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from bestleaf.certificate.challenges import check_subset
-from bestleaf.certificate.compare import CLOSE, same
-from bestleaf.certificate.errors import need
-from bestleaf.certificate.form import is_number, is_whole
+from bestleaf.certificate.challenges import check_subset, subset_space
+from bestleaf.certificate.refusal import CLOSE, is_number, is_whole, need, same
 
-KNOWN = frozenset(
-    {
-        "format",
-        "format_version",
-        "bestleaf",
-        "answer",
-        "lower",
-        "upper",
-        "features",
-        "gap",
-        "reason",
-        "search",
-        "cost",
-        "data",
-        "challenges",
-        "leaves",
-        "graph",
-        "claims",
-        "not_claimed",
-        "report",
-        "unseen",
-        "checksum",
-    }
-)
 Units = frozenset[int]  # of a subset
 
 
@@ -97,7 +71,7 @@ def _check_cost(content: dict[str, Any]) -> None:
     if content["data"] is not None:
         evaluated.update(repr(label) for one in content["challenges"].values() for label, _ in one["subsets"])
     asked = cost["exact_evaluations"]
-    need(len(evaluated) <= asked, f"{len(evaluated):,} exact values are written, but only {asked:,} were computed")
+    need(len(evaluated) <= asked, f"{len(evaluated):,} exact values are written, but {asked:,} were computed")
 
 
 def _check_unseen(unseen: dict[str, Any] | None, objective: dict[str, Any]) -> None:
@@ -129,13 +103,13 @@ def _check_history(history: list[dict[str, Any]], cost: dict[str, Any]) -> None:
 def _check_sizes(content: dict[str, Any]) -> None:
     """Check that the best subset of each size is one that may be chosen, and that none written is better."""
     data, sizes = content["data"], content["report"]["by_size"]
-    unit_of, best = _unit_of(data), {}
+    unit_of, best, space = _unit_of(data), {}, subset_space(content)
     for size, value, names in sizes:
         known = isinstance(names, list) and all(name in unit_of for name in names) and len(set(names)) == len(names)
         need(known and is_whole(size, 1), f"{names!r} must be different features")
         need(is_number(value, 0, 1), f"the value of the best subset of size {size} must be in [0, 1], got {value!r}")
         units = sorted({unit_of[name] for name in names})
-        check_subset(content, [*units, -1])
+        check_subset(space, [*units, -1])
         whole = sum(len(data["groups"][unit]) for unit in units) == len(names)
         need(whole and len(units) == size, f"{names} must be {size!r} features, groups whole and counted as one")
         best[size] = value
@@ -169,14 +143,22 @@ def _check_frequency(frequency: dict[str, float] | None, content: dict[str, Any]
 
 def taken_as_written(content: dict[str, Any], *, with_data: bool) -> str:
     """Return in one line what cannot be told from a certificate."""
+    leaves, data = content["leaves"], content["data"]
     found = ["times", "seed", "number of samples beyond those of the leaves"]
+    if any(leaf["count"] for leaf in leaves if not leaf["exact"]):
+        found.append("that the samples are those of the leaves and were drawn at random")
+    if data is None and any(leaf["exact"] for leaf in leaves):
+        found.append("exact values (only the problem can give them again)")
+    if data is not None and not (with_data and data["terminal"] == "exact"):
+        found.append("objective")
+    if data is not None and not with_data:
+        found.append("exact values (give the data to compute them again)")
+    if data is None or content["search"]["expansion"] is not None:
+        found.append("that no leaf of the graph was left out")
     if content.get("report") is not None:
         found += ["course of the gap", "means of the rollouts with a feature"]
         if "selection_frequency" in content["report"]:
             found.append("how often features were selected again")
     if content.get("unseen") is not None:
         found.append("score on unseen examples")
-    if content["data"] is not None and not with_data:
-        found.append("exact values (give the data to compute them again)")
-    found += [f"the unknown part {name!r}" for name in content if name not in KNOWN]
     return f"Taken as written, because a certificate cannot show it: {', '.join(found)}."

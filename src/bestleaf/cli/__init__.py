@@ -49,13 +49,14 @@ def verify(
     """Check a certificate from what is written in it (exit code 0: holds, 1: refused)."""
     from bestleaf.certificate import Certificate
     from bestleaf.certificate import verify as check
-    from bestleaf.datasets import prepared, read_frame
 
     if (data is None) != (target is None):
         raise ValueError("--data and --target go together: the table and the column of its targets")
     certificate = Certificate.load(file)
     X = y = None
     if data is not None and target is not None:
+        from bestleaf.datasets import prepared, read_frame
+
         table = prepared(read_frame(data), target, impute=impute)
         X, y = table.X, table.y
     verdict = check(certificate, X, y)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from bestleaf.certificate import Certificate
-from bestleaf.certificate.verify import downwards, node_bounds
-from bestleaf.certificate.words import counted
+from bestleaf.certificate.claims import counted, objective_in_words
+from bestleaf.certificate.names import all_shown, shown
+from bestleaf.certificate.verify_graph import downwards, node_bounds
 
 LEADING = 30  # leaves whose intervals are drawn
 MOST_NODES = 5000  # of the picture of the graph
@@ -17,9 +18,10 @@ def name_of(content: dict[str, Any], label: Any) -> str:
     """Return a subset or state in words."""
     data = content["data"]
     if data is None or not isinstance(label, list):
-        return str(label)
+        return shown(str(label))
+    every = all_shown(tuple(data["names"]))
     units = [unit for unit in label if unit != -1]
-    names = [", ".join(data["names"][feature] for feature in data["groups"][unit]) for unit in units]
+    names = [", ".join(every[feature] for feature in data["groups"][unit]) for unit in units]
     return "{" + ", ".join(names) + "}" if names else "{}"
 
 
@@ -79,11 +81,12 @@ def chosen_features(content: dict[str, Any]) -> list[dict[str, Any]]:
     found = []
     for unit in label[:-1]:
         names = [data["names"][feature] for feature in data["groups"][unit]]
+        every = all_shown(tuple(data["names"]))
         left = without.get(str(unit))
         known = [scores[name] for name in names if scores.get(name) is not None]
         found.append(
             {
-                "name": ", ".join(names),
+                "name": ", ".join(every[feature] for feature in data["groups"][unit]),
                 "rave": max(known) if known else None,
                 "frequency": max(frequency.get(name, 0.0) for name in names),
                 "without": left,
@@ -159,6 +162,7 @@ def page_content(certificate: Certificate) -> dict[str, Any]:
         "certificate": certificate,
         "content": content,
         "selection": selection,
+        "objective": objective_in_words(content["data"]) if selection else None,
         "features": chosen_features(content) if selection else [],
         "leaves": leading_leaves(content),
         "many_leaves": len(content["leaves"]),

@@ -9,7 +9,8 @@ import numpy as np
 from rich.console import Console
 
 from bestleaf.certificate.build import certificate_of
-from bestleaf.certificate.data import fingerprint
+from bestleaf.certificate.names import named_objective
+from bestleaf.certificate.verify_data import fingerprint
 from bestleaf.features import SubsetLattice
 from bestleaf.progress import ProgressLine
 from bestleaf.search import Progress
@@ -89,8 +90,8 @@ class Keeping:
                 "groups": lattice.groups,
                 "choice": lattice.choice(),
                 "terminal": "noisy" if lattice.noisy else "exact",
-                "objective": lattice.oracle.settings(),
-                "objective_in_words": lattice.oracle.in_words(sampled=lattice.noisy),
+                "objective": named_objective(lattice.oracle.settings()),
+                **lattice.oracle.counts(sampled=lattice.noisy),
             },
         )
         self.certificate_.content["report"] = self._for_the_report(selection, lattice)
