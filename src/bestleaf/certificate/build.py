@@ -10,6 +10,7 @@ import numpy as np
 import bestleaf
 from bestleaf.certificate.claims import further_claims, grown_claim, not_claimed
 from bestleaf.certificate.record import FORMAT, FORMAT_VERSION, Certificate
+from bestleaf.certificate.verify_graph import gap_of, node_bounds
 
 if TYPE_CHECKING:
     from bestleaf.intervals import Leaf
@@ -26,11 +27,18 @@ class Structure:
     minimizes: np.ndarray
     two_player: bool = False
     created: int = 0  # leaves that ever had a share of delta; some of them are inner nodes now
+    orders: np.ndarray | None = None  # place in the order of creation that an inner node had as a leaf, 0 for none
 
     def children(self) -> list[list[int]]:
         """Return the children of every node."""
         ends = self.first + self.count
         return [self.edges[start:stop].tolist() for start, stop in zip(self.first, ends, strict=True)]
+
+    def inner_orders(self) -> list[int]:
+        """Return the place in the order of creation that every inner node had as a leaf, 0 for all other nodes."""
+        if self.orders is None:
+            return [0] * len(self.states)
+        return np.where(self.count > 0, self.orders, 0).tolist()
 
 
 def plain(value: Any) -> Any:
@@ -68,9 +76,6 @@ def leaf_entry(leaf: Leaf, node: int) -> dict[str, Any]:
 def certificate_of(
     *,
     answer: int,
-    lower: float,
-    upper: float,
-    gap: float,
     reason: str,
     search: dict[str, Any],
     cost: dict[str, Any],
@@ -80,20 +85,23 @@ def certificate_of(
     features: list[str] | None = None,
     challenges: dict[str, Any] | None = None,
 ) -> Certificate:
-    """Put a certificate together and let it say what follows from its numbers."""
+    """Put a certificate together and let it say what follows from its numbers.
+
+    Interval and gap of the answer are measured from the leaves as `verify` does, whatever test ended the search.
+    """
     node_of = {state: node for node, state in enumerate(structure.states)}
     content: dict[str, Any] = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "bestleaf": bestleaf.__version__,
         "answer": answer,
-        "lower": lower,
-        "upper": upper,
+        "lower": 0.0,
+        "upper": 1.0,
         "features": features,
-        "gap": gap,
+        "gap": 1.0,
         "reason": reason,
         "search": plain(search),
-        "cost": plain(cost),
+        "cost": {**plain(cost), "values_outside": cost["exact_evaluations"] - sum(leaf.exact for leaf in leaves)},
         "data": plain(data),
         "challenges": plain(challenges or {}),
         "leaves": [leaf_entry(leaf, node_of[leaf.state]) for leaf in leaves],
@@ -103,8 +111,12 @@ def certificate_of(
             "minimizes": np.flatnonzero(structure.minimizes).tolist(),
             "two_player": structure.two_player,
             "created": structure.created,
+            "inner_orders": structure.inner_orders(),
         },
     }
+    graph = content["graph"]
+    lower, upper = node_bounds(graph["children"], set(graph["minimizes"]), content["leaves"])
+    content |= {"lower": lower[answer], "upper": upper[answer], "gap": gap_of(content, lower, upper)}
     content["claims"] = [grown_claim(content), *further_claims(content)]
     content["not_claimed"] = not_claimed(content)
     return Certificate(content)

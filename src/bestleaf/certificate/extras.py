@@ -141,20 +141,35 @@ def _check_frequency(frequency: dict[str, float] | None, content: dict[str, Any]
         need(frequency.get(name, 0) > 0, f"{name!r} is selected, so it must have been in a share of the runs")
 
 
+def _of_problem(content: dict[str, Any]) -> list[str]:
+    """Return what only the problem could tell of its graph."""
+    found = ["edges, labels and players of the graph", "that no leaf of it was left out"]
+    if any(leaf["exact"] for leaf in content["leaves"]):
+        found.append("exact values (only the problem can give them again)")
+    if "local" in content["challenges"]:
+        found.append("which leaves are one step away")
+    return found
+
+
+def _of_selection(content: dict[str, Any], *, with_data: bool) -> list[str]:
+    """Return what cannot be told of a feature selection, with or without its data."""
+    found = []
+    if not with_data:
+        found += ["rows, names and objective of the data", "exact values (give the data to compute them again)"]
+    elif content["data"]["terminal"] == "noisy":
+        found.append("objective of the data")
+    found.append("what was forced, forbidden and limited")
+    if content["search"]["expansion"] is not None:
+        found.append("that no leaf of the graph was left out")
+    return found
+
+
 def taken_as_written(content: dict[str, Any], *, with_data: bool) -> str:
     """Return in one line what cannot be told from a certificate."""
-    leaves, data = content["leaves"], content["data"]
-    found = ["times", "seed", "number of samples beyond those of the leaves"]
-    if any(leaf["count"] for leaf in leaves if not leaf["exact"]):
+    found = ["times", "seed", "why the search ended", "number of samples beyond those of the leaves"]
+    if any(leaf["count"] for leaf in content["leaves"] if not leaf["exact"]):
         found.append("that the samples are those of the leaves and were drawn at random")
-    if data is None and any(leaf["exact"] for leaf in leaves):
-        found.append("exact values (only the problem can give them again)")
-    if data is not None and not (with_data and data["terminal"] == "exact"):
-        found.append("objective")
-    if data is not None and not with_data:
-        found.append("exact values (give the data to compute them again)")
-    if data is None or content["search"]["expansion"] is not None:
-        found.append("that no leaf of the graph was left out")
+    found += _of_problem(content) if content["data"] is None else _of_selection(content, with_data=with_data)
     if content.get("report") is not None:
         found += ["course of the gap", "means of the rollouts with a feature"]
         if "selection_frequency" in content["report"]:

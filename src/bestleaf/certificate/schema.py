@@ -20,8 +20,8 @@ CERTIFICATE = (
     *("cost", "data", "challenges", "leaves", "graph", "claims", "not_claimed"),
 )
 SEARCH = ("task", "epsilon", "delta", "rule", "bound", "stopping", "expansion", "proposal", "seed", "proof")
-COST = ("samples", "warmup_samples", "exact_evaluations", "growths", "seconds")
-GRAPH = ("labels", "children", "minimizes", "two_player", "created")
+COST = ("samples", "warmup_samples", "exact_evaluations", "values_outside", "growths", "seconds")
+GRAPH = ("labels", "children", "minimizes", "two_player", "created", "inner_orders")
 LEAF = (
     *("node", "label", "terminal", "exact", "count", "mean", "lower", "upper", "order", "share"),
     *("lower_evidence", "upper_evidence"),
@@ -145,6 +145,9 @@ def _check_graph(content: dict[str, Any]) -> None:
     need(graph["two_player"] or not graph["minimizes"], "an opponent moves only in a game of two players")
     created = graph["created"]
     need(is_whole(created) and created <= MOST, f"the number of leaves created must be whole, got {created!r}")
+    orders = graph["inner_orders"]
+    listed = isinstance(orders, list) and len(orders) == len(labels) and all(map(is_whole, orders))
+    need(listed, "the graph must list the place in the order of creation of every inner node, 0 for none")
     answer = content["answer"]
     known = is_whole(answer) and answer < len(labels)
     need(known, f"the answer must be a node of the graph, got {answer!r}")

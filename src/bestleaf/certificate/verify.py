@@ -14,12 +14,12 @@ from typing import Any
 
 from bestleaf.certificate.bound_checks import CHECKS, RATES
 from bestleaf.certificate.challenges import check_challenges
-from bestleaf.certificate.claims import by_budget, counted, further_claims, grown_claim, not_claimed
+from bestleaf.certificate.claims import by_budget, counted, further_claims, grown_claim, not_claimed, values_are_exact
 from bestleaf.certificate.extras import check_extras, taken_as_written
 from bestleaf.certificate.names import in_line
 from bestleaf.certificate.record import Certificate, checksum
 from bestleaf.certificate.refusal import MALFORMED, RefusedError, need, same
-from bestleaf.certificate.schema import PROOFS, check_form
+from bestleaf.certificate.schema import check_form
 from bestleaf.certificate.verify_graph import check_answer, check_graph, gap_of, node_bounds
 from bestleaf.certificate.verify_leaves import EXACT, FOLLOWS, IDLE, WRITTEN, check_leaves
 
@@ -120,6 +120,10 @@ def _leaves_in_words(content: dict[str, Any], found: Counter[str]) -> str:
     if found[WRITTEN]:
         name = content["search"]["bound"]
         text += f", those of {found[WRITTEN]:,} are taken as written, because bound {name} was not checked"
+    if outside := content["cost"]["values_outside"]:
+        kind = "exact value" if values_are_exact(content) else "value that guided growth"
+        many = counted(outside, kind, kind.replace("value", "values"))
+        text += f"; {many} of states that are not in the graph count for nothing here"
     return f"{text}."
 
 
@@ -146,12 +150,13 @@ def _check_search(content: dict[str, Any]) -> None:
     search = content["search"]
     bound, proof, stopping = search["bound"], search["proof"], search["stopping"]
     if by_budget(content):
-        exact = all(leaf["exact"] for leaf in content["leaves"]) and content["data"] is not None
+        about_data = content["data"] is not None and search["expansion"] is not None
+        exact = about_data and all(leaf["exact"] for leaf in content["leaves"])
         need(proof == "none" and exact, f"{search['rule']} proves nothing, so its leaves must be exact subsets")
+        need(content["reason"] != "identified", f"{search['rule']} identifies nothing, it ends with its budget")
     need((bound == "none") == by_budget(content), f"bound {bound!r} does not go with stopping {stopping!r}")
     most = "none" if stopping != "sound" else _strongest_proof(bound)
-    allowed = PROOFS.index(proof) <= PROOFS.index(most)
-    need(allowed, f"bound {bound!r} with stopping {stopping!r} is not {proof}")
+    need(proof in ("none", most), f"bound {bound!r} with stopping {stopping!r} is not {proof}")
     if content["reason"] == "identified" and stopping == "sound":
         settled = content["gap"] <= search["epsilon"]
         need(settled, f"an answer that was identified must be within epsilon, got the gap {content['gap']:.6g}")

@@ -119,25 +119,33 @@ def _check_theory(content: dict[str, Any], sampled: int) -> None:
 
 
 def _check_shares(content: dict[str, Any], sampled: int) -> None:
-    """Check that every sampled leaf has the share of its place in the order of creation, and that none is missing.
+    """Check that every sampled leaf has the share of its place in the order of creation.
 
-    Only where all leaves were there from the start and all are sampled do they have equal shares. A leaf that got
-    children keeps its place, so where the graph grew there are at most as many gaps as inner nodes below the root.
+    Only where all leaves were there from the start and all are sampled do they have equal shares.
     """
-    leaves, graph, delta = content["leaves"], content["graph"], content["search"]["delta"]
-    whole, created = content["search"]["expansion"] is None, graph["created"]
-    equal = whole and sampled == len(leaves)
-    orders = [leaf["order"] for leaf in leaves if leaf["order"] > 0]
-    need(len(set(orders)) == len(orders), "two leaves have the same place in the order of creation")
-    need(max(orders, default=0) <= created, f"a leaf has a place beyond the {created:,} that were created")
+    leaves, delta = content["leaves"], content["search"]["delta"]
+    equal = content["search"]["expansion"] is None and sampled == len(leaves)
+    _check_orders(content)
     for leaf in leaves:
         place = leaf["order"]
         due = 0.0 if place == 0 else delta / len(leaves) if equal else delta / (place * (place + 1))
         fine = proportional(leaf["share"], due)
         need(fine, f"leaf {leaf['label']} must have the share of delta of its place in the order of creation")
-    gaps, inner = created - sampled, len(graph["labels"]) - len(leaves) - 1
-    most = 0 if whole else inner
-    need(gaps <= most, f"{gaps:,} leaves that were created are missing, but at most {most:,} can have got children")
+
+
+def _check_orders(content: dict[str, Any]) -> None:
+    """Check that no place in the order of creation is missing: a leaf that got children keeps its place."""
+    graph, created = content["graph"], content["graph"]["created"]
+    inner = [order for order in graph["inner_orders"] if order > 0]
+    leaves = [leaf["order"] for leaf in content["leaves"] if leaf["order"] > 0]
+    whole = content["search"]["expansion"] is None
+    need(not (whole and inner), "the graph is not whole: it has inner nodes that once were leaves")
+    misplaced = any(graph["inner_orders"][leaf["node"]] for leaf in content["leaves"])
+    need(not misplaced, "a leaf must not have the place of an inner node in the order of creation")
+    met = {*inner, *leaves}
+    need(len(met) == len(inner) + len(leaves), "two nodes have the same place in the order of creation")
+    fine = len(met) == created and max(met, default=0) == created
+    need(fine, f"{created:,} leaves were created, but {len(met):,} places in the order of creation are here")
 
 
 def _check_equal_labels(leaves: list[dict[str, Any]]) -> None:
@@ -159,6 +167,9 @@ def _check_whole(content: dict[str, Any]) -> None:
     """Check that a graph said to be whole is, as far as that can be told."""
     leaves, data, asked = content["leaves"], content["data"], content["cost"]["exact_evaluations"]
     exact = sum(leaf["exact"] for leaf in leaves)
+    outside = content["cost"]["values_outside"]
+    found = f"{exact:,} exact values of leaves and {outside:,} of other states"
+    need(exact + outside == asked, f"{found} are written, but {asked:,} were computed")
     if by_budget(content):
         need(exact == asked == len(leaves), f"{exact:,} exact values are written, but {asked:,} were computed")
     if content["search"]["expansion"] is not None:

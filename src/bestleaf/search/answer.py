@@ -116,13 +116,13 @@ def result_of(search: Any, node: int, gap: float) -> Result:
         two_player=search.graph.adversarial,
         proposal=search.proposal_name,
         proof=options.proof(exact=search.has_exact),
-        structure=structure_of(search.graph, search.known.created),
+        structure=structure_of(search.graph, search.known),
         challenges={stage.name: stage.proof for stage in search.challenges if stage.proof},
     )
 
 
-def structure_of(graph: GrowingGraph, created: int) -> Structure:
-    """Return a copy of a graph as it stands, in which so many leaves were created."""
+def structure_of(graph: GrowingGraph, known: Knowledge) -> Structure:
+    """Return a copy of a graph as it stands."""
     size = len(graph)
     nodes = graph.nodes[:size]
     return Structure(
@@ -132,5 +132,6 @@ def structure_of(graph: GrowingGraph, created: int) -> Structure:
         graph.edges.copy(),
         nodes["minimizes"].copy(),
         graph.adversarial,
-        max(0, created),
+        max(0, known.created),
+        known.order[:size].copy(),
     )

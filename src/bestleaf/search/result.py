@@ -83,9 +83,6 @@ class Result:
             raise ValueError("a certificate of a two-player game is about the best arm, got task 'leaf'")
         return certificate_of(
             answer=self.structure.states.index(self.answer),
-            lower=self.lower,
-            upper=self.upper,
-            gap=self.gap,
             reason=self.reason,
             search=self.settings(),
             cost=self.cost(),

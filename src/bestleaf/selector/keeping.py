@@ -73,9 +73,6 @@ class Keeping:
         )
         self.certificate_ = certificate_of(
             answer=selection.structure.states.index(answer.state),
-            lower=answer.lower,
-            upper=answer.upper,
-            gap=selection.gap,
             reason=selection.reason,
             search=selection.settings,
             cost=selection.cost,
