@@ -352,6 +352,7 @@ def test_a_few_subsets_are_not_all(linear):
     nodes = {label: node for node, label in enumerate(labels)}
     children = [[nodes[one] for one in labels if one[:-1] == label and one] for label in labels]
     forged["graph"] = {**found["graph"], "labels": [list(label) for label in labels], "children": children}
+    forged["graph"]["inner_orders"] = [0] * len(labels)
     forged["leaves"] = [{**leaf, "node": nodes[tuple(leaf["label"])]} for leaf in found["leaves"]]
     forged["answer"] = nodes[tuple(best["label"])]
     others = [leaf["lower"] for leaf in found["leaves"] if leaf is not best]

@@ -64,6 +64,9 @@ def test_names_show_what_cannot_be_seen(selected):
     assert shown(r"a\u200b") == r"a\\u200b"
     assert shown("größe 2, 温度") == "größe 2, 温度"
     assert len(set(all_shown(("age", "age ", "age\u200b", "аge", "age\ufe0f", "a  ge", "a ge")))) == 7  # noqa: RUF001
+    long = all_shown(("a" * 500, "a" * 501, "b" * 60 + "1" * 100))
+    assert len(set(long)) == 3
+    assert max(map(len, long)) < 150
     content = twin(selected)
     content.pop("report")
     column = content["data"]["names"].index(content["features"][0])

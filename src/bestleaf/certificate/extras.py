@@ -90,14 +90,16 @@ def _check_history(history: list[dict[str, Any]], cost: dict[str, Any]) -> None:
     """Check that time, samples and the best value only went up, and that the cost was not exceeded."""
     for row in history:
         fine = is_number(row["elapsed"], 0, cost["seconds"]) and is_whole(row["samples"])
-        need(fine and row["samples"] <= cost["samples"], f"the history must lie within the cost, got {row}")
+        if not (fine and row["samples"] <= cost["samples"]):
+            need(False, f"the history must lie within the cost, got {row}")
         score = row["score"]
         fine = is_number(row["gap"], -1, 1) and (score is None or is_number(score, 0, 1))
         need(fine, f"gap and score of the history must be values, got {row['gap']!r} and {score!r}")
     for one, other in pairwise(history):
         forwards = one["elapsed"] <= other["elapsed"] and one["samples"] <= other["samples"]
         rises = one["score"] is None or (other["score"] is not None and one["score"] <= other["score"] + CLOSE)
-        need(forwards and rises, f"time, samples and best value of the history must not go back, got {one}, {other}")
+        if not (forwards and rises):
+            need(False, f"time, samples and best value of the history must not go back, got {one}, {other}")
 
 
 def _check_sizes(content: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 LONGEST = 60  # letters of a name that enters a sentence
+LONGEST_SHOWN = 120  # letters of the name of a feature
 IDENTIFIER = re.compile(rf"[A-Za-z_][A-Za-z0-9_]{{0,{LONGEST - 1}}}")
 CALL = re.compile(r"[A-Za-z_]\w{0,59}\(([\w=.'-]{1,60}(, [\w=.'-]{1,60}){0,9})?\)", re.ASCII)  # as a scorer is printed
 UNNAMED = "unnamed"  # a part made from a function without a proper name, such as a lambda
@@ -57,13 +58,24 @@ def shown(name: str) -> str:
 
 @lru_cache(maxsize=2)  # the words of one certificate ask for its names several times
 def all_shown(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of a table as `shown`; those that look like another one in signs of ASCII alone."""
-    looks = [_look(name) for name in names]
+    """Return the names of a table as `shown`, cut where they are long, so that no two look the same.
+
+    Those that look alike are written in signs of ASCII alone; where that does not help, with the number of the column.
+    """
+    cut = [_cut(name) for name in names]
+    looks = [_look(name) for name in cut]
     many = Counter(looks)
-    return tuple(
+    found = [
         _spaces_seen(ascii(name)[1:-1]) if many[look] > 1 else shown(name)
-        for name, look in zip(names, looks, strict=True)
-    )
+        for name, look in zip(cut, looks, strict=True)
+    ]
+    twice = Counter(found)
+    return tuple(f"{one} [column {place}]" if twice[one] > 1 else one for place, one in enumerate(found))
+
+
+def _cut(name: str) -> str:
+    """Return a long name with its beginning and its end: names often differ in their last letters."""
+    return name if len(name) <= LONGEST_SHOWN else f"{name[: LONGEST_SHOWN - 31]}…{name[-30:]}"
 
 
 def in_line(text: str, longest: int = 300) -> str:

@@ -48,9 +48,11 @@ def proportional(one: float, other: float) -> bool:
 
 def is_whole(value: Any, least: int = 0) -> bool:
     """Whether a value is a whole number from `least` on."""
-    return not isinstance(value, bool) and isinstance(value, Integral) and int(value) >= least
+    known = type(value) is int or (not isinstance(value, bool) and isinstance(value, Integral))
+    return known and int(value) >= least
 
 
 def is_number(value: Any, low: float, high: float) -> bool:
     """Whether a value is a number between two ends, but for rounding."""
-    return not isinstance(value, bool) and isinstance(value, Real) and low - CLOSE <= float(value) <= high + CLOSE
+    known = type(value) is float or (not isinstance(value, bool) and isinstance(value, Real))
+    return known and low - CLOSE <= float(value) <= high + CLOSE
