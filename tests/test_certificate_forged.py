@@ -234,6 +234,25 @@ def test_equal_shares_are_those_of_a_graph_that_did_not_grow(grown):
     assert "share of delta of its place" in str(judged(content))
 
 
+class Unknown(random_dag(4).__class__):
+    """A problem that is asked for exact values, and has none."""
+
+    def exact(self, state):
+        return None
+
+
+def test_leaves_that_were_waited_for_in_vain_have_shares_by_their_place():
+    known = random_dag(4)
+    problem = Unknown(known.children_of, known.means, root=(0, 0))
+    found = best_leaf(problem, epsilon=0.3, delta=0.1, seed=0).certificate
+    assert verify(found), verify(found)
+    content = twin(found.content)
+    assert len({leaf["share"] for leaf in content["leaves"]}) == len(content["leaves"])
+    last = max(content["leaves"], key=lambda leaf: leaf["order"])
+    last["share"] = 0.1 / len(content["leaves"])
+    assert "share of delta of its place" in str(judged(content))
+
+
 def test_shares_of_a_tiny_delta_are_compared_as_closely():
     found = best_leaf(paper_lattice(), epsilon=0.3, delta=0.1, seed=0, bound="beta2").certificate.content
     content = twin(found)

@@ -34,11 +34,17 @@ class Structure:
         ends = self.first + self.count
         return [self.edges[start:stop].tolist() for start, stop in zip(self.first, ends, strict=True)]
 
-    def inner_orders(self) -> list[int]:
-        """Return the place in the order of creation that every inner node had as a leaf, 0 for all other nodes."""
-        if self.orders is None:
-            return [0] * len(self.states)
-        return np.where(self.count > 0, self.orders, 0).tolist()
+    def entry(self) -> dict[str, Any]:
+        """Return the graph as JSON."""
+        orders = np.zeros(len(self.states), np.int64) if self.orders is None else self.orders
+        return {
+            "labels": [plain(state) for state in self.states],
+            "children": self.children(),
+            "minimizes": np.flatnonzero(self.minimizes).tolist(),
+            "two_player": self.two_player,
+            "created": self.created,
+            "inner_orders": np.where(self.count > 0, orders, 0).tolist(),
+        }
 
 
 def plain(value: Any) -> Any:
@@ -105,14 +111,7 @@ def certificate_of(
         "data": plain(data),
         "challenges": plain(challenges or {}),
         "leaves": [leaf_entry(leaf, node_of[leaf.state]) for leaf in leaves],
-        "graph": {
-            "labels": [plain(state) for state in structure.states],
-            "children": structure.children(),
-            "minimizes": np.flatnonzero(structure.minimizes).tolist(),
-            "two_player": structure.two_player,
-            "created": structure.created,
-            "inner_orders": structure.inner_orders(),
-        },
+        "graph": structure.entry(),
     }
     graph = content["graph"]
     lower, upper = node_bounds(graph["children"], set(graph["minimizes"]), content["leaves"])

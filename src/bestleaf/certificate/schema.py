@@ -71,11 +71,7 @@ def check_form(content: dict[str, Any]) -> None:
     written_by = content["bestleaf"]
     fine = isinstance(written_by, str) and re.fullmatch(r"[\w.+-]{1,40}", written_by) is not None
     need(fine, f"the version of bestleaf must be a text, got {written_by!r}")
-    need(content["reason"] in REASONS, f"the reason must be one of {', '.join(REASONS)}, got {content['reason']!r}")
-    for name in ("lower", "upper"):
-        need(is_number(content[name], 0, 1), f"{name!r} must be in [0, 1], got {content[name]!r}")
-    need(is_number(content["gap"], -1, 1), f"the gap must be between -1 and 1, got {content['gap']!r}")
-    _check_texts(content)
+    _check_result(content)
     _check_search(content["search"])
     _check_cost(content["cost"])
     _check_graph(content)
@@ -92,7 +88,12 @@ def check_form(content: dict[str, Any]) -> None:
             parts(row, "the history", HISTORY)
 
 
-def _check_texts(content: dict[str, Any]) -> None:
+def _check_result(content: dict[str, Any]) -> None:
+    """Check why the search ended, the interval and gap of the answer, and that claims are texts."""
+    need(content["reason"] in REASONS, f"the reason must be one of {', '.join(REASONS)}, got {content['reason']!r}")
+    for name, least in (("lower", 0), ("upper", 0), ("gap", -1)):
+        value = content[name]
+        need(is_number(value, least, 1), f"{name!r} must be a number in [{least}, 1], got {value!r}")
     claims = [claim["text"] for claim in content["claims"]]
     for text in (*claims, *content["not_claimed"]):
         need(isinstance(text, str), f"a claim must be a text, got {text!r}")

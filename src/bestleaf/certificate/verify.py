@@ -82,19 +82,16 @@ def _checks(certificate: Certificate, X: Any, y: Any, oracle: Any, bound: Any) -
     check_form(content)
     check_graph(content)
     found = check_leaves(content, bound)
-    graph = content["graph"]
-    lower, upper = node_bounds(graph["children"], set(graph["minimizes"]), content["leaves"])
-    gap = gap_of(content, lower, upper)
-    agrees = same(gap, content["gap"])
-    need(agrees, f"the gap follows from the leaves as {gap:.6g}, not {content['gap']:.6g} as written")
-    check_answer(content, lower, upper)
+    _check_answer(content)
     check_challenges(content)
     _check_claims(content)
     _check_search(content)
     check_extras(content)
+    fits = "checksum" not in content or content["checksum"] == checksum(content)
+    need(fits, "the checksum does not belong to the content: something was changed after it was written")
     yield _leaves_in_words(content, found)
     if "quantile" in content["challenges"]:
-        yield "That the random leaves were drawn at random cannot be seen from a certificate."
+        yield ("That the random leaves were drawn at random, and on which attempt, cannot be seen from a certificate.")
     yield from (claim["text"] for claim in content["claims"])
     yield taken_as_written(content, with_data=X is not None)
     if X is not None:
@@ -103,14 +100,22 @@ def _checks(certificate: Certificate, X: Any, y: Any, oracle: Any, bound: Any) -
         yield check_data(content, X, y, oracle)
 
 
+def _check_answer(content: dict[str, Any]) -> None:
+    """Check interval, gap and names of the answer."""
+    graph = content["graph"]
+    lower, upper = node_bounds(graph["children"], set(graph["minimizes"]), content["leaves"])
+    gap = gap_of(content, lower, upper)
+    agrees = same(gap, content["gap"])
+    need(agrees, f"the gap follows from the leaves as {gap:.6g}, not {content['gap']:.6g} as written")
+    check_answer(content, lower, upper)
+
+
 def _check_seal(certificate: Certificate) -> None:
-    """Check the checksum, which a file must have."""
+    """Check that there is a checksum, which a file must have; whether it is right is asked last."""
     content = certificate.content
     need(isinstance(content, dict), "the certificate must have named parts")
     sealed = "checksum" in content
     need(sealed or not certificate.from_file, "the file has no checksum, so it is not as it was saved")
-    fits = not sealed or content["checksum"] == checksum(content)
-    need(fits, "the checksum does not belong to the content: something was changed after it was written")
 
 
 def _leaves_in_words(content: dict[str, Any], found: Counter[str]) -> str:
@@ -123,7 +128,7 @@ def _leaves_in_words(content: dict[str, Any], found: Counter[str]) -> str:
     if outside := content["cost"]["values_outside"]:
         kind = "exact value" if values_are_exact(content) else "value that guided growth"
         many = counted(outside, kind, kind.replace("value", "values"))
-        text += f"; {many} of states that are not in the graph count for nothing here"
+        text += f"; {many} of states that are not in the graph {'was' if outside == 1 else 'were'} computed, too"
     return f"{text}."
 
 

@@ -121,10 +121,11 @@ def _check_theory(content: dict[str, Any], sampled: int) -> None:
 def _check_shares(content: dict[str, Any], sampled: int) -> None:
     """Check that every sampled leaf has the share of its place in the order of creation.
 
-    Only where all leaves were there from the start and all are sampled do they have equal shares.
+    Only where all leaves were there from the start and all are sampled may they have equal shares.
     """
     leaves, delta = content["leaves"], content["search"]["delta"]
-    equal = content["search"]["expansion"] is None and sampled == len(leaves)
+    fixed = content["search"]["expansion"] is None and sampled == len(leaves)
+    equal = fixed and proportional(leaves[-1]["share"], delta / len(leaves))
     _check_orders(content)
     for leaf in leaves:
         place = leaf["order"]
