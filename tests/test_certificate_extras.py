@@ -49,6 +49,7 @@ def test_the_verdict_says_what_cannot_be_told(whole, linear):
 CHANGES = [
     (("unseen", "score"), 1.5, "score on unseen examples"),
     (("unseen", "score"), float("nan"), "score on unseen examples"),
+    (("unseen", "remark"), "All is proved.", "on unseen examples must be a number"),
     (("unseen", "examples"), 0, "examples kept from the search"),
     (("unseen", "splits"), 1.5, "splits kept from the search"),
     (("report", "history", -1, "elapsed"), 1e6, "within the cost"),

@@ -11,6 +11,7 @@ import random
 import warnings
 from collections import Counter
 from itertools import chain
+from math import log, sqrt
 
 import pytest
 
@@ -267,6 +268,25 @@ def other_evidence(content, rng):
     return NOT_CHECKED
 
 
+def other_samples(content, rng):
+    """Say that there were ten times as many samples with the same mean, and take the interval that follows."""
+    looked = [leaf for leaf in content["leaves"] if leaf["lower_evidence"] and leaf["upper_evidence"]]
+    if content["search"]["bound"] != "hoeffding" or not looked:
+        return False
+    for leaf in looked:
+        content["cost"]["samples"] += 9 * leaf["count"]
+        leaf["count"] *= 10
+        for side, sign in (("lower", -1), ("upper", 1)):
+            row = leaf[f"{side}_evidence"]
+            row[0], row[1] = leaf["count"], leaf["mean"] * leaf["count"]
+            half = 1.7 * sqrt((log(log(2 * row[0])) + 0.72 * log(10.4 / leaf["share"])) / (4 * row[0]))
+            leaf[side] = min(1.0, max(0.0, leaf["mean"] + sign * half))
+    if rng.random() < 0.5:
+        content["cost"]["samples"] //= 10
+        return None if content["cost"]["samples"] < sum(leaf["count"] for leaf in looked) else SAMPLES
+    return SAMPLES
+
+
 def other_features(content, rng):
     data = content["data"]
     if data is None:
@@ -393,6 +413,7 @@ FORGERS = (
     other_label,
     other_players,
     other_evidence,
+    other_samples,
     other_features,
     other_choice,
     only_the_worst,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 from bestleaf.certificate.names import is_identifier, is_score_name
@@ -82,6 +82,9 @@ def check_form(content: dict[str, Any]) -> None:
             need(content.get(name) is None, f"the certificate is not about data, so it must have no {name!r}")
         return
     _check_data(content["data"])
+    for name, value in (content.get("unseen") or {}).items():
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        need(number, f"the {name} on unseen examples must be a number, got {value!r:.60}")
     if content.get("report") is not None:
         parts(content["report"], "the report", REPORT, ["selection_frequency"])
         for row in content["report"]["history"]:

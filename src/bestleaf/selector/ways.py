@@ -32,7 +32,6 @@ class Selection:
     """What a search of the lattice found, whichever way it went."""
 
     answer: Leaf
-    gap: float
     reason: str
     settings: dict[str, Any]
     cost: dict[str, Any]
@@ -88,11 +87,10 @@ class BestLeafWay:
         self.search.ensure_value()
         result = self.search.result()
         guides = {} if self.search.has_exact else self.search.values
-        answer, gap = chosen(result.leaves, result.epsilon, prefer_small=self.prefer_small, guides=guides)
+        answer, _ = chosen(result.leaves, result.epsilon, prefer_small=self.prefer_small, guides=guides)
         rollouts: Any = self.search.rollouts
         return Selection(
             answer=answer,
-            gap=gap,
             reason=result.reason,
             settings=result.settings(),
             cost=result.cost(),
@@ -160,11 +158,9 @@ class FuseWay:
             Leaf(state, state, True, True, 1, value, value, value, 0, 0.0) for state, value in result.values.items()
         )
         answer = next(leaf for leaf in leaves if leaf.state[:-1] == result.answer)
-        others = [leaf.upper for leaf in leaves if leaf is not answer]
         many = len(leaves)
         return Selection(
             answer=answer,
-            gap=max(others) - answer.lower if others else 0.0,
             reason=result.reason,
             settings={
                 "task": "leaf",
