@@ -113,9 +113,9 @@ def is_certain(content: dict[str, Any]) -> bool:
 
 
 def has_rivals(content: dict[str, Any]) -> bool:
-    """Whether there is anything to compare the answer with: another leaf, or another child of the root."""
+    """Whether there is another leaf to compare a best leaf with; of arms there may be only one."""
     if content["search"]["task"] == "arm":
-        return len(content["graph"]["children"][0]) > 1
+        return True
     first = repr(content["leaves"][0]["label"])
     return any(repr(leaf["label"]) != first for leaf in content["leaves"])
 
