@@ -257,6 +257,9 @@ class Knowledge:
         self._take_leaves(leaves)
         inner = np.flatnonzero(self.graph.kinds == INNER)
         self.order[inner] = saved.array("inner_order", (len(inner),), 0, self.created, np.int64)
+        places = self.order[:size][self.order[:size] > 0]
+        if len(places) != self.created or len(np.unique(places)) < len(places):
+            raise ValueError(f"each of the {self.created:,} leaves created must have its own place in their order")
         shares = self.track["share"][leaves.sampled]
         leaves.check_intervals(self.bound, shares, int(self.world["samples"]), self.created)
         self._refresh_all()
