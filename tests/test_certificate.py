@@ -11,7 +11,7 @@ import pytest
 
 from bestleaf import BestLeafSelector, Certificate, Search, best_arm, best_leaf, verify
 from bestleaf.bounds import BOUNDS
-from bestleaf.certificate.words import further_claims, grown_claim, not_claimed
+from bestleaf.certificate.claims import further_claims, grown_claim, not_claimed
 from bestleaf.datasets import load_linear, make_linear
 from bestleaf.features import FeatureLattice
 from bestleaf.oracles import KNNOracle
@@ -86,7 +86,7 @@ def test_local_and_quantile_claims_hold(challenged, linear):
     found = challenged.certificate_
     assert verify(found, *linear)
     kinds = [claim["kind"] for claim in found.content["claims"]]
-    assert kinds == ["grown", "local", "quantile"]
+    assert kinds == ["grown", "local", "quantile", "joint"]
     oracle = KNNOracle(*linear, scale=False)
     answer = set(challenged.subset_.tolist())
     for dropped in [None, *answer]:
@@ -286,7 +286,7 @@ def test_best_leaf_gives_local_and_quantile_guarantees():
     plain = best_leaf(Trap(), **settings)
     found = best_leaf(Trap(), guarantee=["local", "quantile"], alpha=0.03, **settings)
     assert (plain.lower, found.lower) == (0.29, 1.0)
-    assert [claim["kind"] for claim in found.certificate.content["claims"]] == ["grown", "local", "quantile"]
+    assert [claim["kind"] for claim in found.certificate.content["claims"]] == ["grown", "local", "quantile", "joint"]
     assert "one step away, as the problem lists them" in str(found.certificate)
     assert verify(found.certificate), verify(found.certificate)
     content = found.certificate.content
@@ -342,8 +342,19 @@ def test_a_few_subsets_are_not_all(linear):
     found = BestLeafSelector(algorithm="fuse", max_samples=500, random_state=0).fit(X[:, :6], y).certificate_.content
     best = max(found["leaves"], key=lambda leaf: leaf["lower"])
     names = [found["data"]["names"][unit] for unit in best["label"][:-1]]
-    search = {**found["search"], "stopping": "sound", "expansion": None, "bound": "betting"}
-    forged = {**found, "search": search, "answer": best["node"], "lower": best["lower"], "upper": best["lower"]}
+    search = {**found["search"], "stopping": "sound", "expansion": None, "bound": "betting", "rule": "lucb"}
+    del search["options"]
+    forged = {**found, "search": search, "lower": best["lower"], "upper": best["lower"]}
+    labels = [[]]
+    for leaf in found["leaves"]:
+        labels += [leaf["label"][:size] for size in range(1, len(leaf["label"]) + 1)]
+    labels = sorted({tuple(label) for label in labels}, key=len)
+    nodes = {label: node for node, label in enumerate(labels)}
+    children = [[nodes[one] for one in labels if one[:-1] == label and one] for label in labels]
+    forged["graph"] = {**found["graph"], "labels": [list(label) for label in labels], "children": children}
+    forged["graph"]["inner_orders"] = [0] * len(labels)
+    forged["leaves"] = [{**leaf, "node": nodes[tuple(leaf["label"])]} for leaf in found["leaves"]]
+    forged["answer"] = nodes[tuple(best["label"])]
     others = [leaf["lower"] for leaf in found["leaves"] if leaf is not best]
     forged |= {"gap": max(others) - best["lower"], "features": names}
     forged["claims"] = [grown_claim(forged), *further_claims(forged)]

@@ -41,12 +41,15 @@ def test_the_verdict_says_what_cannot_be_told(whole, linear):
         assert part in line
     assert "unseen" not in str(verify(linear))
     assert "exact values (give" not in str(verify(linear, *load_linear(return_X_y=True)))
-    assert "the unknown part 'remark'" in str(verify(Certificate({**linear.content, "remark": 1})))
+    refused = verify(Certificate({**linear.content, "remark": 1}))
+    assert not refused
+    assert "unknown part 'remark'" in str(refused)
 
 
 CHANGES = [
     (("unseen", "score"), 1.5, "score on unseen examples"),
     (("unseen", "score"), float("nan"), "score on unseen examples"),
+    (("unseen", "remark"), "All is proved.", "an unknown part"),
     (("unseen", "rows"), 0, "rows kept from the search"),
     (("unseen", "splits"), 1.5, "splits kept from the search"),
     (("report", "history", -1, "elapsed"), 1e6, "within the cost"),
@@ -68,14 +71,16 @@ CHANGES = [
     (("data", "groups", 1), [1], "exactly one group"),
     (("data", "rows"), 1, "at least 2"),
     (("data", "fingerprint"), "abc", "64 hexadecimal digits"),
-    (("data", "objective_in_words"), "accuracy of a deep network", "does not follow from its settings"),
-    (("data", "objective", "n_neighbors"), 3, "does not follow from its settings"),
+    (("data", "objective_in_words"), "accuracy of a deep network", "unknown part 'objective_in_words'"),
+    (("data", "objective", "n_neighbors"), 90, "n_neighbors must be a whole number"),
+    (("data", "classes"), 1, "number of classes"),
+    (("data", "queries"), 30, "cannot be of 30 of them"),
     (("data", "objective", "ties"), "best", "ties must be one of"),
     (("data", "choice", "limit"), 10**9, "largest number of units"),
     (("cost", "samples"), -1, "'samples' must be a whole number"),
     (("cost", "seconds"), float("nan"), "'seconds' must be a number"),
-    (("cost", "exact_evaluations"), 3, "only 3 were computed"),
-    (("format_version",), 2, "format version"),
+    (("cost", "exact_evaluations"), 3, "but 3 were computed"),
+    (("format_version",), 1, "format version"),
     (("reason",), "certain", "the reason must be one of"),
     (("search", "seed"), "lucky", "the seed must be"),
     (("leaves", 0, "count"), "many", "must have a count"),
@@ -120,6 +125,15 @@ def test_the_answer_cannot_borrow_the_value_of_another_subset(linear):
     content["graph"]["children"] = [
         [] if node else [leaf["node"] for leaf in content["leaves"]] for node in range(len(labels))
     ]
+    assert "in one step" in str(verify(Certificate(content)))
+    content = copy.deepcopy(linear.content)
+    leaf = next(leaf for leaf in content["leaves"] if not leaf["terminal"] and leaf["label"][-1] < 29)
+    other = next(n for n in range(29, 0, -1) if sorted([*leaf["label"][:-1], n]) not in content["graph"]["labels"])
+    content["graph"]["labels"][leaf["node"]] = sorted([*leaf["label"][:-1], other])
+    for node, below in enumerate(content["graph"]["children"]):  # keep the steps that still add one unit
+        parent = content["graph"]["labels"][node]
+        if leaf["node"] in below and not {*parent} < {*content["graph"]["labels"][leaf["node"]]}:
+            below.remove(leaf["node"])
     assert "stands at a node called" in str(verify(Certificate(content)))
 
 

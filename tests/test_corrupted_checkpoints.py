@@ -145,6 +145,7 @@ def crafted_numbers(name, found):
     if name != "rated":
         yield "all opened", name, replaced(found, known + "opened", lambda array: array.fill(1))
     yield "one order", name, replaced(found, known + "order", lambda array: array.fill(2))
+    yield "one inner order", name, replaced(found, known + "inner_order", lambda array: array.fill(1))
 
 
 def crafted_texts(name, found):

@@ -46,13 +46,27 @@ class Bound(Part):
         How many numbers `row` has, zero at first.
     observe
         ``(row, value, count)``, called after each sample to update `row`; `count` includes the sample.
+    check
+        ``(side, value, delta, evidence) -> bool``, plain Python: whether the bound `value` on the `side` "lower" or
+        "upper" follows from its evidence, the list of count, total and the numbers of `row` when it was set. With it
+        ``verify(certificate, bound=...)`` checks every interval; without it they are taken as written.
     """
 
-    def __init__(self, function: Callable, *, width: int = 0, observe: Callable = keep_nothing) -> None:
+    def __init__(
+        self,
+        function: Callable,
+        *,
+        width: int = 0,
+        observe: Callable = keep_nothing,
+        check: Callable[[str, float, float, list[float]], bool] | None = None,
+    ) -> None:
         super().__init__(function)
         if observe is not keep_nothing and width < 1:
             raise ValueError(f"width must be at least 1 for a bound that observes, got {width}")
+        if check is not None and not callable(check):
+            raise TypeError(f"check must be a function of side, value, delta and evidence, got {check!r}")
         self.width = width
+        self.check = check
         self.part = compiled_part(function, "interval")
         self.observe = compiled_part(observe, "observe")
 

@@ -284,6 +284,7 @@ class Knowledge:
             **{name: self.known[name][leaves] for name in ("count", "total", "lower", "upper")},
             **{name: self.track[name][:size].copy() for name in LOOKS},
             "order": self.order[leaves],
+            "inner_order": self.order[np.flatnonzero(self.graph.kinds == INNER)],
             "rows": self.rows[sampled],
             "evidence": self.evidence[sampled],
         }
@@ -300,6 +301,11 @@ class Knowledge:
         for name in LOOKS:
             self.track[name][:size] = saved.array(name, (size,), 0, UNLIMITED, np.int64)
         self._take_leaves(leaves)
+        inner = np.flatnonzero(self.graph.kinds == INNER)
+        self.order[inner] = saved.array("inner_order", (len(inner),), 0, self.created, np.int64)
+        places = self.order[:size][self.order[:size] > 0]
+        if len(places) != self.created or len(np.unique(places)) < len(places):
+            raise ValueError(f"each of the {self.created:,} leaves created must have its own place in their order")
         shares = self.track["share"][leaves.sampled]
         leaves.check_intervals(self.bound, shares, int(self.world["samples"]), self.created)
         self._refresh_all()

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from bestleaf.certificate.words import counted
+from bestleaf.certificate.claims import counted
 from bestleaf.search.result import Progress
 
 EVERY = 2.0  # seconds between two lines when the output is no terminal

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import bestleaf
+from bestleaf.certificate.claims import further_claims, grown_claim, not_claimed
 from bestleaf.certificate.record import FORMAT, FORMAT_VERSION, Certificate
-from bestleaf.certificate.words import further_claims, grown_claim, not_claimed
-from bestleaf.intervals import Leaf
+from bestleaf.certificate.verify_graph import gap_of, node_bounds
+
+if TYPE_CHECKING:
+    from bestleaf.intervals import Leaf
 
 
 @dataclass(frozen=True)
@@ -22,11 +25,26 @@ class Structure:
     count: np.ndarray
     edges: np.ndarray
     minimizes: np.ndarray
+    two_player: bool = False
+    created: int = 0  # leaves that ever had a share of delta; some of them are inner nodes now
+    orders: np.ndarray | None = None  # place in the order of creation that an inner node had as a leaf, 0 for none
 
     def children(self) -> list[list[int]]:
         """Return the children of every node."""
         ends = self.first + self.count
         return [self.edges[start:stop].tolist() for start, stop in zip(self.first, ends, strict=True)]
+
+    def entry(self) -> dict[str, Any]:
+        """Return the graph as JSON."""
+        orders = np.zeros(len(self.states), np.int64) if self.orders is None else self.orders
+        return {
+            "labels": [plain(state) for state in self.states],
+            "children": self.children(),
+            "minimizes": np.flatnonzero(self.minimizes).tolist(),
+            "two_player": self.two_player,
+            "created": self.created,
+            "inner_orders": np.where(self.count > 0, orders, 0).tolist(),
+        }
 
 
 def plain(value: Any) -> Any:
@@ -64,9 +82,6 @@ def leaf_entry(leaf: Leaf, node: int) -> dict[str, Any]:
 def certificate_of(
     *,
     answer: int,
-    lower: float,
-    upper: float,
-    gap: float,
     reason: str,
     search: dict[str, Any],
     cost: dict[str, Any],
@@ -76,29 +91,31 @@ def certificate_of(
     features: list[str] | None = None,
     challenges: dict[str, Any] | None = None,
 ) -> Certificate:
-    """Put a certificate together and let it say what follows from its numbers."""
+    """Put a certificate together and let it say what follows from its numbers.
+
+    Interval and gap of the answer are measured from the leaves as `verify` does, whatever test ended the search.
+    """
     node_of = {state: node for node, state in enumerate(structure.states)}
     content: dict[str, Any] = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "bestleaf": bestleaf.__version__,
         "answer": answer,
-        "lower": lower,
-        "upper": upper,
+        "lower": 0.0,
+        "upper": 1.0,
         "features": features,
-        "gap": gap,
+        "gap": 1.0,
         "reason": reason,
         "search": plain(search),
-        "cost": plain(cost),
+        "cost": {**plain(cost), "values_outside": cost["exact_evaluations"] - sum(leaf.exact for leaf in leaves)},
         "data": plain(data),
         "challenges": plain(challenges or {}),
         "leaves": [leaf_entry(leaf, node_of[leaf.state]) for leaf in leaves],
-        "graph": {
-            "labels": [plain(state) for state in structure.states],
-            "children": structure.children(),
-            "minimizes": np.flatnonzero(structure.minimizes).tolist(),
-        },
+        "graph": structure.entry(),
     }
+    graph = content["graph"]
+    lower, upper = node_bounds(graph["children"], set(graph["minimizes"]), content["leaves"])
+    content |= {"lower": lower[answer], "upper": upper[answer], "gap": gap_of(content, lower, upper)}
     content["claims"] = [grown_claim(content), *further_claims(content)]
     content["not_claimed"] = not_claimed(content)
     return Certificate(content)

@@ -6,35 +6,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from bestleaf.certificate.challenges import check_subset
-from bestleaf.certificate.compare import CLOSE, same
-from bestleaf.certificate.errors import need
-from bestleaf.certificate.form import is_number, is_whole
+from bestleaf.certificate.challenges import check_subset, subset_space
+from bestleaf.certificate.refusal import CLOSE, is_number, is_whole, need, same
 
-KNOWN = frozenset(
-    {
-        "format",
-        "format_version",
-        "bestleaf",
-        "answer",
-        "lower",
-        "upper",
-        "features",
-        "gap",
-        "reason",
-        "search",
-        "cost",
-        "data",
-        "challenges",
-        "leaves",
-        "graph",
-        "claims",
-        "not_claimed",
-        "report",
-        "unseen",
-        "checksum",
-    }
-)
 Units = frozenset[int]  # of a subset
 
 
@@ -97,7 +71,7 @@ def _check_cost(content: dict[str, Any]) -> None:
     if content["data"] is not None:
         evaluated.update(repr(label) for one in content["challenges"].values() for label, _ in one["subsets"])
     asked = cost["exact_evaluations"]
-    need(len(evaluated) <= asked, f"{len(evaluated):,} exact values are written, but only {asked:,} were computed")
+    need(len(evaluated) <= asked, f"{len(evaluated):,} exact values are written, but {asked:,} were computed")
 
 
 def _check_unseen(unseen: dict[str, Any] | None, objective: dict[str, Any]) -> None:
@@ -119,26 +93,28 @@ def _check_history(history: list[dict[str, Any]], cost: dict[str, Any]) -> None:
     """Check that time, samples and the best value only went up, and that the cost was not exceeded."""
     for row in history:
         fine = is_number(row["elapsed"], 0, cost["seconds"]) and is_whole(row["samples"])
-        need(fine and row["samples"] <= cost["samples"], f"the history must lie within the cost, got {row}")
+        if not (fine and row["samples"] <= cost["samples"]):
+            need(False, f"the history must lie within the cost, got {row}")
         score = row["score"]
         fine = is_number(row["gap"], -1, 1) and (score is None or is_number(score, 0, 1))
         need(fine, f"gap and score of the history must be values, got {row['gap']!r} and {score!r}")
     for one, other in pairwise(history):
         forwards = one["elapsed"] <= other["elapsed"] and one["samples"] <= other["samples"]
         rises = one["score"] is None or (other["score"] is not None and one["score"] <= other["score"] + CLOSE)
-        need(forwards and rises, f"time, samples and best value of the history must not go back, got {one}, {other}")
+        if not (forwards and rises):
+            need(False, f"time, samples and best value of the history must not go back, got {one}, {other}")
 
 
 def _check_sizes(content: dict[str, Any]) -> None:
     """Check that the best subset of each size is one that may be chosen, and that none written is better."""
     data, sizes = content["data"], content["report"]["by_size"]
-    unit_of, best = _unit_of(data), {}
+    unit_of, best, space = _unit_of(data), {}, subset_space(content)
     for size, value, names in sizes:
         known = isinstance(names, list) and all(name in unit_of for name in names) and len(set(names)) == len(names)
         need(known and is_whole(size, 1), f"{names!r} must be different features")
         need(is_number(value, 0, 1), f"the value of the best subset of size {size} must be in [0, 1], got {value!r}")
         units = sorted({unit_of[name] for name in names})
-        check_subset(content, [*units, -1])
+        check_subset(space, [*units, -1])
         whole = sum(len(data["groups"][unit]) for unit in units) == len(names)
         need(whole and len(units) == size, f"{names} must be {size!r} features, groups whole and counted as one")
         best[size] = value
@@ -170,16 +146,39 @@ def _check_frequency(frequency: dict[str, float] | None, content: dict[str, Any]
         need(frequency.get(name, 0) > 0, f"{name!r} is selected, so it must have been in a share of the runs")
 
 
+def _of_problem(content: dict[str, Any]) -> list[str]:
+    """Return what only the problem could tell of its graph."""
+    found = ["edges, labels and players of the graph", "that no leaf of it was left out"]
+    if any(leaf["exact"] for leaf in content["leaves"]):
+        found.append("exact values (only the problem can give them again)")
+    if "local" in content["challenges"]:
+        found.append("which leaves are one step away")
+    return found
+
+
+def _of_selection(content: dict[str, Any], *, with_data: bool) -> list[str]:
+    """Return what cannot be told of a feature selection, with or without its data."""
+    found = []
+    if not with_data:
+        found += ["rows, names and objective of the data", "exact values (give the data to compute them again)"]
+    elif content["data"]["terminal"] == "noisy":
+        found.append("objective of the data")
+    found.append("what was forced, forbidden and limited")
+    if content["search"]["expansion"] is not None:
+        found.append("that no leaf of the graph was left out")
+    return found
+
+
 def taken_as_written(content: dict[str, Any], *, with_data: bool) -> str:
     """Return in one line what cannot be told from a certificate."""
-    found = ["times", "seed", "number of samples beyond those of the leaves"]
+    found = ["times", "seed", "why the search ended", "number of samples beyond those of the leaves"]
+    if any(leaf["count"] for leaf in content["leaves"] if not leaf["exact"]):
+        found.append("that the samples are those of the leaves and were drawn at random")
+    found += _of_problem(content) if content["data"] is None else _of_selection(content, with_data=with_data)
     if content.get("report") is not None:
         found += ["course of the gap", "means of the rollouts with a feature"]
         if "selection_frequency" in content["report"]:
             found.append("how often features were selected again")
     if content.get("unseen") is not None:
         found.append("score on unseen examples")
-    if content["data"] is not None and not with_data:
-        found.append("exact values (give the data to compute them again)")
-    found += [f"the unknown part {name!r}" for name in content if name not in KNOWN]
     return f"Taken as written, because a certificate cannot show it: {', '.join(found)}."

@@ -8,10 +8,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from bestleaf.certificate.words import by_budget, counted, headline, values_are_exact
+from bestleaf.certificate.claims import by_budget, counted, headline, is_settled, values_are_exact
+from bestleaf.certificate.names import in_line
 from bestleaf.files import write_atomically
 
-FORMAT, FORMAT_VERSION = "bestleaf certificate", 1
+FORMAT, FORMAT_VERSION = "bestleaf certificate", 2
+LARGEST = 200 * 10**6  # bytes of a file that is read
 
 
 class Certificate:
@@ -35,6 +37,8 @@ class Certificate:
         What holds, and what does not follow from it.
     leaves : list of dict
         Every leaf of the final graph with its interval and what that follows from.
+    from_file : bool
+        Whether it was read from a text, which must then have a checksum.
 
     Examples
     --------
@@ -44,8 +48,9 @@ class Certificate:
     True
     """
 
-    def __init__(self, content: dict[str, Any]) -> None:
+    def __init__(self, content: dict[str, Any], *, from_file: bool = False) -> None:
         self.content = content
+        self.from_file = from_file
 
     samples = property(lambda self: self.content["cost"]["samples"])
     warmup_samples = property(lambda self: self.content["cost"]["warmup_samples"])
@@ -66,7 +71,7 @@ class Certificate:
     @property
     def settled(self) -> bool:
         """Whether the answer is known to within epsilon; a budget may end a search that is settled already."""
-        return self.gap <= self.epsilon and not by_budget(self.content)
+        return is_settled(self.content)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Certificate) and self.content == other.content
@@ -118,19 +123,27 @@ class Certificate:
     def from_json(cls, text: str) -> Certificate:
         """Return the certificate in a text; what it says is not believed before `verify`."""
         try:
-            content = json.loads(text)
+            content = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"this is not a certificate: no JSON ({error})") from None
+            raise ValueError(f"this is not a certificate: no JSON ({in_line(str(error), 200)})") from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ValueError("this is not a certificate of bestleaf")
-        if content.get("format_version") != FORMAT_VERSION:
-            got = content.get("format_version")
-            raise ValueError(f"the certificate must have format version {FORMAT_VERSION}, got {got!r}")
-        return cls(content)
+        version = content.get("format_version")
+        if version == 1:
+            raise ValueError(
+                "the certificate has format version 1, of an older bestleaf, which can be forged: verify it with that "
+                "version, or search again"
+            )
+        if version != FORMAT_VERSION:
+            raise ValueError(f"the certificate must have format version {FORMAT_VERSION}, got {version!r:.40}")
+        return cls(content, from_file=True)
 
     @classmethod
     def load(cls, path: str | Path) -> Certificate:
         """Return the certificate in a file."""
+        size = Path(path).stat().st_size
+        if size > LARGEST:
+            raise ValueError(f"{path} must have at most {LARGEST // 10**6} MB to be read, got {size // 10**6} MB")
         try:
             text = Path(path).read_text(encoding="utf-8")
         except UnicodeDecodeError:
@@ -139,6 +152,18 @@ class Certificate:
             return cls.from_json(text)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the parts of a JSON object; one that is there twice would be read differently by others."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a part is written twice")
+    return found
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def checksum(content: dict[str, Any]) -> str:

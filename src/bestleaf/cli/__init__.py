@@ -68,13 +68,15 @@ def verify(
     with at_once():
         from bestleaf.certificate import Certificate
         from bestleaf.certificate import verify as check
-        from bestleaf.datasets import prepared, read_frame
 
     if (data is None) != (target is None):
         raise ValueError("--data and --target go together: the table and the column of its targets")
     certificate = Certificate.load(file)
     X = y = None
     if data is not None and target is not None:
+        with at_once():
+            from bestleaf.datasets import prepared, read_frame
+
         with told_as_options():
             table = prepared(read_frame(data), target, impute=impute)
         X, y = table.X, table.y

@@ -8,7 +8,7 @@ from numbers import Real
 import numpy as np
 import pandas as pd
 
-from bestleaf.certificate.words import counted
+from bestleaf.certificate.claims import counted
 from bestleaf.checks import listed, shown
 
 MOST_CATEGORIES = 1_000  # of one column; text with more is rather an identifier

@@ -17,7 +17,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from bestleaf.certificate.data import fingerprint
+from bestleaf.certificate.verify_data import fingerprint
 from bestleaf.datasets import load_linear, load_madelon, make_linear
 from bestleaf.experiments.rows import Row, RowFile, compute, mean_and_error, with_error
 

@@ -187,6 +187,10 @@ class EstimatorOracle:
             "grouped": self.groups is not None,
         }
 
+    def counts(self, *, sampled: bool = False) -> dict[str, None]:
+        """Return what a certificate counts of nearest neighbours; of an estimator its settings say all."""
+        return {"classes": None, "queries": None}
+
     def in_words(self, *, sampled: bool = False) -> str:
         """Return what `value` is, or what the mean of `sample` is, in words."""
         return estimator_in_words(self.settings(), sampled=sampled)

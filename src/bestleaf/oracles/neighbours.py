@@ -193,13 +193,13 @@ class KNNOracle:
 
     def in_words(self, *, sampled: bool = False) -> str:
         """Return what `value` is, or what the mean of `sample` is, in words."""
-        return neighbours_in_words(
-            classes=0 if self.classes is None else len(self.classes),
-            n_neighbors=self.n_neighbors,
-            queries=self.subsample if sampled else len(self.queries),
-            rows=self.n_samples,
-            sampled=sampled,
-        )
+        counts = self.counts(sampled=sampled)
+        return neighbours_in_words(**counts, n_neighbors=self.n_neighbors, rows=self.n_samples, sampled=sampled)
+
+    def counts(self, *, sampled: bool = False) -> dict[str, int]:
+        """Return how many classes there are (none for real targets), and on how many examples a value is computed."""
+        classes = 0 if self.classes is None else len(self.classes)
+        return {"classes": classes, "queries": self.subsample if sampled else len(self.queries)}
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the examples as the oracle sees them."""

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from bestleaf.certificate import Certificate
-from bestleaf.certificate.errors import MALFORMED, RefusedError
 from bestleaf.certificate.extras import check_extras
-from bestleaf.certificate.form import check_form
+from bestleaf.certificate.refusal import MALFORMED, RefusedError
+from bestleaf.certificate.schema import check_form
+from bestleaf.certificate.verify_graph import check_graph
 from bestleaf.files import write_atomically
 from bestleaf.report import charts
 from bestleaf.report.content import page_content
@@ -37,6 +38,7 @@ def report_html(certificate: Certificate, *, title: str | None = None) -> str:
         raise TypeError(f"certificate must be a Certificate, got a {type(certificate).__name__}")
     try:
         check_form(certificate.content)
+        check_graph(certificate.content)
         check_extras(certificate.content)
         return _page(certificate, title)
     except (RefusedError, *MALFORMED) as error:

@@ -7,7 +7,7 @@ from html import escape
 from math import floor, log10
 from typing import Any
 
-from bestleaf.certificate.words import counted
+from bestleaf.certificate.claims import counted
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM, ROW = 760.0, 64.0, 16.0, 18.0, 40.0, 18.0
 NAMES, NUMBERS = 262.0, 28.0  # room for names, and of that for their numbers

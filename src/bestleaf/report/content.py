@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from bestleaf.certificate import Certificate
-from bestleaf.certificate.verify import downwards, node_bounds
-from bestleaf.certificate.words import counted
+from bestleaf.certificate.claims import counted, objective_in_words
+from bestleaf.certificate.names import all_shown, shown
+from bestleaf.certificate.verify_graph import downwards, node_bounds
 
 LEADING = 30  # leaves whose intervals are drawn
 MOST_NODES = 5000  # of the picture of the graph
 LONGEST = 32  # letters of a name beside a plot
 
 
-def name_of(content: dict[str, Any], label: Any) -> str:
-    """Return a subset or state in words."""
+def name_of(content: dict[str, Any], label: Any, every: Sequence[str] | None = None) -> str:
+    """Return a subset or state in words; `every` is how all features are shown, for whoever asks for many."""
     data = content["data"]
     if data is None or not isinstance(label, list):
-        return str(label)
+        return shown(str(label))
+    every = every or all_shown(tuple(data["names"]))
     units = [unit for unit in label if unit != -1]
-    names = [", ".join(data["names"][feature] for feature in data["groups"][unit]) for unit in units]
+    names = [", ".join(every[feature] for feature in data["groups"][unit]) for unit in units]
     return "{" + ", ".join(names) + "}" if names else "{}"
 
 
@@ -79,11 +82,12 @@ def chosen_features(content: dict[str, Any]) -> list[dict[str, Any]]:
     found = []
     for unit in label[:-1]:
         names = [data["names"][feature] for feature in data["groups"][unit]]
+        every = all_shown(tuple(data["names"]))
         left = without.get(str(unit))
         known = [scores[name] for name in names if scores.get(name) is not None]
         found.append(
             {
-                "name": ", ".join(names),
+                "name": ", ".join(every[feature] for feature in data["groups"][unit]),
                 "rave": max(known) if known else None,
                 "frequency": max(frequency.get(name, 0.0) for name in names),
                 "without": left,
@@ -98,6 +102,7 @@ def graph(content: dict[str, Any]) -> dict[str, Any]:
     labels, children = content["graph"]["labels"], content["graph"]["children"]
     lower, upper = node_bounds(children, set(content["graph"]["minimizes"]), content["leaves"])
     level = _levels(children)
+    every = None if content["data"] is None else all_shown(tuple(content["data"]["names"]))
     way = _way(children, content["answer"])
     order = sorted(range(len(labels)), key=lambda node: (node not in way, -lower[node], -upper[node]))
     kept = sorted(order[:MOST_NODES])
@@ -110,7 +115,7 @@ def graph(content: dict[str, Any]) -> dict[str, Any]:
         "nodes": [
             [
                 level[node],
-                name_of(content, labels[node]),
+                name_of(content, labels[node], every),
                 round(lower[node], 5),
                 round(upper[node], 5),
                 _kind(leaves.get(node)),
@@ -159,11 +164,12 @@ def page_content(certificate: Certificate) -> dict[str, Any]:
         "certificate": certificate,
         "content": content,
         "selection": selection,
+        "objective": objective_in_words(content["data"]) if selection else None,
         "features": chosen_features(content) if selection else [],
         "leaves": leading_leaves(content),
         "many_leaves": len(content["leaves"]),
         "history": extras.get("history", []),
-        "sizes": extras.get("by_size", []),
+        "sizes": [[size, value, [shown(name) for name in names]] for size, value, names in extras.get("by_size", [])],
         "frequency": extras.get("selection_frequency", {}),
         "graph": graph(content),
         "settings": {**content["search"], "bestleaf": content["bestleaf"]},

@@ -8,9 +8,12 @@ import numpy as np
 
 from bestleaf._kernels.reach import strongest_rival_of
 from bestleaf._records import EXACT, INNER, NOISY, SOLVED, TEMPORARY, Proposal
+from bestleaf.bounds import BOUNDS
 from bestleaf.certificate.build import Structure
+from bestleaf.certificate.names import part_name
 from bestleaf.graph import GrowingGraph
 from bestleaf.intervals import Knowledge
+from bestleaf.rules import RULES
 from bestleaf.search.result import Progress, Result
 
 SURROUNDINGS = 2.0  # samples that the surroundings of a leaf count for
@@ -176,20 +179,20 @@ def result_of(search: Any, node: int, gap: float) -> Result:
         task=options.task,
         epsilon=options.epsilon,
         delta=options.delta,
-        rule=options.rule.name,
-        bound=options.bound.name,
+        rule=part_name(options.rule.name, RULES, ours=options.rule in RULES.values()),
+        bound=part_name(options.bound.name, BOUNDS, ours=options.bound in BOUNDS.values()),
         stopping=options.stopping,
         expansion=options.expansion,
         seed=search.seed,
         two_player=search.graph.adversarial,
         proposal=search.proposal_name,
         proof=options.proof(exact=search.has_exact),
-        structure=structure_of(search.graph),
+        structure=structure_of(search.graph, search.known),
         challenges={stage.name: stage.proof for stage in search.challenges if stage.proof},
     )
 
 
-def structure_of(graph: GrowingGraph) -> Structure:
+def structure_of(graph: GrowingGraph, known: Knowledge) -> Structure:
     """Return a copy of a graph as it stands."""
     size = len(graph)
     nodes = graph.nodes[:size]
@@ -199,4 +202,7 @@ def structure_of(graph: GrowingGraph) -> Structure:
         nodes["child_count"].copy(),
         graph.edges.copy(),
         nodes["minimizes"].copy(),
+        graph.adversarial,
+        max(0, known.created),
+        known.order[:size].copy(),
     )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from bestleaf.certificate import Certificate
 from bestleaf.certificate.build import Structure, certificate_of
-from bestleaf.certificate.words import counted
+from bestleaf.certificate.claims import counted, game_claim
 from bestleaf.intervals import Leaf
 
 
@@ -84,9 +84,6 @@ class Result:
             raise ValueError("a certificate of a two-player game is about the best arm, got task 'leaf'")
         return certificate_of(
             answer=self.structure.states.index(self.answer),
-            lower=self.lower,
-            upper=self.upper,
-            gap=self.gap,
             reason=self.reason,
             search=self.settings(),
             cost=self.cost(),
@@ -133,13 +130,9 @@ class Result:
     def _promise(self) -> str:
         if not (self.two_player and self.task == "leaf"):
             return "\n".join(self.certificate.claims)
-        if not self.identified:
-            return f"Not settled: another leaf may be better by up to {self.gap:.4f}."
-        claim = f"no move on the way to this leaf gives away more than {self.epsilon:g}"
-        if self.proof == "none":
-            return f"It seems that {claim}; bound {self.bound} with stopping {self.stopping} has no proof."
-        condition = f", provided that bound {self.bound} holds" if self.proof == "conditional" else ""
-        return f"With probability at least 1 - {self.delta:g} {claim}{condition}."
+        certain = all(leaf.exact for leaf in self.leaves)
+        open_gap = None if self.identified else self.gap
+        return game_claim(self.settings(), len(self.leaves), open_gap, certain=certain)
 
 
 class Progress(NamedTuple):

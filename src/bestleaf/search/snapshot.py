@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bestleaf._records import EXACT, INNER, NOISY
-from bestleaf.certificate.compare import same
+from bestleaf.certificate.refusal import same
 from bestleaf.checks import shown
 from bestleaf.search.options import checked_value
 from bestleaf.storage import Saved

@@ -9,6 +9,7 @@ import numpy as np
 from rich.console import Console
 
 from bestleaf.certificate.build import certificate_of
+from bestleaf.certificate.names import named_objective
 from bestleaf.features import SubsetLattice
 from bestleaf.progress import ProgressLine
 from bestleaf.search import Progress
@@ -77,9 +78,6 @@ class Keeping:
         )
         self.certificate_ = certificate_of(
             answer=selection.structure.states.index(answer.state),
-            lower=answer.lower,
-            upper=answer.upper,
-            gap=selection.gap,
             reason=selection.reason,
             search=selection.settings,
             cost=selection.cost,
@@ -94,8 +92,8 @@ class Keeping:
                 "groups": lattice.groups,
                 "choice": lattice.choice(),
                 "terminal": "noisy" if lattice.noisy else "exact",
-                "objective": lattice.oracle.settings(),
-                "objective_in_words": lattice.oracle.in_words(sampled=lattice.noisy),
+                "objective": named_objective(lattice.oracle.settings()),
+                **lattice.oracle.counts(sampled=lattice.noisy),
             },
         )
         self.certificate_.content["report"] = self._for_the_report(selection, lattice)

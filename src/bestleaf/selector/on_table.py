@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 import bestleaf
-from bestleaf.certificate.words import counted
+from bestleaf.certificate.claims import counted, objective_in_words
 from bestleaf.checks import did_you_mean, shown
 from bestleaf.datasets.tables import Table
 from bestleaf.selector.estimator import BestLeafSelector, seed_of
@@ -53,7 +53,7 @@ class TableSelection:
         result = {
             "features": self.features,
             "score": selector.score_,
-            "objective": found.content["data"]["objective_in_words"],
+            "objective": objective_in_words(found.content["data"]),
             "samples": found.samples,
             "exact_evaluations": found.exact_evaluations,
             "reason": found.reason,

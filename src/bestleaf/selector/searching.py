@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.model_selection import check_cv
 
-from bestleaf.certificate.data import fingerprint
+from bestleaf.certificate.verify_data import fingerprint
 from bestleaf.checks import shown
 from bestleaf.executors import workers_there
 from bestleaf.features import FeatureLattice, SubsetLattice

@@ -34,7 +34,6 @@ class Selection:
     """What a search of the lattice found, whichever way it went."""
 
     answer: Leaf
-    gap: float
     reason: str
     settings: dict[str, Any]
     cost: dict[str, Any]
@@ -89,11 +88,10 @@ class BestLeafWay:
         self.search.ensure_value()
         result = self.search.result()
         guides = self.search.rough if self.search.has_exact or self.search.rough else self.search.values
-        answer, gap = chosen(result.leaves, result.epsilon, prefer_small=self.prefer_small, guides=guides)
+        answer, _ = chosen(result.leaves, result.epsilon, prefer_small=self.prefer_small, guides=guides)
         rollouts: Any = self.search.rollouts
         return Selection(
             answer=answer,
-            gap=gap,
             reason=result.reason,
             settings=result.settings(),
             cost=result.cost(),
@@ -161,11 +159,9 @@ class FuseWay:
             Leaf(state, state, True, True, 1, value, value, value, 0, 0.0) for state, value in result.values.items()
         )
         answer = next(leaf for leaf in leaves if leaf.state[:-1] == result.answer)
-        others = [leaf.upper for leaf in leaves if leaf is not answer]
         many = len(leaves)
         return Selection(
             answer=answer,
-            gap=max(others) - answer.lower if others else 0.0,
             reason=result.reason,
             settings={
                 "task": "leaf",

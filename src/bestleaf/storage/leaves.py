@@ -102,9 +102,9 @@ class SavedLeaves:
 
     def _check_proofs(self, bound: str, shares: list[float]) -> None:
         """Refuse a bound that its evidence does not prove."""
-        from bestleaf.certificate.proofs import PROOFS
+        from bestleaf.certificate.bound_checks import CHECKS
 
-        prove = PROOFS[bound]
+        prove = CHECKS[bound]
         for row, (place, share) in enumerate(zip(self.places.tolist(), shares, strict=True)):
             bounds = {"lower": (self.lower[place], 0.0), "upper": (self.upper[place], 1.0)}
             for (side, (value, free)), numbers in zip(bounds.items(), self.evidence[row].tolist(), strict=True):

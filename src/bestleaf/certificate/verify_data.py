@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bestleaf.certificate.compare import CLOSE
-from bestleaf.certificate.errors import RefusedError
 from bestleaf.certificate.extras import exact_values
+from bestleaf.certificate.names import named_objective
+from bestleaf.certificate.refusal import CLOSE, RefusedError, need
 
 
 def fingerprint(X: Any, y: Any) -> str:
@@ -44,15 +44,17 @@ def check_data(content: dict[str, Any], X: Any, y: Any, oracle: Any = None) -> s
             "The data are the ones it is about; exact values were not computed again, because that takes the "
             "estimator: give verify an oracle, EstimatorOracle(X, y, estimator=..., ...)."
         )
-    words = oracle.in_words(sampled=data["terminal"] == "noisy")
-    if words != data["objective_in_words"]:
-        raise RefusedError(f"the objective on these data is the {words}")
-    for units, written in exact_values(content).items():
+    for name, many in oracle.counts(sampled=data["terminal"] == "noisy").items():
+        need(many == data[name], f"the value is of {many!r} {name} on these data, not {data[name]!r}")
+    if data["terminal"] == "noisy":
+        return "The data are the ones it is about; values are sampled, so there are none to compute again."
+    values = exact_values(content)
+    for units, written in values.items():
         features = [feature for unit in units for feature in data["groups"][unit]]
         value = oracle.value(features)
         if abs(value - written) > CLOSE:
             raise RefusedError(f"the value of {sorted(units)} is {value:.6g} on these data, not {written:.6g}")
-    return f"The data are the ones it is about; {len(exact_values(content)):,} exact values were computed again."
+    return f"The data are the ones it is about; {len(values):,} exact values were computed again."
 
 
 def _oracle(data: dict[str, Any], X: Any, y: Any, given: Any) -> Any:
@@ -62,8 +64,8 @@ def _oracle(data: dict[str, Any], X: Any, y: Any, given: Any) -> Any:
     objective = data["objective"]
     if objective.get("kind") != "estimator":
         return KNNOracle(np.asarray(X), np.asarray(y), **objective)
-    if given is not None and given.settings() != objective:
-        mine = given.settings()
+    if given is not None and named_objective(given.settings()) != objective:
+        mine = named_objective(given.settings())
         other = next(name for name, value in objective.items() if mine.get(name) != value)
         raise RefusedError(f"the oracle has the {other} {mine.get(other)!r}, the certificate {objective[other]!r}")
     return given

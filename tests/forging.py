@@ -1,0 +1,166 @@
+"""How a forger works: change a certificate, let the words follow, put a right checksum under it."""
+
+from __future__ import annotations
+
+import copy
+import json
+from contextlib import suppress
+
+from bestleaf import Certificate, verify
+from bestleaf.certificate.bound_checks import CHECKS
+from bestleaf.certificate.claims import further_claims, grown_claim, is_certain, not_claimed
+from bestleaf.certificate.record import checksum
+from bestleaf.certificate.refusal import MALFORMED, RefusedError
+from bestleaf.certificate.verify_graph import gap_of, node_bounds
+
+
+def sealed(content):
+    """Return a certificate as a file with the checksum of its content."""
+    kept = {name: value for name, value in content.items() if name != "checksum"}
+    return json.dumps({**kept, "checksum": checksum(kept)})
+
+
+def judged(content, *data, **keywords):
+    """Return the verdict on a forged file; what cannot even be read is refused."""
+    try:
+        return verify(Certificate.from_json(sealed(content)), *data, **keywords)
+    except ValueError as error:
+        return Refusal(str(error))
+
+
+class Refusal(str):
+    """A sentence that counts as no."""
+
+    __slots__ = ()
+
+    def __bool__(self):
+        return False
+
+
+def rewritten(content):
+    """Return the certificate with everything that follows from its leaves made to follow."""
+    with suppress(RefusedError, *MALFORMED):
+        graph, data, answer = content["graph"], content["data"], content["answer"]
+        lower, upper = node_bounds(graph["children"], set(graph["minimizes"]), content["leaves"])
+        content |= {"lower": lower[answer], "upper": upper[answer], "gap": gap_of(content, lower, upper)}
+        if data is not None:
+            columns = sorted(f for unit in graph["labels"][answer][:-1] for f in data["groups"][unit])
+            content["features"] = [data["names"][column] for column in columns]
+    return reworded(content)
+
+
+def reworded(content):
+    """Return the certificate with the claims of its numbers."""
+    with suppress(RefusedError, *MALFORMED):
+        content["claims"] = [grown_claim(content), *further_claims(content)]
+        content["not_claimed"] = not_claimed(content)
+    return content
+
+
+def without_nodes(content, gone):
+    """Return the certificate without some nodes of the graph, the others numbered anew."""
+    graph = content["graph"]
+    kept = [node for node in range(len(graph["labels"])) if node not in gone]
+    number = {node: place for place, node in enumerate(kept)}
+    graph["labels"] = [graph["labels"][node] for node in kept]
+    graph["children"] = [[number[child] for child in graph["children"][node] if child in number] for node in kept]
+    graph["inner_orders"] = [graph["inner_orders"][node] for node in kept]
+    graph["minimizes"] = [number[node] for node in graph["minimizes"] if node in number]
+    content["leaves"] = [{**leaf, "node": number[leaf["node"]]} for leaf in content["leaves"] if leaf["node"] in number]
+    content["answer"] = number.get(content["answer"], 0)
+    return content
+
+
+def renumbered(content):
+    """Close the gaps in the order of creation, as if some leaves had never been created, and share delta out again."""
+    graph, delta = content["graph"], content["search"]["delta"]
+    met = sorted({leaf["order"] for leaf in content["leaves"]} | set(graph["inner_orders"]))
+    number = {0: 0, **{order: place + 1 for place, order in enumerate(one for one in met if one)}}
+    graph["created"] = len(number) - 1
+    graph["inner_orders"] = [number[order] for order in graph["inner_orders"]]
+    whole = content["search"]["expansion"] is None and all(leaf["order"] for leaf in content["leaves"])
+    for leaf in content["leaves"]:
+        place = leaf["order"] = number[leaf["order"]]
+        leaf["share"] = delta / len(content["leaves"]) if whole else delta / (place * (place + 1)) if place else 0.0
+
+
+def only_the_worst(content):
+    """Return a certificate in which one useless feature is all that was ever looked at."""
+    forged = twin(content)
+    worst = min((one for one in forged["leaves"] if one["exact"]), key=lambda one: (len(one["label"]), one["lower"]))
+    unit = worst["label"][0]
+    forged["leaves"] = [{**worst, "label": [unit, -1], "node": 2}]
+    forged["graph"] |= {"labels": [[], [unit], [unit, -1]], "children": [[1], [2], []], "inner_orders": [0, 0, 0]}
+    forged |= {"answer": 2, "challenges": {}}
+    forged.pop("report")
+    return forged, unit
+
+
+def aspects(content):
+    """Return what a certificate claims, as numbers: larger is stronger."""
+    search, claims = content["search"], {claim["kind"]: claim for claim in content["claims"]}
+    first, data = content["claims"][0], content["data"]
+    proved = {"rigorous": 3, "conditional": 2, "none": 1}[search["proof"]]
+    rank = {"open": 0, "evaluated": 0, "unproved": 1}.get(first["kind"], proved)
+    found = {
+        "kind": 4 if rank and is_certain(content) else rank,
+        "whole": search["expansion"] is None,
+        "delta": -search["delta"],
+        "alpha": -claims["quantile"]["alpha"] if "quantile" in claims else -1,
+        "leaves": len(content["leaves"]),
+        "exact": sum(leaf["exact"] for leaf in content["leaves"]),
+        "lower": content["lower"],
+        "epsilon": -search["epsilon"],
+        "gap": -max(0.0, content["gap"]),
+        "settled": content["reason"] == "identified",
+    }
+    found |= {name: name in claims for name in ("exhaustive", "ceiling", "local", "quantile")}
+    if data is not None:
+        choice = data["choice"]
+        found |= {"allowed": len(choice["allowed"]), "limit": choice["limit"], "forced": -len(choice["forced"])}
+        found["rows"] = data["rows"]
+    return found
+
+
+def strengthened(genuine, forged):
+    """Return in which ways a forged certificate says more than the genuine one, or something else.
+
+    What follows from the same leaves, graph and settings is no forgery: another answer that is as good, or a smaller
+    epsilon that the gap allows.
+    """
+    before, after = aspects(genuine), aspects(forged)
+    found = {name for name in after if after[name] > before.get(name, 0) + 1e-12}
+    if said(forged) != said(genuine):
+        found.add("answer")
+    if (forged["data"] or {}).get("names") != (genuine["data"] or {}).get("names"):
+        found.add("names")
+    if intervals(forged) == intervals(genuine) and not any(map(is_narrowed, forged["leaves"])):
+        found -= {"delta", "kind"}  # nothing rests on samples, so nothing is left to chance
+    numbers = ("leaves", "graph", "data", "challenges")
+    untouched = all(forged[name] == genuine[name] for name in numbers)
+    same = {name: forged["search"][name] == genuine["search"][name] for name in genuine["search"]}
+    if untouched and all(same[name] for name in ("task", "delta", "bound", "stopping", "expansion", "proof")):
+        found -= {"answer", "lower", "epsilon", "gap", "kind", "exhaustive", "ceiling", "local", "quantile"}
+    if untouched and same["delta"] and same["expansion"] and forged["search"]["bound"] in (*CHECKS, "theory"):
+        found.discard("kind")  # the same samples prove it by the formula of a bound that holds
+    return found
+
+
+def intervals(content):
+    """Return the interval of every leaf."""
+    return [(leaf["node"], leaf["exact"], leaf["lower"], leaf["upper"]) for leaf in content["leaves"]]
+
+
+def is_narrowed(leaf):
+    """Return whether the interval of a leaf rests on samples."""
+    return not leaf["exact"] and (leaf["lower"], leaf["upper"]) != (0, 1)
+
+
+def said(content):
+    """Return what the answer is called."""
+    return content["features"], repr(content["graph"]["labels"][content["answer"]])
+
+
+def twin(content):
+    """Return a copy that may be changed."""
+    return copy.deepcopy(content)

@@ -1,0 +1,185 @@
+"""Genuine certificates of every kind of search, small enough to be made by the hundred."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.naive_bayes import GaussianNB
+
+from bestleaf import BestLeafSelector, Bound, Certificate, EstimatorOracle, Rate, best_arm, best_leaf
+from bestleaf.features import FeatureLattice
+from bestleaf.oracles import KNNOracle
+from bestleaf.problems import Unrolled, paper_lattice, random_dag, random_game_tree
+
+BOUNDS = ("theory", "beta1", "beta1_published", "beta2", "hoeffding", "bernstein", "bernoulli", "betting")
+RULES = ("lucb", "ugape", "lucb_mcts", "lucb_micro")
+
+
+class Genuine(NamedTuple):
+    """A certificate with what `verify` may be given beside it."""
+
+    name: str
+    certificate: Certificate
+    data: tuple = ()
+    keywords: dict = {}  # noqa: RUF012  never changed
+
+
+class Flipped:
+    """A game in which the opponent moves first, where the first player did; with exact leaves if asked for."""
+
+    def __init__(self, game, exact=False):
+        self.game = game
+        if exact:
+            self.exact = game.mean
+
+    def root(self):
+        return self.game.root()
+
+    def children(self, state):
+        return self.game.children(state)
+
+    def is_terminal(self, state):
+        return self.game.is_terminal(state)
+
+    def maximizes(self, state):
+        return not self.game.maximizes(state)
+
+    def sample(self, state, rng):
+        return self.game.sample(state, rng)
+
+
+def follows_by_union(side, value, delta, evidence):
+    count, total = evidence[:2]
+    half = sqrt(log(2 * count * (count + 1) / delta) / (2 * count))
+    return value <= total / count - half + 1e-9 if side == "lower" else value >= total / count + half - 1e-9
+
+
+def union_over_time(mean, count, delta, row):
+    """Hoeffding at every count, each with its part of the leaf's share of delta."""
+    half = sqrt(log(2 * count * (count + 1) / delta) / (2 * count))
+    return mean - half, mean + half
+
+
+CHECKED = Bound(union_over_time, check=follows_by_union)
+UNCHECKED = Bound(lambda mean, count, delta, row: (mean - 1 / sqrt(count), mean + 1 / sqrt(count)))
+
+
+@Rate
+def own_rate(count, delta, leaves):
+    """Return a level that grows with the count."""
+    return log(leaves * count / delta)
+
+
+def of_graphs(seed):
+    """Yield certificates of best arms and best leaves of random graphs: every bound and rule, grown or not."""
+    rng = np.random.default_rng(seed)
+    for number, bound in enumerate((*BOUNDS, CHECKED, UNCHECKED, own_rate)):
+        for expansion in (None, 0.4):
+            find = (best_arm, best_leaf)[int(rng.integers(2))]
+            share = float(rng.choice([0.0, 0.0, 0.5, 1.0]))
+            problem = random_dag(int(rng.integers(10**6)), exact_share=share, grid=rng.choice([None, 0.1]))
+            if rng.random() < 0.2:
+                problem = paper_lattice()
+            elif rng.random() < 0.3 and expansion is None:
+                problem = Unrolled(problem)
+            settings = {
+                "epsilon": float(rng.choice([0.1, 0.2, 0.3])),
+                "delta": float(rng.choice([0.02, 0.05, 0.1])),
+                "rule": str(rng.choice(RULES)),
+                "stopping": str(rng.choice(["sound", "sound", "sound", "paper"])),
+                "max_samples": int(rng.choice([20, 500, 20_000])),
+                "seed": int(rng.integers(10**6)),
+            }
+            found = find(problem, bound=bound, expansion=expansion, **settings)
+            name = f"{find.__name__} {found.bound} {expansion} {number}"
+            yield Genuine(name, found.certificate, (), {"bound": bound} if bound is CHECKED else {})
+
+
+def of_games(seed):
+    """Yield certificates of games: either player first, whole or grown, sampled or exact."""
+    rng = np.random.default_rng(seed)
+    for expansion in (None, 0.4):
+        for bound in ("hoeffding", "betting"):
+            settings = {"epsilon": 0.3, "delta": 0.1, "bound": bound, "expansion": expansion, "max_samples": 5000}
+            game = random_game_tree(int(rng.integers(10**6)), depth=2)
+            shared = random_dag(int(rng.integers(10**6)), two_player=True)
+            for problem in (game, shared, Flipped(game), Flipped(shared), Flipped(game, exact=True)):
+                found = best_arm(problem, seed=int(rng.integers(10**6)), **settings)
+                yield Genuine(f"game {type(problem).__name__} {expansion} {bound}", found.certificate)
+
+
+class Trap:
+    """Two moves of ten; the first move that is worst on average leads to the best leaf of all."""
+
+    def root(self):
+        return ()
+
+    def children(self, state):
+        return [(*state, move) for move in range(10)]
+
+    def is_terminal(self, state):
+        return len(state) == 2
+
+    def exact(self, state):
+        return (1.0 if state[1] == 9 else 0.2) if state[0] == 0 else (10 * state[0] % 30 + state[1]) / 100
+
+    def sample(self, state, rng):
+        return self.exact(state) if self.is_terminal(state) else self.exact((*state, int(rng.integers(10))))
+
+    def neighbours(self, state):
+        return [(move, state[1]) for move in range(10)] + [(state[0], move) for move in range(10)]
+
+    def path_to(self, state):
+        return [state[:1], state]
+
+
+def table(seed=0, columns=6):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, columns))
+    return X, (X[:, 0] + X[:, columns // 2] + rng.normal(size=60) > 0).astype(int)
+
+
+SELECTIONS = {
+    "exhaustive": {"guarantee": "exhaustive"},
+    "exhaustive, limited": {"guarantee": "exhaustive", "max_features": 2, "forbidden": [1], "forced": [4]},
+    "grown": {"guarantee": "grown", "expansion": 0.5, "epsilon": 0.05},
+    "grown by rave": {"guarantee": "grown", "proposal": "rave", "epsilon": 0.1, "max_samples": 4000},
+    "local": {"guarantee": "local", "expansion": 0.5, "epsilon": 0.05, "max_features": 2, "forbidden": [5]},
+    "quantile": {"guarantee": ["local", "quantile"], "expansion": 0.5, "epsilon": 0.1, "alpha": 0.1},
+    "noisy": {"terminal": "noisy", "epsilon": 0.2, "max_features": 2, "max_samples": 3000},
+    "bernstein": {"guarantee": "grown", "expansion": 0.5, "epsilon": 0.1, "bound": "bernstein", "max_samples": 3000},
+    "cut short": {"guarantee": "grown", "expansion": 0.5, "epsilon": 0.001, "max_samples": 60, "proposal": "random"},
+    "groups": {"feature_groups": [[0, 1], [2], [3, 4], [5]], "epsilon": 0.05},
+    "fuse": {"algorithm": "fuse", "max_samples": 1000},
+}
+
+
+def of_selections(seed, names=tuple(SELECTIONS)):
+    """Yield certificates of feature selections with their data."""
+    for name in names:
+        X, y = table(seed, 8 if name == "quantile" else 6)
+        found = BestLeafSelector(random_state=seed, **SELECTIONS[name]).fit(X, y)
+        yield Genuine(f"selection {name}", found.certificate_, (X, y))
+
+
+def of_estimators(seed):
+    """Yield certificates about the score of an estimator, exact and sampled."""
+    X, y = table(seed, 4)
+    for terminal in ("exact", "noisy"):
+        settings = {"estimator": GaussianNB(), "cv": 3, "epsilon": 0.25, "max_features": 2, "max_samples": 150}
+        found = BestLeafSelector(terminal=terminal, random_state=seed, **settings).fit(X, y)
+        fresh = terminal == "noisy"
+        oracle = EstimatorOracle(X, y, estimator=GaussianNB(), cv=3, random_state=seed, fresh_splits=fresh)
+        yield Genuine(f"estimator {terminal}", found.certificate_, (X, y), {"oracle": oracle})
+
+
+def of_guarantees(seed):
+    """Yield certificates of best leaves with guarantees beyond the graph."""
+    settings = {"epsilon": 0.02, "delta": 0.1, "expansion": 0.05, "bound": "betting", "seed": seed}
+    found = best_leaf(Trap(), guarantee=["local", "quantile"], alpha=0.03, **settings)
+    yield Genuine("trap local quantile", found.certificate)
+    lattice = FeatureLattice(KNNOracle(*table(seed)), max_features=2)
+    found = best_leaf(lattice, guarantee="local", **{**settings, "expansion": 0.5, "epsilon": 0.1})
+    yield Genuine("lattice local", found.certificate)

@@ -1,0 +1,328 @@
+"""Forged certificates, each resealed with a right checksum, and the sentence that each is refused with."""
+
+from __future__ import annotations
+
+import json
+from math import log
+
+import numpy as np
+import pytest
+
+from bestleaf import BestLeafSelector, Bound, Certificate, best_arm, best_leaf, bounds, verify
+from bestleaf.certificate import bound_checks
+from bestleaf.certificate.record import checksum
+from bestleaf.problems import Unrolled, paper_lattice, random_dag
+from forging import judged, only_the_worst, renumbered, reworded, rewritten, sealed, twin, without_nodes
+from genuine import CHECKED, UNCHECKED, table
+
+
+@pytest.fixture(scope="module")
+def sampled():
+    return best_leaf(paper_lattice(), epsilon=0.1, delta=0.1, seed=0, bound="hoeffding").certificate.content
+
+
+@pytest.fixture(scope="module")
+def grown():
+    settings = {"epsilon": 0.1, "delta": 0.1, "seed": 0, "bound": "hoeffding", "expansion": 0.4}
+    return best_leaf(paper_lattice(), **settings).certificate.content
+
+
+@pytest.fixture(scope="module")
+def selected():
+    X, y = table(0)
+    return (
+        BestLeafSelector(epsilon=0.05, guarantee="grown", expansion=0.5, random_state=0).fit(X, y).certificate_.content
+    )
+
+
+def test_a_leaf_that_is_not_exact_has_a_share_of_delta(sampled):
+    for bound, proof in (("hoeffding", "rigorous"), ("mine", "conditional")):
+        content = twin(sampled)
+        content["search"] |= {"bound": bound, "proof": proof}
+        for leaf in content["leaves"]:
+            leaf |= {"share": 0.0, "order": 0}
+        content["graph"]["created"] = 0
+        assert "no share of delta" in str(judged(reworded(content)))
+        assert "certain" not in content["claims"][0]["text"]
+        content["leaves"][0]["order"] = content["graph"]["created"] = 1
+        assert not judged(reworded(content))
+
+
+def test_certain_is_only_what_has_exact_leaves_alone():
+    """A leaf that waits for its value has no share of delta, and is not exact."""
+    found = best_leaf(random_dag(3, exact_share=1.0), epsilon=0.1, delta=0.1, seed=0, max_samples=2).certificate
+    assert any(not leaf["exact"] and leaf["share"] == 0 for leaf in found.leaves)
+    assert "certain" not in found.claims[0]
+    content = twin(found.content)
+    content["search"]["epsilon"] = 1.0
+    assert judged(reworded(content))
+    assert content["claims"][0]["text"].startswith("With probability")
+    content["claims"][0]["text"] = content["claims"][0]["text"].replace(
+        "With probability at least 1 - 0.1", "It is certain that"
+    )
+    assert "not the one that follows" in str(judged(content))
+
+
+def test_intervals_of_an_unknown_bound_do_not_follow_from_anything(sampled):
+    content = twin(sampled)
+    content["search"] |= {"bound": "mine", "proof": "conditional", "epsilon": 0.0}
+    for leaf in content["leaves"]:
+        leaf |= dict.fromkeys(("lower", "upper"), 0.9 if leaf["node"] == content["answer"] else 0.5)
+    verdict = judged(rewritten(content))
+    assert "the intervals of 0 follow from their samples, those of 20 are taken as written" in str(verdict)
+    assert "provided that bound mine holds" in str(verdict)
+    content["search"]["proof"] = "rigorous"
+    assert "is not rigorous" in str(judged(rewritten(content)))
+
+
+def test_a_bound_of_ones_own_brings_its_check():
+    found = best_arm(paper_lattice(), epsilon=0.2, delta=0.1, seed=0, bound=CHECKED).certificate
+    assert "taken as written, because bound union_over_time" in str(verify(found))
+    verdict = verify(found, bound=CHECKED)
+    assert "the intervals of 20 follow from their samples." in str(verdict)
+    assert "provided that bound union_over_time holds" in str(verdict)
+    content = twin(found.content)
+    leaf = max(content["leaves"], key=lambda one: one["upper"] - one["lower"])
+    leaf["upper"] -= 0.05
+    assert judged(rewritten(content))
+    assert "does not follow from its samples" in str(judged(rewritten(content), bound=CHECKED))
+    assert "the bound given is unnamed" in str(verify(found, bound=UNCHECKED))
+    with pytest.raises(TypeError, match="check must be a function"):
+        Bound(lambda mean, count, delta, row: (0.0, 1.0), check="yes")
+
+
+def test_a_graph_that_grew_is_not_whole(grown, selected):
+    for content in (twin(grown), twin(selected)):
+        content["search"]["expansion"] = None
+        assert "the whole graph" in reworded(content)["claims"][0]["text"]
+        assert not judged(content)
+    content = twin(selected)  # with all that remembers the growth taken out, subsets are missing still
+    content["search"]["expansion"] = None
+    content["graph"] |= {"inner_orders": [0] * len(content["graph"]["labels"]), "created": 0}
+    content["cost"] |= {"values_outside": 0, "exact_evaluations": sum(leaf["exact"] for leaf in content["leaves"])}
+    for leaf in content["leaves"]:
+        leaf |= {"order": 0, "share": 0.0, "count": int(leaf["exact"])}
+    content["leaves"] = [leaf for leaf in content["leaves"] if leaf["exact"]]
+    kept = {leaf["node"] for leaf in content["leaves"]}
+    parents = {n for n, below in enumerate(content["graph"]["children"]) if below}
+    gone = set(range(len(content["graph"]["labels"]))) - kept - parents
+    assert not judged(rewritten(without_nodes(content, gone)))
+    temporary = best_leaf(
+        random_dag(4), epsilon=0.3, delta=0.1, seed=0, expansion=0.1, max_samples=5
+    ).certificate.content
+    assert any(not leaf["terminal"] for leaf in temporary["leaves"])
+    temporary = twin(temporary)
+    temporary["search"]["expansion"] = None
+    assert "not whole" in str(judged(renumbered_whole(temporary)))
+
+
+def renumbered_whole(content):
+    content["graph"]["inner_orders"] = [0] * len(content["graph"]["labels"])
+    renumbered(content)
+    return rewritten(content)
+
+
+def test_steps_add_one_feature_or_stop(selected):
+    content = twin(selected)
+    leaf = next(leaf for leaf in content["leaves"] if len(leaf["label"]) > 2)
+    content["graph"]["children"][0].append(leaf["node"])
+    assert "cannot be reached from [] in one step" in str(judged(content))
+    content = twin(selected)
+    content["data"]["choice"] = {"allowed": [1, 2, 3, 4, 5], "forced": [0], "limit": 6}
+    assert not judged(rewritten(content))
+
+
+def test_dropped_leaves_leave_gaps(selected, sampled, grown):
+    for content in (selected, sampled, grown):
+        worst = min(content["leaves"], key=lambda leaf: leaf["upper"])
+        forged = without_nodes(twin(content), {worst["node"]})
+        assert not judged(rewritten(forged)), worst
+        best = max(content["leaves"], key=lambda leaf: leaf["lower"])
+        forged = without_nodes(twin(content), {best["node"]})
+        forged["answer"] = max(forged["leaves"], key=lambda leaf: leaf["lower"])["node"]
+        assert not judged(rewritten(forged))
+
+
+def test_one_useless_feature_is_not_all_there_is(selected):
+    forged, unit = only_the_worst(selected)
+    assert not judged(rewritten(twin(forged)))
+    forged["search"]["expansion"] = None
+    forged["data"]["choice"] = {"allowed": [unit], "forced": [], "limit": 1}
+    assert not judged(rewritten(twin(forged)))
+    forged["graph"]["created"] = (
+        0  # all counts forged, too: nothing is left to contradict, so the claim must say it all
+    )
+    forged["cost"] |= {"exact_evaluations": 1, "values_outside": 0}
+    verdict = judged(rewritten(forged))
+    assert "1 allowed of 6 features; forbidden: " in str(verdict)
+    assert "what was forced, forbidden and limited" in str(verdict)
+    forged["search"]["expansion"] = 0.5
+    forged["data"]["choice"] = {"allowed": list(range(6)), "forced": [], "limit": 6}
+    verdict = judged(rewritten(forged))
+    assert "Not settled: no other leaf of the graph as grown (1 leaf; 6 features)" in str(verdict)
+
+
+def test_bernstein_rows_that_no_samples_can_give():
+    found = best_leaf(paper_lattice(), epsilon=0.2, delta=0.1, seed=0, bound="bernstein").certificate.content
+    mine = next(number for number, leaf in enumerate(found["leaves"]) if leaf["node"] == found["answer"])
+    for side, row in (("lower", (None, 0.0)), ("upper", (0.0, 0.0)), ("lower", (None, None)), ("upper", (0.0, None))):
+        content = twin(found)
+        leaf = content["leaves"][mine]
+        evidence = leaf[f"{side}_evidence"]
+        gains, spread = row
+        evidence[4] = evidence[3] if gains is None else gains  # all bets won, or all lost
+        evidence[5] = evidence[5] if spread is None else spread
+        half = (log(2 / leaf["share"]) + evidence[5]) / evidence[3]
+        value = evidence[4] / evidence[3] + (half if side == "upper" else -half)
+        leaf[side] = min(max(value, leaf["lower"]), leaf["upper"])
+        assert not judged(rewritten(content)), (side, row)
+    half_won = [100.0, 50.0, 1.0, 40.0, 40.0, 0.1, 50.0, 20.0]  # mean .5, gains/bets of 1
+    assert not bound_checks.CHECKS["bernstein"]("lower", 0.8, 0.01, half_won)
+
+
+@pytest.mark.parametrize("source", ["uniform", "binary", "constant", "rising", "high"])
+def test_rows_that_samples_give_are_possible(source):
+    """The inequalities of `bernstein` hold for real samples, whatever their order."""
+    rng = np.random.default_rng(1)
+    for share in (0.05, 1e-4, 1e-9):
+        for many in (1, 2, 7, 300, 2000):
+            draws = {
+                "uniform": rng.random(many),
+                "binary": rng.integers(0, 2, many).astype(float),
+                "constant": np.full(many, rng.random()),
+                "rising": np.sort(rng.random(many)),
+                "high": 1 - 0.01 * rng.random(many),
+            }[source]
+            row = np.zeros(6)
+            for count, value in enumerate(draws, 1):
+                row[0] = value
+                lower, upper = bounds.bernstein.part.function(0.0, count, share, row)
+            evidence = [float(many), float(draws.sum()), *row.tolist()]
+            assert bound_checks.CHECKS["bernstein"]("lower", lower, share, evidence), (source, many, evidence)
+            assert bound_checks.CHECKS["bernstein"]("upper", upper, share, evidence), (source, many, evidence)
+
+
+@pytest.mark.parametrize("bound", ["hoeffding", "bernstein", "bernoulli", "betting"])
+def test_evidence_agrees_with_the_mean_and_with_itself(bound):
+    found = best_leaf(paper_lattice(), epsilon=0.2, delta=0.1, seed=0, bound=bound).certificate.content
+    number = max(range(len(found["leaves"])), key=lambda one: found["leaves"][one]["count"])
+    contradicts = "contradicts itself or the mean"
+    for mean in (0.0, 1.0):
+        content = twin(found)
+        content["leaves"][number]["mean"] = mean
+        assert contradicts in str(judged(content))
+    content = twin(found)
+    leaf = content["leaves"][number]
+    leaf["upper_evidence"] = twin(leaf["lower_evidence"])
+    leaf["upper_evidence"][0] = leaf["lower_evidence"][0] + (1 if leaf["lower_evidence"][0] < leaf["count"] else -1)
+    leaf["upper_evidence"][1] = max(0.0, leaf["lower_evidence"][1] - 3)
+    assert not judged(content)
+    if bound == "betting":
+        first, last = sorted(
+            (leaf["lower_evidence"], found["leaves"][number]["upper_evidence"]), key=lambda one: one[0]
+        )
+        assert bound_checks.of_one_leaf(bound, [first, last])
+        moved = list(last)
+        moved[5], moved[-9] = moved[5] + moved[-9], 0.0
+        assert moved == last or not bound_checks.of_one_leaf(bound, [last, [last[0] + 1, last[1], *moved[2:]]])
+
+
+def test_equal_shares_are_those_of_a_graph_that_did_not_grow(grown):
+    content = twin(grown)
+    for leaf in content["leaves"]:
+        leaf["share"] = content["search"]["delta"] / len(content["leaves"])
+    assert "share of delta of its place" in str(judged(content))
+
+
+class Unknown(random_dag(4).__class__):
+    """A problem that is asked for exact values, and has none."""
+
+    def exact(self, state):
+        return None
+
+
+def test_leaves_that_were_waited_for_in_vain_have_shares_by_their_place():
+    known = random_dag(4)
+    problem = Unknown(known.children_of, known.means, root=(0, 0))
+    found = best_leaf(problem, epsilon=0.3, delta=0.1, seed=0).certificate
+    assert verify(found), verify(found)
+    content = twin(found.content)
+    assert len({leaf["share"] for leaf in content["leaves"]}) == len(content["leaves"])
+    last = max(content["leaves"], key=lambda leaf: leaf["order"])
+    last["share"] = 0.1 / len(content["leaves"])
+    assert "share of delta of its place" in str(judged(content))
+
+
+def test_shares_of_a_tiny_delta_are_compared_as_closely():
+    found = best_leaf(paper_lattice(), epsilon=0.3, delta=0.1, seed=0, bound="beta2").certificate.content
+    content = twin(found)
+    content["search"]["delta"] = 1e-12
+    for leaf in content["leaves"]:
+        leaf["share"] = 9e-10  # together 18,000 delta
+    assert "share of delta of its place" in str(judged(reworded(content))) or "follow" in str(judged(content))
+    content["search"] |= {"bound": "mine", "proof": "conditional"}
+    assert "share of delta of its place" in str(judged(reworded(content)))
+    tiny = best_leaf(paper_lattice(), epsilon=0.4, delta=1e-12, seed=0, bound="betting").certificate
+    assert verify(tiny)
+
+
+def test_theory_proves_nothing_of_growth_exact_leaves_or_a_large_delta(sampled):
+    settings = {"epsilon": 0.3, "delta": 0.1, "seed": 0, "bound": "theory"}
+    for problem, keywords in ((paper_lattice(), {"expansion": 0.4}), (random_dag(3, exact_share=0.5), {})):
+        content = twin(best_leaf(problem, **settings, **keywords).certificate.content)
+        assert content["search"]["proof"] == "none"
+        assert judged(content)
+        content["search"]["proof"] = "rigorous"
+        assert "bound theory proves nothing" in str(judged(reworded(content)))
+    content = twin(best_leaf(random_dag(4), **settings).certificate.content)
+    assert judged(content)
+    content["search"]["delta"] = 0.9
+    for leaf in content["leaves"]:
+        leaf["share"] = 0.9 / len(content["leaves"])
+    assert "bound theory needs delta" in str(judged(reworded(content)))
+
+
+def test_equal_labels_have_equal_values():
+    content = twin(best_leaf(random_dag(3, exact_share=1.0), epsilon=0.1, delta=0.1, seed=0).certificate.content)
+    answer = next(leaf for leaf in content["leaves"] if leaf["node"] == content["answer"])
+    rival = max((leaf for leaf in content["leaves"] if leaf is not answer), key=lambda leaf: leaf["upper"])
+    rival["label"] = answer["label"]
+    assert "have different values" in str(judged(rewritten(content)))
+    found = best_arm(Unrolled(random_dag(3, exact_share=1.0)), epsilon=0.1, delta=0.1, seed=0).certificate
+    assert verify(found)
+
+
+def test_a_file_has_every_part_once_and_a_checksum(sampled):
+    text = sealed(sampled)
+    assert verify(Certificate.from_json(text))
+    with pytest.raises(ValueError, match="a part is written twice"):
+        Certificate.from_json(text.replace('"gap":', '"gap": 0.0, "gap":', 1))
+    with pytest.raises(ValueError, match="a part is written twice"):
+        Certificate.from_json(text.replace('"upper":', '"upper": 0.0, "upper":'))
+    with pytest.raises(ValueError, match="no number of JSON"):
+        Certificate.from_json(text.replace('"gap":', '"gap": NaN, "gap2":', 1))
+    assert "no checksum" in str(verify(Certificate.from_json(json.dumps(sampled))))
+    misspelt = json.dumps({**sampled, "chekcsum": checksum(sampled)})
+    assert "no checksum" in str(verify(Certificate.from_json(misspelt)))
+    assert verify(Certificate(sampled)), "a certificate straight from a search needs none"
+
+
+PARTS = [(), ("search",), ("cost",), ("graph",), ("leaves", 0), ("claims", 0), ("data",), ("data", "choice")]
+PARTS += [("data", "objective"), ("report",), ("report", "history", 0)]
+
+
+@pytest.mark.parametrize("place", PARTS, ids=str)
+def test_unknown_parts_are_refused_wherever_they_are(selected, place):
+    content = twin(selected)
+    part = content
+    for step in place:
+        part = part[step]
+    part["remark"] = "All is proved."
+    assert not judged(content)
+    del part["remark"]
+    assert judged(content)
+
+
+def test_an_old_certificate_is_named_as_such(sampled):
+    with pytest.raises(ValueError, match="format version 1, of an older bestleaf"):
+        Certificate.from_json(json.dumps({**sampled, "format_version": 1}))

@@ -1,0 +1,143 @@
+"""What the verifier imports, and how long it takes with files made to keep it busy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from time import perf_counter
+
+import numpy as np
+import pytest
+
+from bestleaf import BestLeafSelector, Certificate, best_leaf, bounds, examples, verify
+from bestleaf.certificate import bound_checks, schema
+from bestleaf.problems import paper_lattice
+from forging import judged, only_the_worst, reworded, rewritten, sealed, twin
+from genuine import table
+
+GUARD = 60  # seconds that no certificate may take on a slow machine; ten are promised on a usual one
+
+
+@pytest.fixture(scope="module")
+def sampled():
+    return best_leaf(paper_lattice(), epsilon=0.1, delta=0.1, seed=0, bound="hoeffding").certificate.content
+
+
+@pytest.fixture(scope="module")
+def selected():
+    X, y = table(0)
+    return (
+        BestLeafSelector(epsilon=0.05, guarantee="grown", expansion=0.5, random_state=0).fit(X, y).certificate_.content
+    )
+
+
+def test_constants_are_those_of_the_engine():
+    assert np.array_equal(bound_checks.GRID, bounds.GRID)
+    assert np.array_equal(bound_checks.BETS, bounds.BETS)
+    assert bound_checks.HEAD == bounds.HEAD
+    assert {bound.name: bound.width for bound in bounds.RIGOROUS} == bound_checks.WIDTHS
+    assert set(bound_checks.RATES) | set(bound_checks.CHECKS) == set(bounds.BOUNDS)
+    for name, level in bound_checks.RATES.items():
+        for count, delta, leaves in ((1, 0.1, 5), (1000, 0.01, 700)):
+            assert level(count, delta, leaves) == pytest.approx(bounds.BOUNDS[name].part.function(count, delta, leaves))
+    assert examples.VALUE_COST == schema.VALUE_COST
+
+
+def test_the_verifier_imports_nothing_of_the_search(sampled, tmp_path):
+    path = tmp_path / "found.json"
+    path.write_text(sealed(sampled))
+    heavy = ("numba", "llvmlite", "sklearn", "scipy", "pandas", "joblib")
+    ours = ("bestleaf.bounds", "bestleaf._compile", "bestleaf.search", "bestleaf.intervals", "bestleaf.features")
+    wrong = f"[m for m in sys.modules if m.split('.')[0] in {heavy!r} or m.startswith({ours!r})]"
+    script = f"import sys; from bestleaf import verify; assert verify({str(path)!r}); assert not {wrong}, {wrong}"
+    command = (
+        "import sys; from bestleaf.cli import main\ntry: main()\nexcept SystemExit as end: code = end.code\n"
+        f"assert code == 0, code; assert not {wrong}, {wrong}"
+    )
+    for arguments in (["-c", script], ["-c", command, "verify", str(path)]):
+        done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def huge(selected):
+    """Yield certificates of up to ten megabytes that would keep a careless verifier busy."""
+    content, _ = only_the_worst(selected)
+    units = 40_000
+    content["data"] |= {"names": [f"x{n}" for n in range(units)], "groups": [[n] for n in range(units)]}
+    content["data"]["choice"] = {"allowed": list(range(units)), "forced": [], "limit": units}
+    content["search"]["expansion"] = None
+    content["graph"]["created"] = 0
+    content["cost"] |= {"exact_evaluations": 1, "values_outside": 0}
+    yield "subsets without end", rewritten(content)
+    half = twin(content)
+    label = list(range(units // 2))
+    steps = [label[:size] for size in (0, 1)]
+    half["leaves"][0]["label"] = [0, -1]
+    half["graph"] |= {"labels": [*steps, [0, -1]]}
+    half["search"]["expansion"] = 0.5
+    half["challenges"] = {"local": {"choice": half["data"]["choice"], "subsets": [[[*label, -1], 0.1]] * 20}}
+    yield "long subsets", reworded(half)
+    names = twin(content)
+    names["data"]["names"] = [f"{n}" + "\u200b" * 30 for n in range(units)]
+    yield "names that are not seen", rewritten(names)
+
+
+def test_no_file_keeps_the_verifier_busy(selected):
+    for name, content in huge(selected):
+        text = sealed(content)
+        assert len(text) < 15e6
+        started = perf_counter()
+        verdict = judged(content)
+        assert perf_counter() - started < GUARD, name
+        assert not verdict, name
+
+
+def test_bombs_are_no_certificates(sampled, tmp_path):
+    for text in ("[" * 200_000, '{"a":' * 100_000, '{"format": ' + "1" * 10**6 + "}", "1e999999999"):
+        with pytest.raises(ValueError, match="not a certificate"):
+            Certificate.from_json(text)
+    nested = []
+    for _ in range(900):
+        nested = [nested]
+    for odd in (nested, 10**4000, 1e308, -1e308, "x" * 10**6):
+        for place in ("gap", "answer", "reason"):
+            assert not judged({**sampled, place: odd})
+        content = twin(sampled)
+        content["leaves"][0]["label"] = odd
+        assert len(str(judged(content))) < 10**4
+    large = tmp_path / "large.json"
+    with large.open("wb") as file:
+        file.truncate(201 * 10**6)
+    with pytest.raises(ValueError, match="at most 200 MB"):
+        Certificate.load(large)
+
+
+def many_leaves(many, bound):
+    """Return a genuine certificate of a wide graph, as large as a file of some megabytes."""
+
+    class Wide:
+        def root(self):
+            return -1
+
+        def children(self, state):
+            return range(many)
+
+        def is_terminal(self, state):
+            return state >= 0
+
+        def sample(self, state, rng):
+            return float(rng.random() < 0.5)
+
+    settings = {"epsilon": 0.3, "delta": 0.1, "seed": 0, "batch_size": many}
+    return best_leaf(Wide(), bound=bound, max_samples=4 * many, **settings).certificate
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("bound", "many"), [("bernstein", 6000), ("betting", 2500)])
+def test_large_genuine_certificates_are_decided_soon(bound, many):
+    text = many_leaves(many, bound).to_json()
+    assert 1e6 < len(text) < 2e7
+    started = perf_counter()
+    verdict = verify(Certificate.from_json(text))
+    assert verdict, verdict
+    assert perf_counter() - started < GUARD

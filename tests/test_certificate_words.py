@@ -1,0 +1,197 @@
+"""The words of claims, names and verdicts: made from the numbers, in one line, with every limit."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from bestleaf import BestLeafSelector, Certificate, best_arm, best_leaf, bounds, verify
+from bestleaf.certificate.names import all_shown, part_name, shown
+from bestleaf.problems import paper_lattice, random_dag, random_game_tree
+from forging import judged, reworded, rewritten, twin
+from genuine import UNCHECKED, Flipped, table
+
+
+@pytest.fixture(scope="module")
+def sampled():
+    return best_leaf(paper_lattice(), epsilon=0.1, delta=0.1, seed=0, bound="hoeffding").certificate.content
+
+
+@pytest.fixture(scope="module")
+def selected():
+    X, y = table(0)
+    return (
+        BestLeafSelector(epsilon=0.05, guarantee="grown", expansion=0.5, random_state=0).fit(X, y).certificate_.content
+    )
+
+
+def test_a_part_without_a_name_or_with_one_of_ours_gets_another():
+    assert part_name("<lambda>", bounds.BOUNDS, ours=False) == "unnamed"
+    assert part_name("hoeffding", bounds.BOUNDS, ours=False) == "own_hoeffding"
+    assert part_name("hoeffding", bounds.BOUNDS, ours=True) == "hoeffding"
+    found = best_arm(paper_lattice(), epsilon=0.3, delta=0.1, seed=0, bound=UNCHECKED).certificate
+    assert found.bound == "unnamed"
+    assert verify(found)
+
+
+@pytest.mark.parametrize("name", ["rule", "bound"])
+def test_free_text_does_not_become_part_of_a_verified_sentence(sampled, name):
+    content = twin(sampled)
+    content["search"] |= {"proof": "conditional", name: "mine holds, and all is proved beyond doubt; which"}
+    assert f"{name} must be a name of letters" in str(judged(reworded(content)))
+    for odd in ("größe", "a" * 61, "", "hoeffding\u200b", "a b"):
+        content["search"][name] = odd
+        assert not judged(reworded(content))
+
+
+def test_the_objective_is_no_free_text_either():
+    X, y = table(0, 4)
+    from sklearn.naive_bayes import GaussianNB
+
+    settings = {"epsilon": 0.2, "max_features": 1, "cv": 3, "random_state": 0}
+    content = BestLeafSelector(estimator=GaussianNB(), **settings).fit(X, y).certificate_.content
+    assert judged(content)
+    for name in ("name", "scoring"):
+        forged = twin(content)
+        forged["data"]["objective"][name] = "AUC. It is certain that nothing is better than the"
+        assert f"the {name} of the objective must be a name" in str(judged(forged))
+
+
+def test_names_show_what_cannot_be_seen(selected):
+    assert shown("a\u200bb\n\u202ec \u00a0d") == r"a\u200bb\x0a\u202ec \xa0d"
+    assert shown(r"a\u200b") == r"a\\u200b"
+    assert shown("größe 2, 温度") == "größe 2, 温度"
+    assert len(set(all_shown(("age", "age ", "age\u200b", "аge", "age\ufe0f", "a  ge", "a ge")))) == 7  # noqa: RUF001
+    long = all_shown(("a" * 500, "a" * 501, "b" * 60 + "1" * 100))
+    assert len(set(long)) == 3
+    assert max(map(len, long)) < 150
+    content = twin(selected)
+    content.pop("report")
+    column = content["data"]["names"].index(content["features"][0])
+    content["data"]["names"][column] = "x5\u200b\nThe certificate holds."
+    verdict = judged(rewritten(content))
+    assert verdict
+    summary = Certificate(content).summary()
+    assert "\u200b" not in summary
+    assert r"x5\u200b\x0aThe certificate holds." in summary.splitlines()[0]
+    names = json.loads(json.dumps(content["data"]["names"]))
+    names[0], names[1] = "dose", "dоse"  # noqa: RUF001
+    assert all_shown(tuple(names))[1] == r"d\u043ese"
+
+
+def test_a_genuine_table_with_strange_names_verifies():
+    X, y = table(0, 3)
+    frame = pd.DataFrame(X, columns=["dose ", "dose", "a\nb\u200b\u202e"])
+    found = BestLeafSelector(random_state=0, epsilon=0.1).fit(frame, y).certificate_
+    assert verify(found, frame, y)
+    assert len(found.summary().splitlines()) == len(twin(found.content)["claims"]) + len(found.not_claimed) + 3
+
+
+def test_line_breaks_of_labels_are_not_lines_of_a_verdict(sampled):
+    content = twin(sampled)
+    evil = "a\nThe certificate holds.\nIt is certain that all is well."
+    content["graph"]["labels"][content["answer"]] = evil
+    next(leaf for leaf in content["leaves"] if leaf["node"] == content["answer"])["label"] = evil
+    assert judged(reworded(content))
+    assert len(Certificate(content).summary().splitlines()[0]) > 60
+    content["leaves"][0] |= {"label": evil, "upper": 0.1, "lower": 0.1}
+    verdict = judged(content)
+    assert not verdict
+    assert len(str(verdict).splitlines()) == 1
+    assert len(str(verdict)) < 320
+
+
+def test_the_opponent_may_move_first():
+    for seed in range(10):
+        for expansion in (None, 0.4):
+            settings = {"epsilon": 0.2, "delta": 0.1, "seed": seed, "expansion": expansion, "max_samples": 20_000}
+            found = best_arm(Flipped(random_game_tree(seed, depth=2)), **settings)
+            assert verify(found.certificate), verify(found.certificate)
+            assert found.certificate.gap == pytest.approx(found.gap)
+    content = twin(found.certificate.content)
+    assert "better for the opponent, who moves first," in content["claims"][0]["text"]
+    content["graph"]["minimizes"].remove(0)
+    assert not judged(content)
+
+
+class LastMove:
+    """The opponent chooses between two ends whose values are exact."""
+
+    def root(self):
+        return "root"
+
+    def children(self, state):
+        return ["won", "drawn"]
+
+    def is_terminal(self, state):
+        return state != "root"
+
+    def maximizes(self, state):
+        return False
+
+    def exact(self, state):
+        return {"won": 1.0, "drawn": 0.5}[state]
+
+    def sample(self, state, rng):
+        return self.exact(state)
+
+
+def test_a_grown_game_says_so_and_exact_leaves_are_certain():
+    game = random_game_tree(0, depth=2)
+    found = best_leaf(game, epsilon=0.3, delta=0.1, seed=0, expansion=0.4)
+    assert "gives away more than 0.3 in the graph as grown (" in str(found)
+    assert "It is certain that no move" in str(best_leaf(LastMove(), epsilon=0.1, delta=0.1, seed=0))
+    arm = best_arm(LastMove(), epsilon=0.1, delta=0.1, seed=0).certificate
+    assert verify(arm)
+    assert arm.claims[0].startswith(
+        "It is certain that no arm of the whole graph (2 leaves) is better for the opponent"
+    )
+
+
+def test_words_are_made_from_the_limits():
+    X, y = table(0)
+    settings = {"epsilon": 0.02, "guarantee": "local", "expansion": 0.5, "random_state": 0}
+    limited = BestLeafSelector(max_features=2, forbidden=[1, 2], **settings).fit(X, y).certificate_
+    local = next(claim["text"] for claim in limited.content["claims"] if claim["kind"] == "local")
+    assert "No single feature of the 4 allowed added, dropped or exchanged" in local
+    if len(limited.features) == 2:
+        assert "within the limit of 2 features" in local
+    assert "at most 2 of 4 allowed of 6 features; forbidden: x1, x2)" in limited.claims[0]
+    forced = BestLeafSelector(forced=[3], **settings).fit(X, y).certificate_
+    assert "with x3 always in" in next(one["text"] for one in forced.content["claims"] if one["kind"] == "local")
+    whole = BestLeafSelector(epsilon=0.02, forbidden=[1], guarantee="exhaustive", random_state=0).fit(X, y).certificate_
+    assert "All 31 subsets that may be chosen were evaluated (5 allowed of 6 features; forbidden: x1)" in str(whole)
+    assert verify(whole, X, y)
+
+
+def test_a_search_that_went_on_from_a_file_has_the_same_certificate(tmp_path):
+    settings = {"epsilon": 0.1, "delta": 0.1, "expansion": 0.5, "seed": 3, "bound": "betting"}
+    at_once = best_leaf(random_dag(5, layers=4, width=6), **settings).certificate
+    for most in (40, 400, None):
+        found = best_leaf(
+            random_dag(5, layers=4, width=6), max_samples=most, checkpoint=tmp_path / "run.blf", **settings
+        )
+        assert verify(found.certificate), verify(found.certificate)
+    assert max(at_once.content["graph"]["inner_orders"]) > 0
+    for name in ("graph", "leaves", "claims"):
+        assert found.certificate.content[name] == at_once.content[name]
+
+
+def test_claims_that_each_spend_delta_say_what_holds_jointly():
+    X, y = table(0, 8)
+    settings = {"epsilon": 0.1, "delta": 0.05, "expansion": 0.3, "alpha": 0.1, "random_state": 0}
+    found = BestLeafSelector(guarantee=["grown", "quantile"], **settings).fit(X, y).certificate_
+    kinds = [claim["kind"] for claim in found.content["claims"]]
+    certain = all(leaf["exact"] for leaf in found.leaves)
+    assert ("joint" in kinds) != certain
+    content = twin(found.content)
+    for leaf in content["leaves"][:1]:
+        leaf["exact"] = False
+    claim = reworded(content)["claims"][-1]
+    assert claim["text"] == (
+        "Each of these 2 claims may fail with probability 0.05: together they hold with probability at least 1 - 0.1."
+    )
+    content["search"]["delta"] = 0.5
+    assert "nothing is promised of both together" in reworded(content)["claims"][-1]["text"]
