@@ -14,7 +14,7 @@ from bestleaf.oracles import KNNOracle
 from bestleaf.problems import Unrolled, paper_lattice, random_dag, random_game_tree
 
 BOUNDS = ("theory", "beta1", "beta1_published", "beta2", "hoeffding", "bernstein", "bernoulli", "betting")
-RULES = ("lucb", "ugape", "lucb_mcts", "lucb_micro")
+RULES = ("smallest_gap", "lucb", "ugape", "lucb_mcts", "lucb_micro")
 
 
 class Genuine(NamedTuple):
@@ -82,7 +82,7 @@ def of_graphs(seed):
             problem = random_dag(int(rng.integers(10**6)), exact_share=share, grid=rng.choice([None, 0.1]))
             if rng.random() < 0.2:
                 problem = paper_lattice()
-            elif rng.random() < 0.3 and expansion is None:
+            elif rng.random() < 0.3:
                 problem = Unrolled(problem)
             settings = {
                 "epsilon": float(rng.choice([0.1, 0.2, 0.3])),

@@ -10,15 +10,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from bestleaf._records import EXACT, INNER, NODE, NOISY, TEMPORARY, Graph, enlarged
+from bestleaf.checks import shown
 
 MAX_NODES = 5_000_000  # about 3 GB of records and states
-
-
-def _shown(state: Any) -> str:
-    """Return a state as it is shown in a message, not too long."""
-    text = repr(state)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
 
 AT_ONCE = 1000  # nodes that are built between two looks at the limits
 A_BUILT_NODE = 1000  # bytes of a node of a whole graph: the state, its records, what is known of it
@@ -138,8 +132,18 @@ class KnownParents:
 
     def absent(self, node: int) -> Iterable[Any]:
         """Return the children of a node that are not in D_t."""
-        children = self.graph.problem.children(self.graph.states[node])
-        return [child for child in children if child not in self.graph.node_of]
+        graph = self.graph
+        children = dict.fromkeys(graph.problem.children(graph.states[node]))
+        linked = set(graph.linked("child", node).tolist())
+        for child in children:
+            if child in graph.node_of and graph.node_of[child] not in linked:
+                raise contradiction(child)
+        return [child for child in children if child not in graph.node_of]
+
+
+def contradiction(child: Any) -> ValueError:
+    """Return the complaint about a state whose parents are not those that have it as a child."""
+    return ValueError(f"parents({shown(child)}) must name every state whose children() lists it, but lacks one")
 
 
 class GrowingGraph:
@@ -253,10 +257,7 @@ class GrowingGraph:
         node = self._enter(given)
         parents, present, many = self.relatives.meet(node, given)
         if node > 0 and not parents:
-            raise ValueError(
-                f"{_shown(state)} was reached by a move but parents({_shown(state)}) names no state of the graph; "
-                "parents and children must agree"
-            )
+            raise contradiction(state)
         kind, missing = self.nodes["kind"], self.nodes["missing"]
         missing[node] = many
         kind[node] = INNER if present else self._leaf_kind(given.terminal)

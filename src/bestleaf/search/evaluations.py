@@ -58,7 +58,10 @@ class Evaluations:
         One is computed or, where it takes several fits, estimated from those there were, if need be from a single one.
         """
         self._open_root()
-        leaves = np.flatnonzero(self.graph.kinds == (EXACT if self.has_exact else NOISY))
+        kind = EXACT if self.has_exact else NOISY
+        if not (self.graph.kinds == kind).any():
+            self.join([self._terminal_below()])
+        leaves = np.flatnonzero(self.graph.kinds == kind)
         if self.values or not len(leaves) or self.known.known["count"][leaves].any():
             return
         state = self.graph.states[int(leaves[0])]
@@ -67,6 +70,12 @@ class Evaluations:
             return
         self.rough = self.batches.rough_values() or {state: checked_value(self.problem.part(state, 0), "part", state)}
         self.join(self.problem.path_to(max(self.rough, key=self.rough.__getitem__)))
+
+    def _terminal_below(self) -> Any:
+        """Return a terminal state below the most promising node that has one; for a graph without terminal leaves."""
+        order = np.argsort(-self.known.known["lower"][: len(self.graph)], kind="stable")
+        below = (child for node in order for child in self.problem.children(self.graph.states[node]))
+        return next(child for child in below if self.problem.is_terminal(child))
 
     def _introduce(self, nodes: Any) -> None:
         """Tell the compiled oracle of new nodes, and the graph of their exact values if they were asked for before."""

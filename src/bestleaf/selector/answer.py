@@ -38,25 +38,35 @@ def chosen(
 ) -> tuple[Leaf, float]:
     """Return the leaf to answer with and its gap: how much better another leaf may be.
 
-    It is the evaluated leaf of highest value (where none is exact, the terminal leaf of highest lower bound, then of
-    highest mean or, if it was never sampled, guiding value) or, if small ones are preferred, the smallest whose gap is
-    at most epsilon.
+    Of the leaves whose gap is at most epsilon it is the smallest, if small ones are preferred, otherwise the one of
+    highest likely value. If there is none, it is the leaf of highest likely value: the exact value or, where none is
+    exact, the mean of the samples and two more at the value that guided growth.
     """
     ordered = sorted(leaves, key=lambda leaf: -leaf.upper)
     exact = [leaf for leaf in ordered if leaf.exact]
     candidates = exact or [leaf for leaf in ordered if leaf.terminal]
-    rough = guides or {}
-    candidates.sort(key=lambda leaf: (-leaf.lower, -(leaf.mean or rough.get(leaf.state, 0.0)), len(leaf.state)))
+    likely = likely_values(candidates, guides or {})
+    candidates.sort(key=lambda leaf: (-likely[leaf.state], len(leaf.state)))
 
     def gap(leaf: Leaf) -> float:
         rival = next((other for other in ordered if other.label != leaf.label), None)
         return 0.0 if rival is None else min(1.0, rival.upper - leaf.lower)
 
-    best = candidates[0]
-    if prefer_small:
-        passing = [leaf for leaf in candidates if gap(leaf) <= epsilon]
-        best = min(passing, key=lambda leaf: len(leaf.state), default=best)
+    passing = [leaf for leaf in candidates if gap(leaf) <= epsilon] or candidates[:1]
+    best = min(passing, key=lambda leaf: len(leaf.state)) if prefer_small else passing[0]
     return best, gap(best)
+
+
+def likely_values(leaves: Iterable[Leaf], guides: dict[Any, float]) -> dict[Any, float]:
+    """Return the exact or likely value of each leaf; few samples do not carry it far from what guided growth."""
+    sampled = [leaf.mean for leaf in leaves if leaf.mean is not None]
+    middle = float(np.mean(sampled)) if sampled else 0.5
+
+    def likely(leaf: Leaf) -> float:
+        around = guides.get(leaf.state, middle)
+        return leaf.lower if leaf.exact else (leaf.count * (leaf.mean or 0.0) + 2.0 * around) / (leaf.count + 2.0)
+
+    return {leaf.state: likely(leaf) for leaf in leaves}
 
 
 def mean_scores(rave: np.ndarray, values: dict[Any, float], lattice: SubsetLattice) -> np.ndarray:

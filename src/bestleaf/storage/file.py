@@ -15,7 +15,7 @@ from numpy.lib import format as npy
 
 from bestleaf.files import replace_file
 
-VERSION = 1
+VERSION = 2
 HEAD = re.compile(rb"bestleaf checkpoint (\d{1,9}) ([0-9a-f]{64})")
 KINDS = tuple(np.dtype(kind) for kind in (np.float64, np.int64, np.uint64, np.uint8))
 
