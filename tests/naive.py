@@ -39,11 +39,10 @@ def hoeffding(mean, count, alpha):
 class NaiveSearch:
     """Best arm or best leaf by the book."""
 
-    def __init__(
-        self, problem: Any, *, task, epsilon, delta, bound, stopping, expansion=None, seed=None, rule="smallest_gap"
-    ):
+    def __init__(self, problem: Any, *, task, epsilon, delta, bound, stopping, expansion=None, seed=None, rule=None):
         self.problem, self.task, self.epsilon, self.delta = problem, task, epsilon, delta
-        self.bound, self.stopping, self.b, self.rule = bound, stopping, expansion, rule
+        self.bound, self.stopping, self.b = bound, stopping, expansion
+        self.rule = rule or ("lucb" if stopping == "paper" else "smallest_gap")
         self.rng = np.random.default_rng(seed)
         self.lots = int(self.rng.integers(2**63)) if stopping == "sound" else None
         self.drawn: dict = {}  # state -> its lot

@@ -1,6 +1,7 @@
 """Averages against intervals on games with many transpositions: which first move, after how many samples.
 
-UCT on the tree and on the graph (UCT1, UCT2, UCT3, UCD, update-all), LUCB-MCTS on the tree, LUCB-MCDS on the graph.
+UCT on the tree and on the graph (UCT1, UCT2, UCT3, UCD, update-all), LUCB-MCTS on the tree, LUCB-MCDS and the default
+rule on the graph. The features of the lattice are listed in another order in every run.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from rich.console import Console
 from rich.table import Table
 
 from bestleaf.experiments.rows import Row, RowFile, compute, mean_and_error, with_error
-from bestleaf.problems import TableProblem, Unrolled, paper_lattice, random_dag, transposition_trap
+from bestleaf.problems import PAPER_SCORES, ScoreLattice, TableProblem, Unrolled, random_dag, transposition_trap
 from bestleaf.search import best_arm
 from bestleaf.uct import uct_search
 
 RUNS = 100
-BUDGETS = (1_000, 10_000)
+BUDGETS = (300, 1_000, 3_000, 10_000)
 EPSILON, DELTA = 0.05, 0.1
 ENOUGH = 1_000_000  # samples after which a search that has not settled is given up
 
@@ -48,6 +49,11 @@ def table_values(game: TableProblem) -> dict[Any, float]:
     return {child: game.value(child) for child in game.children(game.root())}
 
 
+def shuffled_lattice(run: int) -> ScoreLattice:
+    """Return the paper's lattice with its features listed in a random order."""
+    return ScoreLattice(np.random.default_rng(run).permutation(PAPER_SCORES).tolist(), 3)
+
+
 def two_player(run: int) -> TableProblem:
     """Return a game of six moves whose positions are reached by several ways."""
     return random_dag(run, layers=6, width=6, max_children=4, two_player=True)
@@ -56,7 +62,7 @@ def two_player(run: int) -> TableProblem:
 GAMES = {
     game.name: game
     for game in (
-        Game("lattice of 20 leaves", lambda run: paper_lattice(), lattice_values),
+        Game("lattice of 20 leaves", shuffled_lattice, lattice_values),
         Game("two-player games", two_player, table_values),
         Game("transposition trap", lambda run: transposition_trap(), table_values),
     )
@@ -88,7 +94,7 @@ def by_uct(**keywords: Any) -> Callable[[Any, int | None, int], Any]:
 def by_intervals(**keywords: Any) -> Callable[[Any, int | None, int], Any]:
     """Return a search that knows intervals."""
     return lambda problem, samples, seed: best_arm(
-        problem, epsilon=EPSILON, delta=DELTA, bound="betting", max_samples=samples or ENOUGH, seed=seed, **keywords
+        problem, epsilon=EPSILON, delta=DELTA, max_samples=samples or ENOUGH, seed=seed, **keywords
     )
 
 
@@ -102,7 +108,8 @@ METHODS = {
         Method("UCD (1, 1, 1)", False, by_uct(variant="ucd")),
         Method("UCT1, update-all", False, by_uct(backup="all")),
         Method("LUCB-MCTS on the tree", True, by_intervals(rule="lucb_mcts"), certifies=True),
-        Method("LUCB-MCDS", False, by_intervals(), certifies=True),
+        Method("LUCB-MCDS", False, by_intervals(rule="lucb"), certifies=True),
+        Method("smallest gap", False, by_intervals(), certifies=True),
     )
 }
 
@@ -193,8 +200,8 @@ def _cells(game: str, method: Method, by_case: dict[str, list[Row]]) -> list[str
 
 
 NOTES = f"""\
-Every method recommends the move of highest mean or lower bound after the samples of its column. LUCB-MCTS and \
-LUCB-MCDS also stop by themselves, when the move is known to within {EPSILON:g} with probability {1 - DELTA:g} (bound \
-betting). The tree keeps different ways to a position apart. Update-all credits every sample to all ancestors: sound \
-for intervals, not for averages, as the trap shows: samples of bad positions reached through one move are held against \
-the other for ever."""
+After the samples of its column every method of the UCT family recommends the move of highest mean, the others the \
+move that is most likely best. Those also stop by themselves, when the move is known to within {EPSILON:g} with \
+probability {1 - DELTA:g} (bound betting). The tree keeps different ways to a position apart. Update-all credits every \
+sample to all ancestors: sound for intervals, not for averages, as the trap shows: samples of bad positions reached \
+through one move are held against the other for ever."""

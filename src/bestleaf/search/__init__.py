@@ -29,8 +29,9 @@ _KEYWORDS = """
         How much better than the answer another may be, between 0 and 1.
     delta : float
         Probability with which the answer may be wrong, between 0 and 1.
-    rule : str or Rule, default="smallest_gap"
-        What is sampled next: "smallest_gap", "lucb" (the paper's), "ugape", "lucb_mcts", "lucb_micro" or your own.
+    rule : str, Rule or None, default=None
+        What is sampled next: "smallest_gap", "lucb" (the paper's), "ugape", "lucb_mcts", "lucb_micro" or your own. None
+        stands for "smallest_gap", and for "lucb" with the published stopping test.
     bound : str, Rate or Bound, default="betting"
         Confidence interval of a leaf. "betting", "bernstein", "bernoulli" and "hoeffding" hold at all times, also
         while the graph grows; "betting" needs the fewest samples where samples vary little, "bernoulli" where they are
@@ -87,7 +88,7 @@ def best_arm(
     *,
     epsilon: float,
     delta: float,
-    rule: str | Rule = "smallest_gap",
+    rule: str | Rule | None = None,
     bound: str | Rate | Bound = "betting",
     stopping: str = "sound",
     expansion: float | None = None,
@@ -111,7 +112,7 @@ def best_leaf(
     *,
     epsilon: float,
     delta: float,
-    rule: str | Rule = "smallest_gap",
+    rule: str | Rule | None = None,
     bound: str | Rate | Bound = "betting",
     stopping: str = "sound",
     expansion: float | None = None,

@@ -16,7 +16,7 @@ from bestleaf.growth import PROPOSALS
 from bestleaf.rules import Rule, named_rule, smallest_gap
 from bestleaf.search.guarantees import checked_guarantees
 
-STOPPING = ("sound", "paper")
+DEFAULT_RULES = {"sound": "smallest_gap", "paper": "lucb"}  # by stopping test
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Options:
         """Return the options, or raise one clear sentence."""
         if task not in ("arm", "leaf"):
             raise ValueError(f"task must be 'arm' or 'leaf', got {shown(task)}")
-        if stopping not in STOPPING:
+        if stopping not in tuple(DEFAULT_RULES):
             raise ValueError(f"stopping must be 'sound' or 'paper', got {shown(stopping)}")
         if expansion is not None:
             expansion = number("expansion", expansion, "between 0 and 1, or None for the whole graph", 0, 1)
@@ -79,7 +79,7 @@ class Options:
             task,
             number("epsilon", epsilon, "between 0 and 1", 0, 1),
             number("delta", delta, "strictly between 0 and 1", 0, 1, open_ends=True),
-            named_rule(rule),
+            named_rule(rule if rule is not None else DEFAULT_RULES[stopping]),
             named_bound(bound),
             stopping,
             expansion,

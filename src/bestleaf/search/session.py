@@ -62,7 +62,7 @@ class Search(Asking):
         task: str = "arm",
         epsilon: float,
         delta: float,
-        rule: Any = "smallest_gap",
+        rule: Any = None,
         bound: Any = "betting",
         stopping: str = "sound",
         expansion: float | None = None,
