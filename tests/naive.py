@@ -257,10 +257,12 @@ class NaiveSearch:
             return -inf if rivals[arm] is None else self.leaf_interval(rivals[arm])[1] - self.interval(arm)[0]
 
         best = self.highest(self.children[root], lambda arm: -gap(arm))
-        leaf, rival = self.representative_leaf(best), rivals[best]
-        if rival is None:
-            return best, leaf, None, 0.0, True
-        return best, *self.wider_first(leaf, rival), gap(best), gap(best) <= self.epsilon
+        least, solved = gap(best), gap(best) <= self.epsilon
+        if rivals[best] is None:
+            return best, self.representative_leaf(best), None, 0.0, True
+        strongest = self.representative_leaf(self.problem.root())
+        leaf = self.representative_leaf(best) if rivals[best] == strongest else strongest
+        return best, *self.wider_first(leaf, rivals[best]), least, solved
 
     def move_contest(self, root):
         best = self.highest(self.children[root], lambda arm: -self.regret(arm, root))

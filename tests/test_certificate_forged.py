@@ -68,6 +68,7 @@ def test_intervals_of_an_unknown_bound_do_not_follow_from_anything(sampled):
     content["search"] |= {"bound": "mine", "proof": "conditional", "epsilon": 0.0}
     for leaf in content["leaves"]:
         leaf |= dict.fromkeys(("lower", "upper"), 0.9 if leaf["node"] == content["answer"] else 0.5)
+        leaf["lower_evidence"] = leaf["lower_evidence"] or leaf["upper_evidence"]
     verdict = judged(rewritten(content))
     assert "the intervals of 0 follow from their samples, those of 20 are taken as written" in str(verdict)
     assert "provided that bound mine holds" in str(verdict)

@@ -32,7 +32,8 @@ def features(path):
 def game(path):
     """Return a search of a small graph that grows, some of its leaves exact."""
     problem = problems.random_dag(5, exact_share=0.5, width=6)
-    return Search(problem, task="leaf", epsilon=0.1, delta=0.1, expansion=0.5, seed=1, checkpoint=path)
+    settings = {"epsilon": 0.1, "delta": 0.1, "expansion": 0.5, "bound": "hoeffding", "seed": 1}
+    return Search(problem, task="leaf", **settings, checkpoint=path)
 
 
 def rated(path):

@@ -66,7 +66,7 @@ def inverted(mean, count, delta, row):
 
 def test_a_users_rule_compiles_into_the_loop():
     keywords = {"epsilon": 0.1, "delta": 0.1, "seed": 0}
-    ours = best_arm(paper_lattice(), **keywords)
+    ours = best_arm(paper_lattice(), rule="lucb", **keywords)
     theirs = best_arm(paper_lattice(), rule=first_then_rest, **keywords)
     assert theirs.leaves == ours.leaves
     assert theirs.rule == "first_then_rest"

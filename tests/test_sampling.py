@@ -133,6 +133,17 @@ def test_copies_of_a_state_that_have_grown_different_leaves_are_told_apart():
     assert wrong <= binomial_margin(runs, 0.1)
 
 
+@pytest.mark.parametrize("expansion", [None, 0.6])
+def test_a_copy_that_nobody_sampled_does_not_keep_a_search_waiting(expansion):
+    """The best move may reach a copy of a leaf that is known well, while another copy still looks better than all."""
+    for seed in range(40):
+        tree = Unrolled(random_dag(seed, layers=3, width=3, max_children=3, exact_share=0.3, grid=0.1))
+        for search in (best_arm, best_leaf):
+            found = search(tree, epsilon=0.15, delta=0.1, expansion=expansion, seed=seed, max_samples=20_000)
+            assert found.identified
+            assert all(leaf.lower == leaf.upper for leaf in found.leaves if leaf.exact)
+
+
 class NearlyPerfect:
     """A row, then a column; all values are close to 1, so that the first one looked at is good enough."""
 

@@ -200,7 +200,13 @@ def test_a_selection_broken_off_ends_as_an_unbroken_one(name, regression, path, 
 def test_a_search_by_ask_and_tell_goes_on_where_it_was(path, monkeypatch):
     def answered(checkpoint):
         search = Search(
-            problems.paper_lattice(), task="arm", rule="lucb_micro", epsilon=0.3, delta=0.1, checkpoint=checkpoint
+            problems.paper_lattice(),
+            task="arm",
+            rule="lucb_micro",
+            epsilon=0.3,
+            delta=0.1,
+            seed=0,
+            checkpoint=checkpoint,
         )
         while (leaf := search.ask()) is not None:
             half = search.first_value is not None
@@ -339,9 +345,9 @@ def test_other_settings_are_refused_by_name(path):
     others = {
         "delta was 0.1, got 0.2": {"delta": 0.2},
         "seed was 1, got 2": {"seed": 2},
-        'bound was "hoeffding", got "betting"': {"bound": "betting"},
+        'bound was "betting", got "hoeffding"': {"bound": "hoeffding"},
         "expansion was null, got 0.5": {"expansion": 0.5},
-        'rule was "lucb", got "ugape"': {"rule": "ugape"},
+        'rule was "smallest_gap", got "ugape"': {"rule": "ugape"},
     }
     for sentence, changed in others.items():
         with pytest.raises(ValueError, match=f"run.blf is the checkpoint of another search: {sentence}"):

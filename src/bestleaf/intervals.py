@@ -280,6 +280,7 @@ class Knowledge:
         sampled = leaves[(self.known["count"][leaves] > 0) & (self.graph.kinds[leaves] != EXACT)]
         return {
             "created": self.created,
+            "lots": self.lots,
             **{name: int(self.world[name]) for name in COUNTERS},
             **{name: self.known[name][leaves] for name in ("count", "total", "lower", "upper")},
             **{name: self.track[name][:size].copy() for name in LOOKS},
@@ -291,6 +292,9 @@ class Knowledge:
 
     def restore(self, saved: Saved, values: dict[Any, float]) -> None:
         """Take in a snapshot, on a graph that has the nodes of then; inner nodes follow from the leaves."""
+        if (saved.get("lots") is None) != (self.lots is None):
+            raise ValueError("lots must have been drawn for the sound test, and only for that")
+        self.lots = None if self.lots is None else saved.whole("lots", 0, 2**63)
         self._reserve()
         size = len(self.graph)
         leaves = SavedLeaves.read(saved, self.graph, self.bound, intersects=self.intersects)

@@ -22,7 +22,7 @@ from bestleaf._compile import (
 )
 from bestleaf._kernels.arms import highest_lower_bound, pessimistic, smallest_regret, strongest_rival
 from bestleaf._kernels.backup import absorb
-from bestleaf._kernels.reach import reaches, rival_of
+from bestleaf._kernels.reach import strongest_apart
 from bestleaf._records import (
     BAD_BOUND,
     BAD_RULE,
@@ -66,20 +66,21 @@ def test_leaves(root, world):
     One player: if the best leaf lies below the child, it is a best child; otherwise U of that leaf is at most L + gap.
     """
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
-    strongest = known[0].leaf
     best = rival = -1
     gap = np.inf
     start = nodes[root].child_start
     for edge in range(start, start + nodes[root].child_count):
         child = edges[edge]
-        other = rival_of(child, world) if reaches(child, strongest, world) else strongest
+        other = strongest_apart(child, world)
         value = known[other].upper - known[child].lower if other >= 0 else -np.inf
         if best < 0 or value < gap or (value == gap and known[child].lot > known[best].lot):
             best, rival, gap = child, other, value
-    leaf = known[best].leaf
     if rival < 0:
-        enter(best, leaf, -1, 0.0, False, world)
+        enter(best, known[best].leaf, -1, 0.0, False, world)
         return True
+    # If the strongest of all leaves is not the rival, `best` reaches it or another copy of it: then it is in the way.
+    strongest = known[0].leaf
+    leaf = known[best].leaf if rival == strongest else strongest
     enter(best, leaf, rival, gap, width(rival, known) > width(leaf, known), world)
     return gap <= world.epsilon
 

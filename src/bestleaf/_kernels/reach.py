@@ -127,6 +127,13 @@ def rival_of(node, world):
     return rival
 
 
+@inlined
+def strongest_apart(node, world):
+    """Return the strongest leaf that `node` does not reach, or -1; most often it is the strongest of all."""
+    strongest = known_of(world)[0].leaf
+    return rival_of(node, world) if reaches(node, strongest, world) else strongest
+
+
 @separate("at_node")
 def strongest_outside(row, world):
     """Return the strongest leaf whose label is not among those of the leaves in cone `row`, or -1.

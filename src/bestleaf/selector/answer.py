@@ -63,8 +63,11 @@ def likely_values(leaves: Iterable[Leaf], guides: dict[Any, float]) -> dict[Any,
     middle = float(np.mean(sampled)) if sampled else 0.5
 
     def likely(leaf: Leaf) -> float:
-        around = guides.get(leaf.state, middle)
-        return leaf.lower if leaf.exact else (leaf.count * (leaf.mean or 0.0) + 2.0 * around) / (leaf.count + 2.0)
+        if leaf.exact:
+            return leaf.lower
+        if leaf.mean is None:
+            return guides.get(leaf.state, 0.0)
+        return (leaf.count * leaf.mean + 2.0 * guides.get(leaf.state, middle)) / (leaf.count + 2.0)
 
     return {leaf.state: likely(leaf) for leaf in leaves}
 
