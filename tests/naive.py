@@ -262,7 +262,15 @@ class NaiveSearch:
             return best, self.representative_leaf(best), None, 0.0, True
         strongest = self.representative_leaf(self.problem.root())
         leaf = self.representative_leaf(best) if rivals[best] == strongest else strongest
-        return best, *self.wider_first(leaf, rivals[best]), least, solved
+        leaf, rival = self.widest_copy(leaf, root), self.widest_copy(rivals[best], root)
+        return best, *self.wider_first(leaf, rival), least, solved
+
+    def widest_copy(self, leaf, root):
+        """Return the copy of a leaf below a node that is known least."""
+        copies = [
+            other for other in self.below(root) if not self.children[other] and self.label(other) == self.label(leaf)
+        ]
+        return self.highest({leaf, *copies}, self.width)
 
     def move_contest(self, root):
         best = self.highest(self.children[root], lambda arm: -self.regret(arm, root))

@@ -52,6 +52,7 @@ NODE = _record(
     parent_count="i",
     level="i",  # longest path from the root
     label="i",  # equal labels stand for the same state
+    twin="i",  # another node with the same label; all of them form a ring
     kind="i",  # INNER, TEMPORARY, NOISY or EXACT
     missing="i",  # children in D that are not in D_t
     minimizes="i",  # 1 where the opponent moves

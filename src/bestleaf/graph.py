@@ -155,6 +155,7 @@ class GrowingGraph:
         self.states: list[Any] = []
         self.node_of: dict[Any, int] = {}
         self.labels: dict[Any, int] = {}
+        self._first_of: dict[int, int] = {}  # the first node with each label
         self.knows_parents = all(callable(getattr(problem, name, None)) for name in ("parents", "count_children"))
         self.relatives = KnownParents(self) if self.knows_parents else ListedRelatives(self)
         self.nodes = np.zeros(64, NODE)
@@ -242,7 +243,12 @@ class GrowingGraph:
         self.node_of[given.state] = node
         self.states.append(given.state)
         self.nodes = enlarged(self.nodes, node + 1)
-        self.nodes["label"][node] = self.labels.setdefault(given.label, len(self.labels))
+        label = self.labels.setdefault(given.label, len(self.labels))
+        first = self._first_of.setdefault(label, node)
+        twins = self.nodes["twin"]
+        twins[node] = node if first == node else twins[first]
+        twins[first] = node
+        self.nodes["label"][node] = label
         self.nodes["minimizes"][node] = given.minimizes
         return node
 

@@ -19,10 +19,11 @@ from bestleaf._compile import (
     rule_at,
     separate,
     track_of,
+    words_at,
 )
 from bestleaf._kernels.arms import highest_lower_bound, pessimistic, smallest_regret, strongest_rival
 from bestleaf._kernels.backup import absorb
-from bestleaf._kernels.reach import strongest_apart
+from bestleaf._kernels.reach import cone, contains, strongest_apart
 from bestleaf._records import (
     BAD_BOUND,
     BAD_RULE,
@@ -60,6 +61,24 @@ def enter(best, leaf, rival_leaf, gap, rival_wider, world):
 
 
 @inlined
+def widest_copy(leaf, root, world):
+    """Return the copy of `leaf` below `root` that is known least, or `leaf` itself; ties: larger lot.
+
+    Copies have the same value, but each has samples of its own, and only those below `root` tell its children apart.
+    """
+    nodes, known = nodes_of(world), known_of(world)
+    inside = words_at(world.inside + 8 * world.words * cone(root, world), world.words)
+    chosen, copy = leaf, nodes[leaf].twin
+    while copy != leaf:
+        if nodes[copy].kind != INNER and contains(inside, world.first_node + copy):
+            mine, least = width(copy, known), width(chosen, known)
+            if mine > least or (mine == least and known[copy].lot > known[chosen].lot):
+                chosen = copy
+        copy = nodes[copy].twin
+    return chosen
+
+
+@inlined
 def test_leaves(root, world):
     """Find the child of smallest gap, U of the strongest leaf it does not reach minus its own L; True if solved.
 
@@ -81,6 +100,8 @@ def test_leaves(root, world):
     # If the strongest of all leaves is not the rival, `best` reaches it or another copy of it: then it is in the way.
     strongest = known[0].leaf
     leaf = known[best].leaf if rival == strongest else strongest
+    if world.labelled == 1:
+        leaf, rival = widest_copy(leaf, root, world), widest_copy(rival, root, world)
     enter(best, leaf, rival, gap, width(rival, known) > width(leaf, known), world)
     return gap <= world.epsilon
 
