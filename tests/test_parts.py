@@ -20,7 +20,8 @@ def first_then_rest(root, graph, known):
     """Best is the child of highest lower bound, found by hand; rival by the house's helper."""
     best = children(graph, root)[0]
     for child in children(graph, root):
-        if known[child].lower >= known[best].lower:
+        tied = known[child].lower == known[best].lower and known[child].lot > known[best].lot
+        if known[child].lower > known[best].lower or tied:
             best = child
     return best, strongest_rival(best, root, graph, known)
 

@@ -24,9 +24,10 @@ def check_leaves(content: dict[str, Any], own: Any = None) -> Counter[str]:
     sampled = sum(leaf["order"] > 0 for leaf in content["leaves"])
     if search["bound"] == "theory" and search["proof"] == "rigorous":
         _check_theory(content, sampled)
+    steady = search["bound"] == "beta2" or (search["expansion"] is None and sampled == len(content["leaves"]))
     for leaf in content["leaves"]:
         _check_kind(leaf, content)
-        found[_origin(leaf, search, sampled, check)] += 1
+        found[_origin(leaf, search, sampled, check, steady=steady)] += 1
     _check_shares(content, sampled)
     _check_equal_labels(content["leaves"])
     _check_whole(content)
@@ -60,8 +61,11 @@ def _check_kind(leaf: dict[str, Any], content: dict[str, Any]) -> None:
         need(fits, f"the subset {name} must be {'sampled' if not sampled else 'exact'} as the data say")
 
 
-def _origin(leaf: dict[str, Any], search: dict[str, Any], sampled: int, check: Check | None) -> str:
-    """Return where the interval of a leaf comes from, refusing one that does not follow from its samples."""
+def _origin(leaf: dict[str, Any], search: dict[str, Any], sampled: int, check: Check | None, *, steady: bool) -> str:
+    """Return where the interval of a leaf comes from, refusing one that does not follow from its samples.
+
+    It is `steady` if the number of sampled leaves, which the paper's rates look at, has always been the same.
+    """
     if leaf["exact"]:
         return EXACT
     looks = _looks(leaf, search["bound"])
@@ -69,7 +73,7 @@ def _origin(leaf: dict[str, Any], search: dict[str, Any], sampled: int, check: C
         return IDLE
     need(leaf["count"] > 0, f"leaf {leaf['label']} has no samples, so its interval must be [0, 1]")
     if search["bound"] in RATES:
-        return _by_rate(leaf, search, sampled)
+        return _by_rate(leaf, search, sampled, steady=steady)
     prove = CHECKS.get(search["bound"], check)
     for side, free in (("lower", 0), ("upper", 1)):
         value, evidence = leaf[side], leaf[f"{side}_evidence"]
@@ -98,11 +102,11 @@ def _looks(leaf: dict[str, Any], bound: str) -> list[list[float]]:
     return looks
 
 
-def _by_rate(leaf: dict[str, Any], search: dict[str, Any], sampled: int) -> str:
-    """Check an interval of one of the paper's rates; of the past of a graph that grew nothing can be told."""
+def _by_rate(leaf: dict[str, Any], search: dict[str, Any], sampled: int, *, steady: bool) -> str:
+    """Check an interval of one of the paper's rates; of a past with fewer sampled leaves nothing can be told."""
     for side, free in (("lower", 0), ("upper", 1)):
         evidence, value = leaf[f"{side}_evidence"], leaf[side]
-        if evidence is not None and search["expansion"] is not None and search["bound"] != "beta2":
+        if evidence is not None and not steady:
             return WRITTEN
         count, total = (leaf["count"], leaf["mean"] * leaf["count"]) if evidence is None else evidence[:2]
         follows = value == free or rate_gives(search["bound"], side, value, search["delta"], sampled, count, total)

@@ -76,7 +76,7 @@ def selection(
 
 @app.command()
 def games(runs: Runs = None, json: Json = None, seed: Seed = 2019, n_jobs: Jobs = None) -> None:
-    """Compare UCT, UCD, LUCB-MCTS and LUCB-MCDS on games with many transpositions."""
+    """Compare UCT, UCD, LUCB-MCTS, LUCB-MCDS and the default rule on games with many transpositions."""
     with at_once():
         from bestleaf.experiments import games as experiment
 
