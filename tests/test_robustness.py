@@ -258,8 +258,8 @@ INTERRUPTED = """
 import os, signal, sys, threading, time
 import numpy as np
 from bestleaf import Search, problems
-problem, rng = problems.paper_lattice(), np.random.default_rng(0)
-search = Search(problem, task="leaf", epsilon=0.0001, delta=0.1, seed=0, batch_size={batch})
+problem, rng = problems.ScoreLattice([0.0] * 6, 3), np.random.default_rng(0)  # all leaves tie: it never ends
+search = Search(problem, task="leaf", epsilon=0, delta=0.1, seed=0, batch_size={batch})
 search.{ask}
 threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:

@@ -54,7 +54,7 @@ def wrong_moves(play, samples: int, runs: int) -> int:
 
 
 def test_a_search_that_runs_out_of_samples_answers_as_well_as_uct():
-    runs = 100
+    runs = 60
     for samples in (300, 1000):
         ours = wrong_moves(lambda *a, **k: best_arm(*a, epsilon=0.05, delta=0.1, **k), samples, runs)
         rivals = [
