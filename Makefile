@@ -11,7 +11,7 @@ USE := $(VENV)/.use
 STAMP := $(VENV)/.develop
 OLDEST := .venv-oldest
 OLDEST_STAMP := $(OLDEST)/.develop
-TESTS ?= --doctest-modules src tests
+TESTS ?= --numprocesses=2 --doctest-modules src tests
 
 .PHONY: demo test test-oldest lint format bench docs wheel clean
 
