@@ -16,6 +16,7 @@ import numpy as np
 
 from bestleaf._compile import Part, helper
 from bestleaf._guard import compiled_part
+from bestleaf.checks import shown
 
 
 class Rate(Part):
@@ -64,7 +65,7 @@ class Bound(Part):
         if observe is not keep_nothing and width < 1:
             raise ValueError(f"width must be at least 1 for a bound that observes, got {width}")
         if check is not None and not callable(check):
-            raise TypeError(f"check must be a function of side, value, delta and evidence, got {check!r}")
+            raise TypeError(f"check must be a function of side, value, delta and evidence, got {shown(check)}")
         self.width = width
         self.check = check
         self.part = compiled_part(function, "interval")
@@ -256,5 +257,5 @@ def named_bound(given: str | Rate | Bound) -> Rate | Bound:
         return given
     found = BOUNDS.get(str(given))
     if found is None:
-        raise ValueError(f"bound must be one of {', '.join(BOUNDS)}, a Rate or a Bound, got {given!r}")
+        raise ValueError(f"bound must be one of {', '.join(BOUNDS)}, a Rate or a Bound, got {shown(given)}")
     return found

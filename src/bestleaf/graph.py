@@ -221,7 +221,7 @@ class GrowingGraph:
         try:
             hash(state), hash(label)
         except TypeError as error:
-            raise TypeError(f"states and labels must be hashable, got {state!r}: {error}") from None
+            raise TypeError(f"states and labels must be hashable, got {shown(state)}: {error}") from None
         if problem.is_terminal(state):
             return Description(state, label, True, False, {})
         children = self._children(state) if listed else {}
@@ -232,9 +232,11 @@ class GrowingGraph:
         try:
             children = dict.fromkeys(children)
         except TypeError as error:
-            raise TypeError(f"children({state!r}) must list hashable states: {error}") from None
+            raise TypeError(f"children({shown(state)}) must list hashable states: {error}") from None
         if not children and self.states:
-            raise ValueError(f"children({state!r}) is empty but is_terminal({state!r}) is False; one must be right")
+            raise ValueError(
+                f"children({shown(state)}) is empty but is_terminal({shown(state)}) is False; one must be right"
+            )
         return children
 
     def _enter(self, given: Description) -> int:
@@ -296,7 +298,7 @@ class GrowingGraph:
 
     def _cycle(self, node: int) -> ValueError:
         state = self.states[node]
-        return ValueError(f"the graph must have no cycles, but children() leads from {state!r} back to itself")
+        return ValueError(f"the graph must have no cycles, but children() leads from {shown(state)} back to itself")
 
     @classmethod
     def opening(cls, problem: Any, *, with_children: bool = True) -> GrowingGraph:

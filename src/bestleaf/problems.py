@@ -16,6 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from bestleaf._records import Bernoulli
+from bestleaf.checks import shown
 from bestleaf.storage.states import encoded
 
 State = Hashable
@@ -77,7 +78,7 @@ class BernoulliTable:
             self.means = np.resize(self.means, 2 * node)
         mean = self.problem.mean(state)
         if not 0.0 <= mean <= 1.0:
-            raise ValueError(f"mean({state!r}) must return a number in [0, 1], got {mean!r}")
+            raise ValueError(f"mean({shown(state)}) must return a number in [0, 1], got {shown(mean)}")
         self.means[node] = mean
 
     @property

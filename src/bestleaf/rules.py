@@ -28,6 +28,7 @@ from bestleaf._kernels.arms import (
     smallest_regret,
     strongest_rival,
 )
+from bestleaf.checks import shown
 
 __all__ = [
     "Rule",
@@ -138,5 +139,5 @@ def named_rule(given: str | Rule) -> Rule:
     key = str(given).lower().replace("-", "_")
     found = RULES.get(ALIASES.get(key, key))
     if found is None:
-        raise ValueError(f"rule must be one of {', '.join(RULES)} or a bestleaf.Rule, got {given!r}")
+        raise ValueError(f"rule must be one of {', '.join(RULES)} or a bestleaf.Rule, got {shown(given)}")
     return found

@@ -13,6 +13,7 @@ from typing import Any
 from scipy.optimize import brentq
 from scipy.special import lambertw
 
+from bestleaf.checks import shown
 from bestleaf.graph import GrowingGraph
 
 __all__ = ["arm_gap", "complexity", "tau_max", "tau_max_elementary", "tau_max_printed", "tau_max_root", "tau_ub"]
@@ -94,11 +95,11 @@ def tau_ub(problem: Any, delta: float, epsilon: float = 0.0) -> float:
 def _log_argument(b: float, delta: float, gap: float) -> float:
     """Return ln(-x) of the argument x of W_{-1} in theorem 2."""
     if not 0 < b < 1:
-        raise ValueError(f"b must be between 0 and 1, got {b!r}")
+        raise ValueError(f"b must be between 0 and 1, got {shown(b)}")
     if not 0 < delta < 1:
-        raise ValueError(f"delta must be between 0 and 1, got {delta!r}")
+        raise ValueError(f"delta must be between 0 and 1, got {shown(delta)}")
     if not gap > 0:
-        raise ValueError(f"gap must be positive, got {gap!r}")
+        raise ValueError(f"gap must be positive, got {shown(gap)}")
     logarithm = 2 * log(gap) + log((1 - b) / (8 * b)) + (1 - b) / b * log(delta)
     if logarithm >= -1:
         raise ValueError(f"tau_max has no solution for b={b}, delta={delta}, gap={gap}: the gap is too large")

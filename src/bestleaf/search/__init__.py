@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from bestleaf.bounds import Bound, Rate
+from bestleaf.checks import shown
 from bestleaf.executors import Executor, executor_for
 from bestleaf.rules import Rule
 from bestleaf.search.result import Progress, Result
@@ -142,7 +143,9 @@ def _executor(batch_size: int | None, n_jobs: int | None) -> Executor | None:
     """Return who draws the samples of a batch; processes, unless joblib is configured otherwise."""
     if batch_size is None:
         if n_jobs is not None:
-            raise ValueError(f"n_jobs needs batch_size, the number of samples asked for at once, got n_jobs={n_jobs!r}")
+            raise ValueError(
+                f"n_jobs needs batch_size, the number of samples asked for at once, got n_jobs={shown(n_jobs)}"
+            )
         return None
     return executor_for(n_jobs, "processes")
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bestleaf.checks import shown
 from bestleaf.search.stages import evaluated
 from bestleaf.storage import Saved
 from bestleaf.storage.states import decoded, encoded
@@ -24,10 +25,10 @@ def checked_guarantees(given: Any, known: Iterable[str] = GUARANTEES) -> frozens
     """Return the guarantees asked for, or say in one sentence why not."""
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, Iterable):
-        raise TypeError(f"guarantee must be one of {', '.join(known)} or several, got {given!r}")
+        raise TypeError(f"guarantee must be one of {', '.join(known)} or several, got {shown(given)}")
     names = list(names)
     if strange := [name for name in names if name not in known]:
-        raise ValueError(f"guarantee must be of {', '.join(known)}, got {strange[0]!r}")
+        raise ValueError(f"guarantee must be of {', '.join(known)}, got {shown(strange[0])}")
     return frozenset(names)
 
 
@@ -75,7 +76,7 @@ class _Challenge:
             self._waiting = [one for one in self._all if one not in search.values]
         done = evaluated(self._waiting, search)
         if valueless := [one for one in self._all if one in search.valueless]:
-            what = f"guarantee {self.name} compares exact values, and {valueless[0]!r} has none"
+            what = f"guarantee {self.name} compares exact values, and {shown(valueless[0])} has none"
             warnings.warn(f"{what}: nothing is claimed of it", RuntimeWarning, stacklevel=2)
             self.reset()
             return True
@@ -194,7 +195,7 @@ class Quantile(_Challenge):
             above = self.problem.root()
             for step in path:
                 if step not in self.problem.children(above):
-                    raise ValueError(f"a way must go from child to child, got {step!r} below {above!r}")
+                    raise ValueError(f"a way must go from child to child, got {shown(step)} below {shown(above)}")
                 above = step
             self._paths[above] = list(path)
         super().restore(saved, search)

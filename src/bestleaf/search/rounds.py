@@ -20,6 +20,7 @@ from bestleaf._records import (
     SOLVED,
     Proposal,
 )
+from bestleaf.checks import shown
 from bestleaf.search.evaluations import Evaluations
 from bestleaf.search.options import checked_value
 
@@ -96,7 +97,9 @@ class Rounds(Evaluations):
             raise ValueError(f"rule {self.options.rule.name} must return children of its root (rival may be -1)")
         elif action == BAD_BOUND:
             state = self.graph.states[proposal.first]
-            raise ValueError(f"bound {self.options.bound.name} must return lower <= upper, but did not for {state!r}")
+            raise ValueError(
+                f"bound {self.options.bound.name} must return lower <= upper, but did not for {shown(state)}"
+            )
         if action != SAMPLE or self.oracle is not None:
             self._proposal = None
 

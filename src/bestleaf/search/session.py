@@ -18,7 +18,7 @@ from bestleaf._records import (
     SAMPLE,
     Proposal,
 )
-from bestleaf.checks import function_or_none
+from bestleaf.checks import function_or_none, shown
 from bestleaf.executors import Executor
 from bestleaf.graph import GrowingGraph
 from bestleaf.growth import PROPOSALS, Growth
@@ -130,7 +130,7 @@ class Search(Asking):
         options, problem = self.options, self.problem
         root = problem.root()
         if problem.is_terminal(root):
-            raise ValueError(f"the root {root!r} is terminal, so there is nothing to choose")
+            raise ValueError(f"the root {shown(root)} is terminal, so there is nothing to choose")
         fixed = options.expansion is None
         compiled = hasattr(problem, "compiled_oracle") and self.batches is None
         self.oracle = problem.compiled_oracle(self.rng) if compiled else None
@@ -143,7 +143,7 @@ class Search(Asking):
             self.graph = GrowingGraph.opening(problem, with_children=proposals.whole_opening)
         self.budget.look()  # compiling is not counted
         if len(self.graph.linked("child", 0)) == 0 and proposals.whole_opening:
-            raise ValueError(f"the root {root!r} has no children, so there is nothing to choose")
+            raise ValueError(f"the root {shown(root)} has no children, so there is nothing to choose")
         self.known = Knowledge(self.graph, options.rule, options.bound, options.settings, lots=self._lots())
         self.known.start(fixed)
         chosen = proposals(self.graph, self.known, self.rollouts, self.rng, self)
@@ -171,7 +171,7 @@ class Search(Asking):
         by_rave = hasattr(self.rollouts, "rave_sums") and self.options.expansion is not None
         name = self.options.proposal or ("lookahead" if by_rave else "random")
         if name != "random" and not by_rave:
-            raise ValueError(f"proposal {name!r} needs a growing lattice of feature subsets; use 'random' or None")
+            raise ValueError(f"proposal {shown(name)} needs a growing lattice of feature subsets; use 'random' or None")
         return name
 
     def _check_fit(self, fixed: bool) -> None:

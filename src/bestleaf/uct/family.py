@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from bestleaf.checks import one_of
+from bestleaf.checks import one_of, shown
 from bestleaf.search.options import checked_problem, stream
 from bestleaf.search.result import Progress
 from bestleaf.uct.children import AnyChildren
@@ -134,9 +134,9 @@ def uct_search(
     one_of("recommend", recommend, RECOMMENDATIONS)
     limits = budgets(max_samples, max_time)
     if problem.is_terminal(problem.root()):
-        raise ValueError(f"the root {problem.root()!r} is terminal, so there is nothing to choose")
+        raise ValueError(f"the root {shown(problem.root())} is terminal, so there is nothing to choose")
     if not list(problem.children(problem.root())):
-        raise ValueError(f"the root {problem.root()!r} has no children, so there is nothing to choose")
+        raise ValueError(f"the root {shown(problem.root())} has no children, so there is nothing to choose")
     rng, number = stream(seed)
     oracle = problem.compiled_oracle(rng) if hasattr(problem, "compiled_oracle") else None
     loop = Loop(problem, settings, rng=rng, oracle=oracle, recommend=recommend, callback=callback, **limits)

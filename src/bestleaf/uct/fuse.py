@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bestleaf.checks import number, one_of
+from bestleaf.checks import number, one_of, shown
 from bestleaf.features import STOP, FeatureLattice, NeighbourRollouts, Subset
 from bestleaf.search.options import stream
 from bestleaf.search.result import Progress
@@ -111,7 +111,7 @@ class Fuse:
         number("widening", widening, "between 0 and 1", 0.0, 1.0)
         number("trust", trust, "more than 0", 0.0, 1e9, open_ends=True)
         if not isinstance(exact_stop, bool):
-            raise TypeError(f"exact_stop must be True or False, got {exact_stop!r}")
+            raise TypeError(f"exact_stop must be True or False, got {shown(exact_stop)}")
         self.recommend = one_of("recommend", recommend, RECOMMENDATIONS)
         number("locality", locality, "at least 0", 0.0, 1e12)
         limits = budgets(max_samples, max_time)

@@ -6,7 +6,7 @@ from math import inf
 from typing import Any
 
 from bestleaf._kernels.descent import DEEP
-from bestleaf.checks import number, one_of, whole
+from bestleaf.checks import number, one_of, shown, whole
 
 VARIANTS: dict[str, tuple[float, float, float]] = {
     "uct1": (0, 0, 0),
@@ -30,7 +30,7 @@ def depths(variant: Any) -> list[int]:
         except TypeError:
             given = (variant,)
         if len(given) != 3:
-            raise ValueError(f"variant must be one of {', '.join(VARIANTS)} or three depths, got {variant!r}")
+            raise ValueError(f"variant must be one of {', '.join(VARIANTS)} or three depths, got {shown(variant)}")
     found = [DEEP if depth == inf else whole("a depth of variant", depth, 0) for depth in given]
     if max(found) > DEEPEST:
         raise ValueError(f"a depth of variant must be at most {DEEPEST}, or infinite, got {max(found)}")
