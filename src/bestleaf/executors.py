@@ -209,6 +209,8 @@ class Dask(Stoppable):
             try:
                 return self._shared_out(work, problem, items)
             except self._lost() as error:
+                if type(error) is RuntimeError and self.client.status == "running":
+                    raise  # the work's own
                 failure = error
                 self._sent, self._counted = None, (-2 * RECOUNT, 1)  # the workers that had the problem are gone
         if failure is not None and self._workers():
@@ -216,11 +218,11 @@ class Dask(Stoppable):
         return []
 
     def _lost(self) -> tuple[type[BaseException], ...]:
-        """Return what is raised when workers or the scheduler are lost."""
+        """Return what is raised when workers or the scheduler are lost; RuntimeError by a client just being closed."""
         from distributed.client import FutureCancelledError
         from distributed.scheduler import KilledWorker
 
-        return CancelledError, FutureCancelledError, KilledWorker, OSError, TimeoutError
+        return CancelledError, FutureCancelledError, KilledWorker, OSError, TimeoutError, RuntimeError
 
     def _shared_out(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
         """Return the results of all items, [] when time is over or nobody is left."""
