@@ -16,6 +16,7 @@ from bestleaf.datasets import load_linear, make_linear
 from bestleaf.features import FeatureLattice
 from bestleaf.oracles import KNNOracle
 from bestleaf.problems import paper_lattice, random_dag, random_game_tree
+from genuine import Trap
 
 RIGOROUS = ("hoeffding", "bernstein", "bernoulli", "betting")
 
@@ -254,31 +255,6 @@ def test_labels_of_any_kind_survive_json():
 
     found = best_leaf(Odd(), epsilon=0.3, delta=0.1, seed=0).certificate
     assert verify(Certificate.from_json(found.to_json()))
-
-
-class Trap:
-    """Two moves of ten; the first move that is worst on average leads to the best leaf of all."""
-
-    def root(self):
-        return ()
-
-    def children(self, state):
-        return [(*state, move) for move in range(10)]
-
-    def is_terminal(self, state):
-        return len(state) == 2
-
-    def exact(self, state):
-        return (1.0 if state[1] == 9 else 0.2) if state[0] == 0 else (10 * state[0] % 30 + state[1]) / 100
-
-    def sample(self, state, rng):
-        return self.exact(state) if self.is_terminal(state) else self.exact((*state, int(rng.integers(10))))
-
-    def neighbours(self, state):
-        return [(move, state[1]) for move in range(10)] + [(state[0], move) for move in range(10)]
-
-    def path_to(self, state):
-        return [state[:1], state]
 
 
 def test_best_leaf_gives_local_and_quantile_guarantees():
