@@ -8,31 +8,18 @@ from math import log
 import numpy as np
 import pytest
 
-from bestleaf import BestLeafSelector, Bound, Certificate, best_arm, best_leaf, bounds, verify
+from bestleaf import Bound, Certificate, best_arm, best_leaf, bounds, verify
 from bestleaf.certificate import bound_checks
 from bestleaf.certificate.record import checksum
 from bestleaf.problems import Unrolled, paper_lattice, random_dag
 from forging import judged, only_the_worst, renumbered, reworded, rewritten, sealed, twin, without_nodes
-from genuine import CHECKED, UNCHECKED, table
-
-
-@pytest.fixture(scope="module")
-def sampled():
-    return best_leaf(paper_lattice(), epsilon=0.1, delta=0.1, seed=0, bound="hoeffding").certificate.content
+from genuine import CHECKED, UNCHECKED
 
 
 @pytest.fixture(scope="module")
 def grown():
     settings = {"epsilon": 0.1, "delta": 0.1, "seed": 0, "bound": "hoeffding", "expansion": 0.4}
     return best_leaf(paper_lattice(), **settings).certificate.content
-
-
-@pytest.fixture(scope="module")
-def selected():
-    X, y = table(0)
-    return (
-        BestLeafSelector(epsilon=0.05, guarantee="grown", expansion=0.5, random_state=0).fit(X, y).certificate_.content
-    )
 
 
 def test_a_leaf_that_is_not_exact_has_a_share_of_delta(sampled):

@@ -9,26 +9,11 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-from bestleaf import BestLeafSelector, Certificate, best_leaf, bounds, examples, verify
+from bestleaf import Certificate, best_leaf, bounds, examples, verify
 from bestleaf.certificate import bound_checks, schema
-from bestleaf.problems import paper_lattice
 from forging import judged, only_the_worst, reworded, rewritten, sealed, twin
-from genuine import table
 
 GUARD = 60  # seconds that no certificate may take on a slow machine; ten are promised on a usual one
-
-
-@pytest.fixture(scope="module")
-def sampled():
-    return best_leaf(paper_lattice(), epsilon=0.1, delta=0.1, seed=0, bound="hoeffding").certificate.content
-
-
-@pytest.fixture(scope="module")
-def selected():
-    X, y = table(0)
-    return (
-        BestLeafSelector(epsilon=0.05, guarantee="grown", expansion=0.5, random_state=0).fit(X, y).certificate_.content
-    )
 
 
 def test_constants_are_those_of_the_engine():

@@ -14,19 +14,6 @@ from forging import judged, reworded, rewritten, twin
 from genuine import UNCHECKED, Flipped, table
 
 
-@pytest.fixture(scope="module")
-def sampled():
-    return best_leaf(paper_lattice(), epsilon=0.1, delta=0.1, seed=0, bound="hoeffding").certificate.content
-
-
-@pytest.fixture(scope="module")
-def selected():
-    X, y = table(0)
-    return (
-        BestLeafSelector(epsilon=0.05, guarantee="grown", expansion=0.5, random_state=0).fit(X, y).certificate_.content
-    )
-
-
 def test_a_part_without_a_name_or_with_one_of_ours_gets_another():
     assert part_name("<lambda>", bounds.BOUNDS, ours=False) == "unnamed"
     assert part_name("hoeffding", bounds.BOUNDS, ours=False) == "own_hoeffding"

@@ -9,6 +9,7 @@ import numpy as np
 
 from bestleaf.features import SubsetLattice
 from bestleaf.intervals import Leaf
+from bestleaf.search.answer import SURROUNDINGS
 
 
 class EvaluatedSubset(NamedTuple):
@@ -67,7 +68,8 @@ def likely_values(leaves: Iterable[Leaf], guides: dict[Any, float]) -> dict[Any,
             return leaf.lower
         if leaf.mean is None:
             return guides.get(leaf.state, 0.0)
-        return (leaf.count * leaf.mean + 2.0 * guides.get(leaf.state, middle)) / (leaf.count + 2.0)
+        around = guides.get(leaf.state, middle)
+        return (leaf.count * leaf.mean + SURROUNDINGS * around) / (leaf.count + SURROUNDINGS)
 
     return {leaf.state: likely(leaf) for leaf in leaves}
 
