@@ -8,7 +8,7 @@ import pytest
 from bestleaf import flat_best_leaf
 from bestleaf.flat import ALGORITHMS
 from bestleaf.problems import TableProblem, paper_lattice, random_dag, random_game_tree
-from naive_flat import NaiveFlat
+from naive import NaiveFlat
 
 MEANS = (0.3, 0.75, 0.5, 0.45)
 

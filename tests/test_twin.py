@@ -7,8 +7,10 @@ import pytest
 
 from bestleaf import Search, best_arm, best_leaf
 from bestleaf._records import EVALUATE, SAMPLE
+from bestleaf.features import FeatureLattice
+from bestleaf.oracles import KNNOracle
 from bestleaf.problems import ScoreLattice, TableProblem, Unrolled, random_dag, random_game_tree
-from naive import NaiveSearch
+from naive import NaiveBatches, NaiveLattice, NaiveLookahead, NaiveSearch
 
 LATTICE = ScoreLattice((-0.4, 0.1, 0.5, 0.9), 2)
 
@@ -146,3 +148,87 @@ def test_graphs_grow_far_beyond_their_first_capacity():
         assert next(leaf for leaf in result.leaves if leaf.state == 1).count > 0
         assert not (result.reason == "identified" and result.answer == 2)
     follow(problem, 90, task="arm", epsilon=0.1, delta=0.1, bound="hoeffding", stopping="sound", expansion=1.0, seed=0)
+
+
+def follow_batches(problem, sizes, *, batch_size=6, most=60, **keywords):
+    """Ask both for batches of several sizes; compare the leaves asked for, and all that is known after each batch."""
+    keywords = {"epsilon": 0.1, "delta": 0.1, "bound": "hoeffding", "stopping": "sound", "seed": 2, **keywords}
+    twin = NaiveBatches(problem, batch_size=batch_size, **keywords)
+    search = Search(problem, batch_size=batch_size, **keywords)
+    for number in range(most):
+        size = sizes[number % len(sizes)]
+        requests, leaves = search.ask_batch(size), twin.ask(size)
+        assert [one.state for one in requests] == leaves
+        if not requests:
+            assert search.result().answer == twin.answer
+            return
+        values = twin.draw(leaves)
+        assert values == [problem.sample(one.state, np.random.default_rng(one.seed)) for one in requests]
+        search.tell_batch(values)
+        twin.tell(leaves, values)
+        compare(search, twin)
+
+
+@pytest.mark.parametrize("expansion", [None, 0.6])
+@pytest.mark.parametrize("task", ["arm", "leaf"])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_batches_batch_by_batch(name, task, expansion):
+    follow_batches(PROBLEMS[name], (6,), task=task, expansion=expansion)
+
+
+@pytest.mark.parametrize("name", ["lattice", "dag1", "exact0", "game1"])
+def test_batches_of_many_sizes_with_other_bounds_and_rules(name):
+    for more in ({"bound": "beta2"}, {"bound": "theory"}, {"rule": "ugape"}, {"rule": "lucb_micro"}):
+        follow_batches(PROBLEMS[name], (1, 9, 4), task="leaf", expansion=None, **more)
+    follow_batches(PROBLEMS[name], (5, 2), task="arm", expansion=0.7, bound="beta1", stopping="paper")
+
+
+@pytest.mark.parametrize("name", ["lattice", "dag0", "exact1", "game0"])
+def test_a_search_in_batches_ends_where_the_twin_ends(name):
+    keywords = {"epsilon": 0.2, "delta": 0.2, "bound": "beta2", "stopping": "sound", "seed": 7, "batch_size": 8}
+    twin = NaiveBatches(PROBLEMS[name], task="leaf", **keywords)
+    while leaves := twin.ask():
+        twin.tell(leaves, twin.draw(leaves))
+    result = best_leaf(PROBLEMS[name], **keywords)
+    assert (result.answer, result.samples) == (twin.answer, twin.samples_drawn)
+    assert result.exact_evaluations == len(twin.exact)
+
+
+def whole_numbers(seed, rows, columns):
+    """Return a table with many equal distances and two features that matter, so that several choices are opened."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 9, (rows, columns)).astype(np.float32)
+    return X, (X[:, 0] + X[:, 1] + 3 * rng.normal(size=rows) > 8).astype(int)
+
+
+@pytest.mark.parametrize(
+    ("seed", "columns", "stopping", "bound", "limit", "epsilon", "expansion"),
+    [
+        (0, 8, "sound", "beta2", 2, 0.3, 0.6),
+        (1, 8, "sound", "beta2", 2, 0.3, 0.6),
+        (1, 9, "sound", "beta2", 3, 0.4, 0.6),
+        (32, 12, "sound", "beta2", 3, 0.45, 0.7),  # a child that beats all enters with its terminal leaf
+        (29, 9, "paper", "beta2", 3, 0.35, 0.5),  # so does one here
+        (5, 14, "sound", "hoeffding", 5, 0.45, 0.5),  # openings only, with long ways to the best subset
+    ],
+)
+def test_lookahead_agrees_with_the_naive_twin(seed, columns, stopping, bound, limit, epsilon, expansion):
+    X, y = whole_numbers(seed, 24, columns)
+    settings = {"epsilon": epsilon, "delta": 0.1, "bound": bound, "stopping": stopping, "expansion": expansion}
+    oracle = KNNOracle(X, y, scale=False, n_neighbors=3, subsample=8)
+    lattice = FeatureLattice(oracle, max_features=limit)
+    result = best_leaf(lattice, **settings, proposal="lookahead", seed=seed)
+    X, y = X[oracle.rows], y[oracle.rows]  # of equally near examples the first ones vote
+    naive = NaiveLattice(X, y, k=3, m=8, q=0.9, max_features=limit)
+    twin = NaiveLookahead(naive, task="leaf", **settings, seed=seed)
+    while twin.step() is not None:
+        assert len(naive.rollouts) <= result.samples
+    assert twin.answer == result.answer
+    assert len(naive.rollouts) == result.samples
+    assert len(twin.evaluated) == result.exact_evaluations > len(twin.exact)
+    assert list(result.structure.states) == list(twin.children)
+    assert result.growths > 0 or bound == "hoeffding"
+    for leaf in result.leaves:
+        low, high = twin.leaf_interval(leaf.state)
+        assert leaf.count == (leaf.state in twin.exact) + len(twin.samples.get(leaf.state, []))
+        assert (leaf.lower, leaf.upper) == pytest.approx((max(low, 0), min(high, 1)), abs=1e-12)

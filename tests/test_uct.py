@@ -14,8 +14,7 @@ from bestleaf.oracles import KNNOracle
 from bestleaf.uct.children import AnyChildren, CompetingChildren, RaveChildren
 from bestleaf.uct.loop import Loop
 from bestleaf.uct.settings import VARIANTS, descent_settings
-from naive import NaiveLattice
-from naive_uct import NaiveCompeting, NaiveFuse, NaiveUCT
+from naive import NaiveCompeting, NaiveFuse, NaiveLattice, NaiveUCT
 
 DEFAULTS = {
     "variant": "uct1",

@@ -55,7 +55,7 @@ class NaiveSearch:
         self.known_noisy: set = set()  # terminal states whose exact() said None
         self.visits: dict = {}
         self.rounds: dict = {}
-        self.grown_for: set = set()  # (state, t) for which the graph has grown
+        self.looked_at: dict = {}  # state -> rounds of which it is known whether the graph was due to grow
         self.opened: set = set()
         self.deepened: dict = {}
         self.created = 0
@@ -310,11 +310,12 @@ class NaiveSearch:
             return self.visits.get(state, 0) / (len(self.children[state]) + 1) / depth
 
         chosen = max(candidates, key=index)  # the first of equals is the oldest
-        self._enter([self.pick(chosen)])
+        self._enter(self.pick(chosen))
 
     def pick(self, state):
+        """Return a child that is not in the graph, and what enters with it."""
         absent = [child for child in self._all_children(state) if child not in self.children]
-        return absent[int(self.rng.integers(len(absent)))]
+        return [absent[int(self.rng.integers(len(absent)))]]
 
     def open(self, state):
         self.opened.add(state)
@@ -329,11 +330,8 @@ class NaiveSearch:
 
     # ---- one round
 
-    def step(self):
-        """Play until one sample or exact value has been taken; return (state, value), or None when done.
-
-        `lucb_micro` takes two samples in a round; the step then returns the second.
-        """
+    def decide(self):
+        """Open and grow what is due; return (root, best, leaf, leaf to sample with it or None), or None when done."""
         while True:
             root = self.problem.root()
             if root not in self.opened:
@@ -350,23 +348,38 @@ class NaiveSearch:
                     continue
                 if self.task == "arm" or self.problem.is_terminal(best):
                     self.answer = best
-                    if self.task == "leaf" and self._presumed_exact(best) and best not in self.exact:
-                        return self._take(root, best, best)
-                    return None
+                    return (root, best, best, None) if self.task == "leaf" and self._pending(best) else None
                 if best not in self.opened:
                     self.open(best)
                     root = self.problem.root()
                 else:
                     root = best
-            t = self.rounds.get(root, 0)
-            if self.b and self.due(t) and (root, t) not in self.grown_for:
-                self.grown_for.add((root, t))
+            if self.b and self.owes_growth(root):
                 self.grow(root)
                 continue
-            both = self.rule == "lucb_micro" and second not in (None, first) and self.width(second) > 0
-            if both and self._pending(second):
-                first, both = second, False
-            both = both and not self._pending(first)
+            if self.rule != "lucb_micro" or second in (None, first) or self.width(second) <= 0:
+                return root, best, first, None
+            return (root, best, second, None) if self._pending(second) else (root, best, first, second)
+
+    def owes_growth(self, root):
+        """Whether a round at a node was due to grow the graph and has not done so; a batch may pass several."""
+        for t in range(self.looked_at.get(root, 0), self.rounds.get(root, 0) + 1):
+            self.looked_at[root] = t + 1
+            if self.due(t):
+                return True
+        return False
+
+    def step(self):
+        """Play until one sample or exact value has been taken; return (state, value), or None when done.
+
+        `lucb_micro` takes two samples in a round; the step then returns the second.
+        """
+        while True:
+            decision = self.decide()
+            if decision is None:
+                return None
+            root, best, first, second = decision
+            both = second is not None and not self._pending(first)
             taken = self._take(root, best, first)
             if both:
                 taken = self._sample(second)
@@ -401,7 +414,9 @@ class NaiveSearch:
         return self._presumed_exact(leaf) and leaf not in self.exact
 
     def _sample(self, leaf):
-        value = self.problem.sample(leaf, self.rng)
+        return self._absorb(leaf, self.problem.sample(leaf, self.rng))
+
+    def _absorb(self, leaf, value):
         self.samples.setdefault(leaf, []).append(value)
         self.samples_drawn += 1
         if self.bound == "hoeffding":
@@ -456,6 +471,7 @@ class NaiveLattice:
 
     def __init__(self, X, y, *, k, m, q, max_features):
         self.X, self.y, self.k, self.m, self.q, self.limit = X.astype(np.float32), y, k, m, q, max_features
+        self.remembered = {}  # (subset, example) -> votes
         self.rollouts = []  # (where, subset reached, value)
 
     def root(self):
@@ -472,6 +488,12 @@ class NaiveLattice:
         return [f for f in range(self.X.shape[1]) if f not in state] if len(state) < self.limit else []
 
     def votes(self, subset, example):
+        """Return the votes for an example; they are a function of the subset, so they are remembered."""
+        if (tuple(subset), example) not in self.remembered:
+            self.remembered[tuple(subset), example] = self.count_votes(subset, example)
+        return self.remembered[tuple(subset), example]
+
+    def count_votes(self, subset, example):
         columns = self.X[:, list(subset)]
         distance = sum(((column - column[example]) ** 2 for column in columns.T), np.zeros(len(self.y), np.float32))
         nearest = [other for other in np.argsort(distance, kind="stable") if other != example]
@@ -523,15 +545,27 @@ class NaiveSelection(NaiveSearch):
 
     def pick(self, state):
         if state and (*state, -1) not in self.children:
-            return (*state, -1)
+            return [(*state, -1)]
         features = [f for f in self.problem.addable(state) if tuple(sorted({*state, f})) not in self.children]
-        return tuple(sorted({*state, self.best_features(state, features)[0]}))
+        return [tuple(sorted({*state, self.best_features(state, features)[0]}))]
+
+    def rollouts(self, state):
+        """Return how many rollouts a feature a choice opens with."""
+        return 20
+
+    def opening_features(self, state):
+        """Return the features a choice opens with."""
+        return self.best_features(state, self.problem.addable(state))[:7]
 
     def open(self, state):
         self.opened.add(state)
-        for _ in range(20 * len(self.problem.addable(state))):
+        for _ in range(self.rollouts(state) * len(self.problem.addable(state))):
             self.problem.sample(state, self.rng)
-        features = self.best_features(state, self.problem.addable(state))[:7]
+        self._enter([one for one in self.opening(state) if one not in self.children])
+
+    def opening(self, state):
+        """Return the terminal leaf, the best features each with its terminal leaf, and all pairs of them."""
+        features = self.opening_features(state)
         states = [(*state, -1)] if state else []
         for feature in features:
             one = tuple(sorted({*state, feature}))
@@ -539,4 +573,4 @@ class NaiveSelection(NaiveSearch):
         if len(state) + 2 <= self.problem.limit:
             pairs = [(f, g) for place, f in enumerate(features) for g in features[place + 1 :]]
             states += [tuple(sorted({*state, f, g})) for f, g in pairs]
-        self._enter([state for state in states if state not in self.children])
+        return states

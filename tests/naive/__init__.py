@@ -1,0 +1,19 @@
+"""The slow twins: plain dictionaries and lists, written from the formulas; the fast code must do the same."""
+
+from naive.batches import NaiveBatches
+from naive.flat import NaiveFlat
+from naive.lookahead import NaiveLookahead
+from naive.search import NaiveLattice, NaiveSearch, NaiveSelection
+from naive.uct import NaiveCompeting, NaiveFuse, NaiveUCT
+
+__all__ = [
+    "NaiveBatches",
+    "NaiveCompeting",
+    "NaiveFlat",
+    "NaiveFuse",
+    "NaiveLattice",
+    "NaiveLookahead",
+    "NaiveSearch",
+    "NaiveSelection",
+    "NaiveUCT",
+]

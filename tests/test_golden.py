@@ -1,0 +1,83 @@
+"""Whole searches, run again: they must do what they did when they were recorded, to the last sample."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from golden.listed import CASES
+from golden.record import written
+
+FILES = Path(__file__).parent / "golden"
+CLOSE = 1e-12  # relative, for numbers that are not whole
+
+
+def difference(expected: Any, found: Any, field: str = "") -> str | None:
+    """Return one sentence about the first field that differs, None if there is none."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        if expected.keys() != found.keys():
+            name = next(name for name in [*expected, *found] if name not in expected or name not in found)
+            return f"{field}.{name}".lstrip(".") + f" is only in the {'file' if name in expected else 'new record'}."
+        pairs = ((expected[name], found[name], f"{field}.{name}".lstrip(".")) for name in expected)
+    elif isinstance(expected, list) and isinstance(found, list):
+        if len(expected) != len(found):
+            return f"{field} was a list of {len(expected)}, got {len(found)}."
+        pairs = ((*both, f"{field}[{place}]") for place, both in enumerate(zip(expected, found, strict=True)))
+    else:
+        return None if same(expected, found) else f"{field} was {expected!r}, got {found!r}."
+    return next((said for pair in pairs if (said := difference(*pair))), None)
+
+
+def same(expected: Any, found: Any) -> bool:
+    """Return whether two plain values are the same; numbers that are not whole may differ in the last digits."""
+    if isinstance(expected, float) and isinstance(found, float):
+        return abs(expected - found) <= CLOSE * max(abs(expected), abs(found))
+    return type(expected) is type(found) and expected == found
+
+
+def recorded(name: str) -> Any:
+    return json.loads((FILES / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def check(name: str, **further: Any) -> None:
+    """Run a case again and fail with one sentence if it differs from what was recorded."""
+    said = difference(recorded(name), json.loads(written(CASES[name].record(**further))))
+    if said:
+        pytest.fail(said, pytrace=False)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_search_does_what_it_did(name):
+    check(name)
+
+
+@pytest.mark.parametrize(("name", "further"), [(name, one) for name, case in CASES.items() for one in case.also])
+def test_workers_change_nothing(name, further):
+    check(name, **further)
+
+
+def test_every_file_belongs_to_a_case_and_is_small():
+    assert {file.stem for file in FILES.glob("*.json")} == set(CASES)
+    assert max(file.stat().st_size for file in FILES.glob("*.json")) < 150_000
+
+
+@pytest.mark.parametrize("name", ["resumed_arm", "resumed_leaf", "resumed_batches", "resumed_local", "resumed_subsets"])
+def test_a_search_broken_off_ends_as_one_that_was_not(name):
+    case = CASES[name]
+    unbroken = json.loads(written(case.run(*case.arguments, **{**case.keywords, "breaks": ()})))
+    assert difference(recorded(name)["resumed"], unbroken["resumed"]) is None
+
+
+def test_the_first_difference_is_named():
+    old = {"a": [1, 2.0, "x"], "b": {"c": 1.0, "d": None}}
+    assert difference(old, json.loads(json.dumps(old))) is None
+    assert difference(old, {**old, "a": [1, 2.0 + 1e-14, "x"]}) is None
+    assert difference(old, {**old, "a": [1, 2.0 + 1e-11, "y"]}) == "a[1] was 2.0, got 2.00000000001."
+    assert difference(old, {**old, "a": [1.0, 2.0, "x"]}) == "a[0] was 1, got 1.0."
+    assert difference(old, {**old, "a": [1, 2.0]}) == "a was a list of 3, got 2."
+    assert difference(old, {**old, "b": {"c": 1.0, "d": 0}}) == "b.d was None, got 0."
+    assert difference(old, {**old, "b": {"c": 1.0}}) == "b.d is only in the file."
+    assert difference(old, {**old, "e": 1}) == "e is only in the new record."
