@@ -2,7 +2,7 @@
 # make test    all tests
 # make test-oldest  all tests with the lowest version of every dependency
 # make lint    style and types
-# make bench   the benchmarks, each printing ratios
+# make bench   all benchmarks, each printing ratios (hours; BENCHMARKS="engine oracle" for some)
 # make docs    the documentation, in docs/_build
 PYTHON ?= python3
 VENV := .venv
@@ -11,6 +11,7 @@ USE := $(VENV)/.use
 STAMP := $(VENV)/.develop
 OLDEST := .venv-oldest
 OLDEST_STAMP := $(OLDEST)/.develop
+BENCHMARKS ?= engine oracle revisions bounds listings proposals rivals selection estimators workers interruptions
 TESTS ?= --numprocesses=2 --doctest-modules src tests
 
 .PHONY: demo test test-oldest lint format bench docs wheel clean
@@ -49,8 +50,7 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 
 bench: $(STAMP)
-	$(BIN)/python benchmarks/engine.py
-	$(BIN)/python benchmarks/oracle.py
+	for name in $(BENCHMARKS); do echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 wheel: $(STAMP)
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

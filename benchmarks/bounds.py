@@ -9,9 +9,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from bestleaf import BestLeafSelector, best_leaf
-from bestleaf.bounds import BOUNDS, RIGOROUS
-from bestleaf.datasets import load_linear, make_madelon_like
+from bestleaf import BestLeafSelector, NeighbourVotes, SearchOptions, best_leaf
+from bestleaf.engine.bounds import BOUNDS, RIGOROUS
+from bestleaf.paper import load_linear, make_madelon_like
 from bestleaf.problems import paper_lattice
 
 console = Console(width=150)
@@ -20,8 +20,18 @@ LIMIT, SECONDS, RUNS = 1_000_000, 20.0, 5
 
 def select(X, y, epsilon, bound, seed):
     """Return (samples, settled) of one selection."""
-    settings = {"epsilon": epsilon, "delta": 0.1, "scale": False, "max_samples": LIMIT, "max_time": SECONDS}
-    found = BestLeafSelector(**settings, bound=bound, random_state=seed, guarantee="grown").fit(X, y).certificate_
+    settings = {"epsilon": epsilon, "delta": 0.1, "max_samples": LIMIT, "max_time": SECONDS}
+    found = (
+        BestLeafSelector(
+            NeighbourVotes(scale=False),
+            **settings,
+            search=SearchOptions(bound=bound),
+            random_state=seed,
+            guarantee="grown",
+        )
+        .fit(X, y)
+        .certificate_
+    )
     return found.samples, found.settled
 
 

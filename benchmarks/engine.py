@@ -15,7 +15,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from bestleaf.demo import warm_up
+from bestleaf.cli.demo import warm_up
 from bestleaf.problems import BernoulliProblem, Unrolled, paper_lattice
 from bestleaf.search import Search
 
@@ -71,7 +71,7 @@ def samples_per_second():
             runs = [made.again(seed) for seed in range(10)]
             spent = sum(timed(run) for run in runs)
             drawn = sum(run.samples for run in runs)
-            refreshed = sum(int(run.known.world["refreshes"]) for run in runs) / drawn
+            refreshed = sum(int(run.state.known.world["refreshes"]) for run in runs) / drawn
             seconds[graph, stopping, bound] = spent / drawn
             cells = (graph, stopping, bound, f"{1e9 * spent / drawn:.0f}", f"{drawn / spent:,.0f}", f"{refreshed:.2f}")
             table.add_row(*cells)
@@ -109,9 +109,9 @@ def cost_against_size():
                 BinaryTree(depth), epsilon=0, delta=0.1, bound="beta2", stopping=stopping, seed=0, max_samples=2**18
             )
             spent = timed(search)
-            refreshed = int(search.known.world["refreshes"]) / search.samples
+            refreshed = int(search.state.known.world["refreshes"]) / search.samples
             table.add_row(
-                f"{len(search.graph):,}",
+                f"{len(search.state.graph):,}",
                 str(depth + 1),
                 stopping,
                 f"{refreshed:.2f}",

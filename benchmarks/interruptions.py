@@ -19,12 +19,16 @@ from typing import Any
 import numpy as np
 from sklearn.naive_bayes import GaussianNB
 
-from bestleaf import BestLeafSelector, Checkpoint
-from bestleaf.datasets import load_linear
-from bestleaf.storage.file import read_file
+from bestleaf import BestLeafSelector, Checkpoint, NeighbourVotes
+from bestleaf.checkpoint.file import read_file
+from bestleaf.paper import load_linear
 
 SETTINGS: dict[str, dict[str, Any]] = {
-    "nearest neighbours": {"epsilon": 0.003, "scale": False, "guarantee": ["local", "quantile"]},
+    "nearest neighbours": {
+        "epsilon": 0.003,
+        "guarantee": ["local", "quantile"],
+        "estimator": NeighbourVotes(scale=False),
+    },
     "an estimator, in batches": {"epsilon": 0.02, "estimator": GaussianNB(), "max_samples": 1500},
 }
 

@@ -11,11 +11,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from bestleaf._compile import kernel, longs_at, singles_at
-from bestleaf._kernels.neighbours import measure, neighbour_sums, share_of_votes
-from bestleaf.datasets import make_linear, make_madelon_like
+from bestleaf.engine.compile import kernel, longs_at, singles_at
 from bestleaf.features import FeatureLattice
-from bestleaf.oracles import KNNOracle
+from bestleaf.features.kernels.neighbours import measure, neighbour_sums, votes_in_order
+from bestleaf.features.neighbours import KNNOracle
+from bestleaf.paper import make_linear, make_madelon_like
 
 console = Console(width=150)
 M = 50
@@ -112,7 +112,7 @@ def parts(oracle, size, rng):
         with_subset(plain_distances),
         with_subset(distances_only),
         with_subset(neighbour_sums, sums),
-        lambda *_: share_of_votes(votes, truth, 0, *histograms),
+        lambda *_: votes_in_order(votes, truth, 0, *histograms),
     )
     return fastest(functions, pieces)
 

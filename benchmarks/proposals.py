@@ -10,8 +10,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from bestleaf import BestLeafSelector
-from bestleaf.datasets import load_linear, make_linear, make_madelon_like
+from bestleaf import BestLeafSelector, NeighbourVotes, SearchOptions
+from bestleaf.paper import load_linear, make_linear, make_madelon_like
 
 console = Console(width=150)
 
@@ -49,7 +49,12 @@ def main(runs):
             for seed in range(runs):
                 started = perf_counter()
                 settings = {"epsilon": epsilon, "delta": 0.1, "max_samples": samples, "guarantee": "grown"}
-                found = BestLeafSelector(**settings, proposal=proposal, scale=False, random_state=seed).fit(X, y)
+                found = BestLeafSelector(
+                    estimator=NeighbourVotes(scale=False),
+                    **settings,
+                    search=SearchOptions(proposal=proposal),
+                    random_state=seed,
+                ).fit(X, y)
                 share = len(set(found.subset_) & set(relevant)) / len(found.subset_)
                 proof = found.certificate_
                 cost = (proof.samples, proof.exact_evaluations, proof.settled, perf_counter() - started)

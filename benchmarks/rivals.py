@@ -12,10 +12,11 @@ from time import perf_counter
 from rich.console import Console
 from rich.table import Table
 
-from bestleaf import BestLeafSelector, best_arm, flat_best_leaf, uct_search
-from bestleaf.datasets import load_linear, load_madelon, make_madelon_like
+from bestleaf import best_arm, flat_best_leaf, uct_search
+from bestleaf.paper import load_linear, load_madelon, make_madelon_like
 from bestleaf.problems import Unrolled, paper_lattice
-from bestleaf.uct import VARIANTS
+from bestleaf.rivals.fuse_selector import selector_from
+from bestleaf.rivals.uct import VARIANTS
 
 console = Console(width=140)
 
@@ -67,14 +68,14 @@ def on_features(title, X, y, samples):
         "BLI-MCDS (beta2, RAVE)": {"bound": "beta2", "proposal": "rave", "expansion": 0.3, "stopping": "paper"},
         "BLI-MCDS (betting, lookahead)": {},
         "fuse": {"algorithm": "fuse"},
-        "fuse, continuous": {"algorithm": "fuse", "algorithm_options": {"heuristic": "continuous"}},
+        "fuse, continuous": {"algorithm": "fuse", "options": {"heuristic": "continuous"}},
         "fuse-ucd": {"algorithm": "fuse-ucd"},
         "alphafuse": {"algorithm": "alphafuse"},
     }
     for name, setting in settings.items():
-        BestLeafSelector(**{**common, **setting, "max_samples": 300}).fit(X, y)
+        selector_from(**{**common, **setting, "max_samples": 300}).fit(X, y)
         started = perf_counter()
-        found = BestLeafSelector(**{**common, **setting}).fit(X, y)
+        found = selector_from(**{**common, **setting}).fit(X, y)
         seconds = perf_counter() - started
         note = f"V {found.score_:.4f}, {len(found.subset_)} features, {found.certificate_.exact_evaluations:,} exact"
         rows.append((name, found.certificate_.samples, seconds, note))

@@ -1,6 +1,6 @@
-"""The selector beside sequential floating selection on Madelon, on the same split: value, features, held-out AUC, time.
+"""The selector beside sequential floating selection, on the same split: value, features, held-out AUC, time.
 
-Usage: python benchmarks/selection.py FOLDER_OF_MADELON [SEEDS]
+Usage: python benchmarks/selection.py [SEEDS] [FOLDER_OF_MADELON]; without a folder on generated data of the same kind.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from time import perf_counter
 from rich.console import Console
 from rich.table import Table
 
-from bestleaf import BestLeafSelector
-from bestleaf.datasets import load_madelon
-from bestleaf.oracles import KNNOracle
-from bestleaf.selector.honest import splits, unseen_score
+from bestleaf import BestLeafSelector, NeighbourVotes
+from bestleaf.features.neighbours import KNNOracle
+from bestleaf.new_data import splits_of, votes_score
+from bestleaf.paper import load_madelon, make_madelon_like
+from bestleaf.validation import validate
 
 console = Console(width=150)
 
@@ -44,9 +45,10 @@ def floating(oracle, most=20):
     return sorted(chosen), found, len(values)
 
 
-def main(folder, seeds):
-    data = load_madelon(folder)
-    table = Table(title="Madelon, epsilon 0.005, delta 0.1, at most 250,000 samples", title_justify="left")
+def main(seeds, folder):
+    data = make_madelon_like(500, 60, seed=0) if folder is None else load_madelon(folder)
+    name = "Like Madelon, 500 x 60" if folder is None else "Madelon"
+    table = Table(title=f"{name}, epsilon 0.005, delta 0.1, at most 250,000 samples", title_justify="left")
     for name in (
         "method",
         "seed",
@@ -60,15 +62,21 @@ def main(folder, seeds):
         "seconds",
     ):
         table.add_column(name, justify="left" if name == "method" else "right")
-    measure = {"task": "classification", "n_neighbors": 5, "scale": False}
+    votes = NeighbourVotes(scale=False)
     for seed in range(seeds):
-        kept, aside = next(splits(0.25, data.data, data.target, "classification", seed))
+        kept, aside = splits_of(0.25, data.data, data.target, None, seed)[0]
         for share in (None, 0.25):
             started = perf_counter()
             selector = BestLeafSelector(
-                epsilon=0.005, delta=0.1, scale=False, holdout=share, max_samples=250_000, random_state=seed, n_jobs=-1
+                estimator=votes,
+                epsilon=0.005,
+                delta=0.1,
+                max_samples=250_000,
+                random_state=seed,
+                n_jobs=-1,
             )
-            selector.fit(data.data, data.target)
+            judged = validate(selector, data.data, data.target, holdout=share)
+            selector = judged.selector
             found = selector.certificate_
             table.add_row(
                 "bestleaf",
@@ -77,7 +85,7 @@ def main(folder, seeds):
                 f"{selector.score_:.4f}",
                 str(len(selector.subset_)),
                 f"{len(set(selector.subset_) & set(data.relevant)) / len(selector.subset_):.2f}",
-                "-" if share is None else f"{selector.holdout_score_:.4f}",
+                "-" if share is None else f"{judged.mean:.4f}",
                 f"{found.samples:,}",
                 f"{found.exact_evaluations:,}",
                 f"{perf_counter() - started:.0f}",
@@ -86,7 +94,7 @@ def main(folder, seeds):
         started = perf_counter()
         X, y = data.data[kept], data.target[kept]
         subset, value, evaluations = floating(KNNOracle(X, y, scale=False, n_jobs=2))
-        score = unseen_score(X[:, subset], y, data.data[aside][:, subset], data.target[aside], **measure)
+        score = votes_score(votes, X[:, subset], y, data.data[aside][:, subset], data.target[aside]).score
         table.add_row(
             "floating selection",
             str(seed),
@@ -105,4 +113,4 @@ def main(folder, seeds):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # budgets end the searches
-    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 5)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2, sys.argv[2] if len(sys.argv) > 2 else None)

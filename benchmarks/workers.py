@@ -22,9 +22,9 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 
 from bestleaf import BestLeafSelector, EstimatorOracle
-from bestleaf.executors import Joblib, exact_values
 from bestleaf.features import FeatureLattice
-from bestleaf.oracles.fitting import ONE_THREAD
+from bestleaf.features.estimator import ONE_THREAD
+from bestleaf.search.executors import Joblib, exact_values
 
 ESTIMATOR = RandomForestClassifier(int(sys.argv[2]) if len(sys.argv) > 2 else 20)
 WORKERS = 2

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+import sys
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from scipy.stats import binom
 
-from bestleaf import BestLeafSelector, best_leaf
+from bestleaf import BestLeafSelector, SearchOptions, best_leaf
 from bestleaf.problems import paper_lattice
 from genuine import table
 
@@ -17,6 +19,64 @@ from genuine import table
 def binomial_margin(runs: int, delta: float, confidence: float = 1e-4) -> int:
     """Return the number of errors that `runs` runs of error probability `delta` exceed with `confidence` at most."""
     return int(binom.ppf(1 - confidence, runs, delta))
+
+
+KEEPS_TIME = (
+    "search.budget.clock",
+    "search.evaluator.perf_counter",
+    "search.executors.perf_counter",
+    "search.loop.perf_counter",
+    "search.saving.perf_counter",
+    "search.stages.base.perf_counter",
+    "rivals.uct.clock",
+)
+
+
+class Clock:
+    """Simulated seconds. They pass when a test calls `advance`, and `tick` more of them with every look at the clock.
+
+    The problem under test calls `advance` where it would take long. Compiled samples cannot call it; there, ticks let
+    the time pass.
+    """
+
+    def __init__(self) -> None:
+        self.now, self.tick = 1000.0, 0.0
+        self._lock = threading.Lock()  # workers in threads move the same clock
+
+    def __call__(self) -> float:
+        return self.advance(self.tick)
+
+    def advance(self, seconds: float) -> float:
+        """Let some seconds pass; return the time then."""
+        with self._lock:
+            self.now += seconds
+            return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Return the simulated clock that all searches of this process read from now on."""
+    found = Clock()
+    for name in KEEPS_TIME:
+        monkeypatch.setattr(f"bestleaf.{name}", found)
+    return found
+
+
+def calls_of(work: Callable[[], Any]) -> tuple[Any, int]:
+    """Return what `work` returns, and how many functions were called on the way: its cost, on any machine."""
+    count = 0
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        found = work()
+    finally:
+        sys.setprofile(before)
+    return found, count
 
 
 @pytest.fixture(autouse=True)
@@ -37,5 +97,5 @@ def sampled() -> dict[str, Any]:
 def selected() -> dict[str, Any]:
     """Return the content of the certificate of a feature selection; whoever changes it makes a copy first."""
     X, y = table(0)
-    selector = BestLeafSelector(epsilon=0.05, guarantee="grown", expansion=0.5, random_state=0)
+    selector = BestLeafSelector(epsilon=0.05, guarantee="grown", search=SearchOptions(expansion=0.5), random_state=0)
     return selector.fit(X, y).certificate_.content

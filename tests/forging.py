@@ -8,10 +8,10 @@ from contextlib import suppress
 
 from bestleaf import Certificate, verify
 from bestleaf.certificate.bound_checks import CHECKS
-from bestleaf.certificate.claims import further_claims, grown_claim, is_certain, not_claimed
+from bestleaf.certificate.claims import is_certain, words_of
 from bestleaf.certificate.record import checksum
-from bestleaf.certificate.refusal import MALFORMED, RefusedError
-from bestleaf.certificate.verify_graph import gap_of, node_bounds
+from bestleaf.certificate.schema import MALFORMED, RefusedError
+from bestleaf.certificate.verify_graph import answer_of
 
 
 def sealed(content):
@@ -41,8 +41,7 @@ def rewritten(content):
     """Return the certificate with everything that follows from its leaves made to follow."""
     with suppress(RefusedError, *MALFORMED):
         graph, data, answer = content["graph"], content["data"], content["answer"]
-        lower, upper = node_bounds(graph["children"], set(graph["minimizes"]), content["leaves"])
-        content |= {"lower": lower[answer], "upper": upper[answer], "gap": gap_of(content, lower, upper)}
+        content |= answer_of(content)
         if data is not None:
             columns = sorted(f for unit in graph["labels"][answer][:-1] for f in data["groups"][unit])
             content["features"] = [data["names"][column] for column in columns]
@@ -52,8 +51,7 @@ def rewritten(content):
 def reworded(content):
     """Return the certificate with the claims of its numbers."""
     with suppress(RefusedError, *MALFORMED):
-        content["claims"] = [grown_claim(content), *further_claims(content)]
-        content["not_claimed"] = not_claimed(content)
+        content |= words_of(content)
     return content
 
 

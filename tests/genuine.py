@@ -8,9 +8,19 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.naive_bayes import GaussianNB
 
-from bestleaf import BestLeafSelector, Bound, Certificate, EstimatorOracle, Rate, best_arm, best_leaf
+from bestleaf import (
+    BestLeafSelector,
+    Bound,
+    Certificate,
+    EstimatorOracle,
+    FuseSelector,
+    Rate,
+    SearchOptions,
+    best_arm,
+    best_leaf,
+)
 from bestleaf.features import FeatureLattice
-from bestleaf.oracles import KNNOracle
+from bestleaf.features.neighbours import KNNOracle
 from bestleaf.problems import Unrolled, paper_lattice, random_dag, random_game_tree
 
 BOUNDS = ("theory", "beta1", "beta1_published", "beta2", "hoeffding", "bernstein", "bernoulli", "betting")
@@ -93,7 +103,7 @@ def of_graphs(seed):
                 "seed": int(rng.integers(10**6)),
             }
             found = find(problem, bound=bound, expansion=expansion, **settings)
-            name = f"{find.__name__} {found.bound} {expansion} {number}"
+            name = f"{find.__name__} {found.settings['bound']} {expansion} {number}"
             yield Genuine(name, found.certificate, (), {"bound": bound} if bound is CHECKED else {})
 
 
@@ -144,15 +154,36 @@ def table(seed=0, columns=6):
 SELECTIONS = {
     "exhaustive": {"guarantee": "exhaustive"},
     "exhaustive, limited": {"guarantee": "exhaustive", "max_features": 2, "forbidden": [1], "forced": [4]},
-    "grown": {"guarantee": "grown", "expansion": 0.5, "epsilon": 0.05},
-    "grown by rave": {"guarantee": "grown", "proposal": "rave", "epsilon": 0.1, "max_samples": 4000},
-    "local": {"guarantee": "local", "expansion": 0.5, "epsilon": 0.05, "max_features": 2, "forbidden": [5]},
-    "quantile": {"guarantee": ["local", "quantile"], "expansion": 0.5, "epsilon": 0.1, "alpha": 0.1},
-    "noisy": {"terminal": "noisy", "epsilon": 0.2, "max_features": 2, "max_samples": 3000},
-    "bernstein": {"guarantee": "grown", "expansion": 0.5, "epsilon": 0.1, "bound": "bernstein", "max_samples": 3000},
-    "cut short": {"guarantee": "grown", "expansion": 0.5, "epsilon": 0.001, "max_samples": 60, "proposal": "random"},
+    "grown": {"guarantee": "grown", "epsilon": 0.05, "search": SearchOptions(expansion=0.5)},
+    "grown by rave": {
+        "guarantee": "grown",
+        "epsilon": 0.1,
+        "max_samples": 4000,
+        "search": SearchOptions(proposal="rave"),
+    },
+    "local": {
+        "guarantee": "local",
+        "epsilon": 0.05,
+        "max_features": 2,
+        "forbidden": [5],
+        "search": SearchOptions(expansion=0.5),
+    },
+    "quantile": {"guarantee": ["local", "quantile"], "epsilon": 0.1, "search": SearchOptions(expansion=0.5, alpha=0.1)},
+    "noisy": {"epsilon": 0.2, "max_features": 2, "max_samples": 3000, "search": SearchOptions(terminal="noisy")},
+    "bernstein": {
+        "guarantee": "grown",
+        "epsilon": 0.1,
+        "max_samples": 3000,
+        "search": SearchOptions(expansion=0.5, bound="bernstein"),
+    },
+    "cut short": {
+        "guarantee": "grown",
+        "epsilon": 0.001,
+        "max_samples": 60,
+        "search": SearchOptions(expansion=0.5, proposal="random"),
+    },
     "groups": {"feature_groups": [[0, 1], [2], [3, 4], [5]], "epsilon": 0.05},
-    "fuse": {"algorithm": "fuse", "max_samples": 1000},
+    "fuse": {"max_samples": 1000},
 }
 
 
@@ -160,7 +191,8 @@ def of_selections(seed, names=tuple(SELECTIONS)):
     """Yield certificates of feature selections with their data."""
     for name in names:
         X, y = table(seed, 8 if name == "quantile" else 6)
-        found = BestLeafSelector(random_state=seed, **SELECTIONS[name]).fit(X, y)
+        kind = FuseSelector if name == "fuse" else BestLeafSelector
+        found = kind(random_state=seed, **SELECTIONS[name]).fit(X, y)
         yield Genuine(f"selection {name}", found.certificate_, (X, y))
 
 
@@ -169,7 +201,7 @@ def of_estimators(seed):
     X, y = table(seed, 4)
     for terminal in ("exact", "noisy"):
         settings = {"estimator": GaussianNB(), "cv": 3, "epsilon": 0.25, "max_features": 2, "max_samples": 150}
-        found = BestLeafSelector(terminal=terminal, random_state=seed, **settings).fit(X, y)
+        found = BestLeafSelector(search=SearchOptions(terminal=terminal), random_state=seed, **settings).fit(X, y)
         fresh = terminal == "noisy"
         oracle = EstimatorOracle(X, y, estimator=GaussianNB(), cv=3, random_state=seed, fresh_splits=fresh)
         yield Genuine(f"estimator {terminal}", found.certificate_, (X, y), {"oracle": oracle})

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 
-from bestleaf import BestLeafSelector, Search, best_arm, best_leaf, problems, verify
-from bestleaf.datasets import load_linear
-from bestleaf.executors import Joblib, Serial, chunks, draw_samples, exact_values
+from bestleaf import BestLeafSelector, Search, SearchOptions, best_arm, best_leaf, problems, verify
 from bestleaf.features import FeatureLattice, SampledLattice
-from bestleaf.oracles import KNNOracle
-from bestleaf.search.batch import useful_leaves
+from bestleaf.features.neighbours import KNNOracle
+from bestleaf.paper import load_linear
+from bestleaf.search.evaluator import useful_leaves
+from bestleaf.search.executors import Joblib, Serial, chunks, draw_samples, exact_values
 from conftest import binomial_margin
 
 RUNS, DELTA = 60, 0.1
@@ -94,15 +94,15 @@ def test_asking_and_telling_batches_is_the_search_itself():
 
 def test_the_first_of_a_batch_is_the_wider_of_best_and_rival():
     search = Search(problems.paper_lattice(), task="leaf", epsilon=0.1, delta=0.1, seed=0, batch_size=5)
-    proposal = search._propose()
-    leaves = useful_leaves(proposal, search.graph, search.known, 5)
+    proposal = search.evaluator.propose()
+    leaves = useful_leaves(proposal, search.state.graph, search.state.known, 5)
     assert leaves[0] == proposal.first
     assert len(leaves) == 5
 
 
 def test_equally_wide_leaves_take_turns_in_a_batch():
     search = Search(problems.paper_lattice(), task="leaf", epsilon=0.1, delta=0.1, seed=0, batch_size=5)
-    leaves = useful_leaves(search._propose(), search.graph, search.known, 20)
+    leaves = useful_leaves(search.evaluator.propose(), search.state.graph, search.state.known, 20)
     assert len(set(leaves)) == 20  # nothing is known of any of the 20 leaves
 
 
@@ -136,7 +136,13 @@ def test_terminal_leaves_may_be_sampled():
 def test_the_selector_gives_the_same_with_any_number_of_workers_and_any_backend():
     X, y = load_linear(return_X_y=True)
     X, y = X[:100], y[:100]
-    settings = {"epsilon": 0.05, "batch_size": 8, "max_features": 3, "random_state": 0, "guarantee": "grown"}
+    settings = {
+        "epsilon": 0.05,
+        "max_features": 3,
+        "random_state": 0,
+        "guarantee": "grown",
+        "search": SearchOptions(batch_size=8),
+    }
     alone = BestLeafSelector(**settings).fit(X, y)
     found = [BestLeafSelector(**settings, n_jobs=2).fit(X, y)]
     with parallel_config("threading", n_jobs=3):
@@ -188,7 +194,8 @@ def test_a_sample_outside_the_unit_interval_is_refused():
         search.tell_batch([0.5, 1.5])
 
 
-def test_a_graph_that_would_take_too_much_memory_ends_the_search():
+def test_a_graph_that_would_take_too_much_memory_ends_the_search(clock):
+    clock.tick = 0.01
     found = best_leaf(
         problems.ScoreLattice(np.linspace(-1, 1, 30), 8),
         epsilon=0.001,

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bestleaf import best_leaf
-from bestleaf._compile import interval_at, kernel, observe_at
-from bestleaf.bounds import BETS, RIGOROUS, betting, log_capital
+from bestleaf.engine.bounds import BETS, RIGOROUS, betting, log_capital
+from bestleaf.engine.compile import interval_at, kernel, observe_at
 from bestleaf.problems import random_dag
 from conftest import binomial_margin
 

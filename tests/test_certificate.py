@@ -9,13 +9,23 @@ import random
 import numpy as np
 import pytest
 
-from bestleaf import BestLeafSelector, Certificate, Search, best_arm, best_leaf, verify
-from bestleaf.bounds import BOUNDS
-from bestleaf.certificate.claims import further_claims, grown_claim, not_claimed
-from bestleaf.datasets import load_linear, make_linear
+from bestleaf import (
+    BestLeafSelector,
+    Certificate,
+    FuseSelector,
+    NeighbourVotes,
+    Search,
+    SearchOptions,
+    best_arm,
+    best_leaf,
+    verify,
+)
+from bestleaf.engine.bounds import BOUNDS
 from bestleaf.features import FeatureLattice
-from bestleaf.oracles import KNNOracle
+from bestleaf.features.neighbours import KNNOracle
+from bestleaf.paper import load_linear, make_linear
 from bestleaf.problems import paper_lattice, random_dag, random_game_tree
+from forging import reworded
 from genuine import Trap
 
 RIGOROUS = ("hoeffding", "bernstein", "bernoulli", "betting")
@@ -28,7 +38,7 @@ def linear():
 
 @pytest.fixture(scope="module")
 def selection(linear):
-    selector = BestLeafSelector(epsilon=0.005, scale=False, random_state=1).fit(*linear)
+    selector = BestLeafSelector(estimator=NeighbourVotes(scale=False), epsilon=0.005, random_state=1).fit(*linear)
     return selector.certificate_
 
 
@@ -59,7 +69,11 @@ def test_games_and_budgets_have_certificates_too():
 @pytest.mark.parametrize("bound", RIGOROUS)
 def test_a_selection_is_checked_with_and_without_its_data(bound, linear):
     X, y = linear
-    found = BestLeafSelector(epsilon=0.1, bound=bound, random_state=0, max_features=2).fit(X, y).certificate_
+    found = (
+        BestLeafSelector(epsilon=0.1, search=SearchOptions(bound=bound), random_state=0, max_features=2)
+        .fit(X, y)
+        .certificate_
+    )
     assert verify(found)
     verdict = verify(found, X, y)
     assert verdict
@@ -79,7 +93,13 @@ def test_real_targets_and_groups_are_checked_with_their_data():
 
 @pytest.fixture(scope="module")
 def challenged(linear):
-    settings = {"epsilon": 0.005, "delta": 0.1, "scale": False, "guarantee": ["local", "quantile"], "alpha": 0.02}
+    settings = {
+        "epsilon": 0.005,
+        "delta": 0.1,
+        "guarantee": ["local", "quantile"],
+        "estimator": NeighbourVotes(scale=False),
+        "search": SearchOptions(alpha=0.02),
+    }
     return BestLeafSelector(**settings, random_state=3).fit(*linear)
 
 
@@ -109,6 +129,10 @@ def test_forged_challenges_are_refused(challenged):
             (("claims", 1 if name == "local" else 2, "text"), lambda text: text.replace("0.005", "0.001")),
         ):
             assert not verify(Certificate(changed(content, path, value))), (name, path)
+    answer = content["graph"]["labels"][content["answer"]]
+    for other in (lambda found: [*found[:-1], found[0]], lambda found: [*found[:-1], [answer, content["lower"]]]):
+        forged = changed(content, ("challenges", "local", "subsets"), other)
+        assert "must be about all" in str(verify(Certificate(forged)))
     for path, value in (
         (("challenges", "quantile", "alpha"), lambda alpha: alpha / 2),
         (("challenges", "quantile", "attempt"), lambda attempt: attempt + 3),
@@ -123,7 +147,7 @@ def test_a_trap_is_left_when_a_step_away_is_better():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 14))
     y = ((X[:, 3] > 0) ^ (X[:, 8] > 0)).astype(int)
-    settings = {"epsilon": 0.02, "max_features": 2, "random_state": 0, "proposal": "rave"}
+    settings = {"epsilon": 0.02, "max_features": 2, "random_state": 0, "search": SearchOptions(proposal="rave")}
     local = BestLeafSelector(guarantee=["grown", "local"], **settings).fit(X, y)
     assert verify(local.certificate_, X, y)
     assert "one step away were evaluated" in str(local.certificate_)
@@ -303,9 +327,7 @@ def test_guarantees_that_cannot_be_given_are_refused():
 
 def test_claims_about_nothing_and_claims_added_by_hand_are_refused(challenged, linear):
     content = challenged.certificate_.content
-    empty = {**content, "challenges": {"local": {"subsets": []}}}
-    empty["claims"] = [grown_claim(empty), *further_claims(empty)]
-    empty["not_claimed"] = not_claimed(empty)
+    empty = reworded({**content, "challenges": {"local": {"subsets": []}}})
     twice = {**content, "claims": [{"kind": "grown", "text": "Everything is proved."}, *content["claims"]]}
     nonsense = changed(content, ("challenges", "quantile", "subsets", 0, 0), lambda label: ["nonsense"])
     unknown = {**content, "challenges": {**content["challenges"], "magic": {"subsets": []}}}
@@ -315,7 +337,7 @@ def test_claims_about_nothing_and_claims_added_by_hand_are_refused(challenged, l
 
 def test_a_few_subsets_are_not_all(linear):
     X, y = linear
-    found = BestLeafSelector(algorithm="fuse", max_samples=500, random_state=0).fit(X[:, :6], y).certificate_.content
+    found = FuseSelector(max_samples=500, random_state=0).fit(X[:, :6], y).certificate_.content
     best = max(found["leaves"], key=lambda leaf: leaf["lower"])
     names = [found["data"]["names"][unit] for unit in best["label"][:-1]]
     search = {**found["search"], "stopping": "sound", "expansion": None, "bound": "betting", "rule": "lucb"}
@@ -333,9 +355,7 @@ def test_a_few_subsets_are_not_all(linear):
     forged["answer"] = nodes[tuple(best["label"])]
     others = [leaf["lower"] for leaf in found["leaves"] if leaf is not best]
     forged |= {"gap": max(others) - best["lower"], "features": names}
-    forged["claims"] = [grown_claim(forged), *further_claims(forged)]
-    forged["not_claimed"] = not_claimed(forged)
-    assert "All " in str(Certificate(forged))
+    assert "All " in str(Certificate(reworded(forged)))
     verdict = verify(Certificate(forged), X[:, :6], y)
     assert not verdict
     assert "all 63 subsets" in str(verdict)

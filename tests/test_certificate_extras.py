@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestleaf import BestLeafSelector, Certificate, Verdict, best_arm, best_leaf, verify
-from bestleaf.datasets import load_linear
+from bestleaf import BestLeafSelector, Certificate, Verdict, best_arm, best_leaf, validate, verify
+from bestleaf.paper import load_linear
 from bestleaf.problems import paper_lattice, random_dag
 from bestleaf.report import report_html
 
 
-def selected(**settings):
+def selected(holdout=None, n_repeats=1, **settings):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(90, 8)), columns=[f"c{number}" for number in range(8)])
     y = (X.c0 + X.c3 > 0).astype(int)
-    return BestLeafSelector(random_state=0, **settings).fit(X, y)
+    return validate(BestLeafSelector(random_state=0, **settings), X, y, holdout=holdout, n_repeats=n_repeats).selector
 
 
 @pytest.fixture(scope="module")
@@ -47,26 +47,30 @@ def test_the_verdict_says_what_cannot_be_told(whole, linear):
 
 
 CHANGES = [
-    (("unseen", "score"), 1.5, "score on unseen examples"),
-    (("unseen", "score"), float("nan"), "score on unseen examples"),
+    (("unseen", "score"), 1.5, "the score of held-out rows must be a number from 0 to 1"),
+    (("unseen", "score"), float("nan"), "'score' of the held-out rows must be a number"),
     (("unseen", "remark"), "All is proved.", "an unknown part"),
-    (("unseen", "rows"), 0, "rows kept from the search"),
-    (("unseen", "splits"), 1.5, "splits kept from the search"),
-    (("report", "history", -1, "elapsed"), 1e6, "within the cost"),
+    (("unseen", "rows"), 0, "'rows' of the held-out rows must be a whole number of at least 1"),
+    (("unseen", "splits"), 1.5, "'splits' of the held-out rows must be a whole number"),
+    (("report", "history", -1, "seconds"), 1e6, "within the cost"),
     (("report", "history", -1, "samples"), 10**9, "within the cost"),
-    (("report", "history", -1, "gap"), None, "gap and score"),
-    (("report", "by_size", 0, 0), 2, "counted as one"),
+    (("report", "history", -1, "gap"), None, "'gap' of the history must be"),
+    (("report", "by_size", 0, 0), 2, "must be all columns of 2 different features"),
     (("report", "by_size", 0, 1), 0.999, "has two values"),
     (("report", "by_size", 0, 1), 0.1, "better than what is called the best"),
     (("report", "by_size", 0, 2), ["age"], "different features"),
-    (("report", "by_size", 0, 2), ["c0"], "counted as one"),
-    (("report", "by_size", 1, 0), 1, "counted as one"),
-    (("report", "feature_scores"), {"age": 0.5}, "rollouts with 'age'"),
-    (("report", "feature_scores"), {"c3": 2.0}, "rollouts with 'c3'"),
-    (("report", "without"), {"6": 0.5}, "no unit that can be dropped"),
+    (("report", "by_size", 0, 2), ["c0"], "must be all columns of 1 different"),
+    (("report", "by_size", 1, 0), 1, "must be all columns of 1 different"),
+    (("report", "feature_scores"), {"age": 0.5}, "only features of the data, got ['age']"),
+    (
+        ("report", "feature_scores"),
+        {"c3": 2.0},
+        "'feature_scores' of the report must be named parts in which everything is a number",
+    ),
+    (("report", "without"), {"6": 0.5}, "only units that can be dropped from the answer, got ['6']"),
     (("report", "without", "2"), 0.123, "has two values"),
-    (("report", "selection_frequency"), {"age": 0.5}, "'age' must be selected"),
-    (("report", "selection_frequency"), {}, "must have been in a share"),
+    (("report", "selection_frequency"), {"age": 0.5}, "only features of the data, got ['age']"),
+    (("report", "selection_frequency"), {}, "must have been in a fraction"),
     (("data", "names", 1), "c0", "different texts"),
     (("data", "groups", 1), [1], "exactly one group"),
     (("data", "rows"), 1, "at least 2"),
@@ -75,22 +79,22 @@ CHANGES = [
     (("data", "objective", "n_neighbors"), 90, "n_neighbors must be a whole number"),
     (("data", "classes"), 1, "number of classes"),
     (("data", "queries"), 30, "cannot be of 30 of them"),
-    (("data", "objective", "ties"), "best", "ties must be one of"),
+    (("data", "objective", "ties"), "best", "'ties' of the objective of neighbours must be one of"),
     (("data", "choice", "limit"), 10**9, "largest number of units"),
-    (("cost", "samples"), -1, "'samples' must be a whole number"),
-    (("cost", "seconds"), float("nan"), "'seconds' must be a number"),
+    (("cost", "samples"), -1, "'samples' of the cost must be a whole number of at least 0, got -1"),
+    (("cost", "seconds"), float("nan"), "'seconds' of the cost must be a number"),
     (("cost", "exact_evaluations"), 3, "but 3 were computed"),
-    (("format_version",), 1, "format version"),
-    (("reason",), "certain", "the reason must be one of"),
-    (("search", "seed"), "lucky", "the seed must be"),
-    (("leaves", 0, "count"), "many", "must have a count"),
-    (("leaves", 0, "upper_evidence"), [1, 2], "evidence that is no list"),
+    (("format_version",), 1, "'format_version' of the certificate must be 2"),
+    (("reason",), "certain", "'reason' of the certificate must be one of"),
+    (("search", "seed"), "lucky", "'seed' of the search must be a whole number, or null"),
+    (("leaves", 0, "count"), "many", "'count' of the leaf [0, -1] must be a whole number"),
+    (("leaves", 0, "upper_evidence"), 0.5, "'upper_evidence' of the leaf [0, -1] must be a list"),
     (("claims",), [], "claim something"),
-    (("not_claimed", 0), 7, "a claim must be a text"),
+    (("not_claimed", 0), 7, "'not_claimed' of the certificate must be a list in which everything is a text"),
     (("graph", "labels", 1), [99], "units of the data"),
-    (("graph", "labels", 0), [0, 0], "once and in order"),
+    (("graph", "labels", 0), [0, 0], "units of the data once and in order"),
     (("graph", "labels", 0), [6, -1], "same label"),
-    (("graph", "minimizes"), [99999], "opponent's node"),
+    (("graph", "minimizes"), [99999], "opponent's nodes must be different nodes that exist"),
 ]
 
 
@@ -145,8 +149,9 @@ def test_history_goes_forwards(linear):
 
 def test_a_search_without_data_has_no_page_of_a_selection():
     found = best_leaf(paper_lattice(), epsilon=0.2, delta=0.1, seed=0).certificate.content
-    for name in ("features", "report", "unseen"):
-        assert f"must have no '{name}'" in str(verify(Certificate({**found, name: {}})))
+    assert "must have no 'features'" in str(verify(Certificate({**found, "features": []})))
+    for name in ("report", "unseen"):
+        assert "Refused" in str(verify(Certificate({**found, name: {}})))
 
 
 def test_sizes_and_names_are_checked_with_the_data():

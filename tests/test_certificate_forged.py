@@ -275,7 +275,7 @@ def test_equal_labels_have_equal_values():
     answer = next(leaf for leaf in content["leaves"] if leaf["node"] == content["answer"])
     rival = max((leaf for leaf in content["leaves"] if leaf is not answer), key=lambda leaf: leaf["upper"])
     rival["label"] = answer["label"]
-    assert "have different values" in str(judged(rewritten(content)))
+    assert "has two values" in str(judged(rewritten(content)))
     found = best_arm(Unrolled(random_dag(3, exact_share=1.0)), epsilon=0.1, delta=0.1, seed=0).certificate
     assert verify(found)
 
@@ -309,6 +309,26 @@ def test_unknown_parts_are_refused_wherever_they_are(selected, place):
     assert not judged(content)
     del part["remark"]
     assert judged(content)
+
+
+def test_parts_of_another_kind_are_refused_with_a_sentence(sampled):
+    for path, value, words in (
+        (("graph", "minimizes"), "", "'minimizes' of the graph must be a list in which everything is a whole number"),
+        (("graph", "children"), [[True]], "'children' of the graph must be a list"),
+        (("search", "delta"), 1, "'delta' of the search must be a number between 0 and 1, got 1"),
+        (("search", "options"), {"seed": "1"}, "only an algorithm that a budget ends has options"),
+        (("format",), "another", "'format' of the certificate must be 'bestleaf certificate', got 'another'"),
+        (("claims", 0, "kind"), 3, "'kind' of the claim must be a text, got 3"),
+        (("challenges", "magic"), {}, "there is an unknown part 'magic' in the challenges"),
+        (("leaves",), [], "must list the leaves"),
+        (("leaves", 0), "leaf", "the leaf must have named parts, got 'leaf'"),
+    ):
+        content = twin(sampled)
+        place = content
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] = value
+        assert words in str(verify(Certificate(content))), path
 
 
 def test_an_old_certificate_is_named_as_such(sampled):

@@ -1,19 +1,18 @@
-"""What the verifier imports, and how long it takes with files made to keep it busy."""
+"""What the verifier imports, and how much work it does with files made to keep it busy."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from time import perf_counter
 
 import numpy as np
 import pytest
 
-from bestleaf import Certificate, best_leaf, bounds, examples, verify
+from bestleaf import Certificate, best_leaf, bounds, verify
 from bestleaf.certificate import bound_checks, schema
+from bestleaf.features import data as features_data
+from conftest import calls_of
 from forging import judged, only_the_worst, reworded, rewritten, sealed, twin
-
-GUARD = 60  # seconds that no certificate may take on a slow machine; ten are promised on a usual one
 
 
 def test_constants_are_those_of_the_engine():
@@ -25,14 +24,20 @@ def test_constants_are_those_of_the_engine():
     for name, level in bound_checks.RATES.items():
         for count, delta, leaves in ((1, 0.1, 5), (1000, 0.01, 700)):
             assert level(count, delta, leaves) == pytest.approx(bounds.BOUNDS[name].part.function(count, delta, leaves))
-    assert examples.VALUE_COST == schema.VALUE_COST
+    assert features_data.VALUE_COST == schema.VALUE_COST
 
 
 def test_the_verifier_imports_nothing_of_the_search(sampled, tmp_path):
     path = tmp_path / "found.json"
     path.write_text(sealed(sampled))
     heavy = ("numba", "llvmlite", "sklearn", "scipy", "pandas", "joblib")
-    ours = ("bestleaf.bounds", "bestleaf._compile", "bestleaf.search", "bestleaf.intervals", "bestleaf.features")
+    ours = (
+        "bestleaf.engine.bounds",
+        "bestleaf.engine.compile",
+        "bestleaf.search",
+        "bestleaf.engine.intervals",
+        "bestleaf.features",
+    )
     wrong = f"[m for m in sys.modules if m.split('.')[0] in {heavy!r} or m.startswith({ours!r})]"
     script = f"import sys; from bestleaf import verify; assert verify({str(path)!r}); assert not {wrong}, {wrong}"
     command = (
@@ -45,9 +50,9 @@ def test_the_verifier_imports_nothing_of_the_search(sampled, tmp_path):
 
 
 def huge(selected):
-    """Yield certificates of up to ten megabytes that would keep a careless verifier busy."""
+    """Yield certificates of up to some megabytes that would keep a careless verifier busy."""
     content, _ = only_the_worst(selected)
-    units = 40_000
+    units = 10_000
     content["data"] |= {"names": [f"x{n}" for n in range(units)], "groups": [[n] for n in range(units)]}
     content["data"]["choice"] = {"allowed": list(range(units)), "forced": [], "limit": units}
     content["search"]["expansion"] = None
@@ -70,11 +75,9 @@ def huge(selected):
 def test_no_file_keeps_the_verifier_busy(selected):
     for name, content in huge(selected):
         text = sealed(content)
-        assert len(text) < 15e6
-        started = perf_counter()
-        verdict = judged(content)
-        assert perf_counter() - started < GUARD, name
+        verdict, calls = calls_of(lambda content=content: judged(content))
         assert not verdict, name
+        assert calls < len(text), name
 
 
 def test_bombs_are_no_certificates(sampled, tmp_path):
@@ -98,7 +101,7 @@ def test_bombs_are_no_certificates(sampled, tmp_path):
 
 
 def many_leaves(many, bound):
-    """Return a genuine certificate of a wide graph, as large as a file of some megabytes."""
+    """Return the text of a genuine certificate of a graph with so many leaves."""
 
     class Wide:
         def root(self):
@@ -114,15 +117,15 @@ def many_leaves(many, bound):
             return float(rng.random() < 0.5)
 
     settings = {"epsilon": 0.3, "delta": 0.1, "seed": 0, "batch_size": many}
-    return best_leaf(Wide(), bound=bound, max_samples=4 * many, **settings).certificate
+    return best_leaf(Wide(), bound=bound, max_samples=4 * many, **settings).certificate.to_json()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("bound", "many"), [("bernstein", 6000), ("betting", 2500)])
-def test_large_genuine_certificates_are_decided_soon(bound, many):
-    text = many_leaves(many, bound).to_json()
-    assert 1e6 < len(text) < 2e7
-    started = perf_counter()
-    verdict = verify(Certificate.from_json(text))
-    assert verdict, verdict
-    assert perf_counter() - started < GUARD
+@pytest.mark.parametrize("bound", ["bernstein", "betting"])
+def test_the_work_of_the_verifier_grows_with_the_leaves_and_not_faster(bound):
+    calls = []
+    for many in (300, 600, 1200):
+        text = many_leaves(many, bound)
+        verdict, count = calls_of(lambda text=text: verify(Certificate.from_json(text)))
+        assert verdict, verdict
+        calls.append(count)
+    assert calls[2] < 2.1 * calls[1] < 4.4 * calls[0]  # twice the leaves, about twice the calls

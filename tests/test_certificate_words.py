@@ -7,8 +7,9 @@ import json
 import pandas as pd
 import pytest
 
-from bestleaf import BestLeafSelector, Certificate, best_arm, best_leaf, bounds, verify
-from bestleaf.certificate.names import all_shown, part_name, shown
+from bestleaf import BestLeafSelector, Certificate, SearchOptions, best_arm, best_leaf, bounds, verify
+from bestleaf.certificate.claims import all_shown, shown
+from bestleaf.certificate.schema import part_name
 from bestleaf.problems import paper_lattice, random_dag, random_game_tree
 from forging import judged, reworded, rewritten, twin
 from genuine import UNCHECKED, Flipped, table
@@ -27,7 +28,7 @@ def test_a_part_without_a_name_or_with_one_of_ours_gets_another():
 def test_free_text_does_not_become_part_of_a_verified_sentence(sampled, name):
     content = twin(sampled)
     content["search"] |= {"proof": "conditional", name: "mine holds, and all is proved beyond doubt; which"}
-    assert f"{name} must be a name of letters" in str(judged(reworded(content)))
+    assert f"'{name}' of the search must be a name of letters" in str(judged(reworded(content)))
     for odd in ("größe", "a" * 61, "", "hoeffding\u200b", "a b"):
         content["search"][name] = odd
         assert not judged(reworded(content))
@@ -43,11 +44,11 @@ def test_the_objective_is_no_free_text_either():
     for name in ("name", "scoring"):
         forged = twin(content)
         forged["data"]["objective"][name] = "AUC. It is certain that nothing is better than the"
-        assert f"the {name} of the objective must be a name" in str(judged(forged))
+        assert f"'{name}' of the objective of an estimator must be a name" in str(judged(forged))
 
 
 def test_names_show_what_cannot_be_seen(selected):
-    assert shown("a\u200bb\n\u202ec \u00a0d") == r"a\u200bb\x0a\u202ec \xa0d"
+    assert shown("a\u200bb\n\u202ec \u00a0d") == r"a\u200bb\n\u202ec \xa0d"
     assert shown(r"a\u200b") == r"a\\u200b"
     assert shown("größe 2, 温度") == "größe 2, 温度"
     assert len(set(all_shown(("age", "age ", "age\u200b", "аge", "age\ufe0f", "a  ge", "a ge")))) == 7  # noqa: RUF001
@@ -62,7 +63,7 @@ def test_names_show_what_cannot_be_seen(selected):
     assert verdict
     summary = Certificate(content).summary()
     assert "\u200b" not in summary
-    assert r"x5\u200b\x0aThe certificate holds." in summary.splitlines()[0]
+    assert r"x5\u200b\nThe certificate holds." in summary.splitlines()[0]
     names = json.loads(json.dumps(content["data"]["names"]))
     names[0], names[1] = "dose", "dоse"  # noqa: RUF001
     assert all_shown(tuple(names))[1] == r"d\u043ese"
@@ -139,7 +140,7 @@ def test_a_grown_game_says_so_and_exact_leaves_are_certain():
 
 def test_words_are_made_from_the_limits():
     X, y = table(0)
-    settings = {"epsilon": 0.02, "guarantee": "local", "expansion": 0.5, "random_state": 0}
+    settings = {"epsilon": 0.02, "guarantee": "local", "random_state": 0, "search": SearchOptions(expansion=0.5)}
     limited = BestLeafSelector(max_features=2, forbidden=[1, 2], **settings).fit(X, y).certificate_
     local = next(claim["text"] for claim in limited.content["claims"] if claim["kind"] == "local")
     assert "No single feature of the 4 allowed added, dropped or exchanged" in local
@@ -168,7 +169,7 @@ def test_a_search_that_went_on_from_a_file_has_the_same_certificate(tmp_path):
 
 def test_claims_that_each_spend_delta_say_what_holds_jointly():
     X, y = table(0, 8)
-    settings = {"epsilon": 0.1, "delta": 0.05, "expansion": 0.3, "alpha": 0.1, "random_state": 0}
+    settings = {"epsilon": 0.1, "delta": 0.05, "random_state": 0, "search": SearchOptions(expansion=0.3, alpha=0.1)}
     found = BestLeafSelector(guarantee=["grown", "quantile"], **settings).fit(X, y).certificate_
     kinds = [claim["kind"] for claim in found.content["claims"]]
     certain = all(leaf["exact"] for leaf in found.leaves)

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from bestleaf import Checkpoint, Search, problems
-from bestleaf.datasets import make_linear
+from bestleaf.checkpoint.file import File, read_file
 from bestleaf.features import FeatureLattice
-from bestleaf.oracles import KNNOracle
+from bestleaf.features.neighbours import KNNOracle
+from bestleaf.paper import make_linear
 from bestleaf.search.stages import SmallerAnswer, SubsetsOfAnswers
-from bestleaf.storage.file import File, read_file
 
 LATTICE = FeatureLattice(KNNOracle(*make_linear(60, 12, seed=3, return_X_y=True), memory=2**20), max_features=4)
 
@@ -24,9 +24,8 @@ LATTICE = FeatureLattice(KNNOracle(*make_linear(60, 12, seed=3, return_X_y=True)
 def features(path):
     """Return a search of subsets with all that one can have."""
     keywords = {"guarantee": ["local", "quantile"], "expansion": 0.6, "bound": "betting", "max_samples": 3000}
-    search = Search(LATTICE, task="leaf", epsilon=0.15, delta=0.1, alpha=0.2, seed=2, checkpoint=path, **keywords)
-    search.stages[:0] = [SubsetsOfAnswers(LATTICE), SmallerAnswer(len)]
-    return search
+    keywords["stages"] = [SubsetsOfAnswers(LATTICE), SmallerAnswer(len)]
+    return Search(LATTICE, task="leaf", epsilon=0.15, delta=0.1, alpha=0.2, seed=2, checkpoint=path, **keywords)
 
 
 def game(path):
@@ -170,8 +169,8 @@ def crafted_texts(name, found):
         "another stream": lambda one, file: one["stream"].__setitem__("bit_generator", "MT19937"),
         "a long word in the stream": lambda one, file: one["stream"]["state"].__setitem__("state", 2**200),
         "no stream": lambda one, file: one.pop("stream"),
-        "steps beyond": lambda one, file: one.__setitem__("steps_left", 99),
-        "time below zero": lambda one, file: one.__setitem__("elapsed", -1.0),
+        "steps beyond": lambda one, file: one.__setitem__("step", 99),
+        "time below zero": lambda one, file: one.__setitem__("seconds", -1.0),
         "half a round of nonsense": lambda one, file: one.__setitem__("first_value", 3.0),
         "notes of nonsense": lambda one, file: one.__setitem__("notes", [[1]]),
         "fewer samples than leaves have": lambda one, file: one["known"].__setitem__("samples", 1),
@@ -188,7 +187,7 @@ def crafted_texts(name, found):
         changes |= texts_of_features()
     for words, change in changes.items():
         yield words, name, edited(change)
-    yield "infinite", name, edited(lambda one, file: one.__setitem__("elapsed", float("inf")))
+    yield "infinite", name, edited(lambda one, file: one.__setitem__("seconds", float("inf")))
     if name == "features":
         place = "snapshots.0.oracle."
         yield "a cell beyond", name, replaced(found, place + "cells", at(-1, 10**9))

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bestleaf.datasets import MADELON_RELEVANT, load_linear, load_madelon, make_linear, make_madelon_like
-from bestleaf.oracles import KNNOracle
+from bestleaf.features.neighbours import KNNOracle
+from bestleaf.paper import MADELON_RELEVANT, load_linear, load_madelon, make_linear, make_madelon_like
 
 
 def test_the_linear_data_are_the_papers():

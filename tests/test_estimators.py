@@ -17,9 +17,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from bestleaf import BestLeafSelector, EstimatorOracle, Search, verify
+from bestleaf import BestLeafSelector, EstimatorOracle, FuseSelector, Search, SearchOptions, validate, verify
+from bestleaf.certificate.record import estimator_in_words
 from bestleaf.features import FeatureLattice
-from bestleaf.oracles.scores import RANGES
+from bestleaf.features.scoring import RANGES
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # budgets are part of it
 IRIS = load_iris(return_X_y=True)
@@ -37,6 +38,7 @@ def test_the_value_is_the_mean_of_scikit_learns_cross_validation(table):
         oracle = EstimatorOracle(X, y, estimator=MODEL, scoring=scoring, cv=cv)
         expected = cross_val_score(MODEL, X[:, [0, 2]], y, scoring=scoring, cv=cv).mean()
         assert oracle.value([2, 0]) == pytest.approx(expected, abs=1e-12)
+        assert oracle.values([[2, 0], [1]]) == [oracle.value([0, 2]), oracle.value([1])]
 
 
 def test_samples_have_the_value_as_their_mean(table):
@@ -59,7 +61,7 @@ def test_scores_are_mapped_to_the_unit_interval(table):
     oracle = EstimatorOracle(X, y, estimator=MODEL, scoring="matthews_corrcoef")
     expected = cross_val_score(MODEL, X[:, [0]], y, scoring="matthews_corrcoef").mean()
     assert oracle.value([0]) == pytest.approx((expected + 1) / 2)
-    assert "mapped from [-1, 1] to [0, 1]" in oracle.in_words()
+    assert "mapped from [-1, 1] to [0, 1]" in estimator_in_words(oracle.settings())
 
 
 @pytest.mark.parametrize("name", sorted(set(RANGES) - {"concordance"}))
@@ -195,7 +197,13 @@ def test_a_certificate_about_an_estimator_is_checked_with_an_oracle(fitted, tabl
 
 def test_sampled_terminal_leaves_have_intervals(table):
     X, y = table
-    keywords = {"estimator": MODEL, "terminal": "noisy", "epsilon": 0.2, "max_features": 2, "random_state": 0}
+    keywords = {
+        "estimator": MODEL,
+        "epsilon": 0.2,
+        "max_features": 2,
+        "random_state": 0,
+        "search": SearchOptions(terminal="noisy"),
+    }
     found = BestLeafSelector(**keywords, max_samples=4000).fit(X, y)
     low, high = found.score_interval_
     assert low < found.score_ < high
@@ -207,14 +215,13 @@ def test_sampled_terminal_leaves_have_intervals(table):
 
 def test_held_out_scores_and_repeats_use_the_estimator(table):
     X, y = table
-    found = BestLeafSelector(
-        estimator=MODEL, holdout=0.3, n_repeats=2, epsilon=0.1, max_samples=300, random_state=0
-    ).fit(X, y)
-    kept = found.search_indices_
+    selector = BestLeafSelector(MODEL, epsilon=0.1, max_samples=300, random_state=0)
+    judged = validate(selector, X, y, holdout=0.3, n_repeats=2)
+    found, kept = judged.selector, judged.rows
     aside = np.setdiff1d(np.arange(len(y)), kept)
     model = GaussianNB().fit(X[kept][:, found.support_], y[kept])
-    assert found.holdout_score_ == pytest.approx(model.score(X[aside][:, found.support_], y[aside]))
-    assert set(found.selection_frequency_) <= {0, 0.5, 1}
+    assert judged.mean == pytest.approx(model.score(X[aside][:, found.support_], y[aside]))
+    assert set(judged.selection_frequency) <= {0, 0.5, 1}
 
 
 def test_metadata_are_used_or_refused_never_dropped(table):
@@ -227,10 +234,9 @@ def test_metadata_are_used_or_refused_never_dropped(table):
         BestLeafSelector(estimator=MODEL, **keywords).fit(X, y, colour=groups)
     with pytest.raises(ValueError, match="scoring needs an estimator to score"):
         BestLeafSelector(scoring="accuracy", **keywords).fit(X, y)
-    found = BestLeafSelector(estimator=MODEL, cv=GroupKFold(3), holdout=0.2, **keywords).fit(
-        X, y, sample_weight=weights, groups=groups
-    )
-    kept = found.search_indices_
+    selector = BestLeafSelector(estimator=MODEL, cv=GroupKFold(3), **keywords)
+    judged = validate(selector, X, y, holdout=0.2, sample_weight=weights, groups=groups)
+    found, kept = judged.selector, judged.rows
     assert not set(groups[kept]) & set(np.delete(groups, kept))
     assert found.certificate_.content["data"]["objective"]["grouped"]
 
@@ -249,14 +255,16 @@ def test_scikit_learns_routing_reaches_fit(table):
 
 
 def test_rivals_do_not_take_an_estimator(table):
-    with pytest.raises(ValueError, match="algorithm 'fuse' values subsets by nearest neighbours, so estimator"):
-        BestLeafSelector(algorithm="fuse", estimator=MODEL, max_samples=50).fit(*table)
+    with pytest.raises(ValueError, match="variant 'fuse' values subsets by nearest neighbours, so estimator"):
+        FuseSelector("fuse", estimator=MODEL, max_samples=50).fit(*table)
 
 
 @pytest.mark.parametrize("guarantee", ["local", "quantile", "exhaustive"])
 def test_sampled_leaves_do_not_go_with_guarantees_about_exact_values(guarantee, table):
     with pytest.raises(ValueError, match="compares exact values, so terminal must be 'exact', got 'noisy'"):
-        BestLeafSelector(estimator=MODEL, terminal="noisy", guarantee=guarantee, max_samples=50).fit(*table)
+        BestLeafSelector(
+            estimator=MODEL, search=SearchOptions(terminal="noisy"), guarantee=guarantee, max_samples=50
+        ).fit(*table)
 
 
 def test_a_local_guarantee_holds_for_an_estimator(table):
@@ -283,11 +291,11 @@ def test_a_value_is_the_mean_of_its_parts_and_no_fit_is_done_twice(table):
     oracle = EstimatorOracle(*table, estimator=MODEL)
     search = Search(FeatureLattice(oracle), task="leaf", epsilon=0.1, delta=0.1, expansion=0.5, seed=0, batch_size=8)
     state = (0, 1, -1)
-    first = search.glimpse([state], 2)[state]
+    first = search.evaluator.first_means([state], 2)[state]
     assert first == np.mean([oracle.part([0, 1], 0), oracle.part([0, 1], 1)])
-    assert (search.warmup_samples, len(search.batches._parts)) == (2, 2)
-    assert search.batches.values([state]) == [oracle.value([0, 1])]
-    assert len(search.batches._parts) == 5
+    assert search.samples == 2
+    search.evaluator.prefetch([state])
+    assert search.state.values == {state: oracle.value([0, 1])}
 
 
 def test_a_race_ends_with_the_best_of_clear_cases(table):
@@ -304,5 +312,5 @@ def test_a_race_ends_with_the_best_of_clear_cases(table):
     field = [(number,) for number in range(12)]
     left = proposals.finalists(field)
     assert len(left) == proposals.FINALISTS
-    assert max(proposals.values_of(left)) == max(search.problem.exact((*one, -1)) for one in field)
-    assert search.warmup_samples < 12 * 5 / 2
+    assert max(proposals.values_of(left)) == max(search.state.problem.exact((*one, -1)) for one in field)
+    assert search.state.warmup_samples < 12 * 5 / 2

@@ -9,31 +9,30 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from bestleaf.experiments import expansion, fixed, games, selection
-from bestleaf.experiments.rows import RowFile, compute, mean_and_error, write_atomically
+from bestleaf.files import write_atomically
+from bestleaf.paper.experiments import expansion, fixed, games, selection
+from bestleaf.paper.experiments.rows import RowFile, mean_and_error
 
 QUIET = Console(quiet=True)
 
 
 def test_samples_on_the_fixed_graphs_are_the_published_ones():
     """Published means within four standard errors; the heavy-tailed DAG beta2 row by its median of 11,000."""
-    runner = fixed.Runner(seed=1)
     for name, runs in (
         ("tree beta1_published paper", 12),
         ("DAG beta1_published paper", 60),
         ("tree beta2 paper", 100),
     ):
-        samples = [runner(name, run)["samples"] for run in range(runs)]
+        samples = [fixed.run_row(1, name, run)["samples"] for run in range(runs)]
         mean, error = mean_and_error(samples)
-        assert abs(mean - fixed.BY_NAME[name].published) < 4 * error
-    heavy = sorted(runner("DAG beta2 paper", run)["samples"] for run in range(101))
+        assert abs(mean - fixed.CASES[name].published) < 4 * error
+    heavy = sorted(fixed.run_row(1, "DAG beta2 paper", run)["samples"] for run in range(101))
     assert 9_000 < heavy[50] < 13_500
 
 
 def test_recommended_arms_are_the_published_ones():
-    runner = fixed.Runner(seed=2)
-    tree = [runner("tree beta2 paper", run) for run in range(60)]
-    dag = [runner("DAG beta2 paper", run) for run in range(20)]
+    tree = [fixed.run_row(2, "tree beta2 paper", run) for run in range(60)]
+    dag = [fixed.run_row(2, "DAG beta2 paper", run) for run in range(20)]
     assert {row["arm"] for row in tree} == {3, 4, 5}
     assert {row["arm"] for row in dag} == {5}
     assert all(row["updates"] == 4 * row["samples"] for row in tree)
@@ -62,18 +61,10 @@ def alone_row(rows, marked):
 
 def expansion_rows(path, runs):
     """Run the two cheapest points of the expansion figure."""
-    cases = [expansion.case_name("theory", b) for b in (0.0, 0.1)]
+    tasks = [(f"theory b={b}", run) for b in ("0.00", "0.10") for run in range(runs)]
     file = RowFile(path, "expansion", {"seed": 0})
-    tasks = [(case, run) for case in cases for run in range(runs)]
-    compute(
-        file,
-        tasks,
-        lambda case, run: expansion.run_row(0, case, run),
-        n_jobs=2,
-        chunk=lambda _: 1,
-        console=QUIET,
-    )
-    return sorted(file.rows, key=lambda row: (row["case"], row["run"]))
+    rows = file.complete(tasks, lambda case, run: expansion.run_row(0, case, run), n_jobs=2, console=QUIET)
+    return sorted(rows, key=lambda row: (row["case"], row["run"]))
 
 
 def test_rows_of_another_experiment_are_refused(tmp_path):
@@ -98,7 +89,7 @@ def test_rows_survive_an_interruption(tmp_path):
         return {"case": case, "run": number}
 
     with pytest.raises(KeyboardInterrupt):
-        compute(file, [("a", n) for n in range(9)], run, n_jobs=1, chunk=lambda _: 1, console=QUIET)
+        file.complete([("a", n) for n in range(9)], run, n_jobs=1, console=QUIET)
     assert [row["run"] for row in json.loads(path.read_text())["rows"]][:5] == [0, 1, 2, 3, 4]
 
 
@@ -114,7 +105,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 
 def test_the_tables_print_published_ours_and_a_verdict():
     rows = [
-        {"case": case.name, "run": run, "samples": 100 + run, "updates": 800, "refreshes": 700, "arm": 5}
+        {"case": case, "run": run, "samples": 100 + run, "updates": 800, "refreshes": 700, "arm": 5}
         for case in fixed.CASES
         for run in range(30)
     ]
@@ -124,9 +115,10 @@ def test_the_tables_print_published_ours_and_a_verdict():
     assert "478,142" in text
     assert "DIFFERS (-100.0%)" in text
     assert "96,520" in text
-    case = fixed.CASES[0]
-    assert fixed.verdict(case, 480_000, 100).startswith("agrees")
-    assert fixed.verdict(case, 500_000, 100).startswith("DIFFERS")
+    case = fixed.CASES["tree beta1_published paper"]
+    assert case.verdict([{"samples": 480_000}] * 30).startswith("agrees")
+    assert case.verdict([{"samples": 500_000}] * 30).startswith("DIFFERS")
+    assert case.verdict([{"samples": 480_000}] * 29) == "too few runs"
 
 
 def test_the_expansion_figure_is_drawn(tmp_path):
@@ -142,15 +134,15 @@ def test_the_expansion_figure_is_drawn(tmp_path):
 
 
 def test_growth_costs_samples_below_the_theorem():
-    row = expansion.run_row(0, expansion.case_name("theory", 0.3), 0)
+    row = expansion.run_row(0, "theory b=0.30", 0)
     assert row["samples"] < expansion.limits(0.3)[0]
     assert row["growths"] == int(row["samples"] ** 0.3) or row["growths"] == int((row["samples"] + 1) ** 0.3)
 
 
 def test_selection_in_the_published_setting_takes_the_published_number_of_samples():
     """beta2 with the paper's rule: the same order as the published 440,240, answers within epsilon of the best."""
-    runner = selection.Runner(selection.read({}), seed=1, settings={})
-    rows = [runner("linear beta2 paper", run) for run in range(2)]
+    data = selection.read({})
+    rows = [selection.run_row(data, 1, "linear beta2 paper", run) for run in range(2)]
     for row in rows:
         assert 440_240 / 4 < row["samples"] < 440_240 * 4
         assert row["value"] >= row["best"] - 0.005
@@ -159,8 +151,8 @@ def test_selection_in_the_published_setting_takes_the_published_number_of_sample
 
 
 def test_selection_with_a_proof_costs_a_fraction():
-    runner = selection.Runner(selection.read({}), seed=1, settings={})
-    rows = [runner("linear betting sound", run) for run in range(4)]
+    data = selection.read({})
+    rows = [selection.run_row(data, 1, "linear betting sound", run) for run in range(4)]
     assert all(row["samples"] < 44_000 for row in rows)
     assert all(row["value"] == row["best"] for row in rows)
     assert all(row["held_out"] > 0.9 and row["precision"] > 0.3 for row in rows)
@@ -174,7 +166,7 @@ def test_selection_tables_and_madelon_from_a_file(tmp_path):
     rows = selection.reproduce(
         1, None, seed=0, n_jobs=2, console=QUIET, sources={"madelon": tmp_path}, settings={"max_samples": 2_000}
     )
-    assert {row["case"] for row in rows} == set(selection.BY_NAME)
+    assert {row["case"] for row in rows} == set(selection.CASES)
     for row in rows:
         rival = "fuse" in row["case"] and "betting" not in row["case"]  # their samples count exact leaves visited
         assert row["samples"] == 2_000 if rival else row["samples"] + row["exact"] <= 2_001
@@ -189,11 +181,10 @@ def test_selection_tables_and_madelon_from_a_file(tmp_path):
 
 
 def test_games_show_the_failure_of_update_all():
-    runner = games.Runner(seed=3)
     rows = {}
     for method in ("UCT1, update-all", "UCD (1, 1, 1)", "LUCB-MCDS"):
         name = games.case_name("transposition trap", method, 10_000)
-        rows[method] = [runner(name, run)["regret"] for run in range(12)]
+        rows[method] = [games.run_row(3, name, run)["regret"] for run in range(12)]
     assert sum(regret > games.EPSILON for regret in rows["UCT1, update-all"]) >= 3
     assert max(rows["UCD (1, 1, 1)"]) <= games.EPSILON
     assert max(rows["LUCB-MCDS"]) <= games.EPSILON
@@ -201,8 +192,8 @@ def test_games_show_the_failure_of_update_all():
 
 def test_games_are_certified_with_few_errors():
     """100 random games at delta = 0.1: more than 10 + 3 sqrt(9) = 19 wrong answers would refute it."""
-    runner = games.Runner(seed=5)
-    rows = [runner(games.case_name("two-player games", "LUCB-MCDS", None), run) for run in range(100)]
+    name = games.case_name("two-player games", "LUCB-MCDS", None)
+    rows = [games.run_row(5, name, run) for run in range(100)]
     assert all(row["reason"] == "identified" for row in rows)
     assert sum(row["regret"] > games.EPSILON for row in rows) <= 19
 
@@ -220,8 +211,8 @@ def test_the_table_of_games(monkeypatch):
 
 def test_fuse_reaches_the_published_value_on_the_linear_data():
     """Published: V 0.9872 and 2.40 features on average; single runs spread over 0.986 to 0.988, 2 or 3 features."""
-    runner = selection.Runner(selection.read({}), seed=2, settings={"max_samples": 200_000})
-    rows = [runner("linear fuse", run) for run in range(2)]
+    data = selection.read({})
+    rows = [selection.run_row(data, 2, "linear fuse", run, max_samples=200_000) for run in range(2)]
     for row in rows:
         assert 0.98 < row["value"] <= row["best"]
         assert 2 <= len(row["subset"]) <= 4

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bestleaf import flat_best_leaf
-from bestleaf.flat import ALGORITHMS
 from bestleaf.problems import TableProblem, paper_lattice, random_dag, random_game_tree
+from bestleaf.rivals.flat import ALGORITHMS
 from naive import NaiveFlat
 
 MEANS = (0.3, 0.75, 0.5, 0.45)

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestleaf import Search
-from bestleaf._records import INNER, NOISY
-from bestleaf.graph import GrowingGraph
-from bestleaf.growth import is_due, next_due
+from bestleaf.engine.graph import GrowingGraph
+from bestleaf.engine.records import INNER, NOISY
 from bestleaf.problems import ScoreLattice, TableProblem, random_dag
+from bestleaf.search.growth.schedule import next_due
 
 
 def edges_of(graph):
@@ -56,7 +56,7 @@ def test_levels_sink_when_a_longer_path_appears():
 
 @pytest.mark.parametrize("exponent", [0.05, 0.1, 0.26, 0.3, 0.5, 0.999, 1.0])
 def test_growth_is_due_when_the_published_rule_says_so(exponent):
-    expected = [t for t in range(5000) if is_due(t, exponent)]
+    expected = [t for t in range(5000) if int((t + 1) ** exponent) - int(t**exponent) == 1]
     found, step = [], 0
     while (step := next_due(step, exponent)) < 5000:
         found.append(step)
@@ -73,11 +73,11 @@ def test_tiny_exponents_never_grow_again():
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), samples=st.integers(1, 300))
 def test_cones_and_rivals_agree_with_plain_python(seed, samples):
-    from bestleaf._kernels.reach import strongest_rival_of
+    from bestleaf.engine.kernels.reach import strongest_rival_of
 
     search = Search(random_dag(seed, layers=3, width=6), epsilon=0, delta=0.1, seed=seed, max_samples=samples)
     search.run()
-    known, graph = search.known.known, search.graph
+    known, graph = search.state.known.known, search.state.graph
 
     def below(node):
         return {node}.union(*(below(int(child)) for child in graph.linked("child", node)))
@@ -85,10 +85,10 @@ def test_cones_and_rivals_agree_with_plain_python(seed, samples):
     for node in range(1, len(graph)):
         outside = [n for n in range(len(graph)) if graph.kinds[n] == NOISY and n not in below(node)]
         expected = max(outside, key=lambda n: (known["upper"][n], known["lot"][n]), default=-1)
-        assert strongest_rival_of(node, search.known.world) == expected
+        assert strongest_rival_of(node, search.state.known.world) == expected
 
 
 def test_huge_graphs_are_refused_with_advice(monkeypatch):
-    monkeypatch.setattr("bestleaf.graph.MAX_NODES", 100)
+    monkeypatch.setattr("bestleaf.engine.graph.MAX_NODES", 100)
     with pytest.raises(ValueError, match="more than 100 nodes; give expansion=b"):
         GrowingGraph.whole(ScoreLattice([0.0] * 12, 6))

@@ -7,9 +7,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from bestleaf import BestLeafSelector, Search, best_leaf, verify
-from bestleaf.datasets import make_madelon_like
 from bestleaf.features import STOP, FeatureLattice
-from bestleaf.oracles import KNNOracle
+from bestleaf.features.neighbours import KNNOracle
+from bestleaf.paper import make_madelon_like
 
 SETTINGS = {"task": "leaf", "epsilon": 0.02, "delta": 0.1, "bound": "betting", "expansion": 0.6, "seed": 0}
 
@@ -39,18 +39,18 @@ def test_the_best_subset_cannot_be_improved_by_a_promising_feature(hidden):
     search = searched(hidden, max_samples=20_000)
     found = search.growth.proposals
     found.improved()
-    best = max(search.values.values())
-    (subset,) = [state for state, value in search.values.items() if value == best][:1]
-    near = search.problem.neighbours(subset, found.promising().tolist())
-    assert max(search.problem.exact(state) for state in near) <= best
+    best = max(search.state.values.values())
+    (subset,) = [state for state, value in search.state.values.items() if value == best][:1]
+    near = search.state.problem.neighbours(subset, found.promising().tolist())
+    assert max(search.state.problem.exact(state) for state in near) <= best
     assert found.best == (best, subset[:-1])
 
 
 def test_an_opening_stops_when_the_budget_is_spent(hidden):
     for budget in (1, 40, 1_600, 1_650, 2_000):
         search = searched(hidden, max_samples=budget)
-        assert search.samples + search.exact_evaluations <= budget
-        assert search.reason == "max_samples"
+        assert search.samples + search.state.exact_evaluations <= budget
+        assert search.state.reason == "max_samples"
 
 
 def test_nothing_stands_out_among_equals():

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
 
-from bestleaf import BestLeafSelector, cli, verify
+from bestleaf import BestLeafSelector, cli, validate, verify
 from bestleaf.certificate import Certificate
-from bestleaf.datasets import prepared
-from bestleaf.selector.comparison import compare
-from bestleaf.selector.on_table import select_from_table
+from bestleaf.tables import prepared
+from bestleaf.tables.compare import compare
+from bestleaf.tables.select import select_from_table
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(60, 4))
@@ -22,10 +22,11 @@ Y = (X[:, 0] + 0.5 * X[:, 1] > 0).astype(int)
 
 
 def summary(holdout):
-    """Return the certificate of a selector and the line about rows kept aside."""
-    found = BestLeafSelector(holdout=holdout, random_state=0, epsilon=0.1).fit(X, Y)
-    assert verify(found.certificate_)
-    return found, next(line for line in str(found.certificate_).splitlines() if line.startswith("On "))
+    """Return a validation and the line of its certificate about rows kept aside."""
+    found = validate(BestLeafSelector(random_state=0, epsilon=0.1), X, Y, holdout=holdout)
+    certificate = found.selector.certificate_
+    assert verify(certificate)
+    return found, next(line for line in str(certificate).splitlines() if line.startswith("On "))
 
 
 @pytest.mark.parametrize(
@@ -43,12 +44,12 @@ def summary(holdout):
             {"rows": 60, "splits": 12, "times": [4, 4]},
         ),
     ],
-    ids=["share", "folds", "repeated"],
+    ids=["fraction", "folds", "repeated"],
 )
 def test_rows_are_counted_once_however_often_they_are_kept_aside(holdout, words, unseen):
     found, line = summary(holdout)
-    assert line == f"{words}{found.holdout_score_:.4f}."
-    assert {name: found.certificate_.content["unseen"][name] for name in unseen} == unseen
+    assert line == f"{words}{found.mean:.4f}."
+    assert {name: found.selector.certificate_.content["unseen"][name] for name in unseen} == unseen
 
 
 def test_rows_kept_aside_by_chance_are_counted_with_the_least_and_the_most():
@@ -57,14 +58,14 @@ def test_rows_kept_aside_by_chance_are_counted_with_the_least_and_the_most():
     found, line = summary(splits)
     rows, least, most = (times > 0).sum(), times[times > 0].min(), times.max()
     assert line == (
-        f"On {rows} rows in 6 parts, each row kept from its search {least} to {most} times: {found.holdout_score_:.4f}."
+        f"On {rows} rows in 6 parts, each row kept from its search {least} to {most} times: {found.mean:.4f}."
     )
 
 
 @pytest.mark.parametrize("times", [[0, 1], [2, 1], [1, 4], [1.5, 2], "12", [True, 1]])
 def test_a_certificate_cannot_have_kept_rows_aside_more_often_than_there_were_parts(times):
     found, _ = summary(KFold(3))
-    content = json.loads(found.certificate_.to_json())
+    content = json.loads(found.selector.certificate_.to_json())
     content["unseen"]["times"] = times
     assert not verify(Certificate(content))
 
@@ -90,13 +91,13 @@ def test_gaps_are_filled_from_the_rows_that_the_search_sees(impute, typical, ran
         epsilon=0.1,
         ready=seen.append,
     )
-    kept = found.selector.search_indices_
+    kept = found.validation.rows
     assert found.table.filled_by.tolist() == kept.tolist()
     number = typical(frame.b.to_numpy()[kept][frame.b.notna().to_numpy()[kept]])
     if random_state is not None:  # by chance two medians may be the same
         assert number != typical(frame.b.dropna())
     assert set(found.table.X.b[frame.b.isna()]) == {number}
-    assert found.result()["notes"] == [f"b: 15 gaps filled with {number:g} ({impute} of the rows searched)"]
+    assert list(found.table.notes) == [f"b: 15 missing values filled with {number:g} ({impute} of the rows searched)"]
     assert seen == [found.table]
 
 
@@ -104,7 +105,7 @@ def test_what_is_kept_aside_changes_nothing_in_the_search():
     frame = table_with_gaps()
     settings = {"holdout": 0.3, "random_state": 0, "epsilon": 0.1}
     first = select_from_table(prepared(frame, "y", impute="mean"), **settings)
-    aside = np.setdiff1d(np.arange(80), first.selector.search_indices_)
+    aside = np.setdiff1d(np.arange(80), first.validation.rows)
     changed = frame.copy()
     changed.loc[aside, "b"] = changed.loc[aside, "b"] * 1000
     again = select_from_table(prepared(changed, "y", impute="mean"), **settings)
@@ -116,19 +117,20 @@ def test_without_rows_kept_aside_all_rows_fill_gaps():
     frame = table_with_gaps()
     found = select_from_table(prepared(frame, "y", impute="mean"), random_state=0, epsilon=0.1)
     assert set(found.table.X.b[frame.b.isna()]) == {frame.b.mean()}
-    assert found.table.notes == (f"b: 15 gaps filled with {frame.b.mean():g} (mean)",)
+    assert found.table.notes == (f"b: 15 missing values filled with {frame.b.mean():g} (mean)",)
 
 
 def test_a_column_that_is_known_only_in_rows_kept_aside_is_refused():
     frame = table_with_gaps()
     kept = select_from_table(prepared(frame.drop(columns="b"), "y"), holdout=0.3, random_state=0, epsilon=0.1)
-    frame.loc[kept.selector.search_indices_, "b"] = np.nan
-    with pytest.raises(ValueError, match="'b' must have a number of the rows searched to fill its gaps with, got gaps"):
+    frame.loc[kept.validation.rows, "b"] = np.nan
+    told = "'b' must have a number of the rows searched to fill its missing values with, got missing values only"
+    with pytest.raises(ValueError, match=told):
         select_from_table(prepared(frame, "y", impute="mean"), holdout=0.3, random_state=0)
 
 
 def test_splits_of_a_table_whose_gaps_were_filled_are_refused():
-    with pytest.raises(ValueError, match="holdout must be a share where gaps were filled, got 5"):
+    with pytest.raises(ValueError, match="holdout must be a fraction where missing values were filled, got 5"):
         select_from_table(prepared(table_with_gaps(), "y", impute="mean"), holdout=5)
 
 
@@ -136,7 +138,7 @@ def test_compare_fills_gaps_from_the_rows_selected_on(monkeypatch):
     filled = []
     real = type(prepared(table_with_gaps(), "y", impute="mean")).filled_from
     monkeypatch.setattr(
-        "bestleaf.datasets.tables.Table.filled_from", lambda self, rows: filled.append(rows) or real(self, rows)
+        "bestleaf.tables.encode.Table.filled_from", lambda self, rows: filled.append(rows) or real(self, rows)
     )
     first = next(compare(prepared(table_with_gaps(), "y", impute="mean"), holdout=0.3, epsilon=0.1))
     assert len(filled[0]) == 56

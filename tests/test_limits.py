@@ -8,33 +8,40 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import tracemalloc
 from functools import partial
 
 import numpy as np
 import pytest
+from numba.core import event
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.naive_bayes import GaussianNB
 
-from bestleaf import BestLeafSelector, Rate, Search, best_arm, best_leaf, examples, verify
-from bestleaf._compile import clock
-from bestleaf.executors import Joblib, Serial
+from bestleaf import BestLeafSelector, NeighbourVotes, Rate, Search, best_arm, best_leaf, validate, verify
+from bestleaf.engine import compile as compiler
+from bestleaf.engine.graph import AbsentParents, GrowingGraph
 from bestleaf.features import STOP, FeatureLattice
-from bestleaf.graph import AbsentParents, GrowingGraph
-from bestleaf.oracles import KNNOracle
+from bestleaf.features import data as features_data
+from bestleaf.features.neighbours import KNNOracle
+from bestleaf.new_data import votes_score
 from bestleaf.problems import ScoreLattice
+from bestleaf.search.executors import Joblib, Serial
 from bestleaf.search.stages import SubsetsOfAnswers
-from bestleaf.selector import searching
-from bestleaf.selector.honest import unseen_score
 
 IGNORING = """
 import os, signal
 from bestleaf import best_arm
 from bestleaf.problems import ScoreLattice
 signal.signal(signal.SIGINT, signal.SIG_IGN)
-pressed = lambda progress: os.kill(os.getpid(), signal.SIGINT)
-print(best_arm(ScoreLattice([0.0] * 8, 4), epsilon=0, delta=0.1, expansion=0.3, max_time=0.5, callback=pressed).reason)
+presses = []
+
+def press_three_times(progress):
+    os.kill(os.getpid(), signal.SIGINT)
+    presses.append(progress)
+    return len(presses) == 3  # ends the search
+
+endless = ScoreLattice([0.0] * 8, 4)
+print(best_arm(endless, epsilon=0, delta=0.1, expansion=0.3, callback=press_three_times).reason)
 print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)
 """
 
@@ -42,11 +49,14 @@ print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_search_started_with_ctrl_c_ignored_goes_on_ignoring_it():
     done = subprocess.run([sys.executable, "-c", IGNORING], capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout == "max_time\nTrue\n", done.stderr[-500:]
+    assert done.stdout == "callback\nTrue\n", done.stderr[-500:]
 
 
 class Endless:
-    """Two chains without an end."""
+    """Two chains without an end; a clock moves on by a millisecond for every state."""
+
+    def __init__(self, clock):
+        self.clock, self.asked = clock, 0
 
     def root(self):
         return 0
@@ -55,6 +65,8 @@ class Endless:
         return [state + 2] if state else [1, 2]
 
     def is_terminal(self, state):
+        self.asked += 1
+        self.clock.advance(0.001)
         return False
 
     def sample(self, state, rng):
@@ -64,48 +76,56 @@ class Endless:
 class Doubling(Endless):
     """A binary tree of two million nodes."""
 
+    listed = 0  # nodes whose children were asked for
+
     def children(self, state):
+        self.listed += 1
         return [2 * state + 1, 2 * state + 2]
 
     def is_terminal(self, state):
+        super().is_terminal(state)
         return state >= 2**20 - 1
 
 
-@pytest.mark.parametrize("problem", [Endless(), Doubling()])
-@pytest.mark.parametrize("limit", [{"max_time": 0.5}, {"max_memory": 20_000_000}])
-def test_a_whole_graph_that_takes_too_long_or_too_much_memory_is_refused_in_time(problem, limit):
-    begun = time.perf_counter()
+@pytest.mark.parametrize("shape", [Endless, Doubling])
+@pytest.mark.parametrize(("limit", "states"), [({"max_time": 5.0}, 5_000), ({"max_memory": 20_000_000}, 20_000)])
+def test_a_whole_graph_that_takes_too_long_or_too_much_memory_is_refused_in_time(shape, limit, states, clock):
+    problem = shape(clock)
     words = f"{next(iter(limit))}=.* is not enough to build and search the whole graph"
     with pytest.raises(ValueError, match=words):
         best_arm(problem, epsilon=0.1, delta=0.1, seed=0, **limit)
-    assert time.perf_counter() - begun < 5
+    assert 0 < problem.asked <= states
 
 
-def test_the_memory_of_a_whole_graph_is_within_its_limit():
+def test_the_memory_of_a_whole_graph_is_within_its_limit(clock):
     tracemalloc.start()
     try:
         with pytest.raises(ValueError, match="max_memory"):
-            best_arm(Doubling(), epsilon=0.1, delta=0.1, seed=0, max_memory=20_000_000)
+            best_arm(Doubling(clock), epsilon=0.1, delta=0.1, seed=0, max_memory=20_000_000)
         assert tracemalloc.get_traced_memory()[1] < 20_000_000
     finally:
         tracemalloc.stop()
 
 
 class Crowd(Endless):
-    """A root with three children, one of which has two million."""
+    """A root with three children; the best of them has twenty thousand."""
 
     def children(self, state):
-        return [1, 2, 3] if state == 0 else range(4, 2_000_000)
+        return [1, 2, 3] if state == 0 else range(4, 20_000)
 
     def is_terminal(self, state):
+        super().is_terminal(state)
         return state > 1
 
+    def sample(self, state, rng):
+        return float(state not in (2, 3))
 
-def test_a_choice_that_opens_with_very_many_children_looks_at_the_clock():
-    begun = time.perf_counter()
-    found = best_leaf(Crowd(), epsilon=0.0, delta=0.1, seed=0, expansion=0.5, max_time=1.5)
+
+def test_a_choice_that_opens_with_very_many_children_looks_at_the_clock(clock):
+    problem = Crowd(clock)
+    found = best_leaf(problem, epsilon=0.1, delta=0.1, seed=0, expansion=0.5, max_time=1.5)
     assert found.reason == "max_time"
-    assert time.perf_counter() - begun < 12
+    assert 1500 <= problem.asked <= 1500 + 256  # it looks once for 256 children
 
 
 def test_close_subsets_beyond_a_few_do_not_join(monkeypatch):
@@ -119,16 +139,15 @@ def test_close_subsets_beyond_a_few_do_not_join(monkeypatch):
         search.finish()
         found[most] = search
     few, many = found[4], found[1000]
-    assert len(few.values) == len(many.values)
-    assert len(few.graph) < len(many.graph)
+    assert len(few.state.values) == len(many.state.values)
+    assert len(few.state.graph) < len(many.state.graph)
 
 
 def selection_search(X, y):
     """Return a search as the selector makes it."""
     lattice = FeatureLattice(KNNOracle(X, y, task="classification"))
-    search = Search(lattice, task="leaf", epsilon=0.05, delta=0.1, bound="betting", expansion=0.5, seed=0)
-    search.stages[:0] = [SubsetsOfAnswers(lattice)]
-    return search
+    keywords = {"bound": "betting", "expansion": 0.5, "seed": 0, "stages": [SubsetsOfAnswers(lattice)]}
+    return Search(lattice, task="leaf", epsilon=0.05, delta=0.1, **keywords)
 
 
 def test_nothing_is_kept_of_subsets_that_are_not_in_the_graph():
@@ -181,10 +200,24 @@ def test_rave_sums_take_memory_only_where_a_rollout_was():
 
 
 class Slow(ScoreLattice):
-    """Every sample takes a twentieth of a second."""
+    """Every sample takes a twentieth of a simulated second; the eighth may press Ctrl-C.
+
+    From then on samples wait a moment for the search to notice, because threads could draw them all meanwhile.
+    """
+
+    def __init__(self, clock, *, pressed=False):
+        super().__init__([0.1, 0.2, 0.3, 0.4], 2)
+        self.clock, self.pressed, self.drawn, self.noticed = clock, pressed, 0, threading.Event()
+
+    drawn = 0
 
     def sample(self, state, rng):
-        time.sleep(0.05)
+        self.drawn += 1
+        if self.drawn > 8:
+            self.noticed.wait(0.1)
+        elif self.drawn == 8 and self.pressed:
+            os.kill(os.getpid(), signal.SIGINT)
+        self.clock.advance(0.05)
         return super().sample(state, rng)
 
 
@@ -193,27 +226,26 @@ SLOW = {"task": "leaf", "epsilon": 0.01, "delta": 0.1, "seed": 0, "batch_size": 
 
 @pytest.mark.parametrize("executor", [Serial(), Joblib(2, "threads")])
 @pytest.mark.parametrize("ends", ["max_time", "interrupted"])
-def test_a_batch_is_left_when_time_is_over_and_nothing_of_it_counts(executor, ends):
-    search = Search(
-        Slow([0.1, 0.2, 0.3, 0.4], 2), **SLOW, executor=executor, max_time=0.4 if ends == "max_time" else 60
-    )
-    begun = time.perf_counter()
-    if ends == "interrupted":
-        threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT)).start()
+def test_a_batch_is_left_when_time_is_over_and_nothing_of_it_counts(executor, ends, clock):
+    problem = Slow(clock, pressed=ends == "interrupted")
+    search = Search(problem, **SLOW, executor=executor, max_time=0.39 if ends == "max_time" else 60)
+    over = executor.over
+    executor.until(lambda: over() and (problem.noticed.set() or True))
     found = search.run()
-    assert time.perf_counter() - begun < 3  # the batch takes five seconds by two workers
+    assert 8 <= problem.drawn < (9 if type(executor) is Serial else 100)  # of 200
     assert (found.reason, found.samples) == (ends, 0)
-    assert search.batches.number == 0
+    assert search.state.requests == 0
 
 
-def test_after_a_batch_that_was_left_a_search_goes_on_as_if_nothing_had_been(tmp_path):
+def test_after_a_batch_that_was_left_a_search_goes_on_as_if_nothing_had_been(tmp_path, clock):
     settings = {**SLOW, "epsilon": 0.2, "batch_size": 8, "max_samples": 40}
     path = tmp_path / "search.blf"
-    cut = Search(Slow([0.1, 0.2, 0.3, 0.4], 2), **settings, checkpoint=path, max_time=0.6).run()
-    assert cut.reason == "max_time"
-    assert 0 < cut.samples < 40
-    whole = Search(Slow([0.1, 0.2, 0.3, 0.4], 2), **settings).run()
-    again = Search(Slow([0.1, 0.2, 0.3, 0.4], 2), **settings, checkpoint=path).run()
+    problem = ScoreLattice([0.1, 0.2, 0.3, 0.4], 2)
+    problem.sample = lambda state, rng: clock.advance(0.05) and float(rng.random() < problem.mean(state))
+    cut = Search(problem, **settings, checkpoint=path, max_time=0.6).run()
+    assert (cut.reason, cut.samples) == ("max_time", 8)  # the second batch was left in the middle
+    whole = Search(problem, **settings).run()
+    again = Search(problem, **settings, checkpoint=path).run()
     assert (again.answer, again.samples, again.leaves) == (whole.answer, whole.samples, whole.leaves)
 
 
@@ -231,25 +263,32 @@ def test_an_executor_that_gives_too_few_results_is_told_so():
 
 
 @pytest.mark.parametrize("keywords", [{"n_repeats": 5}, {"holdout": 4}])
-def test_repeats_and_holdout_share_the_time_of_the_fit(keywords):
+def test_repeats_and_holdout_share_the_time_of_the_fit(keywords, clock):
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(150, 40)), rng.integers(0, 2, 150)
-    selector = BestLeafSelector(epsilon=0.0, max_time=2.0, random_state=0, **keywords)
-    begun = time.perf_counter()
+    X, y = rng.normal(size=(60, 20)), rng.integers(0, 2, 60)
+    selector = BestLeafSelector(epsilon=0.0, max_time=5.0, random_state=0)
+    clock.tick, begun = 0.01, clock.now
     with pytest.warns(ConvergenceWarning):
-        selector.fit(X, y)
-    assert time.perf_counter() - begun < 7  # five searches of two seconds take ten
-    assert selector.certificate_.elapsed < 1.5
-    assert len(getattr(selector, "holdout_scores_", ())) == (4 if "holdout" in keywords else 0)
+        found = validate(selector, X, y, **keywords)
+    assert 5.0 <= clock.now - begun < 5.5
+    assert 1.0 <= found.selector.certificate_.seconds < 1.1  # a fifth of it
+    assert len(found.scores) == (4 if "holdout" in keywords else 0)
 
 
-def test_the_time_that_data_take_counts(monkeypatch):
-    real = searching.oracle_of
-    monkeypatch.setattr(searching, "oracle_of", lambda *given: time.sleep(0.5) or real(*given))
+def test_the_time_that_data_take_counts(clock):
+    class Remote:
+        """Rows that take half a second to arrive."""
+
+        shape = (60, 30)
+
+        def __array__(self, dtype=None, copy=None):
+            clock.advance(0.5)
+            return rng.normal(size=self.shape)
+
     rng = np.random.default_rng(0)
     with pytest.warns(ConvergenceWarning, match="max_time"):
         selector = BestLeafSelector(max_time=0.4, random_state=0, guarantee="grown").fit(
-            rng.normal(size=(60, 30)), rng.integers(0, 2, 60)
+            Remote(), rng.integers(0, 2, 60)
         )
     assert selector.certificate_.samples == 0
     assert selector.certificate_.exact_evaluations == 1  # so that something can be said
@@ -259,12 +298,14 @@ def test_columns_of_large_data_are_copied_when_they_are_needed(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 5)), rng.integers(0, 2, 60)
     at_once = KNNOracle(X, y)
-    monkeypatch.setattr(examples, "LARGE", 0)
-    one_by_one = KNNOracle(X, y)
-    assert not one_by_one._columns.array.any()
+    monkeypatch.setattr(features_data, "LARGE", 0)
+    assert KNNOracle(X, y).fingerprint() == at_once.fingerprint()
+    changing = X.copy()
+    one_by_one = KNNOracle(changing, y)
     assert one_by_one.value([1, 3]) == at_once.value([1, 3])
-    assert one_by_one._columns.array.any(axis=1).tolist() == [False, True, False, True, False]
-    assert one_by_one.fingerprint() == at_once.fingerprint()
+    changing[:, [1, 3]], changing[:, 0] = 0, X[:, 4]
+    assert one_by_one.value([1, 3]) == at_once.value([1, 3])  # copied by then
+    assert one_by_one.value([0]) == at_once.value([4])  # not yet copied
     assert pickle.loads(pickle.dumps(KNNOracle(X, y))).value([0, 4]) == at_once.value([0, 4])
 
 
@@ -272,22 +313,34 @@ def test_fewer_new_examples_are_scored_when_time_is_over():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 2)), rng.integers(0, 2, 50)
     new_X, new_y = rng.normal(size=(2500, 2)), rng.integers(0, 2, 2500)
-    keywords = {"task": "classification", "n_neighbors": 5, "scale": True}
-    assert unseen_score(X, y, new_X, new_y, **keywords).rows == 2500
-    some = unseen_score(X, y, new_X, new_y, **keywords, over=lambda: True)
-    assert some == unseen_score(X, y, new_X[:1000], new_y[:1000], **keywords)
+    votes = NeighbourVotes()
+    assert votes_score(votes, X, y, new_X, new_y).rows == 2500
+    some = votes_score(votes, X, y, new_X, new_y, over=lambda: True)
+    assert some == votes_score(votes, X, y, new_X[:1000], new_y[:1000])
 
 
-def test_compiling_does_not_count():
-    before, started = clock(), time.perf_counter()
+def test_compiling_does_not_count(clock, monkeypatch):
+    class Slowly(event.Listener):
+        """Every compilation takes a hundred simulated seconds."""
+
+        def on_start(self, event):
+            clock.advance(100)
+
+        def on_end(self, event):
+            pass
+
+    monkeypatch.setattr(compiler, "perf_counter", clock)
+    monkeypatch.setattr(event, "timer", clock)  # what numba measures its compiler by
+    begun, before = clock.now, compiler.clock()
 
     @Rate
     def fresh(count, delta, leaves):
         return float(count + leaves)
 
-    assert fresh.part.address
-    took = time.perf_counter() - started
-    assert clock() - before < 0.5 * took
+    with event.install_listener("numba:compile", Slowly()):
+        assert fresh.part.address
+    assert clock.now - begun >= 100
+    assert compiler.clock() == pytest.approx(before)
 
 
 def test_a_search_ends_cleanly_when_the_first_choice_is_interrupted():
@@ -301,27 +354,27 @@ def test_a_search_ends_cleanly_when_the_first_choice_is_interrupted():
     lattice.exact = interrupted
     search.finish()
     del lattice.exact
-    assert search.reason == "interrupted"
+    assert search.state.reason == "interrupted"
     search.ensure_value()
     assert any(leaf.exact for leaf in search.result().leaves)
 
 
-class Dozing(GaussianNB):
-    """A fit that takes a fifth of a second."""
+def test_a_selector_ends_within_a_fit_and_answers_from_the_fits_there_were(clock):
+    fits = []
 
-    def fit(self, X, y, sample_weight=None):
-        time.sleep(0.2)
-        return super().fit(X, y)
+    class Dozing(GaussianNB):
+        """A fit that takes a fifth of a simulated second."""
 
+        def fit(self, X, y, sample_weight=None):
+            fits.append(clock.advance(0.2))
+            return super().fit(X, y)
 
-def test_a_selector_ends_within_a_fit_and_answers_from_the_fits_there_were():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 12)), np.repeat([0, 1], 40)
     selector = BestLeafSelector(estimator=Dozing(), max_time=0.7, random_state=0, n_jobs=1, guarantee="grown")
-    begun = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match="max_time"):
         selector.fit(X, y)
-    assert time.perf_counter() - begun < 4  # a batch of 32 takes more than six seconds
+    assert len(fits) == 4  # the fifth would begin too late; a batch has 32
     assert len(selector.subset_) > 0
     assert selector.score_interval_ == (0.0, 1.0)
     assert 0 < selector.score_ < 1

@@ -12,9 +12,9 @@ import threading
 
 import pytest
 
-from bestleaf import Checkpoint, Search, best_leaf, problems, temporary
-from bestleaf.storage import lock as locks
-from bestleaf.storage.lock import Lock
+from bestleaf import Checkpoint, Search, best_leaf, files, problems
+from bestleaf.checkpoint import file as locks
+from bestleaf.checkpoint.file import Lock
 
 REFUSED = r"checkpoint run\.blf is being used by another run"
 SETTINGS = {"epsilon": 0.2, "delta": 0.1, "seed": 0}
@@ -22,7 +22,7 @@ HOLDER = textwrap.dedent(
     """
     import sys
     from pathlib import Path
-    from bestleaf.storage.lock import Lock
+    from bestleaf.checkpoint.file import Lock
 
     lock = Lock(Path(sys.argv[1]))
     print("locked", flush=True)
@@ -134,7 +134,7 @@ def test_a_disk_without_locks_is_told_and_the_search_goes_on(path, monkeypatch):
     def fail(*given):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(temporary.fcntl, "flock", fail)
+    monkeypatch.setattr(files.fcntl, "flock", fail)
     with pytest.warns(RuntimeWarning, match=r"run\.blf cannot be locked here \(no locks available\): do not start"):
         result = best_leaf(problems.paper_lattice(), **SETTINGS, checkpoint=path)
     assert result.reason == "identified"
@@ -170,7 +170,7 @@ def test_a_lock_whose_file_was_removed_by_its_last_owner_is_taken_on_a_new_file(
 
 
 def subprocess_lock(path):
-    code = "import sys; from pathlib import Path; from bestleaf.storage.lock import Lock; Lock(Path(sys.argv[1]))"
+    code = "import sys; from pathlib import Path; from bestleaf.checkpoint.file import Lock; Lock(Path(sys.argv[1]))"
     end = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
     if end.returncode:
         raise ValueError(end.stderr.splitlines()[-1])

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import NearestNeighbors
 
-from bestleaf.datasets import load_linear, make_linear
-from bestleaf.oracles import KNNOracle
+from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
+from bestleaf.paper import load_linear, make_linear
 
 # strict, half and row-order ties on the paper's linear data
 PAPER = {
@@ -173,6 +174,12 @@ def test_an_oracle_survives_pickling_and_threads():
         assert list(pool.map(oracle.value, subsets)) == expected
 
 
+def test_values_of_several_subsets_are_those_of_each():
+    X, y = make_linear(150, 12, seed=0, return_X_y=True)
+    oracle, subsets = KNNOracle(X, y), [(0,), (3, 1), range(12)]
+    assert oracle.values(subsets) == [oracle.value(subset) for subset in subsets]
+
+
 def test_offsets_and_units_do_not_matter():
     X, y = make_linear(150, 12, seed=0, return_X_y=True)
     X = X.astype(float)
@@ -187,3 +194,30 @@ def test_offsets_and_units_do_not_matter():
     real[0] = -1e12
     with pytest.raises(ValueError, match="y must be told apart in single precision"):
         KNNOracle(X, real, task="regression")
+
+
+def test_parameters_of_the_votes_make_the_oracle():
+    X, y = load_linear(return_X_y=True)
+    votes = NeighbourVotes(3, ties="strict", subsample=20)
+    oracle = clone(votes).set_params(scale=False).oracle(X, y, n_jobs=2, memory=2**20)
+    same = KNNOracle(X, y, n_neighbors=3, ties="strict", subsample=20, scale=False)
+    assert oracle.settings() == same.settings()
+    assert oracle.value([1, 5]) == same.value([1, 5])
+    assert NeighbourVotes().oracle(X, X[:, 0]).settings()["task"] == "regression"
+    assert NeighbourVotes(task="regression").oracle(X, y).settings()["task"] == "regression"
+
+
+@pytest.mark.parametrize(
+    ("keywords", "kind", "sentence"),
+    [
+        ({"n_neighbors": True}, TypeError, "n_neighbors must be a whole number of at least 1, got True"),
+        ({"n_neighbors": 0}, ValueError, "n_neighbors must be a whole number of at least 1, got 0"),
+        ({"subsample": 2.5}, TypeError, "subsample must be a whole number of at least 2, got 2.5"),
+        ({"scale": "yes"}, TypeError, "scale must be True or False, got 'yes'"),
+        ({"ties": "none"}, ValueError, "ties must be one of half, strict, row_order, got 'none'"),
+        ({"task": "rank"}, ValueError, "task must be one of auto, classification, regression, got 'rank'"),
+    ],
+)
+def test_bad_parameters_of_the_votes_get_one_clear_sentence(keywords, kind, sentence):
+    with pytest.raises(kind, match=sentence):
+        NeighbourVotes(**keywords).oracle(*load_linear(return_X_y=True))

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from bestleaf import Bound, Rate, Rule, best_arm, best_leaf
-from bestleaf.bounds import BOUNDS
+from bestleaf.engine.bounds import BOUNDS
+from bestleaf.engine.rules import RULES, children, highest_lower_bound, named_rule, strongest_rival
 from bestleaf.problems import paper_lattice
-from bestleaf.rules import RULES, children, highest_lower_bound, named_rule, strongest_rival
 
 
 @Rule
@@ -70,7 +70,7 @@ def test_a_users_rule_compiles_into_the_loop():
     ours = best_arm(paper_lattice(), rule="lucb", **keywords)
     theirs = best_arm(paper_lattice(), rule=first_then_rest, **keywords)
     assert theirs.leaves == ours.leaves
-    assert theirs.rule == "first_then_rest"
+    assert theirs.settings["rule"] == "first_then_rest"
 
 
 @pytest.mark.parametrize("rule", [stray, helpless])
@@ -90,7 +90,7 @@ def test_a_rule_that_does_not_compile_is_told_so():
 
 def test_a_users_rate_compiles_into_the_loop():
     result = best_leaf(paper_lattice(), epsilon=0.2, delta=0.1, bound=cautious, expansion=0.4, seed=0)
-    assert (result.reason, result.bound) == ("identified", "cautious")
+    assert (result.reason, result.settings["bound"]) == ("identified", "cautious")
     for leaf in result.leaves:
         half = sqrt(cautious.part.function(leaf.count, 0.1, len(result.leaves)) / (2 * leaf.count))
         assert leaf.upper == pytest.approx(min(1, leaf.mean + half))
@@ -151,7 +151,7 @@ from math import log, sqrt
 import pytest
 from bestleaf import Bound, Rule, best_arm
 from bestleaf.problems import paper_lattice
-from bestleaf.rules import highest_lower_bound
+from bestleaf.engine.rules import highest_lower_bound
 
 def observe(row, value, count):
     row[0 if count < 3 else 10**8 * count] = value

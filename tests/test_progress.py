@@ -8,10 +8,10 @@ import numpy as np
 from rich.console import Console
 
 from bestleaf import BestLeafSelector
-from bestleaf.progress import ProgressLine
 from bestleaf.search import Progress
+from bestleaf.search.progress import ProgressLine
 
-NOW = Progress(samples=12_000, exact_evaluations=1, growths=3, leaves=9, gap=0.25, best=(0, 1), elapsed=4.0)
+NOW = Progress(samples=12_000, exact_evaluations=1, growths=3, leaves=9, gap=0.25, best=(0, 1), seconds=4.0)
 
 
 def shown_by(*, terminal, width=200, now=NOW, value=0.875, **budgets):
@@ -40,7 +40,7 @@ def test_a_narrow_terminal_cuts_the_subset_and_not_the_numbers():
 
 
 def test_elsewhere_there_is_a_line_now_and_then():
-    assert shown_by(terminal=False, now=NOW._replace(elapsed=0.5)) == ""
+    assert shown_by(terminal=False, now=NOW._replace(seconds=0.5)) == ""
     assert "\x1b" not in shown_by(terminal=False)
     assert "\x1b" in shown_by(terminal=True)
 

@@ -11,12 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestleaf import BestLeafSelector, best_arm, best_leaf, problems
-from bestleaf.datasets import load_linear
-from bestleaf.plotting import plot_gap, plot_intervals, plot_sizes
+from bestleaf import BestLeafSelector, best_arm, best_leaf, problems, validate
+from bestleaf.paper import load_linear
 from bestleaf.report import report_html, save_report
-from bestleaf.report.charts import ticks
 from bestleaf.report.content import LONGEST, MOST_NODES, graph, in_short, leading_leaves
+from bestleaf.report.plotting import Scale, plot_gap, plot_intervals, plot_sizes
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</script><b>", "a&b", "{{ 7*7 }}", "größe"]
 
@@ -26,7 +25,7 @@ def hostile():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(80, len(HOSTILE))), columns=HOSTILE)
     y = (X.iloc[:, 0] + X.iloc[:, 1] > 0).astype(int)
-    return BestLeafSelector(random_state=0, n_repeats=2, holdout=0.25).fit(X, y).certificate_
+    return validate(BestLeafSelector(random_state=0), X, y, n_repeats=2, holdout=0.25).selector.certificate_
 
 
 class Tags(HTMLParser):
@@ -117,14 +116,14 @@ def test_partial_subsets_are_marked():
 
 
 def test_scales_of_numbers_that_hardly_differ_end():
-    assert len(ticks(1e16, 1e16 + 2)) < 20
-    assert ticks(-0.1, 0.1) == [-0.1, -0.05, 0.0, 0.05, 0.1]
+    assert len(Scale(1e16, 1e16 + 2, 0.0, 1.0).ticks()) < 20
+    assert Scale(-0.1, 0.1, 0.0, 1.0).ticks() == [-0.1, -0.05, 0.0, 0.05, 0.1]
 
 
 def test_scales_have_round_numbers():
-    assert ticks(0.0, 1.0) == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    assert ticks(0.912, 0.934) == [0.915, 0.92, 0.925, 0.93]
-    assert ticks(3.0, 3.0) == [3.0]
+    assert Scale(0.0, 1.0, 0.0, 1.0).ticks() == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    assert Scale(0.912, 0.934, 0.0, 1.0).ticks() == [0.915, 0.92, 0.925, 0.93]
+    assert Scale(3.0, 3.0, 0.0, 1.0).ticks() == [3.0]
 
 
 def test_plots_stand_alone_and_certificates_show_themselves(hostile, tmp_path):

@@ -12,9 +12,8 @@ import pandas as pd
 import pytest
 
 from bestleaf import cli
+from bestleaf.checkpoint.file import Lock, read_file, write_file
 from bestleaf.cli import outputs
-from bestleaf.storage.file import read_file, write_file
-from bestleaf.storage.lock import Lock
 
 FEW = ["select", "table.csv", "--target", "label", "--guarantee", "grown", "--max-samples"]
 
@@ -121,7 +120,7 @@ def test_a_result_is_written_even_if_the_checkpoint_cannot_be(folder, select, mo
         def __init__(self, checkpoint):
             raise ValueError("checkpoint run.blf is being used by another run")
 
-    monkeypatch.setattr("bestleaf.storage.outputs.Lock", TakenLock)
+    monkeypatch.setattr("bestleaf.checkpoint.file.Lock", TakenLock)
     code, told = select(50, *FILES)
     assert code == 3
     assert told == (
@@ -161,9 +160,7 @@ def test_snapshots_left_by_a_killed_run_are_cleared_away_by_the_next(folder, sel
 
 
 def test_two_runs_on_one_checkpoint_the_second_is_refused(folder, select):
-    hold = (
-        "import sys; from pathlib import Path; from bestleaf.storage.lock import Lock; held = Lock(Path(sys.argv[1]))"
-    )
+    hold = "import sys, pathlib; from bestleaf.checkpoint.file import Lock; held = Lock(pathlib.Path(sys.argv[1]))"
     holder = subprocess.Popen(
         [sys.executable, "-c", f"{hold}; print('held', flush=True); sys.stdin.read()", str(folder / "run.blf")],
         stdin=subprocess.PIPE,

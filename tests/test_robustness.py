@@ -20,11 +20,24 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from threadpoolctl import threadpool_info
 
-from bestleaf import BestLeafSelector, Checkpoint, EstimatorOracle, Search, best_arm, best_leaf, problems, verify
-from bestleaf.bounds import BOUNDS
-from bestleaf.datasets import load_linear, make_linear
-from bestleaf.oracles.fitting import ONE_THREAD, described
-from bestleaf.search import keeper
+from bestleaf import (
+    BestLeafSelector,
+    Checkpoint,
+    EstimatorOracle,
+    NeighbourVotes,
+    Search,
+    SearchOptions,
+    best_arm,
+    best_leaf,
+    problems,
+    validate,
+    verify,
+)
+from bestleaf.checkpoint.file import read_file
+from bestleaf.engine.bounds import BOUNDS
+from bestleaf.features.estimator import ONE_THREAD, described
+from bestleaf.paper import load_linear, make_linear
+from bestleaf.search import saving
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 MODEL = GaussianNB()
@@ -39,7 +52,12 @@ def table():
 def test_sampled_leaves_that_join_late_are_told_apart_too(prefer_small):
     X, y = load_linear(return_X_y=True)
     found = BestLeafSelector(
-        terminal="noisy", epsilon=0.03, scale=False, prefer_small=prefer_small, max_features=3, random_state=0
+        estimator=NeighbourVotes(scale=False),
+        search=SearchOptions(terminal="noisy"),
+        epsilon=0.03,
+        prefer_small=prefer_small,
+        max_features=3,
+        random_state=0,
     ).fit(X, y)
     assert found.certificate_.reason == "identified"
     assert found.certificate_.settled
@@ -47,7 +65,7 @@ def test_sampled_leaves_that_join_late_are_told_apart_too(prefer_small):
 
 def test_nothing_is_certain_of_a_sampled_answer():
     X, y = make_classification(80, 4, n_redundant=0, class_sep=4, random_state=0)
-    found = BestLeafSelector(terminal="noisy", epsilon=0.1, delta=0.3, random_state=0).fit(X, y)
+    found = BestLeafSelector(search=SearchOptions(terminal="noisy"), epsilon=0.1, delta=0.3, random_state=0).fit(X, y)
     assert 1 - found.score_interval_[0] <= 0.1
     assert not any("No subset at all" in claim for claim in found.certificate_.claims)
     assert any("no other subset is better" in text for text in found.certificate_.not_claimed)
@@ -57,7 +75,12 @@ def test_a_local_proof_is_about_the_answer():
     X, y = make_linear(80, 10, seed=1, return_X_y=True)
     for seed in range(6):
         found = BestLeafSelector(
-            guarantee="local", prefer_small=False, epsilon=0.05, proposal="rave", max_features=4, random_state=seed
+            guarantee="local",
+            prefer_small=False,
+            epsilon=0.05,
+            search=SearchOptions(proposal="rave"),
+            max_features=4,
+            random_state=seed,
         ).fit(X, y)
         assert verify(found.certificate_), seed
 
@@ -70,8 +93,8 @@ def test_the_history_of_a_resumed_search_does_not_go_back(budget, table, tmp_pat
     assert verify(found.certificate_), str(verify(found.certificate_))
 
 
-class Slow:
-    """A problem whose exact values take time."""
+class Wide:
+    """Thirty-nine leaves whose exact values are known."""
 
     def root(self):
         return 0
@@ -82,20 +105,27 @@ class Slow:
     def is_terminal(self, state):
         return state > 0
 
+    asked = 0
+
     def exact(self, state):
-        time.sleep(0.03)
         return state / 40
 
     def sample(self, state, rng):
         return state / 40
 
 
-def test_asking_for_batches_ends_when_time_is_over():
+def test_asking_for_batches_ends_when_time_is_over(clock):
+    asked = []
+
+    class Slow(Wide):
+        def exact(self, state):
+            asked.append(clock.advance(0.03))
+            return super().exact(state)
+
     search = Search(Slow(), task="leaf", epsilon=0.01, delta=0.1, seed=0, batch_size=4, max_time=0.1)
-    begun = time.perf_counter()
     assert search.ask_batch(4) == []
-    assert search.reason == "max_time"
-    assert time.perf_counter() - begun < 5
+    assert search.state.reason == "max_time"
+    assert len(asked) == 4  # of 39 leaves
 
 
 def test_random_states_of_the_user_stay(table):
@@ -136,17 +166,27 @@ def test_targets_that_cannot_be_ranked_are_one_sentence():
 @pytest.mark.parametrize("cv", [TimeSeriesSplit(3), LeaveOneOut()])
 def test_random_splits_do_not_take_the_place_of_others(cv, table):
     with pytest.raises(ValueError, match="terminal='noisy' draws random splits, so cv must be a number of folds"):
-        BestLeafSelector(estimator=MODEL, cv=cv, terminal="noisy", max_samples=50).fit(*table)
+        BestLeafSelector(estimator=MODEL, cv=cv, search=SearchOptions(terminal="noisy"), max_samples=50).fit(*table)
 
 
 def test_groups_of_one_class_are_drawn_again(table):
     X, y = table
     order = np.argsort(y, kind="stable")
     X, y, groups = X[order], y[order], np.arange(120) // 12
-    oracle = EstimatorOracle(X, y, estimator=MODEL, cv=GroupKFold(5), groups=groups, fresh_splits=True)
+    seen = []
+
+    class Seeing(GaussianNB):
+        def fit(self, X, y, sample_weight=None):
+            seen.append(np.bincount(y, minlength=2))
+            return super().fit(X, y)
+
+    oracle = EstimatorOracle(X, y, estimator=Seeing(), cv=GroupKFold(5), groups=groups, fresh_splits=True)
     for seed in range(20):
-        for part in oracle._fresh_split(seed):
-            assert len(np.unique(y[part])) == 2
+        oracle.sample([0], np.random.default_rng(seed))
+    assert len(seen) == 20
+    for trained in seen:  # some of both classes, and some are left for the other side
+        assert (trained > 0).all()
+        assert (trained < np.bincount(y)).all()
 
 
 def test_the_last_thread_out_gives_the_libraries_their_threads_back():
@@ -171,7 +211,7 @@ def test_a_description_has_no_addresses_and_is_not_shortened():
 @pytest.mark.parametrize(
     ("keywords", "given", "sentence"),
     [
-        ({}, {"sample_weight": np.ones(200)}, "sample_weight must have one value for each of the 120 rows"),
+        ({"cv": 3}, {"sample_weight": np.ones(200)}, "sample_weight must have one value for each of the 120 rows"),
         (
             {"holdout": 0.25},
             {"sample_weight": np.ones(90)},
@@ -183,19 +223,26 @@ def test_a_description_has_no_addresses_and_is_not_shortened():
             {},
             "cv must be a number, a splitter or a list, got the iterator <list_iterator object>",
         ),
-        ({"holdout": 3, "cv": GroupKFold(3)}, {"groups": np.arange(120) // 4}, "holdout must be a share or a splitter"),
+        (
+            {"holdout": 3, "cv": GroupKFold(3)},
+            {"groups": np.arange(120) // 4},
+            "holdout must be a fraction or a splitter",
+        ),
     ],
 )
 def test_metadata_and_splits_are_checked_against_all_rows(keywords, given, sentence, table):
+    selector = BestLeafSelector(MODEL, max_samples=60, cv=keywords.get("cv"))
     with pytest.raises(ValueError, match=sentence):
-        BestLeafSelector(estimator=MODEL, max_samples=60, **keywords).fit(*table, **given)
+        validate(selector, *table, holdout=keywords.get("holdout"), **given)
 
 
 def test_groups_may_be_for_the_holdout_alone(table):
     X, y = table
     groups = np.arange(120) // 6
-    found = BestLeafSelector(holdout=GroupKFold(3), epsilon=0.1, random_state=0, n_repeats=2).fit(X, y, groups=groups)
-    assert found.holdout_scores_.shape == (3,)
+    selector = BestLeafSelector(epsilon=0.1, random_state=0)
+    assert validate(selector, X, y, holdout=GroupKFold(3), n_repeats=2, groups=groups).scores.shape == (3,)
+    with pytest.raises(ValueError, match="groups cannot be used by the votes of nearest neighbours"):
+        selector.fit(X, y, groups=groups)
 
 
 def test_batches_of_a_stream_that_was_handed_in_go_on_with_it(tmp_path, monkeypatch):
@@ -206,18 +253,18 @@ def test_batches_of_a_stream_that_was_handed_in_go_on_with_it(tmp_path, monkeypa
 
     unbroken = searched(np.random.default_rng(5), None)
     path, writes = tmp_path / "run.blf", []
-    original = keeper.Keeper._write
+    original = saving.write_file
 
-    def write(self, *given):
-        original(self, *given)
+    def write(*given):
+        original(*given)
         writes.append(1)
         if len(writes) == 4:
             raise RuntimeError("power")
 
-    monkeypatch.setattr(keeper.Keeper, "_write", write)
+    monkeypatch.setattr(saving, "write_file", write)
     with pytest.raises(RuntimeError, match="power"):
         searched(np.random.default_rng(5), Checkpoint(path, every=0))
-    monkeypatch.setattr(keeper.Keeper, "_write", original)
+    monkeypatch.setattr(saving, "write_file", original)
     assert searched(None, path).samples == unbroken.samples
 
 
@@ -225,11 +272,10 @@ def test_a_search_again_has_batches_of_its_own():
     first = Search(problems.paper_lattice(), task="leaf", epsilon=0.2, delta=0.1, seed=0, batch_size=8)
     again = first.again(1)
     expected = Search(problems.paper_lattice(), task="leaf", epsilon=0.2, delta=0.1, seed=1, batch_size=8).run()
-    assert again.batches is not first.batches
     assert again.run().samples == expected.samples
 
 
-class Gaps(Slow):
+class Gaps(Wide):
     """Some leaves have no exact value."""
 
     def exact(self, state):
@@ -282,20 +328,34 @@ def test_ctrl_c_while_asking_and_telling_is_an_ordinary_exception(batch):
         assert done.returncode == 42, done.stderr[-500:]
 
 
+def samples_in(path):
+    """Return how many samples a checkpoint knows of."""
+    notes = read_file(path)["snapshots"]["0"]["notes"] if path.exists() else []
+    return notes[-1]["samples"] if notes else 0
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_reaches_workers_without_losing_the_result(tmp_path):
     script = textwrap.dedent("""
-        import sys
+        import os
         from joblib import parallel_config
         from sklearn.datasets import load_breast_cancer
-        from sklearn.ensemble import RandomForestClassifier
+        from sklearn.naive_bayes import GaussianNB
         from bestleaf import BestLeafSelector
+        from bestleaf.search import executors
+
+        class Telling(GaussianNB):
+            def fit(self, X, y, sample_weight=None):
+                if os.getpid() != here:
+                    with open("fits", "a") as file:
+                        file.write(".")
+                return super().fit(X, y)
+
+        here, executors.STARTING = os.getpid(), 0.001  # seconds of work done here before workers are started
+        executors.QUICK = 0  # workers pay, however short a fit is
         X, y = load_breast_cancer(return_X_y=True)
-        selector = BestLeafSelector(
-            estimator=RandomForestClassifier(10), random_state=0, checkpoint="run.blf", epsilon=0.0001
-        )
-        print("begun", flush=True)
+        selector = BestLeafSelector(estimator=Telling(), random_state=0, checkpoint="run.blf", epsilon=0.0001)
         with parallel_config("loky", n_jobs=2):
             selector.fit(X, y)
         print(selector.certificate_.reason, selector.certificate_.samples > 0, flush=True)
@@ -308,16 +368,18 @@ def test_ctrl_c_reaches_workers_without_losing_the_result(tmp_path):
         text=True,
         start_new_session=True,
     )
-    assert process.stdout.readline() == "begun\n"
-    time.sleep(14)
-
+    fits = tmp_path / "fits"
+    while process.poll() is None and (not fits.exists() or fits.stat().st_size < 100):
+        time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert "interrupted True" in out, err[-1500:]
     assert (tmp_path / "run.blf").exists()
 
 
-def test_a_challenger_called_zero_without_a_value_does_not_keep_the_search_waiting(tmp_path):
+def test_a_challenger_called_zero_without_a_value_does_not_keep_the_search_waiting(tmp_path, clock):
+    clock.tick = 0.001  # so that a search that waits forever ends by max_time
+
     class FromNought(Gaps):
         def root(self):
             return -1

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bestleaf import Rule, best_arm, best_leaf, uct_search, verify
+from bestleaf.engine.rules import RULES, children, highest_lower_bound
 from bestleaf.problems import PAPER_SCORES, ScoreLattice, TableProblem, Unrolled, paper_lattice, random_dag
-from bestleaf.rules import RULES, children, highest_lower_bound
 from conftest import binomial_margin
 
 
@@ -91,7 +91,7 @@ def test_a_rule_decides_what_is_sampled():
     for rule in rules:
         found = best_arm(problem, rule=rule, **keywords)
         assert (found.identified, found.answer) == (True, 5)
-        counts[found.rule] = tuple(leaf.count for leaf in found.leaves)
+        counts[found.settings["rule"]] = tuple(leaf.count for leaf in found.leaves)
     on_arms = {"smallest_gap", "ugape"}  # without shared leaves these are the same
     assert len({counts[name] for name in counts if name not in on_arms}) == len(counts) - 2
     assert counts["weakest_rival"][0] > 3 * counts["lucb"][0]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import signal
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -14,6 +12,7 @@ import pytest
 import bestleaf
 from bestleaf import Search, best_arm, best_leaf, problems
 from bestleaf.problems import Problem, ScoreLattice, TableProblem, Unrolled, paper_lattice, random_game_tree
+from bestleaf.search.budget import SLICE
 
 
 class Walk:
@@ -37,12 +36,14 @@ class Walk:
 
 
 class TieProblem:
-    """All leaves are equal, so that epsilon = 0 is never reached."""
+    """All leaves are equal, so that epsilon = 0 is never reached; `meanwhile` is called for every sample."""
 
-    def __init__(self, problem):
+    def __init__(self, problem, meanwhile=lambda: None):
         self.root, self.children, self.is_terminal = problem.root, problem.children, problem.is_terminal
+        self.meanwhile = meanwhile
 
     def sample(self, state, rng):
+        self.meanwhile()
         return float(rng.random() < 0.5)
 
 
@@ -59,15 +60,20 @@ def test_a_problem_of_a_few_lines_is_searched():
     assert {one.state for one in leaf.leaves} == {(3, place) for place in range(4)}
 
 
-def test_the_result_is_frozen_and_says_what_it_cost():
-    result = best_arm(Walk(), **ASK)
+def test_the_result_is_frozen_and_says_what_it_cost(clock):
+    class SlowWalk(Walk):
+        def sample(self, state, rng):
+            clock.advance(0.5)
+            return super().sample(state, rng)
+
+    result = best_arm(SlowWalk(), **ASK)
     with pytest.raises(dataclasses.FrozenInstanceError):
         result.answer = None
     assert result.samples == sum(leaf.count for leaf in result.leaves)
     assert result.gap <= 0.2
     assert 0 <= result.lower <= result.upper <= 1
     assert result.node_updates >= result.node_refreshes >= result.samples
-    assert result.elapsed > 0
+    assert result.seconds == pytest.approx(0.5 * result.samples)
     assert result.growths == 0
     assert "is better by more than 0.2" in result.summary()
 
@@ -82,15 +88,15 @@ def test_every_ancestor_counts_as_published():
 def test_the_same_seed_gives_the_same_search_compiled_or_not():
     compiled = best_leaf(paper_lattice(), **ASK)
     search = Search(paper_lattice(), task="leaf", **ASK)
-    search.oracle = None
+    search.evaluator.compiled = None
     plain = search.run()
     assert compiled.leaves == plain.leaves
-    assert compiled.seed == 0
+    assert compiled.settings["seed"] == 0
 
 
 def test_without_a_seed_the_result_names_one_that_repeats_it():
     first = best_arm(Walk(), epsilon=0.3, delta=0.2)
-    again = best_arm(Walk(), epsilon=0.3, delta=0.2, seed=first.seed)
+    again = best_arm(Walk(), epsilon=0.3, delta=0.2, seed=first.settings["seed"])
     assert again.leaves == first.leaves
 
 
@@ -110,23 +116,31 @@ def test_max_samples_holds_when_both_are_sampled():
         assert result.samples == 33
 
 
-@pytest.mark.parametrize("problem", [TieProblem(random_game_tree(0, depth=4)), ScoreLattice([0.0] * 8, 4)])
-def test_max_time_stops_in_time(problem):
-    started = time.perf_counter()
+@pytest.mark.parametrize("compiled", [False, True])
+def test_max_time_stops_in_time(compiled, clock):
+    problem = TieProblem(random_game_tree(0, depth=4), meanwhile=lambda: clock.advance(0.01))
+    if compiled:  # its samples cannot move the clock, so every look at it does
+        problem, clock.tick = ScoreLattice([0.0] * 8, 4), 0.01
+    begun = clock.now
     result = best_arm(problem, epsilon=0, delta=0.1, max_time=0.3, expansion=0.3, seed=0)
     assert result.reason == "max_time"
-    assert 0.3 <= time.perf_counter() - started < 3
+    assert result.samples > 0
+    assert 0.3 <= result.seconds <= 0.3 + SLICE
+    assert clock.now - begun <= 0.3 + 2 * SLICE
 
 
 @pytest.mark.parametrize("problem", [Walk(), paper_lattice()])
-def test_ctrl_c_gives_a_valid_result(problem):
-    best_arm(problem, epsilon=0.5, delta=0.1)  # compiled before the clock starts
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    result = best_arm(TieProblem(problem), epsilon=0, delta=0.1, seed=0)
-    timer.join()
+def test_ctrl_c_gives_a_valid_result(problem, clock):
+    drawn = []
+
+    def press_after_a_hundred():
+        drawn.append(clock.advance(0.01))
+        if len(drawn) == 100:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    result = best_arm(TieProblem(problem, press_after_a_hundred), epsilon=0, delta=0.1, seed=0)
     assert result.reason == "interrupted"
-    assert result.samples > 0
+    assert 100 <= result.samples <= 100 + SLICE / 0.01
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 

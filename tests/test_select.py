@@ -15,9 +15,9 @@ from sklearn.datasets import load_diabetes, load_wine
 from sklearn.feature_selection import RFECV, SequentialFeatureSelector
 
 from bestleaf import cli
-from bestleaf.datasets import prepared, read_frame
-from bestleaf.search import Search
-from bestleaf.selector.comparison import compare
+from bestleaf.features import FeatureLattice
+from bestleaf.tables import prepared, read_frame
+from bestleaf.tables.compare import compare
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -109,7 +109,7 @@ def test_data_with_labels_beside_them(folder):
 
 def test_numbers_to_predict(folder, capsys):
     load_diabetes(as_frame=True).frame.to_csv("sugar.csv", index=False)
-    options = ["--target", "target", "--max-features", "2", "--holdout", "0.25", "--force", "bmi", "--forbid", "s5"]
+    options = ["--target", "target", "--max-features", "2", "--holdout", "0.25", "--forced", "bmi", "--forbidden", "s5"]
     assert bestleaf("select", "sugar.csv", *options, "--json", "r.json") == 0
     found = json.loads((folder / "r.json").read_text())
     assert "bmi" in found["features"]
@@ -124,7 +124,17 @@ def test_groups_and_gaps(folder, shop):
     gaps.loc[5:7, "city"] = None
     gaps.to_csv("gaps.csv", index=False)
     (folder / "groups.json").write_text('{"both": ["age", "city"]}')
-    options = ["--target", "bought", "--impute", "median", "--groups", "groups.json", "--quiet", "--json", "r.json"]
+    options = [
+        "--target",
+        "bought",
+        "--impute",
+        "median",
+        "--feature-groups",
+        "groups.json",
+        "--quiet",
+        "--json",
+        "r.json",
+    ]
     assert bestleaf("select", "gaps.csv", *options) == 0
     assert json.loads((folder / "r.json").read_text())["features"] == ["age", "city"]
     table = prepared(read_frame("gaps.csv"), "bought", impute="median")
@@ -220,20 +230,20 @@ BAD_OPTIONS = [
     ["--target", "bought", "--max-samples", "0"],
     ["--target", "bought", "--max-samples", "many"],
     ["--target", "bought", "--max-features", "0"],
-    ["--target", "bought", "--force", "nope"],
-    ["--target", "bought", "--force", "bought"],
-    ["--target", "bought", "--forbid", "nope"],
-    ["--target", "bought", "--force", "age", "--forbid", "age"],
-    ["--target", "bought", "--groups", "missing.json"],
-    ["--target", "bought", "--groups", "shop.csv"],
+    ["--target", "bought", "--forced", "nope"],
+    ["--target", "bought", "--forced", "bought"],
+    ["--target", "bought", "--forbidden", "nope"],
+    ["--target", "bought", "--forced", "age", "--forbidden", "age"],
+    ["--target", "bought", "--feature-groups", "missing.json"],
+    ["--target", "bought", "--feature-groups", "shop.csv"],
     ["--target", "bought", "--guarantee", "certain"],
     ["--target", "bought", "--algorithm", "magic"],
     ["--target", "bought", "--algorithm", "fuse"],
     ["--target", "bought", "--impute", "guess"],
     ["--target", "bought", "--holdout", "2"],
     ["--target", "bought", "--holdout", "0"],
-    ["--target", "bought", "--repeats", "0"],
-    ["--target", "bought", "--seed", "-1"],
+    ["--target", "bought", "--n-repeats", "0"],
+    ["--target", "bought", "--random-state", "-1"],
     ["--target", "bought", "--n-jobs", "0"],
     ["--target", "bought", "--out", "nowhere/r.csv"],
     ["--target", "bought", "--out", "r.pdf"],
@@ -249,14 +259,14 @@ BAD_OPTIONS = [
     ["--target", "bought", "--max-samples", "-3"],
     ["--target", "bought", "--max-samples", "1.5"],
     ["--target", "bought", "--max-features", "²"],
-    ["--target", "bought", "--max-features", "1", "--force", "age", "--force", "city"],
-    ["--target", "bought", "--forbid", "age", "--forbid", "city", "--forbid", "noise", "--forbid", SCRIPT],
-    ["--target", "bought", "--force", "city", "--forbid", "city"],
-    ["--target", "bought", "--repeats", "1" * 5000],
-    ["--target", "bought", "--repeats", "1000001"],
-    ["--target", "bought", "--seed", "4294967296"],
-    ["--target", "bought", "--seed", "1" * 5000],
-    ["--target", "bought", "--seed", "one"],
+    ["--target", "bought", "--max-features", "1", "--forced", "age", "--forced", "city"],
+    ["--target", "bought", "--forbidden", "age", "--forbidden", "city", "--forbidden", "noise", "--forbidden", SCRIPT],
+    ["--target", "bought", "--forced", "city", "--forbidden", "city"],
+    ["--target", "bought", "--n-repeats", "1" * 5000],
+    ["--target", "bought", "--n-repeats", "1000001"],
+    ["--target", "bought", "--random-state", "4294967296"],
+    ["--target", "bought", "--random-state", "1" * 5000],
+    ["--target", "bought", "--random-state", "one"],
     ["--target", "bought", "--n-jobs", "1" * 50],
     ["--target", "bought", "--holdout", "half"],
     ["--target", "bought", "--holdout", "0.999"],
@@ -266,7 +276,7 @@ BAD_OPTIONS = [
     ["--target", "bought", "--json", "r.txt"],
     ["--target", "bought", "--certificate", "r"],
     ["--target", "bought", "--report", "r.html", "--certificate", "./r.html"],
-    ["--target", "bought", "--groups", "."],
+    ["--target", "bought", "--feature-groups", "."],
     ["--target", "bought", "another.csv"],
     ["--target", "bought", "--quiet=yes"],
     ["--target"],
@@ -286,15 +296,15 @@ def test_options_that_cannot_be_used(folder, options, capsys):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--epsilon", "2"], "--epsilon must be between 0 and 1, got 2"),
+        (["--epsilon", "2"], "--epsilon"),
         (["--delta", "0"], "--delta must be strictly between 0 and 1, got 0"),
-        (["--max-samples", "0"], "--max-samples must be a whole number of at least 1, got 0"),
-        (["--max-features", "0"], "--max-features must be a whole number of at least 1, got 0"),
-        (["--repeats", "0"], "--repeats must be a whole number from 1 to 1000000, got 0"),
-        (["--algorithm", "foo"], "--algorithm must be bli, fuse, fuse-ucd or alphafuse, got 'foo'"),
-        (["--guarantee", "foo"], "--guarantee must be auto, grown, local, quantile or exhaustive, got 'foo'"),
-        (["--seed", "4294967296"], "--seed must be a whole number from 0 to 4294967295, got 4294967296"),
-        (["--algorithm", "fuse"], "--max-samples or --max-time must be given, got neither"),
+        (["--max-samples", "0"], "--max-samples"),
+        (["--max-features", "0"], "--max-features"),
+        (["--n-repeats", "0"], "--n-repeats"),
+        (["--algorithm", "foo"], "--algorithm: 'foo' is not one of 'bli', 'fuse', 'fuse-ucd', 'alphafuse'"),
+        (["--guarantee", "foo"], "--guarantee: 'foo' is not one of 'auto', 'grown', 'local', 'quantile', 'exhaustive'"),
+        (["--random-state", "4294967296"], "--random-state"),
+        (["--algorithm", "fuse"], "--max-samples or --max-time must be given with --algorithm fuse, got neither"),
         (["--report", "z.txt"], "--report must end in .html or .htm, got z.txt"),
         (["--colour"], "no such option: --colour"),
     ],
@@ -307,12 +317,12 @@ def test_options_are_checked_before_the_table_is_read(folder, options, sentence,
 
 
 def test_columns_are_named_in_what_is_said_about_them(folder, shop, capsys):
-    assert bestleaf("select", "shop.csv", "--target", "bought", "--force", "city", "--forbid", "city") == 2
+    assert bestleaf("select", "shop.csv", "--target", "bought", "--forced", "city", "--forbidden", "city") == 2
     assert "must not name the same column, got 'city' for both" in capsys.readouterr().err
     (folder / "groups.json").write_text('{"g": ["age", "city"]}')
-    options = ["--groups", "groups.json", "--force", "age", "--forbid", "city"]
+    options = ["--feature-groups", "groups.json", "--forced", "age", "--forbidden", "city"]
     assert bestleaf("select", "shop.csv", "--target", "bought", *options) == 2
-    assert "got 'age' and 'city', which are of one group" in capsys.readouterr().err
+    assert "--forced and --forbidden must not share groups" in capsys.readouterr().err
     pd.DataFrame({"a": range(5), "y": [0, 1, 0, 1, 0]}).to_csv("few.csv", index=False)
     assert bestleaf("select", "few.csv", "--target", "y") == 2
     assert "the table must have at least 6 rows for the votes of 5 nearest neighbours, got 5" in capsys.readouterr().err
@@ -321,7 +331,7 @@ def test_columns_are_named_in_what_is_said_about_them(folder, shop, capsys):
     wide = pd.DataFrame(np.eye(40), columns=[f"c{number}" for number in range(40)]).assign(y=[0, 1] * 20)
     wide.to_csv("wide.csv", index=False)
     assert bestleaf("select", "wide.csv", "--target", "y", "--guarantee", "exhaustive") == 2
-    assert "limit them by --max-features, --forbid or --groups" in capsys.readouterr().err
+    assert "limit them by --max-features, --forbidden or --feature-groups" in capsys.readouterr().err
 
 
 BAD_COMMANDS = [
@@ -340,9 +350,9 @@ BAD_COMMANDS = [
     ["report", "nope.cert", "--out", "x.txt"],
     ["report", ".", "--out", "x.html"],
     ["report", "shop.csv", "--out", "x.html"],
-    ["demo", "--seed", "4294967296"],
+    ["demo", "--random-state", "4294967296"],
     ["compare", "shop.csv", "--target", "bought", "--epsilon", "2"],
-    ["compare", "shop.csv", "--target", "bought", "--seed", "4294967296"],
+    ["compare", "shop.csv", "--target", "bought", "--random-state", "4294967296"],
     ["compare", "shop.csv", "--target", "bought", "--holdout", "1"],
     ["compare", "shop.csv", "--target", "bought", "--task", "guess"],
     ["compare", "shop.csv", "--target", "bought", "--delta", "0.1"],
@@ -387,9 +397,9 @@ def test_compare_judges_all_methods_on_the_same_split(folder, capsys):
     shown = capsys.readouterr().out
     for part in ("bestleaf", "sequential forward", "RFECV", "mutual information", "all features", "held-out"):
         assert part in shown
-    rows = {row.method.split()[0]: row for row in compare(prepared(read_frame("shop.csv"), "bought"), seed=1)}
+    rows = {row.method.split()[0]: row for row in compare(prepared(read_frame("shop.csv"), "bought"), random_state=1)}
     assert rows["bestleaf"].columns == ("age", "city")
-    assert rows["bestleaf"].value >= max(row.value for row in rows.values()) - 0.01
+    assert rows["bestleaf"].score >= max(row.score for row in rows.values()) - 0.01
     assert all(0 <= row.held_out <= 1 for row in rows.values())
     assert bestleaf("compare", "shop.csv", "--target", "bought", "--holdout", "1") == 2
     assert bestleaf("compare", "missing.csv", "--target", "bought") == 2
@@ -480,7 +490,7 @@ def test_only_files_are_replaced(folder):
 )
 def test_groups_of_a_file(folder, groups, code, capsys):
     (folder / "groups.json").write_text(groups)
-    options = ["--target", "bought", "--groups", "groups.json", "--json", "r.json", "--quiet"]
+    options = ["--target", "bought", "--feature-groups", "groups.json", "--json", "r.json", "--quiet"]
     assert bestleaf("select", "shop.csv", *options) == code
     if code == 0:  # a group may be called like a column
         assert json.loads((folder / "r.json").read_text())["exact_evaluations"] == 7
@@ -538,7 +548,7 @@ def test_all_files_are_written_or_none(folder, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("owner", "name", "rows"),
     [
-        (Search, "_search_slice", ["bestleaf (interrupted)"]),
+        (FeatureLattice, "exact", ["bestleaf (interrupted)"]),
         (SequentialFeatureSelector, "fit", ["bestleaf"]),
         (RFECV, "fit", ["bestleaf", "sequential forward"]),
     ],
@@ -547,10 +557,12 @@ def test_ctrl_c_in_a_comparison_keeps_the_rows_so_far(folder, monkeypatch, capsy
     rng = np.random.default_rng(0)
     wide = pd.DataFrame(rng.normal(size=(60, 15)), columns=[f"c{number}" for number in range(15)])
     wide.assign(y=rng.integers(0, 2, 60)).to_csv("wide.csv", index=False)
-    real = getattr(owner, name)
+    real, calls = getattr(owner, name), []
 
     def interrupted(*arguments, **keywords):
-        os.kill(os.getpid(), signal.SIGINT)
+        calls.append(arguments)
+        if len(calls) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
         return real(*arguments, **keywords)
 
     monkeypatch.setattr(owner, name, interrupted)

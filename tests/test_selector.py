@@ -18,12 +18,12 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bestleaf import BestLeafSelector, best_leaf, verify
-from bestleaf.datasets import load_linear
+from bestleaf import BestLeafSelector, FuseSelector, NeighbourVotes, Search, SearchOptions, validate, verify
 from bestleaf.features import FeatureLattice
-from bestleaf.oracles import KNNOracle
-from bestleaf.selector import chosen
-from bestleaf.selector.honest import Examples, splits
+from bestleaf.features.neighbours import KNNOracle
+from bestleaf.new_data import splits_of
+from bestleaf.paper import load_linear
+from bestleaf.search.answer import EvaluatedLeaf
 
 
 @parametrize_with_checks([BestLeafSelector()])
@@ -76,7 +76,7 @@ def test_the_certificate_counts_every_rollout_and_speaks_in_words(fitted):
 
 def test_history_goes_forward(fitted):
     history = pd.DataFrame(fitted.history_)
-    assert history.elapsed.is_monotonic_increasing
+    assert history.seconds.is_monotonic_increasing
     assert history.samples.is_monotonic_increasing
     assert history.samples.iloc[-1] == fitted.certificate_.samples
 
@@ -108,7 +108,9 @@ def test_whole_numbers_are_real_targets_when_there_are_many(linear):
     counts = rng.poisson(40 * linear.data[:, 2])
     found = BestLeafSelector(epsilon=0.1, random_state=0).fit(linear.data, counts)
     assert "concordance index" in str(found.certificate_)
-    forced = BestLeafSelector(epsilon=0.1, random_state=0, task="classification", max_samples=700)
+    forced = BestLeafSelector(
+        estimator=NeighbourVotes(task="classification"), epsilon=0.1, random_state=0, max_samples=700
+    )
     with pytest.warns(ConvergenceWarning):
         assert "one-against-rest" in str(forced.fit(linear.data, counts).certificate_)
 
@@ -126,6 +128,33 @@ def test_clone_and_pickle(fitted, frame):
     assert (copy.transform(frame) == fitted.transform(frame)).all(axis=None)
     assert copy.certificate_ == fitted.certificate_
     assert "BestLeafSelector" in fitted._repr_html_()
+
+
+def test_twenty_parameters_and_those_of_votes_and_search_inside():
+    selector = BestLeafSelector(NeighbourVotes(), search=SearchOptions())
+    assert len(selector.get_params(deep=False)) == 20
+    selector.set_params(search__bound="hoeffding", estimator__n_neighbors=3)
+    twin = clone(selector)
+    assert (twin.search.bound, twin.estimator.n_neighbors) == ("hoeffding", 3)
+    assert twin.search is not selector.search
+
+
+def test_validation_takes_selectors_only(linear):
+    with pytest.raises(TypeError, match="selector must be a BestLeafSelector or a FuseSelector, got Log"):
+        validate(LogisticRegression(), linear.data, linear.target)
+    with pytest.raises(ValueError, match=r"holdout must be strictly between 0 and 1, got 1\.5"):
+        validate(BestLeafSelector(), linear.data, linear.target, holdout=1.5)
+    with pytest.raises(ValueError, match="n_repeats must be a whole number of at least 1, got 0"):
+        validate(BestLeafSelector(), linear.data, linear.target, n_repeats=0)
+
+
+def test_a_rival_is_validated_as_well(linear):
+    selector = FuseSelector(max_samples=500, random_state=0)
+    found = validate(selector, linear.data, linear.target, holdout=0.25, n_repeats=2)
+    assert found.selector.certificate_.samples == 500
+    assert found.scores.shape == (1,)
+    assert set(found.selection_frequency) <= {0, 0.5, 1}
+    assert verify(found.selector.certificate_)
 
 
 def test_several_classes_and_real_targets(linear):
@@ -150,11 +179,13 @@ def test_forced_forbidden_and_groups_by_name_and_number(frame, linear):
 
 def test_small_subsets_are_preferred_only_when_they_pass(linear):
     lattice = FeatureLattice(KNNOracle(linear.data, linear.target))
-    leaves = best_leaf(lattice, epsilon=0.03, delta=0.05, bound="betting", expansion=0.6, seed=1).leaves
-    small, gap = chosen(leaves, 0.03, prefer_small=True)
-    best, _ = chosen(leaves, 0.03, prefer_small=False)
+    settings = {"task": "leaf", "epsilon": 0.03, "delta": 0.05, "expansion": 0.6, "seed": 1}
+    found, other = (Search(lattice, **settings, answer=EvaluatedLeaf(small)).run() for small in (True, False))
+    leaves = found.leaves
+    small = next(leaf for leaf in leaves if leaf.state == found.answer)
+    best = next(leaf for leaf in leaves if leaf.state == other.answer)
     rivals = [leaf for leaf in leaves if leaf.label != small.label]
-    assert gap == max(leaf.upper for leaf in rivals) - small.lower <= 0.03
+    assert found.gap == max(leaf.upper for leaf in rivals) - small.lower <= 0.03
     assert best.lower == max(leaf.lower for leaf in leaves if leaf.exact)
     smaller = [leaf for leaf in leaves if leaf.exact and len(leaf.state) < len(small.state)]
     assert smaller
@@ -200,7 +231,9 @@ def test_callbacks_of_scikit_learn_see_every_slice_and_may_stop(linear):
             self.seen.append("teardown")
 
     watcher = Watcher(stop_after=3)
-    selector = BestLeafSelector(epsilon=0, random_state=0, bound="hoeffding").set_callbacks(watcher)
+    selector = BestLeafSelector(epsilon=0, random_state=0, search=SearchOptions(bound="hoeffding")).set_callbacks(
+        watcher
+    )
     with pytest.warns(ConvergenceWarning, match="a callback ended the search"):
         selector.fit(linear.data, linear.target)
     assert selector.certificate_.reason == "callback"
@@ -228,14 +261,19 @@ GAP = np.where(np.arange(20) == 3, np.nan, 1.0 * np.arange(20))
         (frame_of(a=1.0, b=2.0), TWO, {}, "X must have a column that changes, got 2 constant of 2"),
         (pd.concat([frame_of(), frame_of()], axis=1), TWO, {}, r"different name for every column, got \['a', 'b'\]"),
         (frame_of(city=["Rome", "Oslo"] * 10), TWO, {}, r"numbers only, got text or dates in columns \['city'\]"),
-        (frame_of()[:5], TWO[:5], {}, r"n_neighbors must be less than the number of rows \(n_samples=5\), got 5"),
-        (frame_of(), TWO, {"subsample": 21}, r"subsample must be at most the number of rows \(20\), got 21"),
+        (frame_of()[:5], TWO[:5], {}, "n_neighbors must be between 1 and the number of rows less one, got 5"),
+        (
+            frame_of(),
+            TWO,
+            {"estimator": NeighbourVotes(subsample=21)},
+            r"subsample must be between 2 and the number of rows \(20\), got 21",
+        ),
         (frame_of(), TWO, {"feature_groups": [["a", "b"], ["b"]]}, "must not overlap, got 'b' in groups 0 and 1"),
         (
             frame_of(),
             TWO,
             {"feature_groups": [["a"]]},
-            "feature_groups must hold every feature of X, got none with b",
+            "feature_groups must hold every feature, got none with 'b'",
         ),
         (frame_of(), TWO, {"feature_groups": [["a", "z"]]}, "feature_groups must name features of X, got 'z'"),
         (frame_of(), TWO, {"forced": ["a"], "forbidden": [0]}, r"must not share features, got \[0\] in both"),
@@ -244,8 +282,13 @@ GAP = np.where(np.arange(20) == 3, np.nan, 1.0 * np.arange(20))
         (frame_of(), TWO[:19], {}, "inconsistent numbers of samples"),
         (frame_of(), GAP, {}, "Input y contains NaN"),
         (frame_of(), TWO, {"epsilon": 2}, "'epsilon' parameter of BestLeafSelector must be"),
-        (frame_of(), TWO, {"algorithm": "magic"}, "'algorithm' parameter of BestLeafSelector must be"),
-        (frame_of(), TWO, {"guarantee": ["local", "luck"]}, "guarantee must be of .*, got 'luck'"),
+        (
+            frame_of(),
+            TWO,
+            {"search": SearchOptions(stopping="magic")},
+            "stopping must be one of sound, paper, got 'magic'",
+        ),
+        (frame_of(), TWO, {"guarantee": ["local", "luck"]}, "guarantee must be one of .*, got 'luck'"),
         (frame_of(), None, {}, "requires y to be passed"),
         (np.zeros((0, 3)), [], {}, "0 sample"),
     ],
@@ -303,28 +346,36 @@ def test_a_smaller_answer_is_worth_samples(linear):
 
 def test_examples_kept_aside_never_touch_the_search(linear):
     X, y = linear.data, linear.target
-    held = BestLeafSelector(epsilon=0.02, random_state=0, holdout=0.25).fit(X, y)
-    assert held.certificate_.content["data"]["rows"] == 225
-    assert held.certificate_.content["unseen"]["rows"] == 75
-    assert held.holdout_scores_.shape == (1,)
-    assert 0.9 < held.holdout_score_ <= 1
-    assert "On 75 rows kept from the search" in str(held.certificate_)
-    kept, _ = next(splits(0.25, Examples(X, y, {}), "classification", 0))
-    assert verify(held.certificate_, X[kept], y[kept])
-    folds = BestLeafSelector(epsilon=0.02, random_state=0, holdout=KFold(3)).fit(X, y)
-    assert folds.certificate_.content["data"]["rows"] == 300
-    assert folds.holdout_scores_.shape == (3,)
-    assert "in 3 parts" in str(folds.certificate_)
-    real = BestLeafSelector(epsilon=0.1, random_state=0, holdout=0.3, max_features=3).fit(X, X[:, 1] - X[:, 2])
-    assert real.holdout_score_ > 0.8
+    selector = BestLeafSelector(epsilon=0.02, random_state=0)
+    held = validate(selector, X, y, holdout=0.25)
+    found = held.selector.certificate_
+    assert found.content["data"]["rows"] == 225
+    assert found.content["unseen"]["rows"] == 75
+    assert held.scores.shape == (1,)
+    assert 0.9 < held.mean <= 1
+    assert "On 75 rows kept from the search" in str(found)
+    kept, _ = splits_of(0.25, X, y, None, 0)[0]
+    assert verify(found, X[kept], y[kept])
+    folds = validate(selector, X, y, holdout=KFold(3))
+    assert folds.selector.certificate_.content["data"]["rows"] == 300
+    assert folds.scores.shape == (3,)
+    assert folds.standard_error == pytest.approx(folds.scores.std(ddof=1) / 3**0.5)
+    assert "in 3 parts" in str(folds.selector.certificate_)
+    assert f"{folds.mean:.4f} ± {folds.standard_error:.4f} (standard error), 3 splits" in str(folds)
+    assert not hasattr(selector, "support_")  # a copy was fitted
+    real = validate(BestLeafSelector(epsilon=0.1, random_state=0, max_features=3), X, X[:, 1] - X[:, 2], holdout=0.3)
+    assert real.mean > 0.8
 
 
 def test_repeats_count_how_often_features_are_selected(frame, linear):
     groups = [["x", "y", "z"], list(range(3, 10)), list(range(10, 30))]
-    repeated = BestLeafSelector(epsilon=0.02, random_state=0, n_repeats=3, feature_groups=groups)
-    frequency = repeated.fit(frame, linear.target).selection_frequency_
+    selector = BestLeafSelector(epsilon=0.02, random_state=0, feature_groups=groups)
+    repeated = validate(selector, frame, linear.target, n_repeats=3)
+    frequency = repeated.selection_frequency
     assert set(np.round(3 * frequency).astype(int)) <= {0, 1, 2, 3}
-    assert (frequency[repeated.support_] > 0).all()
+    assert (frequency[repeated.selector.support_] > 0).all()
+    assert (repeated.n_repeats, repeated.reason) == (3, "identified")
+    assert "Selected in 3 searches: " in str(repeated)
 
 
 def test_all_subsets_are_evaluated_when_asked_and_the_best_is_the_answer():
@@ -339,8 +390,8 @@ def test_all_subsets_are_evaluated_when_asked_and_the_best_is_the_answer():
 
 
 def test_a_certificate_with_a_holdout_is_about_the_rows_that_were_searched(linear):
-    found = BestLeafSelector(holdout=0.25, random_state=0).fit(linear.data, linear.target)
-    rows = found.search_indices_
+    held = validate(BestLeafSelector(random_state=0), linear.data, linear.target, holdout=0.25)
+    found, rows = held.selector, held.rows
     assert len(rows) == 225
     assert verify(found.certificate_, linear.data[rows], linear.target[rows])
     assert "about 225 rows, got 300" in str(verify(found.certificate_, linear.data, linear.target))

@@ -17,12 +17,23 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from bestleaf import BestLeafSelector, Checkpoint, KNNOracle, best_leaf, cli, problems
+from bestleaf import (
+    BestLeafSelector,
+    Checkpoint,
+    FuseSelector,
+    KNNOracle,
+    NeighbourVotes,
+    SearchOptions,
+    best_leaf,
+    cli,
+    problems,
+    validate,
+)
+from bestleaf.checkpoint.file import read_file, write_file
 from bestleaf.checks import LONGEST_SENTENCE, LONGEST_VALUE, listed, sentence, shown
-from bestleaf.datasets import prepared, read_frame, read_table
-from bestleaf.leaving import at_once
-from bestleaf.selector.on_table import select_from_table
-from bestleaf.storage.file import read_file, write_file
+from bestleaf.cli import at_once
+from bestleaf.tables import prepared, read_frame, read_table
+from bestleaf.tables.select import select_from_table
 
 LONG = "n" * 5000
 LAST = "m" * 5000
@@ -58,15 +69,12 @@ WRONG = {
     "a checkpoint's name": search(checkpoint=LONG),
     "a checkpoint's folder": search(checkpoint=f"{LONG[:200]}/{LONG[:200]}/run.blf"),
     "a size": fit(max_memory=LONG),
-    "options of a rival": fit(algorithm_options={LONG: LONG}),
     "a scoring without an estimator": fit(scoring=LONG),
     "a scoring": fit(estimator=GaussianNB(), scoring=LONG),
     "a range of scores": fit(estimator=GaussianNB(), score_range=[LONG, LONG]),
-    "an estimator for a rival": fit(
-        algorithm="fuse",
-        max_samples=50,
-        estimator=make_pipeline(FunctionTransformer(kw_args={"a": LONG}), GaussianNB()),
-    ),
+    "an estimator for a rival": lambda: FuseSelector(
+        max_samples=50, estimator=make_pipeline(FunctionTransformer(kw_args={"a": LONG}), GaussianNB())
+    ).fit(X, Y),
     "forced features": fit(forced=[LONG]),
     "features by name": lambda: BestLeafSelector(forced=[LONG]).fit(frame("a", LAST), Y),
     "groups that overlap": lambda: BestLeafSelector(feature_groups={LONG: [0, 1], LAST: [1]}).fit(X, Y),
@@ -83,7 +91,7 @@ WRONG = {
     "a way to fill gaps": lambda: prepared(frame("a"), "y", impute=LONG),
     "a file": lambda: read_frame(f"{LONG}.csv"),
     "the ending of a file": lambda: read_frame(f"a.{LONG}"),
-    "groups of a table": lambda: select_from_table(prepared(frame("a"), "y"), groups={LONG: [LAST]}),
+    "groups of a table": lambda: select_from_table(prepared(frame("a"), "y"), feature_groups={LONG: [LAST]}),
     "columns to force": lambda: select_from_table(prepared(frame("a"), "y"), forced=[LONG]),
     "ties": lambda: KNNOracle(X, Y, ties=LONG),
     "a value whose repr fails": search(max_samples=Unshowable()),
@@ -139,24 +147,29 @@ def test_the_command_line_says_at_most_300_characters(tmp_path, monkeypatch, cap
         assert said.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", ["max_features", "n_neighbors", "epsilon", "max_time", "n_jobs", "random_state"])
+@pytest.mark.parametrize("name", ["max_features", "epsilon", "max_time", "n_jobs", "random_state"])
 def test_truth_values_are_no_numbers(name):
     with pytest.raises(ValueError, match=f"{name} must be a number, not a truth value, got True"):
         BestLeafSelector(**{name: True}).fit(X, Y)
 
 
+def test_truth_values_are_no_numbers_in_expert_settings():
+    with pytest.raises(TypeError, match="batch_size must be a whole number of at least 1 or None, got True"):
+        BestLeafSelector(search=SearchOptions(batch_size=True)).fit(X, Y)
+    with pytest.raises(TypeError, match="n_neighbors must be a whole number"):
+        BestLeafSelector(NeighbourVotes(n_neighbors=True)).fit(X, Y)
+
+
 @pytest.mark.parametrize("empty", [[], (), iter([]), [(range(0), range(0))][:0]])
 def test_a_holdout_without_splits_is_refused_before_the_search(empty, monkeypatch):
-    monkeypatch.setattr(BestLeafSelector, "_select", lambda *given: pytest.fail("the search began"))
+    monkeypatch.setattr("bestleaf.selector.Search", lambda *given, **settings: pytest.fail("the search began"))
     with pytest.raises(ValueError, match="holdout must give at least one split, got none from"):
-        BestLeafSelector(holdout=empty).fit(X, Y)
+        validate(BestLeafSelector(), X, Y, holdout=empty)
 
 
 def test_splits_given_as_an_iterator_are_used_once():
-    found = BestLeafSelector(
-        holdout=iter(list(ShuffleSplit(3, test_size=0.4, random_state=0).split(X))), random_state=0
-    ).fit(X, Y)
-    assert len(found.holdout_scores_) == 3
+    splits = iter(list(ShuffleSplit(3, test_size=0.4, random_state=0).split(X)))
+    assert len(validate(BestLeafSelector(random_state=0), X, Y, holdout=splits).scores) == 3
 
 
 @pytest.mark.parametrize("rows", [2, 6, 49, 50])
@@ -175,12 +188,10 @@ def test_a_subsample_that_is_given_is_still_checked():
 @pytest.mark.parametrize("extra", [{}, {"holdout": 0.3}, {"holdout": 3}])
 def test_the_largest_numbers_there_are_can_be_predicted(extra):
     y = np.where(Y == 1, 1.7e308, -1.7e308)
-    settings = {"task": "regression", "random_state": 0, "n_neighbors": 3, "epsilon": 0.1, **extra}
-    huge = BestLeafSelector(**settings).fit(X, y)
-    usual = BestLeafSelector(**settings).fit(X, Y)
-    assert huge.score_ == usual.score_
-    if extra:
-        assert huge.holdout_scores_.tolist() == usual.holdout_scores_.tolist()
+    selector = BestLeafSelector(NeighbourVotes(n_neighbors=3, task="regression"), random_state=0, epsilon=0.1)
+    huge, usual = validate(selector, X, y, **extra), validate(selector, X, Y, **extra)
+    assert huge.selector.score_ == usual.selector.score_
+    assert huge.scores.tolist() == usual.scores.tolist()
     BestLeafSelector(random_state=0, epsilon=0.1).fit(X, y)  # as classes
 
 
@@ -203,7 +214,7 @@ LOOPS = [
     ["select", "t.csv", "--target", "y", "--out", "here/a.csv"],
     ["select", "t.csv", "--target", "y", "--report", "loop.html", "--force-overwrite"],
     ["select", "t.csv", "--target", "y", "--checkpoint", "loop.blf"],
-    ["select", "t.csv", "--target", "y", "--groups", "loop.json"],
+    ["select", "t.csv", "--target", "y", "--feature-groups", "loop.json"],
     ["compare", "loop.csv", "--target", "y"],
     ["verify", "loop.json"],
     ["report", "loop.json"],
@@ -272,7 +283,7 @@ def test_ctrl_c_in_a_command_is_one_line(tmp_path, monkeypatch, capsys):
     def interrupted(*given, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bestleaf.datasets.tables.read_frame", interrupted)
+    monkeypatch.setattr("bestleaf.tables.read_frame", interrupted)
     monkeypatch.setattr(sys, "argv", ["bestleaf", "select", "t.csv", "--target", "y"])
     with pytest.raises(SystemExit) as end:
         cli.main()
@@ -288,8 +299,8 @@ HISTORY = [
     ("leaves", -3),
     ("exact_evaluations", None),
     ("gap", 7),
-    ("elapsed", -1.0),
-    ("elapsed", 1e9),
+    ("seconds", -1.0),
+    ("seconds", 1e9),
     ("score", 1.5),
     ("score", -0.1),
     ("best", 3),
@@ -332,7 +343,7 @@ def test_numbers_of_the_history_in_a_checkpoint_are_checked(saved, name, value):
         path.write_bytes(genuine)
 
 
-@pytest.mark.parametrize("name", ["samples", "elapsed", "score"])
+@pytest.mark.parametrize("name", ["samples", "seconds", "score"])
 def test_a_history_that_goes_back_is_refused(saved, name):
     path, again = saved
     genuine = path.read_bytes()
@@ -365,11 +376,11 @@ def test_python_callers_hear_of_arguments_not_of_options(tmp_path):
     ready = prepared(table, "y")
     with pytest.raises(ValueError, match=r"^forced must name a column of the table other than the target, got 'y'"):
         select_from_table(ready, forced=["y"])
-    with pytest.raises(ValueError, match=r"^forbidden must leave a column to choose, got all 2$"):
+    with pytest.raises(ValueError, match=r"^forbidden must leave at least one of the features, got all 2$"):
         select_from_table(ready, forbidden=["age", "noise"])
-    with pytest.raises(ValueError, match=r"^groups must list columns for every group, got 3 for 'a'$"):
-        select_from_table(ready, groups={"a": 3})
-    with pytest.raises(ValueError, match=r"^max_features must be at least 2, as many as forced names, got 1$"):
+    with pytest.raises(ValueError, match=r"^feature_groups must list columns for every group, got 3 for 'a'$"):
+        select_from_table(ready, feature_groups={"a": 3})
+    with pytest.raises(ValueError, match=r"^max_features must be at least 2, the number of forced features, got 1$"):
         select_from_table(ready, forced=["age", "noise"], max_features=1)
     with pytest.raises(ValueError, match=r"beside the 38 rows that holdout keeps, got 2$"):
         select_from_table(ready, holdout=0.95)
@@ -393,7 +404,7 @@ def test_the_command_line_speaks_of_options(tmp_path, monkeypatch, capsys):
             "--task",
             "regression",
         ): "--task regression needs numbers in the target",
-        ("select", "full.csv", "--target", "y", "--force", "x"): "--force must name a column of the table other than",
+        ("select", "full.csv", "--target", "y", "--forced", "x"): "--forced must name a column of the table other than",
         ("select", "full.csv", "--target", "y", "--holdout", "0.95"): "38 rows that --holdout keeps",
     }
     for arguments, words in told.items():
@@ -420,9 +431,9 @@ def test_an_output_that_cannot_be_written_does_not_lose_the_result(tmp_path, out
 
 @pytest.mark.parametrize("further", [{"n_repeats": 3}, {"holdout": 3}], ids=["repeats", "splits"])
 def test_files_of_further_searches_are_checked_before_the_first_one(tmp_path, further, monkeypatch):
-    monkeypatch.setattr(BestLeafSelector, "_select", lambda *given: pytest.fail("the search began"))
+    monkeypatch.setattr("bestleaf.selector.Search", lambda *given, **settings: pytest.fail("the search began"))
     with pytest.raises(ValueError, match="cannot be written: the name is too long"):
-        BestLeafSelector(checkpoint=tmp_path / ("n" * 254), **further).fit(X, Y)
+        validate(BestLeafSelector(checkpoint=tmp_path / ("n" * 254)), X, Y, **further)
     (tmp_path / "run.blf.2").mkdir()
     with pytest.raises(ValueError, match=r"run\.blf\.2 must be a file, got a folder or a device"):
-        BestLeafSelector(checkpoint=tmp_path / "run.blf", **further).fit(X, Y)
+        validate(BestLeafSelector(checkpoint=tmp_path / "run.blf"), X, Y, **further)

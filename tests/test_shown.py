@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import LeaveOneOut
 from sklearn.pipeline import make_pipeline
 
-from bestleaf import BestLeafSelector
+from bestleaf import BestLeafSelector, validate
 
 
 @pytest.fixture(scope="module")
@@ -49,4 +49,4 @@ def test_text_is_text_and_pipelines_show_their_own_diagram(fitted):
 def test_a_split_without_two_targets_is_refused():
     X = np.random.default_rng(0).normal(size=(20, 3))
     with pytest.raises(ValueError, match="holdout must leave two different targets on both sides, got a split with 19"):
-        BestLeafSelector(holdout=LeaveOneOut(), random_state=0).fit(X, X[:, 0] > 0)
+        validate(BestLeafSelector(random_state=0), X, X[:, 0] > 0, holdout=LeaveOneOut())

@@ -170,7 +170,7 @@ def test_exact_ties_stop_at_epsilon_zero():
 @pytest.mark.parametrize("delta", [0.05, 0.3])
 def test_hoeffding_covers_the_mean_at_all_times_at_once(delta):
     """The running interval misses the true mean at any of 2,000 times in at most delta of the runs."""
-    from bestleaf.bounds import hoeffding
+    from bestleaf.engine.bounds import hoeffding
 
     rng, runs, length = np.random.default_rng(0), 500, 2000
     counts = np.arange(1, length + 1)

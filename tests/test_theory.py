@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bestleaf import theory
+from bestleaf.paper import theory
 from bestleaf.problems import Unrolled, paper_lattice, random_game_tree
 from test_search import Walk
 
@@ -54,3 +54,31 @@ def test_bad_arguments_get_one_clear_sentence(arguments, sentence):
 def test_unknown_means_are_refused():
     with pytest.raises(TypeError, match=r"problem must know mean\(state\) of its leaves, Walk does not"):
         theory.complexity(Walk())
+
+
+class Chain:
+    """States 0, 1, 2, ... up to the last one, whose mean is known; with a last state of None, a circle of five."""
+
+    def __init__(self, last):
+        self.last = last
+
+    def root(self):
+        return 0
+
+    def is_terminal(self, state):
+        return state == self.last
+
+    def children(self, state):
+        return [state + 1 if self.last else (state + 1) % 5]
+
+    def mean(self, state):
+        return 0.25
+
+
+def test_values_of_a_very_deep_graph():
+    assert theory.values(Chain(20_000))[0] == 0.25
+
+
+def test_a_cycle_gets_one_clear_sentence():
+    with pytest.raises(ValueError, match="problem must have no cycle, got one through the state 0"):
+        theory.values(Chain(None))

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from bestleaf import Search, best_arm, best_leaf
-from bestleaf._records import EVALUATE, SAMPLE
+from bestleaf.engine.records import EVALUATE, SAMPLE, SOLVED
 from bestleaf.features import FeatureLattice
-from bestleaf.oracles import KNNOracle
+from bestleaf.features.neighbours import KNNOracle
 from bestleaf.problems import ScoreLattice, TableProblem, Unrolled, random_dag, random_game_tree
+from bestleaf.search.loop import act
 from naive import NaiveBatches, NaiveLattice, NaiveLookahead, NaiveSearch
 
 LATTICE = ScoreLattice((-0.4, 0.1, 0.5, 0.9), 2)
@@ -34,25 +35,28 @@ def follow(problem, steps, **keywords):
     """Run both side by side and compare samples, counts and intervals after every step."""
     twin = NaiveSearch(problem, **keywords)
     search = Search(problem, **keywords)
-    search.oracle = None  # the loop over Python-defined problems draws through problem.sample, as the twin does
+    # the loop over Python-defined problems draws through problem.sample, as the twin does
+    search.evaluator.compiled = None
     for _ in range(steps):
         expected = twin.step()
-        while search.reason is None:
-            proposal = search._propose()
+        while search.state.reason is None:
+            proposal = search.evaluator.propose()
             if proposal.action == SAMPLE:
-                values = [search._draw(leaf) for leaf in (proposal.first, proposal.second) if leaf >= 0]
+                values = [search.evaluator.draw(leaf) for leaf in (proposal.first, proposal.second) if leaf >= 0]
                 last = proposal.first if proposal.second < 0 else proposal.second
-                taken = (search.graph.states[last], values[-1])
-                search._absorb(proposal, *values)
+                taken = (search.state.graph.states[last], values[-1])
+                search.evaluator.absorb(proposal, *values)
                 break
-            evaluated = search.exact_evaluations
-            search._handle(proposal)
-            if proposal.action == EVALUATE and search.exact_evaluations > evaluated:
-                leaf = search.graph.states[proposal.first]
+            evaluated = search.state.exact_evaluations
+            act(proposal, search.state, search.evaluator, search.growth)
+            if proposal.action == SOLVED:
+                search.state.reason = "identified"
+            if proposal.action == EVALUATE and search.state.exact_evaluations > evaluated:
+                leaf = search.state.graph.states[proposal.first]
                 taken = (leaf, twin.exact[leaf])
                 break
         if expected is None:
-            assert search.reason == "identified"
+            assert search.state.reason == "identified"
             assert search.result().answer == twin.answer
             return
         assert taken == expected
@@ -60,16 +64,16 @@ def follow(problem, steps, **keywords):
 
 
 def compare(search, twin):
-    assert search.graph.states == list(twin.children)
-    known = search.known.known
-    for node, state in enumerate(search.graph.states):
+    assert search.state.graph.states == list(twin.children)
+    known = search.state.known.known
+    for node, state in enumerate(search.state.graph.states):
         assert (known["lower"][node], known["upper"][node]) == twin.interval(state)
-        assert search.graph.states[known["leaf"][node]] == twin.representative_leaf(state)
-        children = [search.graph.states[child] for child in search.graph.linked("child", node)]
+        assert search.state.graph.states[known["leaf"][node]] == twin.representative_leaf(state)
+        children = [search.state.graph.states[child] for child in search.state.graph.linked("child", node)]
         assert children == twin.children[state]
-        assert search.graph.nodes["level"][node] == twin.level(state)
+        assert search.state.graph.nodes["level"][node] == twin.level(state)
         if twin.b:
-            assert search.known.track["visits"][node] == twin.visits.get(state, 0)
+            assert search.state.known.track["visits"][node] == twin.visits.get(state, 0)
 
 
 @pytest.mark.parametrize("stopping", ["sound", "paper"])
@@ -134,9 +138,9 @@ def test_the_compiled_loop_ends_where_the_twin_ends(name, expansion):
 def test_backup_is_idempotent():
     search = Search(Unrolled(LATTICE), epsilon=0, delta=0.1, seed=0, max_samples=500)
     search.run()
-    before = search.known.known.copy()
-    search.known._refresh_all()
-    assert np.array_equal(before, search.known.known)
+    before = search.state.known.known.copy()
+    search.state.known._refresh_all()
+    assert np.array_equal(before, search.state.known.known)
 
 
 def test_graphs_grow_far_beyond_their_first_capacity():

@@ -7,44 +7,34 @@ from math import inf
 import numpy as np
 import pytest
 
-from bestleaf import BestLeafSelector, Certificate, fuse_search, problems, uct_search, verify
-from bestleaf.datasets import load_linear
-from bestleaf.features import FeatureLattice, NeighbourRollouts
-from bestleaf.oracles import KNNOracle
-from bestleaf.uct.children import AnyChildren, CompetingChildren, RaveChildren
-from bestleaf.uct.loop import Loop
-from bestleaf.uct.settings import VARIANTS, descent_settings
+from bestleaf import Certificate, FuseSelector, NeighbourVotes, fuse_search, problems, uct_search, verify
+from bestleaf.features import FeatureLattice
+from bestleaf.features.neighbours import KNNOracle
+from bestleaf.paper import load_linear
+from bestleaf.rivals.fuse import Fuse, FuseSettings
+from bestleaf.rivals.uct import UCT, VARIANTS, UCTSettings
+from bestleaf.search.budget import SLICE
 from naive import NaiveCompeting, NaiveFuse, NaiveLattice, NaiveUCT
 
-DEFAULTS = {
-    "variant": "uct1",
-    "bonus": "ucb1",
-    "exploration": 2.0,
-    "widening": 1.0,
-    "backup": "descent",
-    "initial_rollouts": 1,
-}
+
+class Plain:
+    """The same problem without a compiled oracle."""
+
+    def __init__(self, problem):
+        for name in ("root", "children", "is_terminal", "sample", "exact", "maximizes"):
+            if hasattr(problem, name):
+                setattr(self, name, getattr(problem, name))
 
 
-def played(problem, rounds, *, children=None, oracle=None, seed=0, compiled=True, trust=0.0, **settings):
-    """Return the loop after some rounds."""
-    rng = np.random.default_rng(seed)
-    if compiled and oracle is None:
-        oracle = problem.compiled_oracle(rng)
-    elif oracle is not None:
-        oracle = oracle(problem, rng)
-    fields = descent_settings(**{**DEFAULTS, **settings}, trust=trust)
-    limits = {"max_samples": rounds, "max_time": None, "callback": None}
-    loop = Loop(problem, fields, rng=rng, oracle=oracle, recommend="visits", **limits)
-    make = children or (lambda statistics, _: AnyChildren(statistics, rng))
-    loop.children = make(loop.statistics, oracle)
-    loop.run()
-    return loop
+def played(search):
+    """Return a search after it has run."""
+    search.run()
+    return search
 
 
-def edges_of(loop):
+def edges_of(search):
     """Return {(tail, head): (n, total, n')} by states."""
-    states, edges = loop.graph.states, loop.statistics.edges[: loop.statistics.used]
+    states, edges = search.statistics.graph.states, search.statistics.edges[: search.statistics.used]
     return {
         (states[edge["tail"]], states[edge["head"]]): (edge["count"], edge["total"], edge["early_count"])
         for edge in edges
@@ -52,8 +42,8 @@ def edges_of(loop):
     }
 
 
-def assert_agree(loop, twin):
-    ours = edges_of(loop)
+def assert_agree(search, twin):
+    ours = edges_of(search)
     for edge, samples in twin.samples.items():
         if not samples and edge not in ours:
             continue  # a twin makes the heads of all edges at once
@@ -61,9 +51,9 @@ def assert_agree(loop, twin):
         assert count == pytest.approx(sum(weight for weight, _, _ in samples), abs=1e-9)
         assert total == pytest.approx(sum(weight * value for weight, value, _ in samples), abs=1e-9)
         assert early == pytest.approx(sum(weight for weight, _, was_leaf in samples if was_leaf), abs=1e-9)
-    for node, state in enumerate(loop.graph.states):
-        assert loop.statistics.crossings["visits"][node] == twin.visits[state]
-        assert loop.statistics.crossings["weight"][node] == pytest.approx(twin.weight[state])
+    for node, state in enumerate(search.statistics.graph.states):
+        assert search.statistics.crossings["visits"][node] == twin.visits[state]
+        assert search.statistics.crossings["weight"][node] == pytest.approx(twin.weight[state])
 
 
 PROBLEMS = {
@@ -84,19 +74,20 @@ PROBLEMS = {
 def test_agrees_with_the_naive_twin(name, variant, bonus, backup, widening, initial):
     alpha = {"descent": 0.0, "all": 1.0}.get(backup, backup)
     settings = {"variant": variant, "bonus": bonus, "backup": backup, "widening": widening}
-    loop = played(PROBLEMS[name], 120, seed=3, **settings, initial_rollouts=initial)
+    search = played(UCT(PROBLEMS[name], UCTSettings(**settings, initial_rollouts=initial, max_samples=120), 3))
     depths = VARIANTS[variant] if isinstance(variant, str) else variant
     twin = NaiveUCT(
         PROBLEMS[name], depths=depths, tuned=bonus == "ucb1_tuned", b=widening, alpha=alpha, initial=initial, seed=3
     )
     for _ in range(120):
         twin.iterate()
-    assert_agree(loop, twin)
+    assert_agree(search, twin)
 
 
 @pytest.mark.parametrize("name", ["lattice", "dag with exact leaves", "game"])
 def test_a_problem_in_python_gives_the_same(name):
-    fast, slow = (played(PROBLEMS[name], 200, variant="uct3", compiled=compiled) for compiled in (True, False))
+    settings = UCTSettings(variant="uct3", max_samples=200)
+    fast, slow = (played(UCT(problem, settings, 0)) for problem in (PROBLEMS[name], Plain(PROBLEMS[name])))
     assert edges_of(fast) == edges_of(slow)
 
 
@@ -117,26 +108,14 @@ def test_fuse_agrees_with_the_naive_twin(small, variant, backup, kind):
     oracle = KNNOracle(X, y, n_neighbors=3, subsample=8, scale=False)
     lattice = FeatureLattice(oracle, max_features=3)
     naive = NaiveLattice(X[oracle.rows], y[oracle.rows], k=3, m=8, q=0.9, max_features=3)
-    make = CompetingChildren if continuous else RaveChildren
-    loop = played(
-        lattice,
-        150,
-        children=lambda statistics, oracle: make(statistics, oracle, 200.0),
-        oracle=NeighbourRollouts,
-        variant=variant,
-        backup=backup,
-        bonus="ucb1_tuned",
-        widening=1.0 if continuous else 0.5,
-        initial_rollouts=6,
-        trust=50.0 if continuous else 0.0,
-        seed=2,
-    )
+    settings = {"variant": variant, "backup": backup, "initial_rollouts": 6, "max_samples": 150, "trust": 50.0}
+    search = played(Fuse(lattice, FuseSettings(heuristic=kind, widening=0.5, **settings), 2))
     alpha = 0.0 if backup == "descent" else backup
     settings = {"depths": VARIANTS[variant], "alpha": alpha, "initial": 6, "seed": 2}
     twin = NaiveCompeting(naive, trust=50.0, **settings) if continuous else NaiveFuse(naive, b=0.5, **settings)
     for _ in range(150):
         twin.iterate()
-    assert_agree(loop, twin)
+    assert_agree(search, twin)
 
 
 def wrong_answers(variant, backup, samples):
@@ -187,11 +166,13 @@ def test_widening_limits_the_edges_of_a_node():
     assert len(found.arms) == int(3_000**0.3)
 
 
-def test_budgets_callback_and_repeatability():
+def test_budgets_callback_and_repeatability(clock):
     lattice = problems.paper_lattice()
     looks = []
+    clock.tick = 0.01
     timed = uct_search(lattice, max_time=0.2, seed=0, callback=looks.append)
     assert timed.reason == "max_time"
+    assert 0.2 <= timed.seconds <= 0.2 + SLICE
     assert looks
     assert looks[-1].samples == timed.samples
     ended = uct_search(lattice, max_samples=10**9, seed=0, callback=lambda now: now.samples > 1_000)
@@ -261,10 +242,10 @@ def test_fuse_with_hardly_any_budget(linear):
     assert found.samples == 3
 
 
-@pytest.mark.parametrize("algorithm", ["fuse", "fuse-ucd", "alphafuse"])
-def test_the_selector_by_a_rival_claims_nothing_but_exact_values(linear, algorithm):
-    settings = {"algorithm": algorithm, "scale": False, "random_state": 0}
-    selector = BestLeafSelector(**settings, max_samples=5_000).fit(*linear)
+@pytest.mark.parametrize("variant", ["fuse", "fuse-ucd", "alphafuse"])
+def test_the_selector_by_a_rival_claims_nothing_but_exact_values(linear, variant):
+    settings = {"variant": variant, "estimator": NeighbourVotes(scale=False), "random_state": 0}
+    selector = FuseSelector(**settings, max_samples=5_000).fit(*linear)
     found = selector.certificate_
     assert found.samples == 5_000
     assert not found.settled
@@ -279,13 +260,9 @@ def test_the_selector_by_a_rival_claims_nothing_but_exact_values(linear, algorit
     best = max(leaf["lower"] for leaf in found.leaves)
     assert found.gap <= best - selector.score_
     with pytest.raises(ValueError, match="max_samples or max_time must be given"):
-        BestLeafSelector(**settings).fit(*linear)
-    with pytest.raises(ValueError, match=r"algorithm_options must be of backup, bonus, .*, got 'magic'"):
-        BestLeafSelector(**settings, max_samples=9, algorithm_options={"magic": 1}).fit(*linear)
-    with pytest.raises(ValueError, match="gives none, got 'local'"):
-        BestLeafSelector(**settings, max_samples=9, guarantee="local").fit(*linear)
-    with pytest.raises(ValueError, match="algorithm_options are for the rivals"):
-        BestLeafSelector(algorithm_options={"widening": 0.3}).fit(*linear)
+        FuseSelector(**settings).fit(*linear)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'magic'"):
+        FuseSelector(**settings, max_samples=9, options={"magic": 1}).fit(*linear)
 
 
 def test_a_lattice_that_samples_in_its_own_way_is_refused(linear):

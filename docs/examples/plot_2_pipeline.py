@@ -2,7 +2,7 @@
 In a pipeline
 =============
 
-The selector is a scikit-learn transformer, so it can be cross-validated with what follows it.
+The selector is a scikit-learn transformer. So it can be cross-validated together with the model that follows it.
 """
 
 import warnings
@@ -20,6 +20,6 @@ X, y = load_breast_cancer(return_X_y=True)
 selector = BestLeafSelector(epsilon=0.02, max_samples=2_000, random_state=0)
 model = make_pipeline(selector, StandardScaler(), LogisticRegression(max_iter=1000))
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", ConvergenceWarning)  # the budget may end a search
+    warnings.simplefilter("ignore", ConvergenceWarning)  # max_samples may end a search before the answer is proved
     scores = cross_val_score(model, X, y, cv=3, scoring="roc_auc")
-print(f"AUC {scores.mean():.4f} with at most a few of {X.shape[1]} features")
+print(f"AUC {scores.mean():.4f}, with a few of {X.shape[1]} features selected in each fold")

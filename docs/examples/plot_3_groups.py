@@ -2,7 +2,7 @@
 Groups, forced and forbidden features
 =====================================
 
-Features that come together enter together, and some must be there or must not.
+Columns of one group enter together. Forced features are in every subset, forbidden features in none.
 """
 
 import numpy as np

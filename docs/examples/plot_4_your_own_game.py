@@ -2,15 +2,17 @@
 Your own game
 =============
 
-Any object with four methods can be searched. Here a child collects sweets on the way down a grid; an opponent moves
-the child every second step.
+Any object with the four methods of a problem can be searched. In this game two players move a token down a grid in
+turn. The further to the right it ends, the more often it wins a sweet. The first player wants the sweet, the opponent
+does not. ``maximizes`` says who moves.
 """
 
 from bestleaf import best_arm
+from bestleaf.testing import check_problem
 
 
 class Sweets:
-    """A state is (step, column); columns to the right hold more sweets on average."""
+    """A state is (step, column); the first player moves at even steps."""
 
     def root(self):
         return (0, 2)
@@ -29,5 +31,6 @@ class Sweets:
         return float(rng.random() < 0.1 + 0.2 * state[1])
 
 
+check_problem(Sweets())  # raises one sentence if the problem breaks a rule
 result = best_arm(Sweets(), epsilon=0.05, delta=0.05, bound="betting", seed=0)
 print(result.summary())

@@ -2,18 +2,19 @@
 Your own rule
 =============
 
-A rule says which child of the root to look at as the best and which as its rival; the search then samples a leaf of
-each. It is a plain function behind a decorator and compiles into the loop. A poor rule costs samples, never
-correctness: the sound stopping test decides when the search is over.
+A rule names two children of a node: the one it takes for the best, and its rival. The search then samples a leaf below
+the one with the wider interval. A rule is a plain function behind a decorator; it is compiled. A poor rule costs
+samples, never correctness, because the stopping test decides when the search is over.
 """
 
 from bestleaf import Rule, best_arm, problems
-from bestleaf.rules import children, strongest_rival
+from bestleaf.engine.rules import children, strongest_rival
+from bestleaf.testing import check_rule
 
 
 @Rule
 def boldest(root, graph, known):
-    """Best by upper bound."""
+    """Take the child with the highest upper bound for the best."""
     best = children(graph, root)[0]
     for child in children(graph, root):
         if known[child].upper > known[best].upper:
@@ -23,7 +24,7 @@ def boldest(root, graph, known):
 
 @Rule
 def least_known(root, graph, known):
-    """The child of widest interval, and the strongest of the others as its rival."""
+    """Take the child with the widest interval for the best."""
     best = children(graph, root)[0]
     for child in children(graph, root):
         if known[child].upper - known[child].lower > known[best].upper - known[best].lower:
@@ -31,6 +32,10 @@ def least_known(root, graph, known):
     return best, strongest_rival(best, root, graph, known)
 
 
-for rule in ("lucb", boldest, least_known):
+# %%
+# ``check_rule`` runs searches with the rule on small problems whose answers are known:
+
+check_rule(boldest)
+for rule in ("smallest_gap", "lucb", boldest, least_known):
     found = best_arm(problems.paper_lattice(), epsilon=0.1, delta=0.1, rule=rule, seed=0)
-    print(f"{found.rule}: {found.answer} after {found.samples:,} samples ({found.reason})")
+    print(f"{found.settings['rule']}: {found.answer} after {found.samples:,} samples ({found.reason})")

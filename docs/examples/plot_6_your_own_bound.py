@@ -2,8 +2,9 @@
 Your own bound
 ==============
 
-A bound is the interval of a leaf after some samples; it must hold at all counts together with probability 1 - delta,
-where delta is the share of its leaf. What it needs to remember beyond mean and count it keeps in a row of numbers.
+A bound computes the interval of a leaf from its samples. The interval must hold for all numbers of samples together,
+with probability 1 - delta, where delta is the share of the leaf. A bound that needs more than the mean and the number
+of samples keeps it in a row of numbers.
 """
 
 from functools import partial
@@ -13,7 +14,7 @@ from bestleaf import Bound, best_arm, problems, verify
 
 
 def follows(side, value, delta, evidence):
-    """Compute the interval again."""
+    """Return whether a bound follows from its evidence."""
     count, total = evidence[:2]
     half = sqrt(log(2 * count * (count + 1) / delta) / (2 * count))
     return value <= total / count - half + 1e-9 if side == "lower" else value >= total / count + half - 1e-9
@@ -21,15 +22,15 @@ def follows(side, value, delta, evidence):
 
 @partial(Bound, check=follows)
 def union_over_time(mean, count, delta, row):
-    """Hoeffding at every count, each with its part of the leaf's share of delta."""
+    """Hoeffding's interval after every sample, each with its part of the leaf's share of delta."""
     half = sqrt(log(2 * count * (count + 1) / delta) / (2 * count))
     return mean - half, mean + half
 
 
 # %%
-# With a memory: the sum of squares gives the variance, and leaves that vary little get narrow intervals (the empirical
-# Bernstein inequality of Maurer and Pontil, again at every count with its part of delta). The samples below are 0 or
-# 1 and vary a lot, so here it does not pay.
+# The next bound keeps the sum of squares in its row. That gives the variance, so leaves whose samples vary little get
+# narrow intervals (the empirical Bernstein inequality of Maurer and Pontil, again with a part of delta for every number
+# of samples). The samples below are 0 or 1 and vary a lot, so here it does not pay.
 
 
 def add_square(row, value, count):
@@ -50,12 +51,12 @@ def empirical_bernstein(mean, count, delta, row):
 remembering = Bound(empirical_bernstein, width=1, observe=add_square)
 for bound in (union_over_time, remembering, "hoeffding", "betting"):
     found = best_arm(problems.paper_lattice(), epsilon=0.1, delta=0.1, bound=bound, seed=0)
-    print(f"{found.bound}: {found.answer} after {found.samples:,} samples")
+    print(f"{found.settings['bound']}: {found.answer} after {found.samples:,} samples")
 
 # %%
-# The certificate says that the claim depends on the bound. `verify` takes its intervals as written, unless it is given
-# the bound with its check: a function in plain Python that says whether a bound follows from its evidence, which is the
-# number of samples, their sum, and the row when the bound was set.
+# The certificate says that the claim depends on the bound. `verify` takes the intervals as written, unless it gets the
+# bound with its check. The check is a function in plain Python. It says whether a bound follows from its evidence: the
+# number of samples, their sum, and the row at the time when the bound was set.
 
 certificate = best_arm(problems.paper_lattice(), epsilon=0.1, delta=0.1, bound=union_over_time, seed=0).certificate
 print(verify(certificate))

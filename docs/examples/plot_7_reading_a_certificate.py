@@ -2,18 +2,18 @@
 Reading a certificate
 =====================
 
-What is proved follows from the numbers in the file alone; with the data at hand exact values are computed again.
+What is proved follows from the numbers in the file alone. With the data, `verify` also computes all exact values again.
 """
 
 import tempfile
 from pathlib import Path
 
-from bestleaf import BestLeafSelector, Certificate, verify
-from bestleaf.datasets import load_linear
-from bestleaf.plotting import plot_intervals
+from bestleaf import BestLeafSelector, Certificate, NeighbourVotes, verify
+from bestleaf.paper import load_linear
+from bestleaf.report.plotting import plot_intervals
 
 X, y = load_linear(return_X_y=True)
-selector = BestLeafSelector(epsilon=0.005, delta=0.1, scale=False, random_state=0).fit(X, y)
+selector = BestLeafSelector(estimator=NeighbourVotes(scale=False), epsilon=0.005, delta=0.1, random_state=0).fit(X, y)
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "found.json"
     selector.certificate_.save(path)
@@ -21,12 +21,12 @@ with tempfile.TemporaryDirectory() as folder:
 print(verify(certificate, X, y))
 
 # %%
-# A number changed by hand is noticed:
+# `verify` notices a number that was changed by hand:
 
 certificate.content["leaves"][0]["upper"] = 0.5
 print(verify(certificate))
 
 # %%
-# The intervals of the leading leaves:
+# The intervals of the answer and its closest rivals:
 
 plot_intervals(selector.certificate_)

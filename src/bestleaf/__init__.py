@@ -1,6 +1,6 @@
 """Monte-Carlo search in growing single-rooted DAGs with a proof of what it found.
 
-Nothing heavy is imported until it is used, and nothing at all before Ctrl-C on the command line is one line.
+A name is imported when it is first used. So the import is fast, and the command line handles Ctrl-C from the start.
 """
 
 from __future__ import annotations
@@ -10,46 +10,45 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bestleaf import bounds, datasets, features, oracles, plotting, problems, report, rules, theory
-    from bestleaf.bounds import Bound, Rate
+    from bestleaf import features, paper, problems, report, rivals, tables
     from bestleaf.certificate import Certificate, Verdict, verify
-    from bestleaf.flat import FlatResult, flat_best_leaf
-    from bestleaf.oracles import KNNOracle
-    from bestleaf.oracles.estimator import EstimatorOracle
+    from bestleaf.checkpoint import Checkpoint
+    from bestleaf.engine import bounds, rules
+    from bestleaf.engine.bounds import Bound, Rate
+    from bestleaf.engine.rules import Rule
+    from bestleaf.features.estimator import EstimatorOracle
+    from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
     from bestleaf.problems import Problem
-    from bestleaf.rules import Rule
+    from bestleaf.report import plotting
+    from bestleaf.rivals.flat import FlatResult, flat_best_leaf
+    from bestleaf.rivals.fuse import FuseResult, fuse_search
+    from bestleaf.rivals.fuse_selector import FuseSelector
+    from bestleaf.rivals.uct import UCTResult, uct_search
     from bestleaf.search import Progress, Result, Search, best_arm, best_leaf
-    from bestleaf.selector import BestLeafSelector
-    from bestleaf.storage import Checkpoint
-    from bestleaf.uct import FuseResult, UCTResult, fuse_search, uct_search
+    from bestleaf.selector import BestLeafSelector, SearchOptions
+    from bestleaf.validation import Validation, validate
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "BestLeafSelector": "selector",
-    "EstimatorOracle": "oracles.estimator",
-    "KNNOracle": "oracles",
-    "Certificate": "certificate",
-    "Checkpoint": "storage",
-    "Verdict": "certificate",
-    "verify": "certificate",
-    "Bound": "bounds",
-    "Problem": "problems",
-    "Progress": "search",
-    "Rate": "bounds",
-    "Result": "search",
-    "Rule": "rules",
-    "Search": "search",
-    "best_arm": "search",
-    "best_leaf": "search",
-    "FlatResult": "flat",
-    "flat_best_leaf": "flat",
-    "FuseResult": "uct",
-    "UCTResult": "uct",
-    "fuse_search": "uct",
-    "uct_search": "uct",
+_NAMES = {  # by the module that defines them
+    "certificate": ("Certificate", "Verdict", "verify"),
+    "checkpoint": ("Checkpoint",),
+    "engine.bounds": ("Bound", "Rate"),
+    "engine.rules": ("Rule",),
+    "features.estimator": ("EstimatorOracle",),
+    "features.neighbours": ("KNNOracle", "NeighbourVotes"),
+    "problems": ("Problem",),
+    "rivals.flat": ("FlatResult", "flat_best_leaf"),
+    "rivals.fuse": ("FuseResult", "fuse_search"),
+    "rivals.fuse_selector": ("FuseSelector",),
+    "rivals.uct": ("UCTResult", "uct_search"),
+    "search": ("Progress", "Result", "Search", "best_arm", "best_leaf"),
+    "selector": ("BestLeafSelector", "SearchOptions"),
+    "validation": ("Validation", "validate"),
 }
-_MODULES = ("bounds", "datasets", "features", "oracles", "plotting", "problems", "report", "rules", "search", "theory")
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
+_MODULES = {name: name for name in ("features", "paper", "problems", "report", "rivals", "search", "tables")}
+_MODULES |= {"bounds": "engine.bounds", "plotting": "report.plotting", "rules": "engine.rules"}
 
 __all__ = [
     "BestLeafSelector",
@@ -59,30 +58,35 @@ __all__ = [
     "EstimatorOracle",
     "FlatResult",
     "FuseResult",
+    "FuseSelector",
     "KNNOracle",
+    "NeighbourVotes",
     "Problem",
     "Progress",
     "Rate",
     "Result",
     "Rule",
     "Search",
+    "SearchOptions",
     "UCTResult",
+    "Validation",
     "Verdict",
     "__version__",
     "best_arm",
     "best_leaf",
     "bounds",
-    "datasets",
     "features",
     "flat_best_leaf",
     "fuse_search",
-    "oracles",
+    "paper",
     "plotting",
     "problems",
     "report",
+    "rivals",
     "rules",
-    "theory",
+    "tables",
     "uct_search",
+    "validate",
     "verify",
 ]
 
@@ -91,7 +95,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name in _MODULES:
-        return import_module(f"bestleaf.{name}")
+        return import_module(f"bestleaf.{_MODULES[name]}")
     if name in _HOMES:
         return getattr(import_module(f"bestleaf.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'bestleaf' has no attribute {name!r}")

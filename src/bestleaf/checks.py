@@ -1,6 +1,6 @@
-"""One clear sentence for an argument that cannot be used: its name, what would be right, the value got.
+"""Checks of arguments. An error is one clear sentence: the name, what would be right, the value got.
 
-A sentence has at most 300 characters, whatever was given: values and names are shown by `shown` and `listed`.
+A sentence has at most 300 characters, because `shown` and `listed` shorten long values and long lists.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from bestleaf._records import UNLIMITED
-
+UNLIMITED = 2**63 - 1  # the largest whole number of 64 bits
 LONGEST_VALUE = 80  # characters of a value in a sentence
-LONGEST_LIST = 100  # of a list of names
+LONGEST_LIST = 100  # characters of a list of names
 LONGEST_SENTENCE = 300
 
 _short = Repr()
@@ -24,27 +23,27 @@ _short.maxstring = _short.maxlong = _short.maxother = LONGEST_VALUE
 _short.maxlist = _short.maxtuple = _short.maxset = _short.maxfrozenset = _short.maxdict = _short.maxarray = 10
 
 
-def shown(value: Any) -> str:
-    """Return a value as Python writes it, in one line, without its middle where that is long."""
+def shown(value: object) -> str:
+    """Return the repr of a value in one line; the middle of a long one is left out."""
     if isinstance(value, np.generic):
         value = value.item()  # 2, not np.int64(2)
     try:
         text = _short.repr(value)
-    except Exception:  # a value whose own repr fails is still somebody's value
+    except Exception:  # the repr of a user's class may fail
         text = f"<{type(value).__name__}>"
     return cut(" ".join(text.split()), LONGEST_VALUE)
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text without its middle if it is longer than allowed."""
+    """Return a text of at most `most` characters; the middle of a longer one is left out."""
     if len(text) <= most:
         return text
     end = (most - 1) // 3
     return f"{text[: most - 1 - end]}…{text[-end:]}"
 
 
-def listed(names: Iterable[Any], most: int = 10) -> str:
-    """Return the first of some names, as many as a sentence has room for."""
+def listed(names: Iterable[object], most: int = 10) -> str:
+    """Return the first names of a list, as many as fit into a sentence, and how many more there are."""
     every, found = list(names), list[str]()
     for name in every[:most]:
         text = cut(shown(name), LONGEST_LIST // 2)
@@ -56,12 +55,12 @@ def listed(names: Iterable[Any], most: int = 10) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return a text as one line that is not too long."""
+    """Return a text as one line of at most 300 characters."""
     return cut(" ".join(text.split()), LONGEST_SENTENCE)
 
 
-def number(name: str, value: Any, rule: str, low: float, high: float, *, open_ends: bool = False) -> float:
-    """Return `value` as a float between two ends, which belong to the range unless `open_ends`."""
+def number(name: str, value: object, rule: str, low: float, high: float, *, open_ends: bool = False) -> float:
+    """Return `value` as a float from `low` to `high`; with `open_ends` both ends are excluded."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number {rule}, got {shown(value)}")
     found = float(value)
@@ -71,8 +70,8 @@ def number(name: str, value: Any, rule: str, low: float, high: float, *, open_en
     return found
 
 
-def whole(name: str, value: Any, low: int, rule: str = "") -> int:
-    """Return a whole number from `low` on."""
+def whole(name: str, value: object, low: int, rule: str = "") -> int:
+    """Return `value` as a whole number of at least `low`."""
     words = f"a whole number of at least {low}{rule}"
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise TypeError(f"{name} must be {words}, got {shown(value)}")
@@ -81,15 +80,15 @@ def whole(name: str, value: Any, low: int, rule: str = "") -> int:
     return min(int(value), UNLIMITED)
 
 
-def one_of(name: str, value: Any, known: Iterable[str]) -> str:
-    """Return a name that is known."""
+def one_of(name: str, value: object, known: Iterable[str]) -> str:
+    """Return `value` if it is one of the known names."""
     if not isinstance(value, str) or value not in known:
         raise ValueError(f"{name} must be one of {', '.join(known)}, got {shown(value)}")
     return value
 
 
-def did_you_mean(given: Any, known: Iterable[Any]) -> str:
-    """Return a hint at the name that is nearest to one that is not known; nothing if none is near."""
+def did_you_mean(given: object, known: Iterable[object]) -> str:
+    """Return a hint at the known name most like the one given; an empty text if none is like it."""
     names = [name for name in known if isinstance(name, str)]
     alike = [name for name in names if isinstance(given, str) and name.lower() == given.lower()]
     near = alike or (get_close_matches(given, names, 1) if isinstance(given, str) else [])
@@ -97,7 +96,7 @@ def did_you_mean(given: Any, known: Iterable[Any]) -> str:
 
 
 def function_or_none(name: str, value: Any) -> Any:
-    """Return something that can be called, or None."""
+    """Return `value` if it can be called or is None."""
     if value is not None and not callable(value):
         raise TypeError(f"{name} must be a function or None, got {shown(value)}")
     return value

@@ -1,62 +1,40 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all.
+
+A new file is first written under a random hidden name in the same folder, and then renamed. It is locked while it is
+open. The lock ends with the process. So a hidden file without a lock was left by a run that was killed.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping
+import re
+import stat
+import sys
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 
 from bestleaf.checks import cut, shown
-from bestleaf.temporary import create_beside, remove, remove_leftovers, second_name, write_fully
 
-Beside = tuple[int | None, str]  # handle and name of a file beside another
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
+Beside = tuple[int | None, str]  # handle and name of a hidden file beside another one; None if it is not open
 
-def is_loop(path: Path) -> bool:
-    """Whether a path leads through links back to itself, and so nowhere."""
-    return _error_of(path) == errno.ELOOP
-
-
-def _error_of(path: Path) -> int | None:
-    """Return the number of what is wrong with a path, as far as the system says so when it is asked about it."""
-    try:
-        path.stat()
-    except OSError as error:
-        return error.errno
-    return None
-
-
-def check_regular(path: Path) -> None:
-    """Refuse to write where there is something else than a file: a folder, a device, a pipe, a loop of links."""
-    wrong, named = _error_of(path), cut(str(path), 200)
-    if wrong == errno.ENAMETOOLONG:
-        raise ValueError(f"{named} cannot be written: the name is too long")
-    if wrong == errno.ELOOP:
-        raise ValueError(f"{named} must be a file, got a loop of links")
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{named} must be a file, got a folder or a device")
-
-
-def check_writable(path: Path) -> None:
-    """Refuse a path that no file could be written to, before any work is done."""
-    check_regular(path)
-    path = Path(os.path.realpath(path))
-    remove_leftovers(path)
-    try:
-        handle, name = create_beside(path)
-    except OSError as error:
-        raise ValueError(f"{cut(str(path), 200)} cannot be written: {error.strerror}") from None
-    os.close(handle)
-    remove([name])
-    with suppress(OSError):
-        if len(os.fsencode(path.name)) > os.pathconf(path.parent, "PC_NAME_MAX"):
-            raise ValueError(f"{cut(str(path), 200)} cannot be written: the name is too long")
+LONGEST = 150  # bytes; the hidden name of a file with a longer name has a hash in its place
+TAKEN = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)
+NEVER_A_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+LOCKED_BYTE = 1 << 20  # on Windows a locked byte cannot be read, so it lies beyond the text
+NEW, OLD = "partial", "before"  # endings of hidden names: the file that is being written, and the one that it replaces
 
 
 def in_words(error: OSError) -> str:
-    """Return what went wrong with a file as a sentence without its number."""
+    """Return what went wrong with a file as a sentence without the error number."""
     if error.errno is None or error.filename is None:
         return error.strerror.lower() if error.strerror else str(error)
     name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else str(error.filename)
@@ -68,13 +46,33 @@ def in_words(error: OSError) -> str:
     return f"{name} cannot be read or written: {os.strerror(error.errno).lower()}"
 
 
-def replace_file(path: Path, *parts: bytes | memoryview) -> None:
-    """Replace the file at `path` by these bytes; whenever this is killed, the old file or the new one is there."""
-    fresh = {path: _written_beside(path, *parts)}
+def check_regular(path: Path) -> None:
+    """Refuse a path that cannot be an ordinary file: a folder, a device, a loop of links, a name too long."""
+    named = cut(str(path), 200)
     try:
-        _replace_all(fresh)
-    finally:
-        _drop(fresh)
+        mode = path.stat().st_mode
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise ValueError(f"{named} cannot be written: the name is too long") from None
+        if error.errno == errno.ELOOP:
+            raise ValueError(f"{named} must be a file, got a loop of links") from None
+        return
+    if not stat.S_ISREG(mode):
+        raise ValueError(f"{named} must be a file, got a folder or a device")
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a path that cannot be written to, before any work is done."""
+    check_regular(path)
+    path = Path(os.path.realpath(path))
+    remove_leftovers(path)
+    try:
+        _drop([create_beside(path)])
+    except OSError as error:
+        raise ValueError(f"{cut(str(path), 200)} cannot be written: {error.strerror}") from None
+    with suppress(OSError, AttributeError):  # Windows has no pathconf
+        if len(os.fsencode(path.name)) > os.pathconf(path.parent, "PC_NAME_MAX"):
+            raise ValueError(f"{cut(str(path), 200)} cannot be written: the name is too long")
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -83,58 +81,50 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def write_all_atomically(texts: Mapping[Path, str]) -> None:
-    """Replace the file at each path by its text, all or none: on any failure all stay as they were."""
+    """Replace the file at each path by its text; on any failure all old files stay as they were."""
+    contents: dict[Path, tuple[bytes, ...]] = {}
+    for path, text in texts.items():
+        check_regular(path)
+        place = Path(os.path.realpath(path))
+        if place in contents:
+            raise ValueError(f"every text must have a file of its own, got {shown(str(path))} more than once")
+        remove_leftovers(place)
+        contents[place] = (text.encode(),)
+    _replace(contents)
+
+
+def replace_file(path: Path, *parts: bytes | memoryview) -> None:
+    """Replace the file at `path` by these bytes; even if the process is killed, the old or the new file is complete."""
+    _replace({path: parts})
+
+
+def _replace(contents: Mapping[Path, tuple[bytes | memoryview, ...]]) -> None:
+    """Write all files beside their places, then rename them; if one cannot be renamed, put the old files back."""
     fresh: dict[Path, Beside] = {}
-    try:
-        for path, text in texts.items():
-            check_regular(path)
-            place = Path(os.path.realpath(path))
-            if place in fresh:
-                raise ValueError(f"every text must have a file of its own, got {shown(str(path))} more than once")
-            remove_leftovers(place)
-            fresh[place] = _written_beside(place, text.encode())
-        _replace_all(fresh)
-    finally:
-        _drop(fresh)
-
-
-def _written_beside(path: Path, *parts: bytes | memoryview) -> Beside:
-    """Return a new file beside `path` that holds these bytes, safely on the disk."""
-    handle, name = create_beside(path)
-    try:
-        write_fully(handle, *parts)
-    except BaseException as error:
-        _drop({path: (handle, name)})
-        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
-            error.filename = str(path)  # the system does not say which file it was
-        raise
-    return handle, name
-
-
-def _replace_all(fresh: dict[Path, Beside]) -> None:
-    """Rename the new files to their places; when one cannot be, the others are taken back."""
-    saved: dict[Path, Beside] = {}
+    old: dict[Path, Beside] = {}
     done: list[Path] = []
     try:
-        for path in list(fresh)[:-1]:  # when the last one fails there is nothing of its own to take back
+        for path, parts in contents.items():
+            fresh[path] = _written_beside(path, NEW, *parts)
+        for path in list(fresh)[:-1]:  # not the last: if renaming it fails, its old file is still there
             if path.exists():
-                saved[path] = second_name(path)
+                old[path] = second_name(path)
         for path, (handle, name) in fresh.items():
-            if os.name == "nt" and handle is not None:  # where an open file cannot be renamed
+            if os.name == "nt" and handle is not None:  # Windows cannot rename an open file
                 os.close(handle)
                 fresh[path] = (None, name)
             os.replace(name, path)
             done.append(path)
     except BaseException:
         for path in done:
-            _take_back(path, saved.pop(path, None))  # where that fails too, the old file keeps its second name
+            _put_back(path, old.pop(path, None))  # if this fails too, the old file keeps its hidden name
         raise
     finally:
-        _drop(saved)
+        _drop([*fresh.values(), *old.values()])
 
 
-def _take_back(path: Path, old: Beside | None) -> None:
-    """Put the old file back to its place, or nothing where there was none."""
+def _put_back(path: Path, old: Beside | None) -> None:
+    """Put the old file back; if there was none, remove the new one."""
     if old is None:
         path.unlink()
         return
@@ -143,9 +133,106 @@ def _take_back(path: Path, old: Beside | None) -> None:
     os.replace(old[1], path)
 
 
-def _drop(files: Mapping[Path, Beside]) -> None:
-    """Close and remove files that are no longer needed."""
-    for handle, _ in files.values():
+def name_beside(path: Path, ending: str) -> Path:
+    """Return the hidden name of a file that belongs to `path`."""
+    known = os.fsencode(path.name)
+    stem = path.name if len(known) <= LONGEST else sha256(known).hexdigest()
+    return path.with_name(f".{stem}.{ending}")
+
+
+def create_beside(path: Path, ending: str = NEW) -> tuple[int, str]:
+    """Return (handle, name) of a new empty file beside `path`, locked, with the permissions of the file at `path`."""
+    name = str(name_beside(path, f"{token_hex(16)}.{ending}"))
+    handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | NEVER_A_LINK, 0o666)
+    with suppress(OSError):  # a disk without locks
+        try_lock(handle)
+    with suppress(OSError):  # no file there yet, or a disk without permissions
+        os.chmod(handle if os.chmod in os.supports_fd else name, 0o777 & os.stat(path).st_mode)
+    return handle, name
+
+
+def _written_beside(path: Path, ending: str, *parts: bytes | memoryview) -> Beside:
+    """Return a new file beside `path` that holds these bytes, safely on the disk."""
+    handle, name = create_beside(path, ending)
+    try:
+        for part in parts:
+            rest = memoryview(part)
+            while len(rest):
+                rest = rest[os.write(handle, rest) :]
+        os.fsync(handle)
+    except BaseException as error:
+        _drop([(handle, name)])
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+            error.filename = str(path)  # the system does not say which file it was
+        raise
+    return handle, name
+
+
+def second_name(path: Path) -> Beside:
+    """Return a hidden second name of the file at `path`, or a copy where the disk has no links."""
+    name = str(name_beside(path, f"{token_hex(16)}.{OLD}"))
+    try:
+        os.link(path, name)
+    except OSError:
+        return _written_beside(path, OLD, path.read_bytes())
+    handle = None
+    with suppress(OSError):  # a file that may be replaced but not read, or a disk without locks
+        handle = os.open(name, os.O_RDONLY | NEVER_A_LINK)
+        try_lock(handle)
+    return handle, name
+
+
+def try_lock(handle: int) -> bool:
+    """Lock an open file; False if it is locked already, OSError where the disk has no locks."""
+    try:
+        if sys.platform == "win32":
+            os.lseek(handle, LOCKED_BYTE, os.SEEK_SET)
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+            os.lseek(handle, 0, os.SEEK_SET)
+        else:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in TAKEN:
+            return False
+        raise
+    return True
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove hidden files that killed runs have left beside `path`; files of running processes stay."""
+    ours = re.compile(rf"{re.escape(name_beside(path, '').name)}[0-9a-f]{{32}}\.({NEW}|{OLD})")
+    with suppress(OSError), os.scandir(path.parent) as entries:  # a folder that may not be listed
+        for name in [one.path for one in entries if ours.fullmatch(one.name)]:
+            with suppress(OSError):
+                _remove_if_left(name)
+
+
+def _remove_if_left(name: str) -> None:
+    """Remove an ordinary file unless a process has a lock on it."""
+    if stat.S_ISREG(os.lstat(name).st_mode):
+        handle, left = os.open(name, os.O_RDONLY | NEVER_A_LINK), False
+        try:
+            left = try_lock(handle)
+        finally:
+            close_and_remove(handle, name, remove=left)
+
+
+def close_and_remove(handle: int, name: str | Path, *, remove: bool) -> None:
+    """Close a locked file. With `remove`, also remove it, under the lock where the system allows that."""
+    early = remove and sys.platform != "win32"  # Windows cannot remove an open file
+    try:
+        if early:
+            os.unlink(name)
+    finally:
+        os.close(handle)
+    if remove and not early:
+        os.unlink(name)
+
+
+def _drop(files: Iterable[Beside]) -> None:
+    """Close and remove hidden files; they may be gone already."""
+    for handle, name in files:
         if handle is not None:
             os.close(handle)
-    remove(name for _, name in files.values())
+        with suppress(FileNotFoundError):
+            os.unlink(name)

@@ -1,23 +1,22 @@
-"""What is searched: the `Problem` protocol, and synthetic problems with known values.
+"""What is searched: the `Problem` protocol, its optional methods, and synthetic problems with known values.
 
-A problem is a single-rooted directed acyclic graph given by its rules. A state is anything hashable;
-two ways to the same state are one node. Terminal states and, while the graph grows, states without
-children in the current graph are leaves: `sample` gives noisy values of them in [0, 1].
+A problem describes a directed acyclic graph with one root. A state is anything hashable. Two paths to the same state
+lead to one node. Leaves are sampled: terminal states and, while the graph grows, states whose children have not
+entered the graph yet.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from hashlib import sha256
 from math import exp
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from bestleaf._records import Bernoulli
+from bestleaf.checkpoint.codec import encoded
 from bestleaf.checks import shown
-from bestleaf.storage.states import encoded
 
 State = Hashable
 
@@ -26,11 +25,11 @@ State = Hashable
 class Problem(Protocol):
     """What a search needs to know; any object with these four methods will do.
 
-    More are used when present: ``label(state)`` (states with equal labels are the same thing
-    reached by different paths, as in a tree), ``maximizes(state)`` (False where the opponent moves) and
-    ``exact(state)`` (the true value of a terminal state, or None where it can only be sampled). A problem with very
-    many children may give ``parents(state)`` and ``count_children(state)``; its children are then listed only when
-    needed. ``fingerprint()``, anything that JSON can hold, tells a checkpoint of this problem from one of another.
+    More methods are used where a problem has them: those of `Exact`, `TwoPlayer`, `Neighbourhood` and `Batched`;
+    ``label(state)`` (states with equal labels have the same value, as two paths to the same position have);
+    ``parents(state)`` with ``count_children(state)`` (children of a wide node are then listed only when needed);
+    ``random_leaf(rng)`` (a random terminal state); ``fingerprint()`` (anything that JSON can hold; it distinguishes
+    checkpoints of different problems).
     """
 
     def root(self) -> State:
@@ -40,16 +39,84 @@ class Problem(Protocol):
         """Return all states one move below `state`."""
 
     def is_terminal(self, state: State) -> bool:
-        """Return whether `state` ends the game."""
+        """Return whether `state` has no children."""
 
     def sample(self, state: State, rng: np.random.Generator) -> float:
-        """Return one noisy value of `state` in [0, 1] (of a state not terminal: of a random way on from it)."""
+        """Return one sample of `state` in [0, 1]; if it is not terminal, of a random terminal state below it."""
+
+
+@runtime_checkable
+class Exact(Protocol):
+    """The values of terminal states can be computed."""
+
+    def exact(self, state: State) -> float | None:
+        """Return the exact value of a terminal state, or None if it can only be sampled."""
+
+
+@runtime_checkable
+class TwoPlayer(Protocol):
+    """An opponent moves in some states."""
+
+    def maximizes(self, state: State) -> bool:
+        """Return False where the opponent moves."""
+
+
+@runtime_checkable
+class Neighbourhood(Protocol):
+    """Terminal states have neighbours; those of a subset, for example, differ from it by one feature."""
+
+    def neighbours(self, state: State) -> Iterable[State]:
+        """Return the terminal states next to a terminal state."""
+
+    def path_to(self, state: State) -> Sequence[State]:
+        """Return the states on one path to a terminal state: without the root, the terminal state last."""
+
+
+@runtime_checkable
+class Batched(Protocol):
+    """A value is the mean of several scores, for example of folds; workers can compute the scores one by one."""
+
+    parts: int  # how many scores
+
+    def part(self, state: State, number: int) -> float:
+        """Return one score of a terminal state; numbers begin at 0."""
+
+    def drawn_part(self, rng: np.random.Generator) -> int | None:
+        """Return which score a sample with this stream is; None if a sample is not one of the scores."""
+
+
+class Bernoulli(NamedTuple):
+    """What kernels sample from: a sample of node i is 1 with probability means[i], otherwise 0."""
+
+    means: np.ndarray
+
+
+class BernoulliTable:
+    """The mean of every node of one search."""
+
+    def __init__(self, mean: Callable[[Any], float]) -> None:
+        self.mean = mean
+        self.means = np.zeros(64)
+
+    def add(self, node: int, state: State) -> None:
+        """Note the mean of a new node."""
+        if node >= len(self.means):
+            self.means = np.resize(self.means, 2 * node)
+        mean = self.mean(state)
+        if not 0.0 <= mean <= 1.0:
+            raise ValueError(f"mean({shown(state)}) must return a number in [0, 1], got {shown(mean)}")
+        self.means[node] = mean
+
+    @property
+    def record(self) -> Bernoulli:
+        """What the kernels sample from."""
+        return Bernoulli(self.means)
 
 
 class BernoulliProblem:
-    """Base of problems whose samples are 0 or 1 with a known mean: sampling runs compiled.
+    """Base class of problems whose samples are 0 or 1 with a known mean; kernels draw them.
 
-    Subclasses give `root`, `children`, `is_terminal` and `mean`.
+    A subclass has the methods `root`, `children`, `is_terminal` and `mean`.
     """
 
     def mean(self, state: Any) -> float:
@@ -61,36 +128,14 @@ class BernoulliProblem:
         return 1.0 if rng.random() < self.mean(state) else 0.0
 
     def compiled_oracle(self, rng: np.random.Generator) -> BernoulliTable | None:
-        """Return the compiled form of `sample`, or None when a subclass samples in its own way."""
-        return BernoulliTable(self) if type(self).sample is BernoulliProblem.sample else None
-
-
-class BernoulliTable:
-    """The means of the nodes of one search, by node number."""
-
-    def __init__(self, problem: BernoulliProblem) -> None:
-        self.problem = problem
-        self.means = np.zeros(64)
-
-    def add(self, node: int, state: Any) -> None:
-        """Note the mean of a new node."""
-        if node >= len(self.means):
-            self.means = np.resize(self.means, 2 * node)
-        mean = self.problem.mean(state)
-        if not 0.0 <= mean <= 1.0:
-            raise ValueError(f"mean({shown(state)}) must return a number in [0, 1], got {shown(mean)}")
-        self.means[node] = mean
-
-    @property
-    def record(self) -> Bernoulli:
-        """What the kernel draws from."""
-        return Bernoulli(self.means)
+        """Return what kernels sample from, or None if a subclass has its own `sample`."""
+        return BernoulliTable(self.mean) if type(self).sample is BernoulliProblem.sample else None
 
 
 class ScoreLattice(BernoulliProblem):
-    """The paper's synthetic feature selection: subsets of `depth` features, mean sigmoid(sum of scores).
+    """The paper's synthetic feature selection: choose `depth` features; the mean is sigmoid(sum of their scores).
 
-    A state is the sorted tuple of the features chosen so far; the leaves are the subsets of size `depth`.
+    A state is the sorted tuple of the features chosen so far.
     """
 
     def __init__(self, scores: Sequence[float], depth: int) -> None:
@@ -117,7 +162,7 @@ class ScoreLattice(BernoulliProblem):
         return 1.0 / (1.0 + exp(-sum(self.scores[f] for f in state)))
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what tells this lattice from others."""
+        """Return what distinguishes this lattice from others."""
         return {"scores": self.scores, "depth": self.depth}
 
 
@@ -130,25 +175,24 @@ def paper_lattice() -> ScoreLattice:
 
 
 class Unrolled:
-    """Any problem with its paths kept apart: a state is the tuple of states from the root (a tree).
+    """Any problem as a tree: a state is a path, the tuple of the states on the way from the root.
 
-    The label of a path is the state at its end, so that two paths to one state are known to be worth the same.
+    The label of a path is the state at its end. So two paths to one state are known to have the same value.
     """
 
     def __init__(self, problem: Any) -> None:
         self.problem = problem
-        for optional in ("maximizes", "exact", "mean"):
-            if hasattr(problem, optional):
-                setattr(self, optional, self._at_the_end(optional))
+        if hasattr(problem, "maximizes"):
+            self.maximizes = lambda path: problem.maximizes(path[-1])
+        if hasattr(problem, "exact"):
+            self.exact = lambda path: problem.exact(path[-1])
+        if hasattr(problem, "mean"):
+            self.mean = lambda path: problem.mean(path[-1])
         if isinstance(problem, BernoulliProblem):
-            self.compiled_oracle = lambda rng: problem.compiled_oracle(rng) and BernoulliTable(self)  # type: ignore[arg-type]
-
-    def _at_the_end(self, name: str) -> Any:
-        method = getattr(self.problem, name)
-        return lambda path: method(path[-1])
+            self.compiled_oracle = lambda rng: problem.compiled_oracle(rng) and BernoulliTable(self.mean)
 
     def root(self) -> tuple:
-        """Return the path that has not moved yet."""
+        """Return the path that consists of the root."""
         return (self.problem.root(),)
 
     def children(self, path: tuple) -> list[tuple]:
@@ -156,38 +200,38 @@ class Unrolled:
         return [(*path, child) for child in self.problem.children(path[-1])]
 
     def is_terminal(self, path: tuple) -> bool:
-        """Return whether the path has ended."""
+        """Return whether the state at the end is terminal."""
         return self.problem.is_terminal(path[-1])
 
     def sample(self, path: tuple, rng: np.random.Generator) -> float:
-        """Return one noisy value of the state at the end."""
+        """Return one sample of the state at the end."""
         return self.problem.sample(path[-1], rng)
 
-    def label(self, path: tuple) -> Hashable:
-        """Return the state at the end."""
+    def label(self, path: tuple) -> State:
+        """Return the label of the state at the end, which is the state itself unless the problem has labels."""
         return self.problem.label(path[-1]) if hasattr(self.problem, "label") else path[-1]
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what tells the problem underneath from others."""
+        """Return what distinguishes the unrolled problem from others."""
         own = getattr(self.problem, "fingerprint", lambda: repr(list(self.problem.children(self.problem.root()))))
         return {"unrolled": type(self.problem).__name__, "of": own()}
 
 
 class TableProblem(BernoulliProblem):
-    """A graph written out: `children_of[state]` lists the children, `means[state]` the value of each state.
+    """A graph given as tables: `children_of[state]` lists the children, `means[state]` is the mean of a state.
 
-    States without an entry in `children_of` are terminal. `opponent` lists the states where the other
-    player moves, `exact_states` the terminal states whose value is known exactly.
+    States without an entry in `children_of` are terminal. `opponent` lists the states where the opponent moves,
+    `exact_states` the terminal states whose value is known exactly.
     """
 
     def __init__(
         self,
-        children_of: dict[Any, Sequence],
+        children_of: dict[Any, Sequence[State]],
         means: dict[Any, float],
         *,
-        root: Any = 0,
-        opponent: Iterable = (),
-        exact_states: Iterable = (),
+        root: State = 0,
+        opponent: Iterable[State] = (),
+        exact_states: Iterable[State] = (),
     ) -> None:
         self.children_of = children_of
         self.means = means
@@ -199,31 +243,31 @@ class TableProblem(BernoulliProblem):
         if self._exact:
             self.exact = lambda state: self.means[state] if state in self._exact else None
 
-    def root(self) -> Any:
+    def root(self) -> State:
         """Return the root."""
         return self._root
 
-    def children(self, state: Any) -> Sequence:
-        """Return the children written down."""
+    def children(self, state: State) -> Sequence[State]:
+        """Return the children in the table."""
         return self.children_of[state]
 
-    def is_terminal(self, state: Any) -> bool:
-        """Return whether no children are written down."""
+    def is_terminal(self, state: State) -> bool:
+        """Return whether the table lists no children of the state."""
         return state not in self.children_of
 
-    def mean(self, state: Any) -> float:
-        """Return the mean written down (0.5 for a state without one)."""
+    def mean(self, state: State) -> float:
+        """Return the mean in the table (0.5 for a state without one)."""
         return self.means.get(state, 0.5)
 
-    def value(self, state: Any) -> float:
-        """Return V(state): the mean of a terminal state, otherwise the best of its children for whoever moves."""
+    def value(self, state: State) -> float:
+        """Return the mean of a terminal state, otherwise the value of the best child for the player who moves."""
         if self.is_terminal(state):
             return self.mean(state)
         values = [self.value(child) for child in self.children(state)]
         return min(values) if state in self._opponent else max(values)
 
     def fingerprint(self) -> str:
-        """Return what tells this graph from others: the SHA-256 of all that is written down."""
+        """Return what distinguishes this graph from others: the SHA-256 of the tables."""
         children = tuple((state, tuple(below)) for state, below in self.children_of.items())
         content = (self._root, children, tuple(self.means.items()), self._opponent, self._exact)
         return sha256(json.dumps(encoded(content)).encode()).hexdigest()
@@ -244,33 +288,29 @@ def random_dag(
     Parameters
     ----------
     layers, width, max_children
-        Layers below the root, nodes a layer, children a node at most. Nodes of the last layer are terminal.
+        Layers below the root, nodes per layer, most children per node. Nodes of the last layer are terminal.
     two_player
         Let the opponent move on every second layer.
     exact_share
         Share of the terminal states whose value is exact.
     grid
-        Round the means to multiples of this, which makes ties.
+        Round the means to multiples of this number, so that there are ties.
     """
     rng = np.random.default_rng(seed)
-    children_of: dict[Any, Sequence] = {}
-    current = [(0, 0)]
-    opponent, means = [], {}
+    children_of: dict[Any, Sequence[State]] = {}
+    current, opponent = [(0, 0)], []
     for layer in range(1, layers + 1):
-        below = [(layer, place) for place in range(width)]
         used: dict[tuple[int, int], None] = {}
         for node in current:
             picks = rng.choice(width, size=rng.integers(1, min(max_children, width) + 1), replace=False)
-            children_of[node] = [below[place] for place in picks]
-            used.update(dict.fromkeys(children_of[node]))
+            below = [(layer, int(place)) for place in picks]
+            children_of[node] = below
+            used.update(dict.fromkeys(below))
             if two_player and layer % 2 == 0:
                 opponent.append(node)
         current = list(used)
-    states = [*children_of, *current]
-    for state in states:
-        value = rng.random()
-        means[state] = float(round(value / grid) * grid if grid else value)
-        means[state] = min(1.0, means[state])
+    values = {state: rng.random() for state in (*children_of, *current)}
+    means = {state: min(1.0, float(round(value / grid) * grid if grid else value)) for state, value in values.items()}
     exact = [state for state in current if rng.random() < exact_share]
     return TableProblem(children_of, means, root=(0, 0), opponent=opponent, exact_states=exact)
 
@@ -278,26 +318,26 @@ def random_dag(
 def random_game_tree(seed: int | np.random.Generator, *, depth: int = 3, branching: int = 3) -> TableProblem:
     """Return a two-player tree with uniform random leaf values; states are tuples of moves."""
     rng = np.random.default_rng(seed)
-    children_of: dict[Any, Sequence] = {}
+    children_of: dict[Any, list[tuple[int, ...]]] = {}
     layer: list[tuple[int, ...]] = [()]
     for _ in range(depth):
         children_of.update({state: [(*state, move) for move in range(branching)] for state in layer})
         layer = [child for state in layer for child in children_of[state]]
     means = {state: float(rng.random()) for state in [*children_of, *layer]}
     opponent = [state for state in children_of if len(state) % 2 == 1]
-    return TableProblem(children_of, means, root=(), opponent=opponent)
+    return TableProblem(dict(children_of), means, root=(), opponent=opponent)
 
 
 def transposition_trap(shared: int = 60) -> TableProblem:
     """Return a graph in which crediting samples to all ancestors hides the best move.
 
-    Both moves of the root, "left" and "right", lead to the same `shared` bad states (mean 0.1); "right" also to a fair
-    one (0.6), "left" through a door to a good one (0.9). Whoever averages over everything below a move and has found
-    the fair state first goes on visiting the bad ones from there; every such visit is also held against "left", which
-    looks well explored and bad, and is not tried again.
+    Both moves of the root lead to the same `shared` bad states (mean 0.1). "right" also leads to a fair state (0.6),
+    "left" through a door to a good one (0.9). Take a search that averages over everything below a move and finds the
+    fair state first. It goes on below "right" and samples the bad states there. Each of these samples also counts
+    against "left". So "left" looks well explored and bad, and is not tried again.
     """
     bad = [f"bad {place}" for place in range(shared)]
-    children_of: dict[Any, Sequence] = {
+    children_of: dict[Any, Sequence[State]] = {
         "root": ["left", "right"],
         "left": ["door", *bad],
         "door": ["good", "pit"],

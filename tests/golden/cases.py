@@ -26,15 +26,18 @@ from bestleaf import (
     Rate,
     Rule,
     Search,
+    Validation,
     best_arm,
     best_leaf,
     flat_best_leaf,
     fuse_search,
     problems,
     uct_search,
+    validate,
 )
+from bestleaf.engine.rules import children, strongest_rival
 from bestleaf.features import FeatureLattice, SampledLattice
-from bestleaf.rules import children, strongest_rival
+from bestleaf.rivals.fuse_selector import selector_from
 from golden.graphs import Climb, ExactClimb, ExactNim, Nim, Spread, Trap, data, framed
 
 # ---- results as plain numbers and words
@@ -97,8 +100,9 @@ def proved_by(certificate: Certificate) -> dict[str, Any]:
 def found_by(result: Any) -> dict[str, Any]:
     """Return the result of a best arm or best leaf; that of a game to its leaf has no certificate."""
     names = ("answer", "lower", "upper", "gap", "reason", "samples", "warmup_samples", "exact_evaluations", "growths")
-    found = plain({name: getattr(result, name) for name in (*names, "nodes", "node_updates", "two_player", "proof")})
-    if not (result.two_player and result.task == "leaf"):
+    found = plain({name: getattr(result, name) for name in (*names, "nodes", "node_updates")})
+    found |= {"two_player": result.structure.two_player, "proof": result.settings["proof"]}
+    if not (result.structure.two_player and result.settings["task"] == "leaf"):
         return {**found, "certificate": proved_by(result.certificate)}
     of_leaf = ("state", "terminal", "exact", "count", "mean", "lower", "upper", "order", "share")
     return {
@@ -107,18 +111,19 @@ def found_by(result: Any) -> dict[str, Any]:
     }
 
 
-def selected_by(selector: Any) -> dict[str, Any]:
+def selected_by(selector: Any, judged: Validation | None = None) -> dict[str, Any]:
     """Return the fitted attributes of a selector; of very many evaluated subsets the first hundred."""
     names = ("support_", "subset_", "score_", "score_interval_", "feature_scores_")
-    optional = ("holdout_score_", "holdout_scores_", "selection_frequency_", "n_repeats_", "repeats_reason_")
     found = {name: getattr(selector, name) for name in names}
-    found |= {name: getattr(selector, name) for name in optional if hasattr(selector, name)}
+    if judged is not None and len(judged.scores):
+        found |= {"holdout_score_": judged.mean, "holdout_scores_": judged.scores, "search_indices_": judged.rows}
+    if judged is not None and judged.selection_frequency is not None:
+        found["selection_frequency_"] = judged.selection_frequency
+        found |= {"n_repeats_": judged.n_repeats, "repeats_reason_": judged.reason}
     evaluated = selector.evaluated_
     found["evaluated"] = len(evaluated)
     found["best_evaluated"] = [[one.score, one.size, *one.features] for one in evaluated[:100]]
     found["sum_of_evaluated"] = float(sum(one.score for one in evaluated))
-    if selector.holdout is not None:
-        found["search_indices_"] = selector.search_indices_
     return {**plain(found), "certificate": proved_by(selector.certificate_)}
 
 
@@ -169,7 +174,18 @@ def resumed(problem: str, *, breaks: tuple[int, ...], task: str = "leaf", **keyw
 def selected(table: str, *, metadata: dict[str, Any] | None = None, **keywords: Any) -> dict[str, Any]:
     """Select features."""
     X, y = TABLES[table]()
-    return selected_by(BestLeafSelector(**{"random_state": 0, **keywords}).fit(X, y, **(metadata or {})))
+    wanted = {name: keywords.pop(name) for name in ("holdout", "n_repeats") if name in keywords}
+    selector = made_selector(**keywords)
+    if not wanted:
+        return selected_by(selector.fit(X, y, **(metadata or {})))
+    judged = validate(selector, X, y, **wanted, **(metadata or {}))
+    return selected_by(judged.selector, judged)
+
+
+def made_selector(algorithm_options: dict[str, Any] | None = None, **keywords: Any) -> BestLeafSelector:
+    """Return a selector from one list of settings."""
+    options = {} if algorithm_options is None else {"options": algorithm_options}
+    return selector_from(**{"random_state": 0, **keywords, **options})
 
 
 def selected_and_resumed(table: str, *, breaks: tuple[int, ...], **keywords: Any) -> dict[str, Any]:
@@ -178,7 +194,7 @@ def selected_and_resumed(table: str, *, breaks: tuple[int, ...], **keywords: Any
     with tempfile.TemporaryDirectory() as folder:
         for most in (*breaks, None):
             checkpoint = Checkpoint(Path(folder) / "run.blf")
-            selector = BestLeafSelector(random_state=0, max_samples=most, checkpoint=checkpoint, **keywords)
+            selector = made_selector(max_samples=most, checkpoint=checkpoint, **keywords)
             found.append(selected_by(selector.fit(X, y)))
     return {"broken": found[:-1], "resumed": found[-1]}
 
@@ -187,7 +203,7 @@ def commanded(table: str, *options: str) -> dict[str, Any]:
     """Select features of a file on the command line, and return its certificate."""
     from typer.testing import CliRunner
 
-    from bestleaf.cli import app
+    from bestleaf.cli.app import app
 
     X, y = TABLES[table]()
     with tempfile.TemporaryDirectory() as folder:
@@ -196,9 +212,11 @@ def commanded(table: str, *options: str) -> dict[str, Any]:
             rows = csv.writer(out)
             rows.writerow([*(f"c{column}" for column in range(X.shape[1])), "y"])
             rows.writerows([*map(repr, map(float, row)), repr(target.item())] for row, target in zip(X, y, strict=True))
-        words = ["select", str(file), "--target", "y", "--certificate", str(proof), "--seed", "0", *options]
+        words = ["select", str(file), "--target", "y", "--certificate", str(proof), "--random-state", "0", *options]
         code = CliRunner().invoke(app, words).exit_code
-        return {"exit_code": code, "certificate": proved_by(Certificate.load(proof))}
+        proved = proved_by(Certificate.load(proof))
+        del proved["data"]["fingerprint"]  # versions of pandas read the last digit of a number differently
+        return {"exit_code": code, "certificate": proved}
 
 
 def uct(problem: str, **keywords: Any) -> dict[str, Any]:

@@ -1,6 +1,7 @@
-"""What has been proved: the answer, every leaf's interval, the reason it stopped; `verify` recomputes all of it.
+"""Certificates: what a search found and proved, and `verify`, which checks all of it again.
 
-All but `build`, and `verify_data` where values are computed again, imports numpy and nothing of the search.
+These modules import numpy and nothing of the search. There are two exceptions: `build` makes certificates, and
+`verify_data` computes values again if it is given the data.
 """
 
 from bestleaf.certificate.record import Certificate

@@ -1,40 +1,46 @@
-"""From the final graph of a search to the content of a certificate."""
+"""Make a certificate from the final graph of a search."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import bestleaf
-from bestleaf.certificate.claims import further_claims, grown_claim, not_claimed
-from bestleaf.certificate.record import FORMAT, FORMAT_VERSION, Certificate
-from bestleaf.certificate.verify_graph import gap_of, node_bounds
+from bestleaf.certificate.claims import words_of
+from bestleaf.certificate.record import Certificate
+from bestleaf.certificate.schema import FORMAT, FORMAT_VERSION, Content, Json
+from bestleaf.certificate.verify_graph import answer_of
 
 if TYPE_CHECKING:
-    from bestleaf.intervals import Leaf
+    from bestleaf.engine.intervals import Leaf
+    from bestleaf.search.result import Result
+    from bestleaf.selection import Selection
+
+STATISTICS = ("terminal", "exact", "count", "mean", "lower", "upper", "order", "share")  # of a leaf
 
 
 @dataclass(frozen=True)
 class Structure:
-    """The final graph: the nodes in order of creation with their children."""
+    """The final graph: the nodes, in the order in which they entered, with their children."""
 
-    states: tuple[Any, ...]
-    first: np.ndarray  # where the children of each node begin in the edges
-    count: np.ndarray
+    states: tuple[Hashable, ...]
+    first: np.ndarray  # where the children of each node begin in `edges`
+    count: np.ndarray  # how many children each node has
     edges: np.ndarray
-    minimizes: np.ndarray
+    minimizes: np.ndarray  # whether the opponent moves at each node
     two_player: bool = False
     created: int = 0  # leaves that ever had a share of delta; some of them are inner nodes now
-    orders: np.ndarray | None = None  # place in the order of creation that an inner node had as a leaf, 0 for none
+    orders: np.ndarray | None = None  # place in the order of creation that each node had as a leaf, 0 for none
 
     def children(self) -> list[list[int]]:
         """Return the children of every node."""
         ends = self.first + self.count
         return [self.edges[start:stop].tolist() for start, stop in zip(self.first, ends, strict=True)]
 
-    def entry(self) -> dict[str, Any]:
+    def entry(self) -> Content:
         """Return the graph as JSON."""
         orders = np.zeros(len(self.states), np.int64) if self.orders is None else self.orders
         return {
@@ -47,8 +53,8 @@ class Structure:
         }
 
 
-def plain(value: Any) -> Any:
-    """Return a value in terms of JSON: sequences become lists, what JSON has no form for becomes text."""
+def plain(value: Json) -> Json:
+    """Return a value that JSON can hold: a sequence becomes a list, an unknown object becomes text."""
     if isinstance(value, bool | int | float | str) or value is None:
         return value
     if isinstance(value, np.generic):
@@ -60,62 +66,39 @@ def plain(value: Any) -> Any:
     return repr(value)
 
 
-def leaf_entry(leaf: Leaf, node: int) -> dict[str, Any]:
+def _leaf_entry(leaf: Leaf, node: int) -> Content:
     """Return one leaf as JSON."""
-    lower, upper = leaf.evidence
-    return {
-        "node": node,
-        "label": plain(leaf.label),
-        "terminal": leaf.terminal,
-        "exact": leaf.exact,
-        "count": leaf.count,
-        "mean": leaf.mean,
-        "lower": leaf.lower,
-        "upper": leaf.upper,
-        "order": leaf.order,
-        "share": leaf.share,
-        "lower_evidence": None if lower is None else list(lower),
-        "upper_evidence": None if upper is None else list(upper),
-    }
+    known = {name: getattr(leaf, name) for name in STATISTICS}
+    sides = zip(("lower_evidence", "upper_evidence"), leaf.evidence, strict=True)
+    evidence = {side: None if numbers is None else list(numbers) for side, numbers in sides}
+    return {"node": node, "label": plain(leaf.label), **known, **evidence}
 
 
 def certificate_of(
-    *,
-    answer: int,
-    reason: str,
-    search: dict[str, Any],
-    cost: dict[str, Any],
-    leaves: tuple[Leaf, ...],
-    structure: Structure,
-    data: dict[str, Any] | None = None,
-    features: list[str] | None = None,
-    challenges: dict[str, Any] | None = None,
+    found: Result | Selection, answer: Hashable, *, data: Content | None = None, features: list[str] | None = None
 ) -> Certificate:
-    """Put a certificate together and let it say what follows from its numbers.
+    """Return the certificate of what a search found; `answer` is the state it answers with.
 
-    Interval and gap of the answer are measured from the leaves as `verify` does, whatever test ended the search.
+    Interval and gap of the answer are computed from the leaves as `verify` does, whatever test ended the search.
     """
-    node_of = {state: node for node, state in enumerate(structure.states)}
-    content: dict[str, Any] = {
+    cost, leaves = found.cost, found.leaves
+    node_of = {state: node for node, state in enumerate(found.structure.states)}
+    content: Content = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "bestleaf": bestleaf.__version__,
-        "answer": answer,
-        "lower": 0.0,
-        "upper": 1.0,
+        "answer": node_of[answer],
+        **dict.fromkeys(("lower", "upper"), None),  # filled in below, as is "gap"
         "features": features,
-        "gap": 1.0,
-        "reason": reason,
-        "search": plain(search),
+        "gap": None,
+        "reason": found.reason,
+        "search": plain(found.settings),
         "cost": {**plain(cost), "values_outside": cost["exact_evaluations"] - sum(leaf.exact for leaf in leaves)},
         "data": plain(data),
-        "challenges": plain(challenges or {}),
-        "leaves": [leaf_entry(leaf, node_of[leaf.state]) for leaf in leaves],
-        "graph": structure.entry(),
+        "challenges": plain(found.challenges),
+        "leaves": [_leaf_entry(leaf, node_of[leaf.state]) for leaf in leaves],
+        "graph": found.structure.entry(),
     }
-    graph = content["graph"]
-    lower, upper = node_bounds(graph["children"], set(graph["minimizes"]), content["leaves"])
-    content |= {"lower": lower[answer], "upper": upper[answer], "gap": gap_of(content, lower, upper)}
-    content["claims"] = [grown_claim(content), *further_claims(content)]
-    content["not_claimed"] = not_claimed(content)
+    content |= answer_of(content)
+    content |= words_of(content)
     return Certificate(content)

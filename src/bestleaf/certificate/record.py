@@ -1,4 +1,4 @@
-"""The certificate as a record: plain numbers and words, saved as JSON."""
+"""The certificate as an object: numbers and words that can be shown and saved as JSON."""
 
 from __future__ import annotations
 
@@ -6,39 +6,34 @@ import hashlib
 import json
 from html import escape
 from pathlib import Path
-from typing import Any
 
-from bestleaf.certificate.claims import by_budget, counted, headline, is_settled, values_are_exact
-from bestleaf.certificate.names import in_line
+from bestleaf.certificate import claims as words
+from bestleaf.certificate.claims import counted
+from bestleaf.certificate.schema import FORMAT, FORMAT_VERSION, Content, Json
 from bestleaf.files import write_atomically
 
-FORMAT, FORMAT_VERSION = "bestleaf certificate", 2
 LARGEST = 200 * 10**6  # bytes of a file that is read
 
 
 class Certificate:
-    """What a search found, what it proved and what that follows from; see `content` for everything.
+    """What a search found, what it proved and what that follows from.
 
     Attributes
     ----------
     content : dict
-        Numbers, texts, lists and dictionaries only; what `to_json` writes.
+        All of it, in numbers, texts, lists and dictionaries only, as `to_json` writes it.
     samples, warmup_samples, exact_evaluations : int
-        Rollouts drawn, how many of them only served to propose nodes, and exact values computed.
+        Samples drawn, how many of them were drawn in the warm-up, and exact values computed.
     gap : float
         How much better than the answer another one may be.
     reason : str
-        ``"identified"``, ``"max_samples"``, ``"max_time"``, ``"interrupted"`` or ``"callback"``.
-    features : list of str
-        Names of the selected features (None for a problem that is no feature selection).
-    score : float
-        Exact value of the answer of a feature selection, otherwise its lower bound.
+        Why the search ended: ``"identified"``, or the budget that was spent.
+    features, score : list of str, float
+        Names of the selected features (None if no features were selected), and the exact value or its lower bound.
     claims, not_claimed : tuple of str
-        What holds, and what does not follow from it.
+        What is proved, and what is not.
     leaves : list of dict
-        Every leaf of the final graph with its interval and what that follows from.
-    from_file : bool
-        Whether it was read from a text, which must then have a checksum.
+        Every leaf of the final graph, with its interval and the numbers it follows from.
 
     Examples
     --------
@@ -48,14 +43,14 @@ class Certificate:
     True
     """
 
-    def __init__(self, content: dict[str, Any], *, from_file: bool = False) -> None:
+    def __init__(self, content: Content, *, from_file: bool = False) -> None:
         self.content = content
-        self.from_file = from_file
+        self.from_file = from_file  # a file must have a checksum
 
     samples = property(lambda self: self.content["cost"]["samples"])
     warmup_samples = property(lambda self: self.content["cost"]["warmup_samples"])
     exact_evaluations = property(lambda self: self.content["cost"]["exact_evaluations"])
-    elapsed = property(lambda self: self.content["cost"]["seconds"])
+    seconds = property(lambda self: self.content["cost"]["seconds"])
     reason = property(lambda self: self.content["reason"])
     gap = property(lambda self: self.content["gap"])
     epsilon = property(lambda self: self.content["search"]["epsilon"])
@@ -67,49 +62,65 @@ class Certificate:
     score = property(lambda self: self.content["lower"])
     claims = property(lambda self: tuple(claim["text"] for claim in self.content["claims"]))
     not_claimed = property(lambda self: tuple(self.content["not_claimed"]))
-
-    @property
-    def settled(self) -> bool:
-        """Whether the answer is known to within epsilon; a budget may end a search that is settled already."""
-        return is_settled(self.content)
+    settled = property(lambda self: words.is_settled(self.content))  # may be true if a budget ended the search
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Certificate) and self.content == other.content
 
     __hash__ = None  # type: ignore[assignment]
 
-    def summary(self) -> str:
-        """Return everything a reader must know, in words."""
+    def answer_in_words(self) -> str:
+        """Return the answer with its value; of a feature selection, in two lines."""
+        content, data = self.content, self.content["data"]
+        label, low, high = content["graph"]["labels"][content["answer"]], content["lower"], content["upper"]
+        value = f"value {low:.4f}" if low == high else f"value between {low:.4f} and {high:.4f}"
+        if data is None:
+            exactly = ", exactly" if low == high else ""
+            return f"Best {content['search']['task']}: {words.in_line(str(label), 200)}, {value}{exactly}."
+        names, units = words.unit_names(data), sorted(label[:-1], key=lambda unit: data["groups"][unit])
+        listed = words.first_of([names[unit] for unit in units])
+        selected = f"Selected {len(units)} of {counted(len(data['groups']), 'feature')}: {listed}."
+        return f"{selected}\n{value.capitalize()}: {objective_in_words(data)}."
+
+    def unseen_in_words(self) -> str | None:
+        """Return the score of held-out rows and how often each row was held out; None if there is none."""
+        unseen = self.content.get("unseen")
+        if unseen is None:
+            return None
+        splits, (least, most) = unseen["splits"], unseen["times"]
+        often = f"{most} times" if least == most else f"{least} to {most} times"
+        each = "each kept from its search" if most == 1 else f"each row kept from its search {often}"
+        kept = "kept from the search" if splits == 1 else f"in {splits} parts, {each}"
+        return f"On {counted(unseen['rows'], 'row')} {kept}: {unseen['score']:.4f}."
+
+    def cost_in_words(self) -> str:
+        """Return what the search took, why it ended and how it was run."""
         content, search = self.content, self.content["search"]
         cost = counted(self.samples, "sample" if content["data"] is None else "rollout")
-        if by_budget(content):
-            drawn = counted(content["cost"]["rollouts"], "rollout")
+        how = f"bound {search['bound']}, stopping {search['stopping']}"
+        if words.by_budget(content):
+            drawn, how = counted(content["cost"]["rollouts"], "rollout"), f"algorithm {search['rule']}"
             cost = f"{counted(self.samples, 'descent')} ({drawn}, the others to subsets evaluated before)"
         if self.warmup_samples:
             cost += f" ({self.warmup_samples:,} of them to warm up)"
         if self.exact_evaluations:
-            kind = "exact value" if values_are_exact(content) else "value that guided growth"
-            cost += f" and {counted(self.exact_evaluations, kind, kind.replace('value', 'values'))}"
-        how = f"bound {search['bound']}, stopping {search['stopping']}"
-        if by_budget(content):
-            how = f"algorithm {search['rule']}"
-        lines = [
-            *headline(content),
-            f"{cost} in {self.elapsed:.2f} s ({self.reason}; {how}).",
-            *self.claims,
-            *(f"Not claimed: {text}" for text in self.not_claimed),
-        ]
-        return "\n".join(lines)
+            cost += f" and {words.values_in_words(content, self.exact_evaluations)}"
+        return f"{cost} in {self.seconds:.2f} s ({self.reason}; {how})."
 
-    def __str__(self) -> str:
-        return self.summary()
+    def summary(self) -> str:
+        """Return everything a reader must know, in words."""
+        found = [self.answer_in_words(), self.unseen_in_words(), self.cost_in_words(), *self.claims]
+        return "\n".join([*filter(None, found), *(f"Not claimed: {text}" for text in self.not_claimed)])
+
+    __str__ = summary
 
     def _repr_html_(self) -> str:
         first, *rest = self.summary().splitlines()
         return f"<p><b>{escape(first)}</b></p>" + "".join(f"<p>{escape(text)}</p>" for text in rest)
 
     def __repr__(self) -> str:
-        return f"Certificate({headline(self.content)[0]!r}, reason={self.reason!r}, leaves={len(self.leaves)})"
+        first = self.answer_in_words().splitlines()[0]
+        return f"Certificate({first!r}, reason={self.reason!r}, leaves={len(self.leaves)})"
 
     def to_json(self) -> str:
         """Return the certificate as text, with a checksum of all of it."""
@@ -121,21 +132,18 @@ class Certificate:
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
-        """Return the certificate in a text; what it says is not believed before `verify`."""
+        """Return the certificate that a text holds. It is not checked: use `verify`."""
         try:
             content = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"this is not a certificate: no JSON ({in_line(str(error), 200)})") from None
+            raise ValueError(f"this is not a certificate: no JSON ({words.in_line(str(error), 200)})") from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ValueError("this is not a certificate of bestleaf")
         version = content.get("format_version")
-        if version == 1:
-            raise ValueError(
-                "the certificate has format version 1, of an older bestleaf, which can be forged: verify it with that "
-                "version, or search again"
-            )
         if version != FORMAT_VERSION:
-            raise ValueError(f"the certificate must have format version {FORMAT_VERSION}, got {version!r:.40}")
+            old = ", of an older bestleaf, which can be forged: search again" if version == 1 else ""
+            got = f"got format version {version!r:.40}{old}"
+            raise ValueError(f"the certificate must have format version {FORMAT_VERSION}, {got}")
         return cls(content, from_file=True)
 
     @classmethod
@@ -145,17 +153,15 @@ class Certificate:
         if size > LARGEST:
             raise ValueError(f"{path} must have at most {LARGEST // 10**6} MB to be read, got {size // 10**6} MB")
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            return cls.from_json(Path(path).read_text(encoding="utf-8"))
         except UnicodeDecodeError:
             raise ValueError(f"{path} is not a certificate: no text") from None
-        try:
-            return cls.from_json(text)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the parts of a JSON object; one that is there twice would be read differently by others."""
+def _once(pairs: list[tuple[str, Json]]) -> Content:
+    """Return a JSON object; refuse a name that is there twice, because programs read that differently."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a part is written twice")
@@ -166,7 +172,41 @@ def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def checksum(content: dict[str, Any]) -> str:
-    """Return the SHA-256 of everything but the checksum, in one form whatever the layout of the file."""
+def checksum(content: Content) -> str:
+    """Return the SHA-256 of everything but the checksum; it does not depend on the layout of the file."""
     kept = {name: value for name, value in content.items() if name != "checksum"}
     return hashlib.sha256(json.dumps(kept, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def objective_in_words(data: Content) -> str:
+    """Return what the value of a subset is."""
+    objective, sampled = data["objective"], data["terminal"] == "noisy"
+    if objective.get("kind") == "estimator":
+        return estimator_in_words(objective, sampled=sampled)
+    numbers = {name: data[name] for name in ("classes", "queries", "rows")}
+    return neighbours_in_words(n_neighbors=objective["n_neighbors"], sampled=sampled, **numbers)
+
+
+def neighbours_in_words(*, classes: int, n_neighbors: int, queries: int, rows: int, sampled: bool = False) -> str:
+    """Return how the votes of nearest neighbours are scored (0 classes: real targets), and on which rows.
+
+    A value is computed on a fixed set of `queries` rows or, if `sampled`, on random ones.
+    """
+    kind = {0: "concordance index", 2: "AUC"}.get(classes, f"mean one-against-rest AUC ({classes} classes)")
+    where = f"all {rows:,} examples"
+    if sampled or queries < rows:
+        which = "random subsamples" if sampled else "a fixed random subsample"
+        why = "" if sampled else "computing it on all would take too long; "
+        where = f"{which} of {queries:,} of the {rows:,} examples ({why}neighbours are searched among all)"
+    return (
+        f"{'mean ' if sampled else ''}leave-one-out {kind} of the votes of {n_neighbors} nearest neighbours on {where}"
+    )
+
+
+def estimator_in_words(settings: Content, *, sampled: bool = False) -> str:
+    """Return what the score of an estimator on a subset is, on fixed splits or, if `sampled`, on random ones."""
+    how = "random splits" if sampled and settings["fresh_splits"] else f"{settings['splits']} fixed splits"
+    low, high = settings["score_range"]
+    mapped = "" if (low, high) == (0, 1) else f", mapped from [{low:g}, {high:g}] to [0, 1]"
+    weighted = "weighted " if settings["weighted"] else ""
+    return f"mean {weighted}{settings['scoring']} of {settings['name']} on {how}{mapped}"

@@ -1,19 +1,140 @@
-"""The data of a feature selection: their fingerprint, and exact values computed again."""
+"""Check the values of a certificate: against the cost, against each other and, with the data, by computing them."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from collections.abc import Iterator
+from itertools import pairwise
+from math import log
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from bestleaf.certificate.extras import exact_values
-from bestleaf.certificate.names import named_objective
-from bestleaf.certificate.refusal import CLOSE, RefusedError, need
+from bestleaf.certificate.schema import CLOSE, VALUE, Content, Json, RefusedError, named_objective, need, same
+from bestleaf.certificate.verify_graph import STOP, Choice
+
+if TYPE_CHECKING:
+    from bestleaf.features.estimator import EstimatorOracle
 
 
-def fingerprint(X: Any, y: Any) -> str:
-    """Return the SHA-256 of the numbers of a table and its targets, whatever container they come in."""
+def check_values(content: Content) -> None:
+    """Check the cost, the challenges and the report against the leaves and against each other."""
+    cost, challenges, data = content["cost"], content["challenges"], content["data"]
+    drawn = sum(leaf["count"] for leaf in content["leaves"] if not leaf["exact"])
+    left = cost["samples"] - cost["warmup_samples"]
+    need(drawn <= left, f"the leaves have {drawn:,} samples, more than the {left:,} that the search drew for them")
+    if challenges:
+        exact = any(leaf["exact"] for leaf in content["leaves"] if leaf["node"] == content["answer"])
+        need(exact and content["search"]["task"] == "leaf", "challenges need the exact value of a best leaf, got none")
+    if "local" in challenges:
+        _check_local(content, challenges["local"])
+    if "quantile" in challenges:
+        one, got = challenges["quantile"], len(challenges["quantile"]["subsets"])
+        needed = (one["attempt"] * log(2) - log(content["search"]["delta"])) / one["alpha"]
+        need(got >= needed - CLOSE, f"the claim 'quantile' needs {needed:.0f} random subsets, got {got:,}")
+    computed = {repr(leaf["label"]) for leaf in content["leaves"] if leaf["exact"]}
+    if data is not None:
+        choice = Choice(data["choice"])
+        for label in (label for one in challenges.values() for label, _ in one["subsets"]):
+            choice.check(label)
+            computed.add(repr(label))
+    many, asked = len(computed), cost["exact_evaluations"]
+    need(many <= asked, f"{many:,} exact values are written, but {asked:,} were computed")
+    if content.get("report") is not None:
+        _check_report(content)
+    exact_values(content)
+
+
+def _check_local(content: Content, challenge: Content) -> None:
+    """Check that all leaves one step away are listed, if the certificate says what may be chosen."""
+    data, labels = content["data"], [label for label, _ in challenge["subsets"]]
+    if "choice" not in challenge:
+        need(data is None and bool(labels), "the claim 'local' must say which leaves there are one step away")
+        return
+    fine = data is None or challenge["choice"] == data["choice"]
+    need(fine, "the claim 'local' must be about the features that the data give to choose from")
+    choice, mine = Choice(challenge["choice"]), set(content["graph"]["labels"][content["answer"]][:-1])
+    for label in labels:
+        choice.check(label)
+    free, loose = len(choice.known - mine), len(mine - choice.forced)
+    added, dropped = free if len(mine) < choice.limit else 0, loose if len(mine) > 1 else 0  # never an empty subset
+    many, others = added + dropped + loose * free, {frozenset(label[:-1]) for label in labels}
+    near = all(max(len(other - mine), len(mine - other)) == 1 for other in others)
+    fine = near and len(others) == len(labels) == many
+    need(fine, f"the claim 'local' must be about all {many:,} subsets one step away")
+
+
+def exact_values(content: Content) -> list[tuple[Json, float]]:
+    """Return every exact value once; refuse two different values of the same leaf."""
+    found: dict[str, tuple[Json, float]] = {}
+    for label, value in _written_values(content):
+        other = found.setdefault(repr(label), (label, value))[1]
+        if not same(other, value):
+            raise RefusedError(f"{label!r:.80} has two values, {other!r} and {value!r}")
+    return list(found.values())
+
+
+def _written_values(content: Content) -> Iterator[tuple[Json, float]]:
+    """Yield labels with their exact values: leaves, challenges, best subsets by size, the answer less one unit."""
+    yield from ((leaf["label"], leaf["lower"]) for leaf in content["leaves"] if leaf["exact"])
+    for challenge in content["challenges"].values():
+        yield from challenge["subsets"]
+    report, data, answer = content.get("report"), content["data"], content["graph"]["labels"][content["answer"]]
+    if report is not None and data["terminal"] == "exact":
+        unit_of = _unit_of(data)
+        for _, value, names in report["by_size"]:
+            yield [*sorted({unit_of[name] for name in names}), STOP], value
+        for dropped, value in report["without"].items():
+            yield [unit for unit in answer if unit != int(dropped)], value
+
+
+def _unit_of(data: Content) -> dict[str, int]:
+    return {data["names"][feature]: unit for unit, group in enumerate(data["groups"]) for feature in group}
+
+
+def _check_report(content: Content) -> None:
+    """Check what the report shows: the history, the best subset of each size, and the features of the answer."""
+    cost, data, report = content["cost"], content["data"], content["report"]
+    for row in report["history"]:
+        within = row["seconds"] <= cost["seconds"] + CLOSE and row["samples"] <= cost["samples"]
+        need(within, f"the history must lie within the cost, got {row}")
+    for one, other in pairwise(report["history"]):
+        forwards = one["seconds"] <= other["seconds"] and one["samples"] <= other["samples"]
+        rises = one["score"] is None or (other["score"] is not None and one["score"] <= other["score"] + CLOSE)
+        need(forwards and rises, f"time, samples and best value of the history must not go back, got {one}, {other}")
+    names, frequency = set(data["names"]), report.get("selection_frequency", dict.fromkeys(content["features"], 1.0))
+    strange = sorted({*report["feature_scores"], *frequency} - names)
+    need(not strange, f"a page shows only features of the data, got {strange[:1]}")
+    for name in content["features"]:
+        need(frequency.get(name, 0) > 0, f"{name!r} is selected, so it must have been in a fraction of the searches")
+    units = {str(unit) for unit in content["graph"]["labels"][content["answer"]][:-1]}
+    strange = sorted(report["without"].keys() - (units - set(map(str, data["choice"]["forced"]))))
+    need(not strange, f"a page shows only units that can be dropped from the answer, got {strange[:1]}")
+    _check_sizes(content)
+
+
+def _check_sizes(content: Content) -> None:
+    """Check that the best subset of each size may be chosen, and that no exact leaf of its size is better."""
+    data, best = content["data"], dict[int, float]()
+    unit_of, choice = _unit_of(data), Choice(data["choice"])
+    for size, value, names in content["report"]["by_size"]:
+        units = sorted({unit_of.get(name, STOP) for name in names})
+        columns = sum(len(data["groups"][unit]) for unit in units)
+        fine = STOP not in units and type(size) is int and len(units) == size
+        fine = fine and columns == len(names) == len(set(names))
+        need(fine, f"{names!r:.80} must be all columns of {size!r:.20} different features")
+        choice.check([*units, STOP])
+        fine = VALUE.accepts(value) and size > max(best, default=0)
+        need(fine, f"every size must have one best subset, in order, with a value in [0, 1], got {value!r:.40}")
+        best[size] = value
+    for leaf in content["leaves"]:
+        if leaf["exact"] and leaf["lower"] > best.get(len(leaf["label"]) - 1, -1.0) + CLOSE:
+            raise RefusedError(f"the leaf {leaf['label']} is better than what is called the best subset of its size")
+
+
+def fingerprint(X: ArrayLike, y: ArrayLike) -> str:
+    """Return the SHA-256 of the numbers of a table and its targets; data frames and arrays give the same."""
     data, target = np.asarray(X), np.asarray(y)
     digest = hashlib.sha256(repr(data.shape).encode())
     for column in data.T:
@@ -25,56 +146,42 @@ def fingerprint(X: Any, y: Any) -> str:
     return digest.hexdigest()
 
 
-def check_data(content: dict[str, Any], X: Any, y: Any, oracle: Any = None) -> str:
-    """Compute the value of every exact leaf again; return what was checked in words."""
-    data = content["data"]
+def check_data(content: Content, X: ArrayLike, y: ArrayLike, oracle: EstimatorOracle | None = None) -> str:
+    """Compute every exact value again; return what was checked, in words.
+
+    The votes of nearest neighbours are computed by the code of the search. All other checks have code of their own.
+    """
+    data, rows = content["data"], len(np.asarray(X))
     if data is None:
         raise RefusedError("the certificate is not about data, so there is nothing to compare the data with")
-    if len(X) != data["rows"]:
-        raise RefusedError(
-            f"the certificate is about {data['rows']:,} rows, got {len(X):,} (with holdout, the search "
-            "has seen the rows search_indices_ of the selector)"
-        )
-    if fingerprint(X, y) != data["fingerprint"]:
-        raise RefusedError("these are not the data the certificate is about (their fingerprints differ)")
-    _check_names(data["names"], X)
-    oracle = _oracle(data, X, y, oracle)
-    if oracle is None:
+    hint = "after validate(..., holdout=...) a certificate is about the rows Validation.rows"
+    need(rows == data["rows"], f"the certificate is about {data['rows']:,} rows, got {rows:,} ({hint})")
+    fits = fingerprint(X, y) == data["fingerprint"]
+    need(fits, "these are not the data the certificate is about (their fingerprints differ)")
+    names, columns = data["names"], [name for name in getattr(X, "columns", []) if isinstance(name, str)]
+    if columns and names not in (columns, [f"x{number}" for number in range(len(names))]):
+        strange = next((name for name, other in zip(names, columns, strict=False) if name != other), names[-1])
+        raise RefusedError(f"the feature called {strange!r} has another name in these data")
+    if data["objective"].get("kind") != "estimator":
+        from bestleaf.features.neighbours import KNNOracle
+
+        judge: KNNOracle | EstimatorOracle = KNNOracle(np.asarray(X), np.asarray(y), **data["objective"])
+    elif oracle is None:
         return (
             "The data are the ones it is about; exact values were not computed again, because that takes the "
             "estimator: give verify an oracle, EstimatorOracle(X, y, estimator=..., ...)."
         )
-    for name, many in oracle.counts(sampled=data["terminal"] == "noisy").items():
+    else:
+        judge, mine = oracle, named_objective(oracle.settings())
+        for name, right in data["objective"].items():
+            need(mine.get(name) == right, f"the oracle has the {name} {mine.get(name)!r}, the certificate {right!r}")
+    for name, many in judge.counts(sampled=data["terminal"] == "noisy").items():
         need(many == data[name], f"the value is of {many!r} {name} on these data, not {data[name]!r}")
     if data["terminal"] == "noisy":
         return "The data are the ones it is about; values are sampled, so there are none to compute again."
     values = exact_values(content)
-    for units, written in values.items():
-        features = [feature for unit in units for feature in data["groups"][unit]]
-        value = oracle.value(features)
-        if abs(value - written) > CLOSE:
-            raise RefusedError(f"the value of {sorted(units)} is {value:.6g} on these data, not {written:.6g}")
+    for (*units, _), written in values:
+        value = judge.value([feature for unit in units for feature in data["groups"][unit]])
+        if not same(value, written):
+            raise RefusedError(f"the value of {units} is {value:.6g} on these data, not {written:.6g}")
     return f"The data are the ones it is about; {len(values):,} exact values were computed again."
-
-
-def _oracle(data: dict[str, Any], X: Any, y: Any, given: Any) -> Any:
-    """Return what computes values again; None if it takes an estimator and none was given."""
-    from bestleaf.oracles import KNNOracle
-
-    objective = data["objective"]
-    if objective.get("kind") != "estimator":
-        return KNNOracle(np.asarray(X), np.asarray(y), **objective)
-    if given is not None and named_objective(given.settings()) != objective:
-        mine = named_objective(given.settings())
-        other = next(name for name, value in objective.items() if mine.get(name) != value)
-        raise RefusedError(f"the oracle has the {other} {mine.get(other)!r}, the certificate {objective[other]!r}")
-    return given
-
-
-def _check_names(names: list[str], X: Any) -> None:
-    """Refuse a frame whose columns have other names; data without names have none to compare."""
-    columns = [column for column in getattr(X, "columns", []) if isinstance(column, str)]
-    unnamed = [f"x{number}" for number in range(len(names))]
-    if columns and names not in (columns, unnamed):
-        strange = next((name for name, column in zip(names, columns, strict=False) if name != column), names[-1])
-        raise RefusedError(f"the feature called {strange!r} has another name in these data")

@@ -1,151 +1,46 @@
-"""The command line; every command is one public function."""
+"""The command line. Each command is a public function. This module imports very little; `at_once` says why."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from io import TextIOWrapper
-from pathlib import Path
-from typing import Annotated
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-import typer
-from rich.console import Console
-from typer.core import TyperGroup
-
-import bestleaf
-from bestleaf.cli.compare import compare
-from bestleaf.cli.options import IMPUTE, PAGE, Seed, check_ending
-from bestleaf.cli.outputs import check_new_file, say
-from bestleaf.cli.reproduce import app as experiments
-from bestleaf.cli.select import select
-from bestleaf.cli.usage import USAGE_ERRORS, StillWriting, help_without_command, usage_in_words
-from bestleaf.cli.words import told_as_options
-from bestleaf.files import in_words
-from bestleaf.leaving import INTERRUPTED, at_once
+INTERRUPTED = 130  # exit code
 
 
-class _Commands(TyperGroup):
-    """Commands that end in one line after Ctrl-C, whatever typer does about it in its versions."""
+@contextmanager
+def at_once() -> Iterator[None]:
+    """Let Ctrl-C end the program at once, in one line, while modules are imported.
 
-    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            say("interrupted")
-            raise typer.Exit(INTERRUPTED) from None
-
-
-app = typer.Typer(
-    cls=_Commands,
-    help="Feature selection, and search in any graph of decisions, with a proof of what was found.",
-    pretty_exceptions_enable=False,
-    add_completion=False,
-)
-app.command()(select)
-app.command()(compare)
-app.add_typer(experiments, name="reproduce")
+    An exception would pass through modules that are half imported; some of them print it, hide it or turn it into
+    another one. If Ctrl-C is ignored, or handled by other code, nothing changes.
+    """
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    ours = usual and threading.current_thread() is threading.main_thread()
+    if ours:
+        signal.signal(signal.SIGINT, _leave)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@app.callback(invoke_without_command=True)
-def _root(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
-) -> None:
-    if version:
-        print(bestleaf.__version__)
-        raise typer.Exit
-    help_without_command(context)
-
-
-@app.command()
-def verify(
-    file: Annotated[Path, typer.Argument(help="The certificate.")],
-    data: Annotated[Path | None, typer.Option(help="The table it is about, to compute exact values again.")] = None,
-    target: Annotated[str | None, typer.Option(help="Column of the table that holds the targets.")] = None,
-    impute: Annotated[str | None, typer.Option(parser=IMPUTE, metavar="WORD", help="How gaps were filled.")] = None,
-) -> None:
-    """Check a certificate from what is written in it (exit code 0: holds, 1: refused)."""
-    with at_once():
-        from bestleaf.certificate import Certificate
-        from bestleaf.certificate import verify as check
-
-    if (data is None) != (target is None):
-        raise ValueError("--data and --target go together: the table and the column of its targets")
-    certificate = Certificate.load(file)
-    X = y = None
-    if data is not None and target is not None:
-        with at_once():
-            from bestleaf.datasets import prepared, read_frame
-
-        with told_as_options():
-            table = prepared(read_frame(data), target, impute=impute)
-        X, y = table.X, table.y
-    verdict = check(certificate, X, y)
-    print(verdict)
-    raise typer.Exit(0 if verdict else 1)
-
-
-@app.command()
-def report(
-    file: Annotated[Path, typer.Argument(help="The certificate.")],
-    out: Annotated[Path | None, typer.Option(help="The HTML page (default: beside the certificate).")] = None,
-    title: Annotated[str | None, typer.Option(help="Its heading.")] = None,
-    force_overwrite: Annotated[bool, typer.Option("--force-overwrite", help="Replace a page that exists.")] = False,
-) -> None:
-    """Write a self-contained HTML page about a certificate that holds."""
-    with at_once():
-        from bestleaf.certificate import Certificate
-        from bestleaf.certificate import verify as check
-        from bestleaf.report import save_report
-
-    out = file.with_suffix(".html") if out is None else out
-    if os.path.realpath(out) == os.path.realpath(file):
-        raise ValueError(f"--out must not be the certificate itself, got {out}")
-    check_ending("--out", out, PAGE)
-    check_new_file("--out", out, overwrite=force_overwrite)
-    certificate = Certificate.load(file)
-    if not (verdict := check(certificate)):
-        print(verdict)
-        raise typer.Exit(1)
-    save_report(certificate, out, title=title)
-    print(f"Page: {out}")
-
-
-@app.command()
-def demo(seed: Seed = 1) -> None:
-    """Select features of the paper's linear data and show what is proved, in a few seconds."""
-    with at_once():
-        from bestleaf.demo import run
-
-    run(Console(), seed)
-
-
-@app.command()
-def warm() -> None:
-    """Compile everything once, so that the first search does not wait."""
-    with at_once():
-        from bestleaf.demo import warm_up
-
-    print(f"Compiled in {warm_up():.1f} s.")
+def _leave(number: int, frame: object) -> None:
+    os.write(2, b"\nbestleaf: interrupted\n")
+    os._exit(INTERRUPTED)
 
 
 def main() -> None:
-    """Run the command line; bad input is one sentence and exit code 2."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a sign the terminal lacks must not end a search
-    sys.stdout = StillWriting(sys.stdout)
+    """Run the command line; Ctrl-C always gives one line and exit code 130."""
     try:
-        sys.exit(app(standalone_mode=False) or 0)
-    except (typer.Abort, KeyboardInterrupt):
-        say("interrupted")
+        with at_once():
+            from bestleaf.cli.app import run
+        run()
+    except KeyboardInterrupt:
+        print("bestleaf: interrupted", file=sys.stderr)
         sys.exit(INTERRUPTED)
-    except USAGE_ERRORS as error:
-        say(usage_in_words(error))
-    except OSError as error:
-        say(in_words(error))
-    except MemoryError as error:
-        say(f"there is not enough memory: {error}" if str(error) else "there is not enough memory")
-    except ValueError as error:
-        say(str(error))
-    sys.exit(2)

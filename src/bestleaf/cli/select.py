@@ -1,54 +1,39 @@
-"""bestleaf select: features of a table, from file to files."""
+"""bestleaf select: read a table, select features, write the results."""
 
 from __future__ import annotations
 
 import json as json_module
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
+from typer import Option
 
-from bestleaf.checks import shown
-from bestleaf.cli.options import (
-    SHARE,
-    Algorithm,
-    Batch,
-    Data,
-    Delta,
-    Epsilon,
-    Estimator,
-    Folds,
-    Guarantees,
-    Impute,
-    Jobs,
-    Memory,
-    Repeats,
-    Samples,
-    ScoreRange,
-    Scoring,
-    Seed,
-    Size,
-    Target,
-    Task,
-    Terminal,
-    Time,
-)
-from bestleaf.cli.outputs import check_files, say, write_files
-from bestleaf.cli.words import told_as_options
-from bestleaf.cli.workers import workers_of
-from bestleaf.files import in_words
-from bestleaf.leaving import INTERRUPTED, at_once
+from bestleaf.checks import cut, shown
+from bestleaf.cli import INTERRUPTED, at_once
+from bestleaf.cli.messages import say
+from bestleaf.cli.options import Data, Epsilon, Impute, Jobs, Seed, Target, Task, Time, fraction
+from bestleaf.cli.outputs import check_files, write_files
 
-if TYPE_CHECKING:
-    from bestleaf.selector.on_table import TableSelection
+EXIT_CODES = {"identified": 0, "interrupted": INTERRUPTED}  # by reason; 3 for a budget
+TOLD = ("constant and left out", "no worker is left")  # warnings with these words are shown
+MOST_SHOWN = 20  # columns whose selection frequency is shown
+PATIENCE = 10  # seconds to wait for a scheduler
 
-IDENTIFIED, STOPPED = 0, 3  # exit codes
-TOLD = ("constant and left out", "no worker is left")  # of warnings
-MOST_SHOWN = 20  # columns that were selected again
+# Options that are not keywords of select_from_table.
+OURS = {"data", "target", "impute", "dask", "out", "json", "certificate", "report", "force_overwrite", "quiet"}
+
+Guarantee = StrEnum("Guarantee", "auto grown local quantile exhaustive")  # typer takes no lists of literals
+Algorithm = Literal["bli", "fuse", "fuse-ucd", "alphafuse"]
+Estimator = Literal["neighbours", "linear", "boosting", "forest", "svm"]
+Terminal = Literal["auto", "exact", "noisy"]
+Range = tuple[float, float] | None
 
 
 def select(
@@ -56,95 +41,68 @@ def select(
     target: Target,
     task: Task = "auto",
     epsilon: Epsilon = 0.01,
-    delta: Delta = 0.05,
+    delta: Annotated[float, Option(parser=fraction, metavar="NUMBER", help="Probability that it is wrong.")] = 0.05,
     max_time: Time = None,
-    max_samples: Samples = None,
-    max_features: Size = None,
-    force: Annotated[list[str] | None, typer.Option(help="Column that every subset has; may be repeated.")] = None,
-    forbid: Annotated[list[str] | None, typer.Option(help="Column that no subset has; may be repeated.")] = None,
-    groups: Annotated[
-        Path | None, typer.Option(help='JSON file of columns that enter together: {"name": ["a", "b"]}.')
-    ] = None,
-    guarantee: Guarantees = None,
-    algorithm: Algorithm = "bli",
-    estimator: Estimator = "neighbours",
-    scoring: Scoring = None,
-    cv: Folds = None,
-    score_range: ScoreRange = None,
-    terminal: Terminal = "auto",
-    batch_size: Batch = None,
+    max_samples: Annotated[int | None, Option(min=1, help="Rollouts and exact values allowed.")] = None,
+    max_features: Annotated[int | None, Option(min=1, help="Largest number of features.")] = None,
+    forced: Annotated[list[str] | None, Option(help="Column that every subset has; may be repeated.")] = None,
+    forbidden: Annotated[list[str] | None, Option(help="Column that no subset has; may be repeated.")] = None,
+    feature_groups: Annotated[Path | None, Option(help='JSON of columns that enter together: {"name": ["a"]}.')] = None,
+    guarantee: Annotated[list[Guarantee] | None, Option(help="What is proved; may be repeated.")] = None,
+    algorithm: Annotated[Algorithm, Option(help="All but bli prove nothing and need a budget.")] = "bli",
+    estimator: Annotated[Estimator, Option(help="Whose score a subset has.")] = "neighbours",
+    scoring: Annotated[str | None, Option(help="Score of an estimator: accuracy, roc_auc, r2, ...")] = None,
+    cv: Annotated[int | None, Option(min=2, max=1000, help="Folds of cross-validation (default: 5).")] = None,
+    score_range: Annotated[Range, Option(metavar="LOW HIGH", help="For scores without bounds (r2).")] = None,
+    terminal: Annotated[Terminal, Option(help="Whether values of complete subsets are exact or sampled.")] = "auto",
+    batch_size: Annotated[int | None, Option(min=1, max=100_000, help="Samples asked for at once.")] = None,
     impute: Impute = None,
     holdout: Annotated[
-        float | None, typer.Option(parser=SHARE, metavar="NUMBER", help="Share of the rows to keep from the search.")
+        float | None, Option(parser=fraction, metavar="FRACTION", help="Part of the rows held out.")
     ] = None,
-    repeats: Repeats = 1,
-    seed: Seed = 0,
-    max_memory: Memory = None,
+    n_repeats: Annotated[int, Option(min=1, max=1_000_000, help="Searches with different seeds, to compare.")] = 1,
+    random_state: Seed = 0,
+    max_memory: Annotated[str | None, Option(metavar="SIZE", help="For data and graph: 500MB, 2GB.")] = None,
     n_jobs: Jobs = None,
-    dask: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Scheduler of a Dask cluster that does the work: tcp://...")
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="Table of the selected columns and the target.")] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="File of the result.")] = None,
-    certificate: Annotated[Path | None, typer.Option(help="File of the certificate.")] = None,
-    report: Annotated[Path | None, typer.Option(help="HTML page about the result.")] = None,
-    checkpoint: Annotated[Path | None, typer.Option(help="File to save the search to, and go on from.")] = None,
-    force_overwrite: Annotated[bool, typer.Option("--force-overwrite", help="Replace files that exist.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing but errors.")] = False,
+    dask: Annotated[str | None, Option(metavar="ADDRESS", help="Scheduler of a Dask cluster: tcp://...")] = None,
+    out: Annotated[Path | None, Option(help="Table of the selected columns and the target.")] = None,
+    json: Annotated[Path | None, Option("--json", help="File of the result.")] = None,
+    certificate: Annotated[Path | None, Option(help="File of the certificate.")] = None,
+    report: Annotated[Path | None, Option(help="HTML page about the result.")] = None,
+    checkpoint: Annotated[Path | None, Option(help="File to save the search to, and go on from.")] = None,
+    force_overwrite: Annotated[bool, Option("--force-overwrite", help="Replace files that exist.")] = False,
+    quiet: Annotated[bool, Option("--quiet", help="Show nothing but errors.")] = False,
 ) -> None:
     """Select features of a table, with a proof (exit code 0: identified, 3: a budget ended it, 130: interrupted)."""
+    settings = {name: value for name, value in locals().items() if name not in OURS}
     with at_once():
-        from bestleaf.datasets import prepared, read_frame
-        from bestleaf.selector.inputs import task_of
-        from bestleaf.selector.named import named_estimator
-        from bestleaf.selector.on_table import select_from_table
+        from bestleaf.tables import prepared, read_frame
+        from bestleaf.tables.select import select_from_table
 
-    _check_estimator(estimator, scoring=scoring, cv=cv, score_range=score_range)
-    _check_rival(algorithm, guarantee or [], budget=max_time is not None or max_samples is not None)
+    if algorithm != "bli" and max_time is None and max_samples is None:
+        raise ValueError(f"--max-samples or --max-time must be given with --algorithm {algorithm}, got neither")
+    if algorithm != "bli" and not {"auto", "grown"}.issuperset(guarantee or []):
+        raise ValueError(f"--guarantee must be auto with --algorithm {algorithm}, which proves nothing")
     files = {"--out": out, "--json": json, "--certificate": certificate, "--report": report}
     check_files(data, files, checkpoint, overwrite=force_overwrite)
-    named = _read_groups(groups)
-    with told_as_options():
-        table = prepared(read_frame(data), target, impute=impute, task=task)
-    settings: dict[str, Any] = {
-        "task": task,
-        "epsilon": epsilon,
-        "delta": delta,
-        "max_time": max_time,
-        "max_samples": max_samples,
-        "max_features": max_features,
-        "guarantee": guarantee or "auto",
-        "algorithm": algorithm,
-        "holdout": holdout,
-        "n_repeats": repeats,
-        "random_state": seed,
-        "estimator": named_estimator(estimator, task_of(table.y.to_numpy(), task)),
-        "scoring": scoring,
-        "cv": cv,
-        "score_range": score_range,
-        "terminal": terminal,
-        "batch_size": batch_size,
-        "max_memory": max_memory,
+    settings |= {
+        "feature_groups": _read_groups(feature_groups),
+        "guarantee": [one.value for one in guarantee] if guarantee else "auto",
         "n_jobs": -1 if n_jobs is None else n_jobs,
-        "checkpoint": checkpoint,
         "verbose": 0 if quiet else 1,
     }
+    table = prepared(read_frame(data), target, impute=impute, task=task)
     console = Console(quiet=quiet)
-    with _told_warnings(console), workers_of(dask), told_as_options():
-        found = select_from_table(
-            table,
-            forced=force,
-            forbidden=forbid,
-            groups=named,
-            ready=lambda seen: _tell(console, *seen.notes),
-            **settings,
-        )
-    write_files(found, files, f"Features of {_printable(data.name)} that predict {target}", checkpoint)
-    _tell(console, *_again_in_words(found))
-    if table.grouped:
+    with _told_warnings(console), workers_of(dask):
+        found = select_from_table(table, ready=lambda seen: _tell(console, *seen.notes), **settings)
+    name = data.name.encode("utf-8", "replace").decode("utf-8")  # without bytes that are no text
+    write_files(found, files, f"Features of {name} that predict {target}", checkpoint)
+    if found.validation is not None and found.selection_frequency is not None:
+        _tell(console, _again_in_words(found.selection_frequency, found.validation.n_repeats))
+    if list(table.groups) != list(table.X):
         _tell(console, f"Columns of the file: {', '.join(found.features)}.")
-    _tell(console, *(f"{name[2:]}: {path}" for name, path in files.items() if path is not None))
-    raise typer.Exit(_exit_code(found.reason))
+    _tell(console, *(f"{option[2:]}: {path}" for option, path in files.items() if path is not None))
+    raise typer.Exit(EXIT_CODES.get(found.reason, 3))
 
 
 def _tell(console: Console, *lines: str) -> None:
@@ -155,9 +113,9 @@ def _tell(console: Console, *lines: str) -> None:
 
 @contextmanager
 def _told_warnings(console: Console) -> Iterator[None]:
-    """Tell what went wrong with files as errors are told, and which columns are left out; the rest is in the result."""
+    """Show warnings about constant columns, workers and checkpoints at once; the result tells the rest."""
 
-    def tell(message: Warning | str, *_: Any, **__: Any) -> None:
+    def tell(message: Warning | str, *_: object, **__: object) -> None:
         text = str(message)
         if any(words in text for words in TOLD):
             _tell(console, text)
@@ -166,74 +124,56 @@ def _told_warnings(console: Console) -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        warnings.showwarning = tell  # at once: some say that the search waits
+        warnings.showwarning = tell
         yield
 
 
-def _again_in_words(found: TableSelection) -> list[str]:
-    """Return how often each column was selected, if there were several searches."""
-    frequency, many = found.result().get("selection_frequency"), getattr(found.selector, "n_repeats_", 1)
-    if not frequency:
-        return []
-    often = sorted((one for one in frequency.items() if one[1] > 0), key=lambda one: -one[1])
-    listed = ", ".join(f"{name} in {round(share * many)}" for name, share in often[:MOST_SHOWN])
-    more = f" and {len(often) - MOST_SHOWN} more" if len(often) > MOST_SHOWN else ""
-    return [f"Selected in {many} searches: {listed}{more}."]
-
-
-def _exit_code(reason: str) -> int:
-    if reason == "interrupted":
-        return INTERRUPTED
-    return IDENTIFIED if reason == "identified" else STOPPED
-
-
-def _printable(name: str) -> str:
-    """Return the name of a file without bytes that are no text."""
-    return name.encode("utf-8", "replace").decode("utf-8")
-
-
-def _check_rival(algorithm: str, guarantees: list[str], *, budget: bool) -> None:
-    """Refuse what only best leaf identification can do."""
-    if algorithm == "bli":
+@contextmanager
+def workers_of(address: str | None) -> Iterator[None]:
+    """Let joblib use the Dask cluster whose scheduler is at an address; None changes nothing."""
+    if address is None:
+        yield
         return
-    if not budget:
-        needs = "--max-samples or --max-time"
-        raise ValueError(
-            f"--algorithm {algorithm} ends only when a budget is spent: {needs} must be given, got neither"
-        )
-    if wanted := [one for one in guarantees if one not in ("auto", "grown")]:
-        raise ValueError(
-            f"--guarantee must be auto with --algorithm {algorithm}, which proves nothing, got {wanted[0]}"
-        )
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ValueError("--dask needs Dask (pip install 'bestleaf[dask]')") from None
+    from joblib import parallel_config
+
+    try:
+        client = Client(address, timeout=PATIENCE)
+    except (OSError, ValueError, TypeError) as error:
+        rule, reason = "must be the address of a scheduler such as tcp://host:8786", " ".join(str(error).split())
+        raise ValueError(f"--dask {rule}, got {shown(address)}: {cut(reason, 100)}") from None
+    with client, parallel_config("dask", client=client):
+        yield
 
 
-def _check_estimator(estimator: str, **options: Any) -> None:
-    """Refuse options of an estimator where nearest neighbours vote."""
-    for name, value in options.items():
-        if value is not None and estimator == "neighbours":
-            option = f"--{name.replace('_', '-')}"
-            raise ValueError(f"{option} is about an estimator, so --estimator must be given, got neighbours")
+def _again_in_words(frequency: dict[str, float], searches: int) -> str:
+    """Return how often each column was selected."""
+    often = sorted((one for one in frequency.items() if one[1] > 0), key=lambda one: -one[1])
+    listed = ", ".join(f"{name} in {round(one * searches)}" for name, one in often[:MOST_SHOWN])
+    more = f" and {len(often) - MOST_SHOWN} more" if len(often) > MOST_SHOWN else ""
+    return f"Selected in {searches} searches: {listed}{more}."
 
 
 def _read_groups(path: Path | None) -> dict[str, list[str]] | None:
+    """Return the groups of columns in a JSON file."""
     if path is None:
         return None
+    text = path.read_text(encoding="utf-8", errors="replace")
     try:
-        found = json_module.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_repeats)
-    except OSError as error:
-        raise ValueError(f"--groups: {in_words(error)}") from None
+        found = json_module.loads(text, object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"--groups {path} cannot be read as JSON: {' '.join(str(error).split())}") from None
+        raise ValueError(f"--feature-groups {path} cannot be read as JSON: {error}") from None
     if not isinstance(found, dict):
-        raise ValueError(f'--groups must hold {{"name": ["column", ...]}}, got a {type(found).__name__}')
+        raise ValueError(f'--feature-groups must hold {{"name": ["column", ...]}}, got a {type(found).__name__}')
     return found
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of a JSON file; of a name that stands twice JSON would keep the last."""
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object of a JSON file; refuse a name that is there twice, because Python would keep the last value."""
+    for name, times in Counter(name for name, _ in pairs).items():
+        if times > 1:
             raise ValueError(f"the name {shown(name)} stands twice")
-        found[name] = value
-    return found
+    return dict(pairs)

@@ -1,7 +1,16 @@
-"""The lattice of feature subsets as a problem: add a feature, or stop and have the subset valued."""
+"""Feature subsets as a problem: the lattice of subsets, the oracles that give them values, and rollouts."""
 
-from bestleaf.features.compiled import NeighbourRollouts
-from bestleaf.features.lattice import FeatureLattice, SampledLattice, Subset, SubsetLattice
-from bestleaf.features.plain import STOP, PlainRollouts
+from bestleaf.features.lattice import STOP, FeatureLattice, SampledLattice, SubsetLattice
+from bestleaf.features.oracle import Oracle
+from bestleaf.features.rollouts import NeighbourRollouts, PlainRollouts, Subset
 
-__all__ = ["STOP", "FeatureLattice", "NeighbourRollouts", "PlainRollouts", "SampledLattice", "Subset", "SubsetLattice"]
+__all__ = [
+    "STOP",
+    "FeatureLattice",
+    "NeighbourRollouts",
+    "Oracle",
+    "PlainRollouts",
+    "SampledLattice",
+    "Subset",
+    "SubsetLattice",
+]

@@ -1,39 +1,36 @@
-"""The lattice of feature subsets as a problem: add a feature, or stop and have the subset valued exactly.
+"""The lattice of feature subsets as a problem: each move adds a feature, or stops and takes the subset as it is.
 
-A *unit* is a feature, or a group of features that enter together. A state is a sorted tuple of units, or the same with
-`STOP` at the end: the terminal leaf of that subset. Leaves that are not terminal are valued by rollouts: random units
-are added, before each one the rollout goes on with probability q^size, and the subset reached is valued on a random
-subsample.
+A *unit* is a feature, or a group of features that enter together. A state is a sorted tuple of units. With `STOP` at
+the end it is the terminal leaf of that subset. Other states are sampled by rollouts: a rollout adds random units, and
+before each one it goes on with probability q^size. Its value is one sample of the oracle for the subset it ends in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from math import comb
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from bestleaf.features.compiled import NeighbourRollouts
-from bestleaf.features.family import SubsetFamily
-from bestleaf.features.plain import STOP, PlainRollouts
-from bestleaf.oracles import KNNOracle
+from bestleaf.checks import cut, shown
+from bestleaf.features.neighbours import KNNOracle
+from bestleaf.features.oracle import Oracle, SplitOracle
+from bestleaf.features.rollouts import NeighbourRollouts, PlainRollouts, Subset, SubsetFamily
 
-MANY = 10**12  # subsets, more than anybody counts
-
-Subset = tuple[int, ...]
+MANY = 10**12  # counting subsets ends beyond this
+STOP = -1  # the last element of a terminal leaf
 
 
 class SubsetLattice:
     """All subsets of features that may be chosen; see `FeatureLattice`."""
 
-    noisy = False  # terminal leaves are sampled, too
+    noisy = False  # whether terminal leaves are sampled, too
 
     def __init__(
         self,
-        oracle: Any,
+        oracle: Oracle,
         *,
         continue_probability: float = 0.9,
         max_features: int | None = None,
@@ -42,8 +39,10 @@ class SubsetLattice:
         groups: Sequence[Sequence[int]] | None = None,
     ) -> None:
         self.oracle = oracle
-        self.groups = _checked_groups(groups, oracle.n_features)
-        self._single = groups is None  # a unit is its feature
+        every = range(oracle.n_features)
+        self.groups = [[feature] for feature in every]
+        if groups is not None:
+            self.groups = checked_groups("groups", dict(enumerate(groups)), [f"feature {number}" for number in every])
         self.forced = self._units("forced", forced)
         banned = self._units("forbidden", forbidden)
         what = "features" if groups is None else "groups"
@@ -51,8 +50,10 @@ class SubsetLattice:
             raise ValueError(f"forced and forbidden must not share {what}, got {both} in both")
         if not 0 <= continue_probability <= 1:
             raise ValueError(f"continue_probability must be between 0 and 1, got {continue_probability}")
-        taken = {*banned, *self.forced}
+        self._always = frozenset(self.forced)
+        taken = self._always.union(banned)
         self.allowed = [unit for unit in range(len(self.groups)) if unit not in taken]
+        self._known = self._always.union(self.allowed)
         most, least = len(self.forced) + len(self.allowed), max(1, len(self.forced))
         if most == 0:
             raise ValueError(f"forbidden must leave at least one of the {what}, got all {len(self.groups)}")
@@ -67,114 +68,114 @@ class SubsetLattice:
         """Return the units of some features."""
         unit_of = {feature: unit for unit, group in enumerate(self.groups) for feature in group}
         given = list(features)
-        strange = [feature for feature in given if feature not in unit_of]
-        if strange:
+        if strange := [feature for feature in given if feature not in unit_of]:
             raise ValueError(f"{name} must name features from 0 to {self.oracle.n_features - 1}, got {strange}")
         return tuple(sorted({unit_of[feature] for feature in given}))
 
-    def features_of(self, state: Subset) -> list[int]:
-        """Return the features of a state, in order."""
-        if self._single:
-            return sorted(state[:-1] if self.is_terminal(state) else state)
-        return sorted(feature for unit in state if unit != STOP for feature in self.groups[unit])
-
     def root(self) -> Subset:
-        """Return the subset of the forced features."""
+        """Return the subset of the forced units."""
         return self.forced
 
-    def grown(self, state: Subset, unit: int) -> Subset:
+    def is_terminal(self, state: Subset) -> bool:
+        """Return whether a state is a terminal leaf."""
+        return bool(state) and state[-1] == STOP
+
+    def terminal(self, subset: Subset) -> Subset:
+        """Return the terminal leaf of a subset."""
+        return (*subset, STOP)
+
+    def subset_of(self, state: Subset) -> Subset:
+        """Return the units of a state, terminal or not."""
+        return state[:-1] if self.is_terminal(state) else state
+
+    def features_of(self, state: Subset) -> list[int]:
+        """Return the features of a state, in order."""
+        return sorted(feature for unit in self.subset_of(state) for feature in self.groups[unit])
+
+    def grown(self, subset: Subset, unit: int) -> Subset:
         """Return the subset with one unit more."""
-        return tuple(sorted((*state, unit)))
-
-    def missing(self, state: Subset) -> Iterator[int]:
-        """Yield the units that may still be added."""
-        if len(state) < self.limit:
-            chosen = set(state)
-            yield from (unit for unit in self.allowed if unit not in chosen)
-
-    def children(self, state: Subset) -> list[Subset]:
-        """Return the terminal leaf of the subset (none for the empty one) and the subsets with one unit more."""
-        stop = [(*state, STOP)] if state else []
-        return stop + [self.grown(state, unit) for unit in self.missing(state)]
-
-    def count_children(self, state: Subset) -> int:
-        """Return how many children a state has, without listing them."""
-        left = len(self.allowed) + len(self.forced) - len(state)
-        return bool(state) + (left if len(state) < self.limit else 0)
-
-    def path_to(self, state: Subset) -> list[Subset]:
-        """Return the states from below the root to a terminal leaf, by adding its units in order."""
-        units = [unit for unit in state[:-1] if unit not in self.forced]
-        steps = [tuple(sorted((*self.forced, *units[:size]))) for size in range(1, len(units) + 1)]
-        return [*steps, state]
-
-    def subsets_of(self, state: Subset, largest: int) -> Iterator[Subset]:
-        """Yield the terminal leaves of the subsets of one; if it is larger than `largest`, those lacking one or two."""
-        units = [unit for unit in state[:-1] if unit not in self.forced]
-        fewest = 0 if len(units) <= largest else len(units) - 2
-        for size in range(fewest, len(units)):
-            for kept in combinations(units, size):
-                subset = tuple(sorted((*self.forced, *kept)))
-                if subset:
-                    yield (*subset, STOP)
-
-    def neighbours(self, state: Subset, units: Iterable[int] | None = None) -> list[Subset]:
-        """Return the terminal leaves of the subsets with one unit (of `units`) more, one less, or one exchanged."""
-        subset = state[:-1]
-        free = [unit for unit in (self.allowed if units is None else units) if unit not in subset]
-        more = free if len(subset) < self.limit else []
-        drops = [self.without(subset, unit) for unit in subset if unit not in self.forced]
-        swaps = [self.grown(smaller, unit) for smaller in drops for unit in free]
-        found = [self.grown(subset, unit) for unit in more] + drops + swaps
-        return [(*one, STOP) for one in found if one]
-
-    def choice(self) -> dict[str, Any]:
-        """Return what there is to choose from, for whoever checks that no neighbour is missing."""
-        return {"allowed": self.allowed, "forced": list(self.forced), "limit": self.limit}
+        return tuple(sorted((*subset, unit)))
 
     def without(self, subset: Subset, unit: int) -> Subset:
         """Return the subset without a unit."""
         return tuple(one for one in subset if one != unit)
 
-    def random_leaf(self, rng: np.random.Generator) -> Subset:
-        """Return the terminal leaf of the subset that a rollout from the root reaches."""
-        return self.complete(self.forced, rng)
+    def missing(self, subset: Subset) -> Iterator[int]:
+        """Yield the units that may be added."""
+        if len(subset) < self.limit:
+            chosen = set(subset)
+            yield from (unit for unit in self.allowed if unit not in chosen)
 
-    def count_subsets(self) -> int:
-        """Return how many subsets there are to choose from, or the first sum of sizes beyond `MANY`."""
-        free, most = len(self.allowed), self.limit - len(self.forced)
-        total = -(not self.forced)
-        for size in range(most + 1):
-            total += comb(free, size)
-            if total > MANY:
-                break
-        return total
+    def children(self, subset: Subset) -> list[Subset]:
+        """Return the terminal leaf of a subset (the empty one has none) and the subsets with one unit more."""
+        stop = [self.terminal(subset)] if subset else []
+        return stop + [self.grown(subset, unit) for unit in self.missing(subset)]
+
+    def count_children(self, subset: Subset) -> int:
+        """Return the number of children without listing them."""
+        left = len(self.allowed) + len(self.forced) - len(subset)
+        return bool(subset) + (left if len(subset) < self.limit else 0)
 
     def parents(self, state: Subset) -> list[Subset]:
         """Return the states one move above."""
         if self.is_terminal(state):
             return [state[:-1]]
-        kept = set(self.forced)
-        return [state[:place] + state[place + 1 :] for place, unit in enumerate(state) if unit not in kept]
+        return [self.without(state, unit) for unit in state if unit not in self._always]
 
-    def family(self, node_of: dict[Any, int]) -> SubsetFamily:
-        """Return what finds the children of a subset among the nodes of a graph."""
+    def path_to(self, state: Subset) -> list[Subset]:
+        """Return the states from below the root to a terminal leaf; its units are added in order."""
+        units = self._free_units(state)
+        return [*(self._with_forced(units[:size]) for size in range(1, len(units) + 1)), state]
+
+    def subsets_of(self, state: Subset, largest: int) -> Iterator[Subset]:
+        """Yield the terminal leaves of all subsets of a state; if it has more than `largest` units, less one or two."""
+        units = self._free_units(state)
+        fewest = 0 if len(units) <= largest else len(units) - 2
+        for size in range(fewest, len(units)):
+            found = (self._with_forced(kept) for kept in combinations(units, size))
+            yield from (self.terminal(subset) for subset in found if subset)
+
+    def neighbours(self, state: Subset, units: Iterable[int] | None = None) -> list[Subset]:
+        """Return the terminal leaves of the subsets with one unit (of `units`) added, dropped or exchanged."""
+        subset = self.subset_of(state)
+        free = [unit for unit in (self.allowed if units is None else units) if unit not in subset]
+        more = [self.grown(subset, unit) for unit in free] if len(subset) < self.limit else []
+        drops = [self.without(subset, unit) for unit in subset if unit not in self._always]
+        swaps = [self.grown(smaller, unit) for smaller in drops for unit in free]
+        return [self.terminal(one) for one in (*more, *drops, *swaps) if one]
+
+    def _free_units(self, state: Subset) -> list[int]:
+        return [unit for unit in self.subset_of(state) if unit not in self._always]
+
+    def _with_forced(self, units: Iterable[int]) -> Subset:
+        return tuple(sorted((*self.forced, *units)))
+
+    def family(self, node_of: dict[Subset, int]) -> SubsetFamily:
+        """Return the object that finds the children of a subset among the nodes of a graph."""
         return SubsetFamily(self, node_of)
 
-    def is_terminal(self, state: Subset) -> bool:
-        """Return whether the search has stopped at this subset."""
-        return bool(state) and state[-1] == STOP
+    def holds(self, state: object) -> bool:
+        """Return whether something read from a file is a state of this lattice."""
+        if not isinstance(state, tuple) or not all(type(unit) is int for unit in state):
+            return False
+        subset = self.subset_of(state)
+        ordered = all(one < other for one, other in pairwise(subset))
+        known = self._known.issuperset(subset) and self._always.issubset(subset)
+        return ordered and known and len(subset) <= self.limit and bool(subset or state == self.forced)
+
+    def count_subsets(self) -> int:
+        """Return the number of subsets that may be chosen; counting ends beyond `MANY`."""
+        total = -(not self.forced)
+        for size in range(self.limit - len(self.forced) + 1):
+            total += comb(len(self.allowed), size)
+            if total > MANY:
+                break
+        return total
 
     def complete(self, state: Subset, rng: np.random.Generator) -> Subset:
-        """Return the terminal leaf that a rollout from a state reaches; a terminal leaf stays as it is."""
-        return state if self.is_terminal(state) else (*sorted(self._completed(state, rng)), STOP)
-
-    def sample(self, state: Subset, rng: np.random.Generator) -> float:
-        """Return the value of a random completion on a random subsample; the stream is used as the kernel does."""
-        return self.oracle.sample(self.features_of(self.complete(state, rng)), rng)
-
-    def _completed(self, state: Subset, rng: np.random.Generator) -> set[int]:
-        """Return a subset with random units added until the coin says stop."""
+        """Return the terminal leaf in which a rollout from a state ends; a terminal leaf stays as it is."""
+        if self.is_terminal(state):
+            return state
         subset, left = set(state), self.count_children(state) - bool(state)
         while left > 0 and len(subset) < self.limit and rng.random() < self.chances[len(subset)]:
             unit = self.allowed[int(rng.random() * len(self.allowed))]
@@ -182,91 +183,98 @@ class SubsetLattice:
                 unit = self.allowed[int(rng.random() * len(self.allowed))]
             subset.add(unit)
             left -= 1
-        return subset
+        return self.terminal(tuple(sorted(subset)))
 
-    @property
-    def value_cost(self) -> int:
-        """How many distances take as long as a value, exact or guiding."""
-        return self.oracle.rough_cost if self.noisy else self.oracle.value_cost
+    def random_leaf(self, rng: np.random.Generator) -> Subset:
+        """Return the terminal leaf in which a rollout from the root ends."""
+        return self.complete(self.forced, rng)
 
-    @property
-    def parts(self) -> int:
-        """How many scores a value is the mean of; 0 if it cannot be had in parts."""
-        return self.oracle.parts
-
-    def part(self, state: Subset, number: int) -> float:
-        """Return one of the scores whose mean the value of a terminal leaf is."""
-        return self.oracle.part(self.features_of(state), number)
-
-    def drawn_part(self, rng: np.random.Generator) -> int | None:
-        """Return which of these scores a sample is; None if it is none of them."""
-        return self.oracle.drawn_part(rng)
-
-    def compiled_oracle(self, rng: np.random.Generator) -> NeighbourRollouts | None:
-        """Return the compiled form of `sample`, which keeps RAVE sums; None if a subclass samples in its own way."""
-        return NeighbourRollouts(self, rng, noisy_stop=self.noisy) if self.samples_compiled else None
-
-    def plain_rollouts(self) -> PlainRollouts:
-        """Return what keeps the RAVE sums of rollouts valued outside the kernels."""
-        return PlainRollouts(self)
-
-    def holds(self, state: Any) -> bool:
-        """Return whether something is a state of this lattice, for whoever reads one from a file."""
-        if not isinstance(state, tuple) or not all(type(unit) is int for unit in state):
-            return False
-        subset = state[:-1] if self.is_terminal(state) else state
-        ordered = all(one < other for one, other in pairwise(subset))
-        known = self._everything.issuperset(subset) and set(self.forced).issubset(subset)
-        return ordered and known and len(subset) <= self.limit and bool(subset or state == self.forced)
-
-    @cached_property
-    def _everything(self) -> frozenset[int]:
-        return frozenset((*self.allowed, *self.forced))
-
-    def fingerprint(self) -> dict[str, Any]:
-        """Return what tells this lattice from others: the choice, the objective and a fingerprint of the data."""
-        oracle = self.oracle
-        if not hasattr(oracle, "fingerprint"):
-            raise ValueError(f"checkpoint needs an oracle with a method fingerprint, got {type(oracle).__name__}")
-        choice = {name: value for name, value in self.choice().items() if name != "limit"}
-        return {
-            "terminal": "noisy" if self.noisy else "exact",
-            **oracle.settings(),
-            **choice,
-            "max_features": self.limit,
-            "groups": self.groups,
-            "continue_probability": self.continue_probability,
-            "data": oracle.fingerprint(),
-        }
+    def sample(self, state: Subset, rng: np.random.Generator) -> float:
+        """Return the value of one rollout; kernels use the random stream in the same way."""
+        return self.oracle.sample(self.features_of(self.complete(state, rng)), rng)
 
     @property
     def samples_compiled(self) -> bool:
-        """Whether kernels may draw instead of `sample`: no subclass has its own."""
-        return (
-            type(self).sample is SubsetLattice.sample and getattr(type(self.oracle), "sample", None) is KNNOracle.sample
-        )
+        """Whether kernels may draw the samples: no subclass has replaced `sample` of the lattice or the oracle."""
+        mine, oracles = type(self).sample, getattr(type(self.oracle), "sample", None)
+        return mine is SubsetLattice.sample and oracles is KNNOracle.sample
+
+    def compiled_oracle(self, rng: np.random.Generator) -> NeighbourRollouts | None:
+        """Return the compiled form of `sample`; None if there is none."""
+        return NeighbourRollouts(self, rng, noisy_stop=self.noisy) if self.samples_compiled else None
+
+    def plain_rollouts(self) -> PlainRollouts:
+        """Return the object that keeps the RAVE sums of rollouts that are drawn outside of kernels."""
+        return PlainRollouts(self)
+
+    @property
+    def rollouts_a_unit(self) -> int:
+        """Rollouts for each unit when the search first chooses at a node."""
+        return self.oracle.rollouts_a_unit
+
+    @property
+    def value_cost(self) -> int:
+        """Cost of one value: exact or, if terminal leaves are sampled, rough; see `Oracle`."""
+        return self.oracle.rough_cost if self.noisy else self.oracle.value_cost
+
+    @property
+    def part_cost(self) -> int:
+        """Cost of one score of a terminal leaf, or of its value if that is not a mean of scores."""
+        return cast(SplitOracle, self.oracle).part_cost if self.parts else self.value_cost
+
+    @property
+    def parts(self) -> int:
+        """Number of scores whose mean is the value of a terminal leaf; 0 if the value is not a mean of scores."""
+        return self.oracle.parts
+
+    def part(self, state: Subset, number: int) -> float:
+        """Return one of the scores whose mean is the value of a terminal leaf."""
+        return cast(SplitOracle, self.oracle).part(self.features_of(state), number)
+
+    def drawn_part(self, rng: np.random.Generator) -> int | None:
+        """Return which of the scores `sample` would return with this random stream; None if it is a new one."""
+        return cast(SplitOracle, self.oracle).drawn_part(rng)
+
+    def choice(self) -> dict[str, object]:
+        """Return what may be chosen, for a certificate."""
+        return {"allowed": self.allowed, "forced": list(self.forced), "limit": self.limit}
+
+    def fingerprint(self) -> dict[str, object]:
+        """Return what identifies this lattice in a checkpoint: the choice, the objective and a hash of the data."""
+        if not hasattr(self.oracle, "fingerprint"):
+            raise ValueError(f"checkpoint needs an oracle with a method fingerprint, got {type(self.oracle).__name__}")
+        return {
+            "terminal": "noisy" if self.noisy else "exact",
+            **self.oracle.settings(),
+            "allowed": self.allowed,
+            "forced": list(self.forced),
+            "max_features": self.limit,
+            "groups": self.groups,
+            "continue_probability": self.continue_probability,
+            "data": self.oracle.fingerprint(),
+        }
 
 
 class FeatureLattice(SubsetLattice):
-    """All subsets of features that hold the forced ones and none of the forbidden, up to a size.
+    """All subsets, up to a size, that have all of the forced features and none of the forbidden ones.
 
     Parameters
     ----------
-    oracle : KNNOracle or EstimatorOracle
-        What a subset is worth.
+    oracle : Oracle
+        What gives subsets their values, such as a `KNNOracle` or an `EstimatorOracle`.
     continue_probability : float, default=0.9
         q: a rollout at size s goes on with probability q^s.
     max_features : int, default=None
-        Largest size of a subset; a group counts as one, and more than there are means all.
+        Largest size of a subset; a group counts as one. None means no limit.
     forced, forbidden : iterable of int
-        Features every subset has, and features none has; a group follows any of its features.
+        Features that every subset has, and features that no subset has; each stands for its whole group.
     groups : sequence of sequences of int, default=None
         Features that enter together; every feature is in exactly one group. States then hold numbers of groups.
 
     Examples
     --------
     >>> from bestleaf import best_leaf
-    >>> from bestleaf.datasets import load_linear
+    >>> from bestleaf.paper import load_linear
     >>> lattice = FeatureLattice(KNNOracle(*load_linear(return_X_y=True), scale=False), max_features=1)
     >>> found = best_leaf(lattice, epsilon=0.005, delta=0.1, expansion=0.3, seed=0)
     >>> found.answer in [(1, -1), (4, -1)]  # feature 4 is twice feature 1 and worth the same
@@ -279,35 +287,36 @@ class FeatureLattice(SubsetLattice):
 
 
 class SampledLattice(SubsetLattice):
-    """The same where the value of a subset is only known from samples: terminal leaves have intervals, too.
+    """A `FeatureLattice` whose values are known only from samples, so that terminal leaves have intervals, too.
 
-    Takes the arguments of `FeatureLattice`. Growth is guided by ``oracle.rough_value``, on which no claim rests.
+    It takes the same parameters. Rough values of the oracle guide growth; no claim depends on them.
     """
 
     noisy = True
 
     def guide(self, state: Subset) -> float:
-        """Return about what a terminal leaf is worth."""
+        """Return the rough value of a terminal leaf."""
         return self.oracle.rough_value(self.features_of(state))
 
 
-def _checked_groups(groups: Sequence[Sequence[int]] | None, features: int) -> list[list[int]]:
-    """Return the features of each unit, or say in one sentence why the groups do not share them out."""
-    if groups is None:
-        return [[feature] for feature in range(features)]
-    units = [list(group) for group in groups]
-    if empty := [number for number, unit in enumerate(units) if not unit]:
-        raise ValueError(f"groups must not be empty, got nothing in group {empty[0]}")
-    met: dict[int, int] = {}
-    for number, unit in enumerate(units):
-        for feature in unit:
-            if feature not in range(features):
-                raise ValueError(f"groups must name features from 0 to {features - 1}, got {feature}")
-            if feature in met:
-                raise ValueError(
-                    f"groups must not overlap, got feature {feature} in groups {met[feature]} and {number}"
-                )
-            met[feature] = number
-    if lost := [feature for feature in range(features) if feature not in met]:
-        raise ValueError(f"groups must hold every feature, got none with the features {lost[:10]}")
-    return units
+def checked_groups(argument: str, groups: Mapping[Any, Iterable[int]], names: Sequence[str]) -> list[list[int]]:
+    """Return the features of each group; refuse groups that do not hold every feature exactly once.
+
+    `names` says what errors call each feature.
+    """
+    found = [list(group) for group in groups.values()]
+    owner: dict[int, Hashable] = {}
+    for label, group in zip(groups, found, strict=True):
+        if not group:
+            raise ValueError(f"{argument} must not be empty, got nothing in group {shown(label)}")
+        for feature in group:
+            if feature not in range(len(names)):
+                raise ValueError(f"{argument} must name features from 0 to {len(names) - 1}, got {feature}")
+            if feature in owner:
+                both = f"groups {shown(owner[feature])} and {shown(label)}"
+                raise ValueError(f"{argument} must not overlap, got {names[feature]} in {both}")
+            owner[feature] = label
+    if lost := [name for feature, name in enumerate(names) if feature not in owner]:
+        more = f" and {len(lost) - 10} more" if len(lost) > 10 else ""
+        raise ValueError(f"{argument} must hold every feature, got none with {cut(', '.join(lost[:10]), 100)}{more}")
+    return found

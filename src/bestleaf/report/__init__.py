@@ -1,20 +1,18 @@
-"""One self-contained HTML page about a result: no network, nothing to install to read it."""
+"""A self-contained HTML page about a result: it can be read offline and without installing anything."""
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from bestleaf.certificate import Certificate
-from bestleaf.certificate.extras import check_extras
-from bestleaf.certificate.refusal import MALFORMED, RefusedError
-from bestleaf.certificate.schema import check_form
+from bestleaf.certificate.claims import shown
+from bestleaf.certificate.record import objective_in_words
+from bestleaf.certificate.schema import MALFORMED, RefusedError, check_form
+from bestleaf.certificate.verify_data import check_values
 from bestleaf.certificate.verify_graph import check_graph
 from bestleaf.files import write_atomically
-from bestleaf.report import charts
-from bestleaf.report.content import page_content
+from bestleaf.report.content import chosen_features, graph, leading_leaves
+from bestleaf.report.plotting import draw_gap, draw_intervals, draw_sizes, templates
 
 __all__ = ["report_html", "save_report"]
 
@@ -25,21 +23,22 @@ def report_html(certificate: Certificate, *, title: str | None = None) -> str:
     Parameters
     ----------
     certificate : Certificate
-        Of any search; that of a `BestLeafSelector` also knows how the gap closed and the best subset of each size.
+        The certificate of any search. The page of a `BestLeafSelector` also shows the gap over time and the best subset
+        of each size.
     title : str, default=None
         Heading of the page.
 
     Raises
     ------
     ValueError
-        If parts of the certificate are missing or malformed; whether it holds is for `bestleaf.verify` to say.
+        If parts of the certificate are missing or malformed. To check that it holds, use `bestleaf.verify`.
     """
     if not isinstance(certificate, Certificate):
         raise TypeError(f"certificate must be a Certificate, got a {type(certificate).__name__}")
     try:
         check_form(certificate.content)
         check_graph(certificate.content)
-        check_extras(certificate.content)
+        check_values(certificate.content)
         return _page(certificate, title)
     except (RefusedError, *MALFORMED) as error:
         reason = error if isinstance(error, RefusedError) else f"{type(error).__name__}: {error}"
@@ -49,36 +48,28 @@ def report_html(certificate: Certificate, *, title: str | None = None) -> str:
 
 
 def _page(certificate: Certificate, title: str | None) -> str:
-    from jinja2 import Environment, StrictUndefined
-    from markupsafe import Markup
-
-    shown, folder = page_content(certificate), files(__package__) / "templates"
-    summary = certificate.summary().splitlines()
-    data = json.dumps(shown["graph"], separators=(",", ":")).replace("<", "\\u003c")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    return environment.from_string((folder / "report.html").read_text(encoding="utf-8")).render(
-        **shown,
-        title=title or ("Feature selection" if shown["selection"] else f"Best {certificate.content['search']['task']}"),
-        answer=" ".join(summary[: 2 if shown["selection"] else 1]),
-        unseen=next((text for text in summary if text.startswith("On ")), None),
-        cost=next(text for text in summary if " in " in text and " s (" in text),
-        charts={name: None if plot is None else Markup(plot) for name, plot in _plots(certificate, shown).items()},
-        graph_json=Markup(data),
-        style=Markup((folder / "report.css").read_text(encoding="utf-8")),
-        script=Markup((folder / "report.js").read_text(encoding="utf-8")),
+    content, extras = certificate.content, certificate.content.get("report")
+    selection = content["data"] is not None
+    leaves, sizes = leading_leaves(content), [] if extras is None else extras["by_size"]
+    page = templates().get_template("report.html")
+    return page.render(
+        certificate=certificate,
+        content=content,
+        selection=selection,
+        title=title or ("Feature selection" if selection else f"Best {content['search']['task']}"),
+        answer=" ".join(certificate.answer_in_words().splitlines()),
+        unseen=certificate.unseen_in_words(),
+        cost=certificate.cost_in_words(),
+        objective=objective_in_words(content["data"]) if selection else None,
+        features=chosen_features(content),
+        frequency=extras is not None and bool(extras.get("selection_frequency")),
+        leaves=leaves,
+        sizes=[[size, value, [shown(name) for name in names]] for size, value, names in sizes],
+        graph=graph(content),
+        interval_plot=draw_intervals(leaves, certificate.score + certificate.epsilon),
+        gap_plot=None if extras is None else draw_gap(content),
+        size_plot=draw_sizes(content) if len(sizes) > 1 else None,
     )
-
-
-def _plots(certificate: Certificate, shown: dict[str, Any]) -> dict[str, str | None]:
-    """Return the plots there is something to show in."""
-    history = [(row["elapsed"], row["gap"]) for row in shown["history"] if row["gap"] < 1]
-    sizes = [(float(size), value) for size, value, _ in shown["sizes"]]
-    epsilon = certificate.epsilon
-    return {
-        "intervals": charts.intervals(shown["leaves"], certificate.score + epsilon),
-        "gap": charts.gap(history, epsilon) if len(history) > 1 else None,
-        "sizes": charts.sizes(sizes) if len(sizes) > 1 else None,
-    }
 
 
 def save_report(certificate: Certificate, path: str | Path, *, title: str | None = None) -> None:

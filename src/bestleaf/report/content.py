@@ -1,176 +1,116 @@
-"""From a certificate to what the page shows: numbers and words, no markup."""
+"""What the page shows of a certificate, as numbers and words without markup."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from bestleaf.certificate import Certificate
-from bestleaf.certificate.claims import counted, objective_in_words
-from bestleaf.certificate.names import all_shown, shown
+from bestleaf.certificate.claims import all_shown, counted, shown
+from bestleaf.certificate.schema import Content
 from bestleaf.certificate.verify_graph import downwards, node_bounds
 
-LEADING = 30  # leaves whose intervals are drawn
-MOST_NODES = 5000  # of the picture of the graph
-LONGEST = 32  # letters of a name beside a plot
+LEADING = 30  # rivals of the answer whose intervals are drawn
+MOST_NODES = 5000  # drawn in the picture of the graph
+LONGEST = 32  # characters of a name beside a plot
+
+Label = list[int]  # numbers of the units of a subset; -1 at the end says that the subset is complete
 
 
-def name_of(content: dict[str, Any], label: Any, every: Sequence[str] | None = None) -> str:
-    """Return a subset or state in words; `every` is how all features are shown, for whoever asks for many."""
-    data = content["data"]
-    if data is None or not isinstance(label, list):
+def unit_names(content: Content) -> list[str] | None:
+    """Return the name of every unit, which is a feature or a group of features; None if there are no features."""
+    if content["data"] is None:
+        return None
+    names = all_shown(tuple(content["data"]["names"]))
+    return [", ".join(names[feature] for feature in group) for group in content["data"]["groups"]]
+
+
+def name_of(label: Label | str, units: list[str] | None) -> str:
+    """Return a subset or state in words."""
+    if units is None or not isinstance(label, list):
         return shown(str(label))
-    every = every or all_shown(tuple(data["names"]))
-    units = [unit for unit in label if unit != -1]
-    names = [", ".join(every[feature] for feature in data["groups"][unit]) for unit in units]
-    return "{" + ", ".join(names) + "}" if names else "{}"
+    return "{" + ", ".join(units[unit] for unit in label if unit != -1) + "}"
 
 
 def in_short(text: str, longest: int = LONGEST) -> str:
-    """Return a text that is not too long, with its beginning and its end: names often differ in their last letters."""
+    """Return a text, without its middle if it is too long; the end stays, because names often differ there."""
     half = (longest - 1) // 2
     return text if len(text) <= longest else f"{text[: longest - 1 - half]}…{text[-half:]}"
 
 
-def short_name(content: dict[str, Any], label: Any, full: str) -> str:
+def _short_name(label: Label, name: str, answer: Label, units: list[str] | None) -> str:
     """Return a name that fits beside a plot: in full, or as the difference from the answer."""
-    data, answer = content["data"], content["graph"]["labels"][content["answer"]]
-    if len(full) <= LONGEST or data is None:
-        return in_short(full)
+    if len(name) <= LONGEST or units is None:
+        return in_short(name)
     if label == answer:
         return f"the answer, {counted(len(answer) - 1, 'feature')}"
-    more = [name_of(content, [unit])[1:-1] for unit in label if unit not in answer]
-    less = [name_of(content, [unit])[1:-1] for unit in answer if unit not in label and unit != -1]
-    room = (LONGEST - 8 - 2 * len(more + less)) // max(1, len(more + less))
+    added = [units[unit] for unit in label if unit not in answer]
+    dropped = [units[unit] for unit in answer if unit not in label and unit != -1]
+    changes = len(added) + len(dropped)
+    room = (LONGEST - 8 - 2 * changes) // max(1, changes)
     if room < 8:
-        changes = ((len(more), "added"), (len(less), "dropped"))
-        return ", ".join(["answer", *(f"{many} {done}" for many, done in changes if many)])
-    signs = (("+", more), ("\N{MINUS SIGN}", less))
-    signed = [f"{sign} {', '.join(in_short(one, room) for one in some)}" for sign, some in signs if some]
+        words = [(len(added), "added"), (len(dropped), "dropped")]
+        return ", ".join(["answer", *(f"{many} {done}" for many, done in words if many)])
+    signs = [("+", added), ("\N{MINUS SIGN}", dropped)]
+    signed = [f"{sign} {', '.join(in_short(one, room) for one in names)}" for sign, names in signs if names]
     return " ".join(["answer", *signed]) if signed else "the answer and more"
 
 
-def leading_leaves(content: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the answer and the leaves of highest upper bound, the highest first."""
-    answer = content["answer"]
+def leading_leaves(content: Content) -> list[Content]:
+    """Return the answer, then its rivals with the highest upper bounds, with names and kinds in words."""
+    units, answer = unit_names(content), content["answer"]
     order = sorted(content["leaves"], key=lambda leaf: (leaf["node"] != answer, -leaf["upper"], -leaf["lower"]))
-    return [_leaf(content, leaf) for leaf in order[: LEADING + 1]]
-
-
-def _leaf(content: dict[str, Any], leaf: dict[str, Any]) -> dict[str, Any]:
-    name = name_of(content, leaf["label"])
-    if content["data"] is not None and not leaf["terminal"]:
-        name = f"{name[:-1]}, …}}" if leaf["label"] else "{…}"
-    return {
-        "name": name,
-        "short": short_name(content, leaf["label"], name),
-        "lower": leaf["lower"],
-        "upper": leaf["upper"],
-        "mean": leaf["mean"],
-        "kind": "exact" if leaf["exact"] else "rollouts" if leaf["count"] else "never sampled",
-        "count": leaf["count"],
-        "answer": leaf["node"] == content["answer"],
-    }
-
-
-def chosen_features(content: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the selected units with RAVE and what is left without each, as far as the search knows."""
-    extras = content.get("report") or {}
-    without, scores = extras.get("without", {}), extras.get("feature_scores", {})
-    frequency = extras.get("selection_frequency", {})
-    data, label = content["data"], content["graph"]["labels"][content["answer"]]
     found = []
-    for unit in label[:-1]:
-        names = [data["names"][feature] for feature in data["groups"][unit]]
-        every = all_shown(tuple(data["names"]))
-        left = without.get(str(unit))
-        known = [scores[name] for name in names if scores.get(name) is not None]
-        found.append(
-            {
-                "name": ", ".join(every[feature] for feature in data["groups"][unit]),
-                "rave": max(known) if known else None,
-                "frequency": max(frequency.get(name, 0.0) for name in names),
-                "without": left,
-                "loss": None if left is None else content["lower"] - left,
-            }
-        )
-    return sorted(found, key=lambda one: -(one["loss"] or 0.0))
-
-
-def graph(content: dict[str, Any]) -> dict[str, Any]:
-    """Return the nodes by level with their intervals, and the edges; of a large graph the strongest nodes."""
-    labels, children = content["graph"]["labels"], content["graph"]["children"]
-    lower, upper = node_bounds(children, set(content["graph"]["minimizes"]), content["leaves"])
-    level = _levels(children)
-    every = None if content["data"] is None else all_shown(tuple(content["data"]["names"]))
-    way = _way(children, content["answer"])
-    order = sorted(range(len(labels)), key=lambda node: (node not in way, -lower[node], -upper[node]))
-    kept = sorted(order[:MOST_NODES])
-    place = {node: number for number, node in enumerate(kept)}
-    leaves = {leaf["node"]: leaf for leaf in content["leaves"]}
-    return {
-        "left_out": len(labels) - len(kept),
-        "answer": place[content["answer"]],
-        "way": sorted(place[node] for node in way),
-        "nodes": [
-            [
-                level[node],
-                name_of(content, labels[node], every),
-                round(lower[node], 5),
-                round(upper[node], 5),
-                _kind(leaves.get(node)),
-                leaves[node]["count"] if node in leaves else 0,
-            ]
-            for node in kept
-        ],
-        "edges": [[place[node], place[child]] for node in kept for child in children[node] if child in place],
-    }
-
-
-def _kind(leaf: dict[str, Any] | None) -> int:
-    """Return 0 for an inner node, 1 for a leaf of rollouts, 2 for an exact one."""
-    return 0 if leaf is None else 2 if leaf["exact"] else 1
-
-
-def _levels(children: list[list[int]]) -> list[int]:
-    """Return the longest path from the root to every node."""
-    level = [0] * len(children)
-    for node in downwards(children):
-        for child in children[node]:
-            level[child] = max(level[child], level[node] + 1)
-    return level
-
-
-def _way(children: list[list[int]], answer: int) -> set[int]:
-    """Return all nodes on ways from the root to the answer."""
-    parents: dict[int, list[int]] = {}
-    for node, below in enumerate(children):
-        for child in below:
-            parents.setdefault(child, []).append(node)
-    found, waiting = {answer}, [answer]
-    while waiting:
-        fresh = set(parents.get(waiting.pop(), [])) - found
-        found |= fresh
-        waiting += fresh
+    for leaf in order[: LEADING + 1]:
+        name = name_of(leaf["label"], units)
+        if units is not None and not leaf["terminal"]:
+            name = f"{name[:-1]}, …}}" if leaf["label"] else "{…}"
+        short = _short_name(leaf["label"], name, content["graph"]["labels"][answer], units)
+        kind = "exact" if leaf["exact"] else "rollouts" if leaf["count"] else "never sampled"
+        found.append({**leaf, "name": name, "short": short, "kind": kind, "answer": leaf["node"] == answer})
     return found
 
 
-def page_content(certificate: Certificate) -> dict[str, Any]:
-    """Return everything the page shows."""
-    content = certificate.content
-    extras = content.get("report") or {}
-    selection = content["data"] is not None
+def chosen_features(content: Content) -> list[dict[str, str | float | None]]:
+    """Return each selected unit with the value without it, the loss, and the mean value of rollouts with it."""
+    extras, data, units = content.get("report") or {}, content["data"], unit_names(content) or []
+    means, frequency = extras.get("feature_scores", {}), extras.get("selection_frequency", {})
+    found = []
+    for unit in content["graph"]["labels"][content["answer"]][:-1] if units else []:
+        names = [data["names"][feature] for feature in data["groups"][unit]]
+        without = extras.get("without", {}).get(str(unit))
+        row = {
+            "name": units[unit],
+            "without": without,
+            "loss": None if without is None else content["lower"] - without,
+            "mean": max((means[name] for name in names if means.get(name) is not None), default=None),
+            "frequency": max(frequency.get(name, 0.0) for name in names),
+        }
+        found.append(row)
+    return sorted(found, key=lambda row: -(row["loss"] or 0.0))
+
+
+def graph(content: Content) -> dict[str, int | list]:
+    """Return the nodes with their levels and intervals, and the edges; of a large graph only the best nodes."""
+    labels, children, answer = content["graph"]["labels"], content["graph"]["children"], content["answer"]
+    lower, upper = node_bounds(content["graph"], content["leaves"])
+    units, order = unit_names(content), downwards(children)
+    level, path = [0] * len(children), {answer}
+    for node in order:
+        for child in children[node]:
+            level[child] = max(level[child], level[node] + 1)
+    for node in reversed(order):
+        if not path.isdisjoint(children[node]):
+            path.add(node)
+    strongest = sorted(range(len(labels)), key=lambda n: (n != answer, n not in path, -lower[n], -upper[n]))
+    kept = sorted(strongest[:MOST_NODES])
+    place = {node: number for number, node in enumerate(kept)}
+    kind, samples = [0] * len(labels), [0] * len(labels)  # 0: inner node, 1: leaf of rollouts, 2: exact leaf
+    for leaf in content["leaves"]:
+        kind[leaf["node"]], samples[leaf["node"]] = 2 if leaf["exact"] else 1, leaf["count"]
+    nodes = [
+        [level[n], name_of(labels[n], units), round(lower[n], 5), round(upper[n], 5), kind[n], samples[n]] for n in kept
+    ]
     return {
-        "certificate": certificate,
-        "content": content,
-        "selection": selection,
-        "objective": objective_in_words(content["data"]) if selection else None,
-        "features": chosen_features(content) if selection else [],
-        "leaves": leading_leaves(content),
-        "many_leaves": len(content["leaves"]),
-        "history": extras.get("history", []),
-        "sizes": [[size, value, [shown(name) for name in names]] for size, value, names in extras.get("by_size", [])],
-        "frequency": extras.get("selection_frequency", {}),
-        "graph": graph(content),
-        "settings": {**content["search"], "bestleaf": content["bestleaf"]},
+        "left_out": len(labels) - len(kept),
+        "answer": place[answer],
+        "way": sorted(place[node] for node in path if node in place),
+        "nodes": nodes,
+        "edges": [[place[node], place[child]] for node in kept for child in children[node] if child in place],
     }

@@ -1,25 +1,26 @@
-"""The loops: best arm at one root (BAI-exMCDS), best leaf root after root (BLI-MCDS).
+"""Best arm (BAI-exMCDS) and best leaf (BLI-MCDS) of a graph, with a confidence interval on every node.
 
-One round: rules name (best, rival) -> stop? -> the representative leaf of the wider one -> sample ->
-absorb: the leaf's interval, then every ancestor's, deepest first -> grow? The same rounds serve the
-compiled loop, the loop over a Python-defined problem, and `Search.ask` / `Search.tell`.
+In one round the rule names two children of a node, the best and its rival. If the stopping test does not settle the
+choice, a leaf below the child with the wider interval is sampled. Then its interval and those of all its ancestors are
+updated, and the graph may grow.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import MISSING, fields
+from inspect import Parameter, signature
 from typing import Any
 
-from bestleaf.bounds import Bound, Rate
-from bestleaf.checks import shown
-from bestleaf.executors import Executor, executor_for
-from bestleaf.rules import Rule
+from bestleaf.checkpoint import Checkpoint
+from bestleaf.checks import did_you_mean, shown
+from bestleaf.search.ask_tell import Search
+from bestleaf.search.executors import executor_for
 from bestleaf.search.result import Progress, Result
-from bestleaf.search.session import Search
-from bestleaf.storage import Checkpoint
+from bestleaf.search.settings import Seed, Settings
 
-__all__ = ["Progress", "Result", "Search", "best_arm", "best_leaf"]
+__all__ = ["Progress", "Result", "Search", "Settings", "best_arm", "best_leaf"]
 
 _KEYWORDS = """
     Parameters
@@ -27,7 +28,7 @@ _KEYWORDS = """
     problem : Problem
         What is searched; see `bestleaf.problems.Problem`.
     epsilon : float
-        How much better than the answer another may be, between 0 and 1.
+        How much better than the answer another one may be, between 0 and 1.
     delta : float
         Probability with which the answer may be wrong, between 0 and 1.
     rule : str, Rule or None, default=None
@@ -38,33 +39,34 @@ _KEYWORDS = """
         while the graph grows; "betting" needs the fewest samples where samples vary little, "bernoulli" where they are
         0 or 1. The paper's rates "theory", "beta1", "beta1_published" and "beta2" are for its tables. Or your own.
     stopping : {"sound", "paper"}, default="sound"
-        When to stop; "paper" is the published test, which is wrong more often than delta on graphs with
-        shared leaves and kept for reproducing tables.
+        When to stop. "paper" is the published test, kept to reproduce its tables; on graphs with shared leaves it is
+        wrong more often than delta.
     expansion : float or None, default=None
-        Exponent b in [0, 1]: the graph has about t^b nodes more after t samples. None builds all of it at once.
+        Exponent b in [0, 1]: after t samples the graph has grown by about t^b nodes. None builds it all at once.
     proposal : {"random", "rave", "lookahead"} or None, default=None
-        Which child enters when the graph grows: a random one or, on the lattice of feature subsets, the one whose
-        rollouts were best ("rave") or the best by exact value of those that stand out ("lookahead", the default there).
+        Which child enters when the graph grows. "random": any child. On the lattice of feature subsets also "rave":
+        the child whose rollouts were best; and "lookahead", the default there: the child of highest exact value among
+        the promising ones.
     max_samples, max_time : default=None
-        Budgets: oracle calls (exact ones included) and seconds (building the graph counts, compiling does not). The
-        result then says how much is left open. A whole graph (``expansion=None``) that takes more than half of the
-        time to build is an error.
+        The budget: samples (exact values included) and seconds (building the graph counts, compiling does not). When it
+        is spent, the result says how large the gap still is. A whole graph (``expansion=None``) that takes more than
+        half of the time to build is an error.
     max_memory : int, default=None
-        Bytes that the graph may take; a search that would take more ends, and a whole graph that would is an error.
+        Bytes that the graph may take. A search that needs more ends; a whole graph that needs more is an error.
     seed : int, Generator or None, default=None
         Everything random follows from it.
     callback : callable, default=None
         Called with a `Progress` about twenty times a second; the search ends when it returns True.
     batch_size : int, default=None
-        Samples asked for at once, each from a stream of its own, for problems whose samples take time. The answer
-        depends on it. None draws them one by one, by kernels where the problem has compiled samples.
+        Samples drawn at once, each from its own random stream, for problems whose samples take long. The answer depends
+        on it. None draws samples one by one, in kernels where the problem has compiled samples.
     n_jobs : int, default=None
         Workers of joblib that draw the samples of a batch (the problem must be picklable for processes); the answer
         does not depend on it. ``joblib.parallel_config`` chooses other backends, Dask among them.
     checkpoint : path or Checkpoint, default=None
-        A file that the search is saved to every few seconds and at its end; if it is there already, the search goes on
-        from it and ends as if it had never been broken off. Then epsilon and the budgets may differ (time and samples
-        count from the first beginning), everything else must be the same; seed=None stands for the seed of the file.
+        A file that the search is saved to every few seconds and at its end. If the file exists, the search continues
+        from it and ends as if it had never been stopped. Then epsilon and the budget may differ (time and samples count
+        from the first start), but everything else must be the same; seed=None stands for the seed of the file.
 
     Returns
     -------
@@ -73,82 +75,88 @@ _KEYWORDS = """
 
 
 _OF_LEAVES = """    guarantee : {"grown", "local", "quantile", "exhaustive"} or several, default="grown"
-        What the promise is about beside the leaves of the graph as grown: all leaves one step away from the answer,
-        which are then evaluated ("local": the problem gives ``neighbours(state)`` and ``path_to(state)``, as the
-        lattice of feature subsets does); all but a share `alpha` of random leaves ("quantile": reached by uniform
-        moves, or by the problem's ``random_leaf(rng)``); the whole graph ("exhaustive", with ``expansion=None``).
-        "local" and "quantile" compare exact values: a leaf found to be better by more than epsilon joins the graph and
-        the search goes on.
+        Which leaves the guarantee is about. "grown": the leaves of the graph as grown. "local": also all leaves one
+        step away from the answer (the problem needs ``neighbours(state)`` and ``path_to(state)``). "quantile": also all
+        random leaves but a fraction `alpha` (reached by uniform moves, or by the problem's ``random_leaf(rng)``).
+        "exhaustive": the whole graph, with ``expansion=None``. "local" and "quantile" compare exact values. If a leaf
+        is better than the answer by more than epsilon, it enters the graph and the search goes on.
     alpha : float, default=0.01
-        Share of random leaves that the guarantee "quantile" leaves open.
+        Fraction of random leaves that the guarantee "quantile" leaves open.
 """
 
 
 def best_arm(
     problem: Any,
     *,
-    epsilon: float,
-    delta: float,
-    rule: str | Rule | None = None,
-    bound: str | Rate | Bound = "betting",
-    stopping: str = "sound",
-    expansion: float | None = None,
-    proposal: str | None = None,
-    max_samples: int | None = None,
-    max_time: float | None = None,
-    max_memory: int | None = None,
-    seed: Any = None,
+    seed: Seed = None,
     callback: Callable[[Progress], Any] | None = None,
-    batch_size: int | None = None,
     n_jobs: int | None = None,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+    **settings: Any,
 ) -> Result:
     """Return the child of the root whose best leaf is within epsilon of the best, with probability 1 - delta."""
-    keywords = {name: value for name, value in locals().items() if name not in ("problem", "n_jobs")}
-    return Search(problem, task="arm", **keywords, executor=_executor(batch_size, n_jobs)).run()
+    return _searched(best_arm, problem, "arm", seed, callback, n_jobs, checkpoint, settings)
 
 
 def best_leaf(
     problem: Any,
     *,
-    epsilon: float,
-    delta: float,
-    rule: str | Rule | None = None,
-    bound: str | Rate | Bound = "betting",
-    stopping: str = "sound",
-    expansion: float | None = None,
-    proposal: str | None = None,
-    max_samples: int | None = None,
-    max_time: float | None = None,
-    max_memory: int | None = None,
-    guarantee: str | Iterable[str] = "grown",
-    alpha: float = 0.01,
-    seed: Any = None,
+    seed: Seed = None,
     callback: Callable[[Progress], Any] | None = None,
-    batch_size: int | None = None,
     n_jobs: int | None = None,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+    **settings: Any,
 ) -> Result:
     """Return the leaf whose value is within epsilon of the best in the graph, with probability 1 - delta.
 
-    In a two-player graph it is the leaf at the end of the principal variation, the best play of both sides as far as it
-    is known. There `epsilon` is for each move: no single move on the way gives away more than epsilon to whoever makes
-    it, so after m moves the value of the leaf may differ from that of the game by up to m times epsilon.
+    In a two-player graph it is the leaf that the best known moves of both sides lead to. There `epsilon` holds for each
+    move: no move on the way loses more than epsilon for the player who makes it. So after m moves the value of the leaf
+    may differ from that of the game by up to m times epsilon.
     """
-    keywords = {name: value for name, value in locals().items() if name not in ("problem", "n_jobs")}
-    return Search(problem, task="leaf", **keywords, executor=_executor(batch_size, n_jobs)).run()
+    return _searched(best_leaf, problem, "leaf", seed, callback, n_jobs, checkpoint, settings)
 
 
-def _executor(batch_size: int | None, n_jobs: int | None) -> Executor | None:
-    """Return who draws the samples of a batch; processes, unless joblib is configured otherwise."""
-    if batch_size is None:
-        if n_jobs is not None:
-            raise ValueError(
-                f"n_jobs needs batch_size, the number of samples asked for at once, got n_jobs={shown(n_jobs)}"
-            )
-        return None
-    return executor_for(n_jobs, "processes")
+def _searched(
+    function: Callable[..., Result],
+    problem: Any,
+    task: str,
+    seed: Seed,
+    callback: Callable[[Progress], Any] | None,
+    n_jobs: int | None,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None,
+    settings: dict[str, Any],
+) -> Result:
+    known = signature(function).parameters
+    for name in settings:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise TypeError(f"{function.__name__} got an argument that it does not have, {shown(name)}{hint}")
+    for name in ("epsilon", "delta"):
+        if name not in settings:
+            raise TypeError(f"{function.__name__} needs {name}, a number between 0 and 1, got none")
+    batches = settings.get("batch_size") is not None
+    if n_jobs is not None and not batches:
+        raise ValueError(
+            f"n_jobs needs batch_size, the number of samples asked for at once, got n_jobs={shown(n_jobs)}"
+        )
+    executor = executor_for(n_jobs, "processes") if batches else None
+    return Search(
+        problem, task=task, seed=seed, callback=callback, executor=executor, checkpoint=checkpoint, **settings
+    ).run()
 
 
-best_arm.__doc__ = f"{best_arm.__doc__}\n{_KEYWORDS}"
-best_leaf.__doc__ = f"{best_leaf.__doc__}\n{_KEYWORDS.replace('    callback :', _OF_LEAVES + '    callback :')}"
+def _complete(function: Callable[..., Result], doc: str, without: tuple[str, ...]) -> None:
+    """Add every setting to the signature and to the docstring of a function."""
+    own = signature(function)
+    first = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+    more = [
+        Parameter(one.name, Parameter.KEYWORD_ONLY, default=Parameter.empty if one.default is MISSING else one.default)
+        for one in fields(Settings)
+        if one.name not in without
+    ]
+    function.__signature__ = own.replace(parameters=[*first[:1], *more, *first[1:]])  # type: ignore[attr-defined]
+    function.__doc__ = f"{function.__doc__}\n{doc}"
+
+
+_complete(best_arm, _KEYWORDS, ("task", "guarantee", "alpha"))
+_complete(best_leaf, _KEYWORDS.replace("    callback :", _OF_LEAVES + "    callback :"), ("task",))

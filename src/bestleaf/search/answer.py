@@ -1,34 +1,42 @@
-"""What to answer if the search stopped now, and how much better another answer may be."""
+"""The answer of a search that stops now, and its gap: how much better another answer may be.
+
+The function that computes them can be replaced. It gets the state of the search and the next decision, and returns
+(node, gap). Progress, result, stages and certificate all use it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
 
-from bestleaf._kernels.reach import strongest_rival_of
-from bestleaf._records import EXACT, INNER, NOISY, SOLVED, TEMPORARY, Proposal
-from bestleaf.bounds import BOUNDS
-from bestleaf.certificate.build import Structure
-from bestleaf.certificate.names import part_name
-from bestleaf.graph import GrowingGraph
-from bestleaf.intervals import Knowledge
-from bestleaf.rules import RULES
-from bestleaf.search.result import Progress, Result
+from bestleaf.checks import shown
+from bestleaf.engine.graph import GrowingGraph
+from bestleaf.engine.intervals import Knowledge
+from bestleaf.engine.kernels.reach import strongest_rival_of
+from bestleaf.engine.records import EXACT, INNER, NOISY, SOLVED, TEMPORARY, Decision
+from bestleaf.problems import State
+from bestleaf.search.state import SearchState
 
-SURROUNDINGS = 2.0  # samples that the surroundings of a leaf count for
-FEWEST_DRAWS, MOST_DRAWS, MOST_DRAWN = 32, 400, 2_000_000  # of values of all nodes; numbers in all
+SURROUNDINGS = 2.0  # the leaves beside a leaf count as much as two samples of it
+FEWEST_DRAWS, MOST_DRAWS, MOST_DRAWN = 32, 400, 2_000_000  # random draws of the values of all nodes; numbers in all
+
+Answer = Callable[[SearchState, Decision], tuple[int, float]]
 
 
-def recommendation(proposal: Proposal, task: str, graph: GrowingGraph, known: Knowledge) -> tuple[int, float]:
+def most_likely(state: SearchState, decision: Decision) -> tuple[int, float]:
     """Return (node, gap) of the answer; the gap is at most 1 because values are in [0, 1].
 
-    Once the answer is identified it is the one that was proved. Before that it is what is most likely best: the highest
-    lower bound would favour whatever was sampled most.
+    An identified answer is the one that was proved. Before that it is the leaf or arm that is most likely best. It is
+    not the one of highest lower bound, because that is often just the one that was sampled most.
     """
+    task, graph, known = state.settings.task, state.graph, state.known
     published = task == "arm" and not known.world["sound"]
-    if proposal.action == SOLVED or published:
-        node, gap = proposal.best, proposal.gap
+    if decision.action == SOLVED or published:
+        node, gap = decision.best, decision.gap
         if not known.intersects and known.world["sound"] and not graph.adversarial:
             gap = gap_of(node, task, graph, known)  # the paper's rates reach beyond [0, 1]
     elif task == "leaf" and not graph.adversarial:
@@ -39,10 +47,80 @@ def recommendation(proposal: Proposal, task: str, graph: GrowingGraph, known: Kn
     return node, min(1.0, gap)
 
 
+@dataclass(frozen=True)
+class EvaluatedLeaf:
+    """Answer with an evaluated leaf; if no leaf is evaluated, with the terminal leaf of highest likely value.
+
+    With `prefer_small` it is the smallest leaf (the one with the fewest moves) whose gap is at most epsilon. Otherwise,
+    or if there is no such leaf, it is the leaf of highest likely value.
+    """
+
+    prefer_small: bool
+
+    @property
+    def name(self) -> str:
+        """What a checkpoint calls it."""
+        return "smallest evaluated leaf" if self.prefer_small else "best evaluated leaf"
+
+    def __call__(self, state: SearchState, decision: Decision) -> tuple[int, float]:
+        """Return (node, gap) of the answer."""
+        graph, rows = state.graph, state.known.known[: len(state.graph)]
+        nodes = np.flatnonzero(graph.kinds != INNER)
+        lower, upper = np.maximum(rows["lower"], 0.0), np.minimum(rows["upper"], 1.0)
+        nodes = nodes[np.argsort(-upper[nodes], kind="stable")]
+        exact = nodes[(graph.kinds[nodes] == EXACT) & (rows["count"][nodes] > 0)]
+        terminal = nodes[graph.kinds[nodes] != TEMPORARY]
+        candidates = exact if len(exact) else terminal if len(terminal) else nodes
+        guides = state.rough if state.has_exact or state.rough else state.values
+        likely = lower[exact] if len(exact) else _guided_values(candidates, rows, graph.states, guides)
+        sizes = graph.nodes["level"][candidates]
+        order = np.lexsort((sizes, -likely))
+        candidates, sizes = candidates[order], sizes[order]
+        labels = graph.nodes["label"]
+        others = nodes[labels[nodes] != labels[nodes[0]]]
+        second = upper[others[0]] if len(others) else -np.inf
+        rivals = np.where(labels[candidates] == labels[nodes[0]], second, upper[nodes[0]])
+        gaps = np.where(rivals == -np.inf, 0.0, np.minimum(1.0, rivals - lower[candidates]))
+        passing = np.flatnonzero(gaps <= state.settings.epsilon)
+        passing = passing if len(passing) else np.array([0])
+        best = passing[np.argmin(sizes[passing])] if self.prefer_small else passing[0]
+        return int(candidates[best]), float(gaps[best])
+
+
+def checked_answer(answer: Answer, state: SearchState, decision: Decision) -> tuple[int, float]:
+    """Return (node, gap) of an answer function; one of the user's own may return anything."""
+    found: Any = answer(state, decision)
+    if answer is most_likely or isinstance(answer, EvaluatedLeaf):
+        return found
+    try:
+        node, gap = found
+        node = index(node)
+        fine = 0 < node < len(state.graph) and -1.0 <= gap <= 1.0
+    except (TypeError, ValueError):
+        fine = False
+    if not fine:
+        nodes = f"a node from 1 to {len(state.graph) - 1}"
+        raise ValueError(f"answer must return (node, gap), {nodes} and a gap of at most 1, got {shown(found)}")
+    if state.settings.task == "leaf" and state.graph.kinds[node] == INNER:
+        raise ValueError(f"answer must return a leaf, got node {node} with children: {shown(state.graph.states[node])}")
+    return node, float(gap)
+
+
+def _guided_values(
+    leaves: np.ndarray, rows: np.ndarray, states: list[State], guides: Mapping[State, float]
+) -> np.ndarray:
+    """Return the likely value of each leaf: its mean, drawn towards the value that guided growth."""
+    counts = rows["count"][leaves]
+    means = rows["total"][leaves] / np.maximum(counts, 1)
+    middle = float(np.mean(means[counts > 0])) if counts.any() else 0.5
+    guide = [guides.get(states[leaf], middle if count else 0.0) for leaf, count in zip(leaves, counts, strict=True)]
+    return np.where(counts > 0, (counts * means + SURROUNDINGS * np.array(guide)) / (counts + SURROUNDINGS), guide)
+
+
 def gap_of(node: int, task: str, graph: GrowingGraph, known: Knowledge) -> float:
-    """Return how much better than a node another answer may be, for one player; intervals are cut to [0, 1]."""
+    """Return the gap of a node as the answer, for one player; intervals are cut to [0, 1]."""
     if graph.kinds[node] == TEMPORARY and task == "leaf":
-        return 1.0  # nothing is known of the best way on from it
+        return 1.0  # nothing is known of its children
     rival = int(strongest_rival_of(node, known.world))
     if rival < 0:
         return 0.0
@@ -50,10 +128,10 @@ def gap_of(node: int, task: str, graph: GrowingGraph, known: Knowledge) -> float
 
 
 def estimates(graph: GrowingGraph, known: Knowledge) -> np.ndarray:
-    """Return the likely value of every leaf (of other nodes nothing of use): exact, or its mean with two samples more.
+    """Return the likely value of every leaf (entries of inner nodes mean nothing): exact, or a shrunken mean.
 
-    Their value is the mean of the leaves beside it, those with a parent in common; so few samples do not carry a leaf
-    far from its surroundings.
+    The mean is taken over the samples and two more, whose value is the mean of the leaves beside it: those with a
+    parent in common. So a leaf with few samples has a value like the leaves beside it.
     """
     size, kinds = len(graph), graph.kinds
     rows = known.known[:size]
@@ -71,21 +149,21 @@ def estimates(graph: GrowingGraph, known: Knowledge) -> np.ndarray:
 
 
 def likely_leaf(graph: GrowingGraph, known: Knowledge) -> int:
-    """Return the terminal leaf of highest likely value, of those looked at if there are any; ties: larger lot."""
+    """Return the terminal leaf of highest likely value, if possible one with samples or a value; ties: larger lot."""
     kinds, rows = graph.kinds, known.known[: len(graph)]
     terminal = (kinds == NOISY) | (kinds == EXACT)
-    for crowd in (terminal & (rows["count"] > 0), terminal, kinds != INNER):
-        if crowd.any():
+    for group in (terminal & (rows["count"] > 0), terminal, kinds != INNER):
+        if group.any():
             break
-    leaves, likely = np.flatnonzero(crowd), estimates(graph, known)
+    leaves, likely = np.flatnonzero(group), estimates(graph, known)
     return int(leaves[np.lexsort((rows["lot"][leaves], likely[leaves]))[-1]])
 
 
 def likely_play(task: str, graph: GrowingGraph, known: Knowledge) -> tuple[int, float]:
-    """Return the first move that is most likely best, or the leaf that such moves lead to, and its gap.
+    """Return the move at the root that is most likely best, or the leaf that such moves lead to, and its gap.
 
-    Values of leaves are drawn around their likely values, as far apart as their intervals are wide; of each draw the
-    best moves follow. The gap of a leaf is the largest on the way.
+    The values of leaves are drawn at random around their likely values, more widely the wider their intervals are. The
+    move that is best in most draws is the most likely one. The gap of a leaf is the largest gap on the way to it.
     """
     drawn, node, gap = _drawn_values(graph, known), 0, 0.0
     while graph.kinds[node] == INNER:
@@ -114,7 +192,7 @@ def _gap_of_move(move: int, node: int, graph: GrowingGraph, known: Knowledge) ->
 
 
 def _drawn_values(graph: GrowingGraph, known: Knowledge) -> np.ndarray:
-    """Return [nodes, draws] values of all nodes, drawn for the leaves and backed up from there."""
+    """Return [nodes, draws] values: random for the leaves; other nodes have the value of their best child."""
     size, kinds = len(graph), graph.kinds
     rows, shares = known.known[:size], known.track["share"][:size]
     draws = int(np.clip(MOST_DRAWN // size, FEWEST_DRAWS, MOST_DRAWS))
@@ -131,7 +209,7 @@ def _drawn_values(graph: GrowingGraph, known: Knowledge) -> np.ndarray:
 
 
 def _back_up(inner: np.ndarray, values: np.ndarray, graph: GrowingGraph) -> None:
-    """Set the values of nodes to the best of their children's, for whoever moves."""
+    """Set the values of nodes to those of their best children, for the player who moves."""
     counts = graph.nodes["child_count"][inner]
     ends = np.cumsum(counts)
     places = np.arange(ends[-1]) + np.repeat(graph.nodes["child_start"][inner] - ends + counts, counts)
@@ -140,69 +218,3 @@ def _back_up(inner: np.ndarray, values: np.ndarray, graph: GrowingGraph) -> None
     highest = np.maximum.reduceat(below, ends - counts)
     lowest = np.minimum.reduceat(below, ends - counts) if least.any() else highest
     values[inner] = np.where(least[:, None], lowest, highest)
-
-
-def exact_answer(search: Any) -> tuple[Any, float] | None:
-    """Return the state a search recommends with its exact value, None if it has none."""
-    node = search.graph.node_of[search.recommended]
-    known = search.known.known[node]
-    if search.graph.kinds[node] != EXACT or known["count"] == 0:
-        return None
-    return search.graph.states[node], float(known["lower"])
-
-
-def progress_of(search: Any, node: int, gap: float) -> Progress:
-    """Return a look at a search that would answer with a node."""
-    leaves = int((search.graph.kinds != INNER).sum())
-    best = search.graph.states[node]
-    return Progress(search.samples, search.exact_evaluations, search.growth.growths, leaves, gap, best, search.elapsed)
-
-
-def result_of(search: Any, node: int, gap: float) -> Result:
-    """Return the result of a search that answers with a node, with honest bounds."""
-    options, world, known = search.options, search.known.world, search.known.known[node]
-    return Result(
-        answer=search.graph.states[node],
-        lower=max(0.0, float(known["lower"])),
-        upper=min(1.0, float(known["upper"])),
-        gap=float(gap),
-        samples=search.samples,
-        warmup_samples=search.warmup_samples,
-        node_updates=int(world["updates"]),
-        growths=search.growth.growths,
-        reason=search.reason or "unfinished",
-        leaves=search.known.list_leaves(),
-        elapsed=search.elapsed,
-        exact_evaluations=search.exact_evaluations,
-        node_refreshes=int(world["refreshes"]),
-        nodes=len(search.graph),
-        task=options.task,
-        epsilon=options.epsilon,
-        delta=options.delta,
-        rule=part_name(options.rule.name, RULES, ours=options.rule in RULES.values()),
-        bound=part_name(options.bound.name, BOUNDS, ours=options.bound in BOUNDS.values()),
-        stopping=options.stopping,
-        expansion=options.expansion,
-        seed=search.seed,
-        two_player=search.graph.adversarial,
-        proposal=search.proposal_name,
-        proof=options.proof(exact=search.has_exact),
-        structure=structure_of(search.graph, search.known),
-        challenges={stage.name: stage.proof for stage in search.challenges if stage.proof},
-    )
-
-
-def structure_of(graph: GrowingGraph, known: Knowledge) -> Structure:
-    """Return a copy of a graph as it stands."""
-    size = len(graph)
-    nodes = graph.nodes[:size]
-    return Structure(
-        tuple(graph.states),
-        nodes["child_start"].copy(),
-        nodes["child_count"].copy(),
-        graph.edges.copy(),
-        nodes["minimizes"].copy(),
-        graph.adversarial,
-        max(0, known.created),
-        known.order[:size].copy(),
-    )

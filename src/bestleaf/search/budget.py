@@ -1,15 +1,23 @@
-"""What a search may take: seconds, samples, memory, until Ctrl-C. Everything that can take long asks in between.
+"""The budget of a search: seconds, samples, memory, and Ctrl-C. Whatever may take long asks it in between.
 
-Compiling does not count: it happens once, and the kernels are kept.
+The time for compiling does not count: kernels are compiled once and kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import inf
+from types import FrameType
 
-from bestleaf._compile import clock
-from bestleaf._records import UNLIMITED
+from bestleaf.engine.compile import clock
+from bestleaf.engine.records import UNLIMITED
+
+SLICE = 0.05  # seconds between two looks at the clock, the callback and Ctrl-C
+A_BUILT_NODE = 1000  # bytes of a node of a whole graph: the state, its records, what is known of it
+AN_EDGE = 60  # bytes of an edge while a whole graph is built, in lists and in arrays
 
 
 class Budget:
@@ -18,8 +26,10 @@ class Budget:
     Parameters
     ----------
     max_samples, max_time, max_memory : default=None
-        Oracle calls, seconds and bytes allowed; None for no limit.
+        Samples and values, seconds, and bytes allowed; None for no limit.
     """
+
+    slice = SLICE
 
     def __init__(
         self, max_samples: int | None = None, max_time: float | None = None, max_memory: int | None = None
@@ -27,50 +37,61 @@ class Budget:
         self.max_samples = max_samples
         self.max_time = max_time
         self.max_memory = max_memory
-        self.elapsed = 0.0  # seconds, as of when the clock was last looked at
-        self.cut_short = False  # it ran out in the middle of something
+        self.seconds = 0.0  # from the beginning to the last look at the clock
+        self.cut_short = False  # the budget ran out in the middle of something
         self._began = clock()
         self._interrupted: Callable[[], bool] = bool
         self._memory: Callable[[], int] = int
 
     def listen(self, interrupted: Callable[[], bool]) -> None:
-        """Ask from now on whether Ctrl-C was pressed."""
+        """Set the function that says whether Ctrl-C was pressed."""
         self._interrupted = interrupted
 
     def weigh(self, memory: Callable[[], int]) -> None:
-        """Ask from now on how many bytes are taken."""
+        """Set the function that says how many bytes are in use."""
         self._memory = memory
 
-    def start(self, elapsed: float | None = None) -> None:
-        """Let the clock run on from what has elapsed, or from a number of seconds."""
-        self.elapsed = self.elapsed if elapsed is None else elapsed
-        self._began = clock() - self.elapsed
+    def start(self, seconds: float | None = None) -> None:
+        """Let the clock go on from where it stood, or from a number of seconds."""
+        self.seconds = self.seconds if seconds is None else seconds
+        self._began = clock() - self.seconds
 
     def look(self) -> float:
         """Look at the clock; return the seconds left, infinite without a limit."""
-        self.elapsed = clock() - self._began
+        self.seconds = clock() - self._began
         return self.left
 
     @property
     def left(self) -> float:
         """Seconds left when the clock was last looked at."""
-        return inf if self.max_time is None else self.max_time - self.elapsed
+        return inf if self.max_time is None else self.max_time - self.seconds
 
-    @property
-    def half_over(self) -> bool:
-        """Whether more than half of the time is over."""
-        return self.look() < self.elapsed
+    def check_whole_graph(self, nodes: int, edges: int) -> None:
+        """Raise one sentence if a graph that is built at once takes too much time or memory.
+
+        It may take half of the time: linking the nodes, their intervals and the result take as long again.
+        """
+        if self.look() < self.seconds:
+            exceeded = f"max_time={self.max_time:g}"
+        elif self.max_memory is not None and A_BUILT_NODE * nodes + AN_EDGE * edges > self.max_memory:
+            exceeded = f"max_memory={self.max_memory}"
+        else:
+            return
+        raise ValueError(
+            f"{exceeded} is not enough to build and search the whole graph (at least {nodes:,} nodes); give "
+            "expansion=b to grow it instead"
+        )
 
     @property
     def hurried(self) -> str | None:
-        """Why nothing that takes long may begin or go on now: Ctrl-C or the clock; None if it may."""
+        """Why long work must stop now: "interrupted" or "max_time"; None if it may go on."""
         if self._interrupted():
             return "interrupted"
         return "max_time" if self.max_time is not None and clock() - self._began >= self.max_time else None
 
     @property
     def full(self) -> bool:
-        """Whether memory is used up."""
+        """Whether the search uses more memory than it may."""
         return self.max_memory is not None and self._memory() > self.max_memory
 
     def spent(self) -> str | None:
@@ -78,9 +99,37 @@ class Budget:
         return self.hurried or ("max_memory" if self.full else None)
 
     def samples_left(self, drawn: int) -> int:
-        """Return how many oracle calls are left after so many."""
+        """Return how many samples and values are left after `drawn` of them."""
         return UNLIMITED if self.max_samples is None else self.max_samples - drawn
 
     def cut(self) -> None:
         """Note that something was left unfinished because the budget ran out."""
         self.cut_short = True
+
+
+class SecondInterrupt(KeyboardInterrupt):
+    """Ctrl-C was pressed again: the search may be in the middle of a change."""
+
+
+@contextmanager
+def deferred_interrupt() -> Iterator[Callable[[], bool]]:
+    """Delay the first Ctrl-C until the search can stop cleanly; a second one interrupts at once.
+
+    A process that ignores Ctrl-C, because a script started it in the background, goes on ignoring it.
+    """
+    pressed: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if pressed:
+            raise SecondInterrupt
+        pressed.append(number)
+
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        yield lambda: False
+        return
+    previous = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, previous)

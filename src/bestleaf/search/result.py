@@ -9,7 +9,14 @@ from typing import Any, NamedTuple
 from bestleaf.certificate import Certificate
 from bestleaf.certificate.build import Structure, certificate_of
 from bestleaf.certificate.claims import counted, game_claim
-from bestleaf.intervals import Leaf
+from bestleaf.certificate.schema import part_name
+from bestleaf.engine.bounds import BOUNDS
+from bestleaf.engine.intervals import Leaf
+from bestleaf.engine.records import INNER
+from bestleaf.engine.rules import RULES
+from bestleaf.search.growth.lookahead import BY_NAME
+from bestleaf.search.growth.random import RandomProposals
+from bestleaf.search.state import SearchState
 
 
 @dataclass(frozen=True)
@@ -24,119 +31,138 @@ class Result:
         Confidence interval of the answer's value.
     gap : float
         How much better than the answer another one may be: at most `epsilon` when identified.
-    samples, exact_evaluations : int
-        Noisy samples drawn and exact values asked for.
-    warmup_samples : int
-        How many of the samples only served to propose nodes; they bear on no interval.
-    node_updates : int
-        Nodes whose interval a sample bears on: the leaf and all its ancestors, summed over the samples.
-    node_refreshes : int
-        Nodes really recomputed: backup stops where nothing changed.
-    growths : int
-        Times the graph grew by one node.
     reason : str
-        ``"identified"``, ``"max_samples"``, ``"max_time"``, ``"max_memory"``, ``"interrupted"``, ``"callback"`` or
-        ``"no_workers"`` (of a cluster)
-        (``"unfinished"`` when `Search.result` is asked before the end).
+        Why the search ended: ``"identified"``, ``"max_samples"``, ``"max_time"``, ``"max_memory"``, ``"interrupted"``,
+        ``"callback"`` or ``"no_workers"`` (``"unfinished"`` when `Search.result` is asked before the end).
+    samples, exact_evaluations : int
+        Samples drawn and exact values computed.
+    warmup_samples : int
+        Samples drawn only to decide which children enter; no interval uses them.
+    growths, nodes : int
+        How often the graph grew, and its number of nodes at the end.
+    node_updates, node_refreshes : int
+        The leaf and its ancestors, summed over the samples; and how many of these intervals were computed again:
+        updating stops where nothing changed.
+    seconds : float
+        How long the search took.
+    settings : dict
+        How the search was run: task, epsilon, delta, rule, bound, stopping, expansion, proposal, seed, and the kind of
+        proof ("rigorous", "conditional" on the user's own bound, or "none").
     leaves : tuple of Leaf
         Every leaf of the final graph with its statistics.
-    elapsed : float
-        Seconds.
     """
 
     answer: Any
     lower: float
     upper: float
     gap: float
-    samples: int
-    node_updates: int
-    growths: int
     reason: str
-    leaves: tuple[Leaf, ...] = field(repr=False)
-    elapsed: float
+    samples: int
     exact_evaluations: int
     warmup_samples: int
-    node_refreshes: int
+    growths: int
     nodes: int
-    task: str
-    epsilon: float
-    delta: float
-    rule: str
-    bound: str
-    stopping: str
-    expansion: float | None
-    proposal: str
-    seed: int | None
-    two_player: bool
-    proof: str  # "rigorous", "conditional" on the user's own bound, or "none"
+    node_updates: int
+    node_refreshes: int
+    seconds: float
+    settings: dict[str, Any]
+    leaves: tuple[Leaf, ...] = field(repr=False)
     structure: Structure = field(repr=False)
-    challenges: dict[str, Any] = field(repr=False, default_factory=dict)  # what the answer stood up to, by guarantee
+    challenges: dict[str, Any] = field(repr=False)  # what the answer was compared with, by guarantee
+
+    @classmethod
+    def of(
+        cls,
+        state: SearchState,
+        node: int,
+        gap: float,
+        seconds: float,
+        proposals: type[RandomProposals],
+        challenges: dict[str, Any],
+    ) -> Result:
+        """Return the result of a search whose answer is `node`."""
+        settings, world, known = state.settings, state.known.world, state.known.known[node]
+        names = ("task", "epsilon", "delta", "stopping", "expansion")
+        return cls(
+            answer=state.graph.states[node],
+            lower=max(0.0, float(known["lower"])),
+            upper=min(1.0, float(known["upper"])),
+            gap=float(gap),
+            reason=state.reason or "unfinished",
+            samples=state.samples,
+            exact_evaluations=state.exact_evaluations,
+            warmup_samples=state.warmup_samples,
+            growths=state.growths,
+            nodes=len(state.graph),
+            node_updates=int(world["updates"]),
+            node_refreshes=int(world["refreshes"]),
+            seconds=seconds,
+            settings={
+                **{name: getattr(settings, name) for name in names},
+                "rule": part_name(settings.rule.name, RULES, ours=settings.rule in RULES.values()),
+                "bound": part_name(settings.bound.name, BOUNDS, ours=settings.bound in BOUNDS.values()),
+                "proposal": part_name(proposals.name, BY_NAME, ours=proposals in BY_NAME.values()),
+                "seed": state.seed,
+                "proof": settings.proof(exact=state.has_exact),
+            },
+            leaves=state.known.list_leaves(),
+            structure=_structure(state),
+            challenges=challenges,
+        )
 
     @property
     def identified(self) -> bool:
-        """Whether the search ended because the answer was known to within epsilon."""
+        """Whether the search has proved that the gap is at most epsilon."""
         return self.reason == "identified"
+
+    @property
+    def leaf(self) -> Leaf:
+        """The leaf that is the answer; only for a best leaf."""
+        return next(leaf for leaf in self.leaves if leaf.state == self.answer)
+
+    @property
+    def cost(self) -> dict[str, float]:
+        """What the search took, as in a certificate."""
+        names = ("samples", "warmup_samples", "exact_evaluations", "growths")
+        return {**{name: getattr(self, name) for name in names}, "seconds": self.seconds}
+
+    @property
+    def _of_a_game(self) -> bool:
+        return self.structure.two_player and self.settings["task"] == "leaf"
 
     @cached_property
     def certificate(self) -> Certificate:
         """What was proved and what it follows from; see `bestleaf.verify`."""
-        if self.two_player and self.task == "leaf":
+        if self._of_a_game:
             raise ValueError("a certificate of a two-player game is about the best arm, got task 'leaf'")
-        return certificate_of(
-            answer=self.structure.states.index(self.answer),
-            reason=self.reason,
-            search=self.settings(),
-            cost=self.cost(),
-            leaves=self.leaves,
-            structure=self.structure,
-            challenges=self.challenges,
-        )
-
-    def settings(self) -> dict[str, Any]:
-        """Return how the search was run."""
-        names = ("task", "epsilon", "delta", "rule", "bound", "stopping", "expansion", "proposal", "seed", "proof")
-        return {name: getattr(self, name) for name in names}
-
-    def cost(self) -> dict[str, Any]:
-        """Return what the search took."""
-        return {
-            "samples": self.samples,
-            "warmup_samples": self.warmup_samples,
-            "exact_evaluations": self.exact_evaluations,
-            "growths": self.growths,
-            "seconds": self.elapsed,
-        }
+        return certificate_of(self, self.answer)
 
     def __str__(self) -> str:
         return self.summary()
 
     def summary(self) -> str:
         """Return the result in words."""
+        settings = self.settings
         cost = counted(self.samples, "sample")
         if self.exact_evaluations:
             cost += f" and {counted(self.exact_evaluations, 'exact value')}"
-        grown = "" if self.expansion is None else " in the graph as grown"
+        grown = "" if settings["expansion"] is None else " in the graph as grown"
         value = f"between {self.lower:.4f} and {self.upper:.4f}"
         if self.lower == self.upper:
             value = f"{self.lower:.4f}, exactly"
         lines = [
-            f"Best {self.task}: {self.answer!r}, value{grown} {value}.",
-            f"{cost} on {counted(len(self.leaves), 'leaf', 'leaves')} in {self.elapsed:.2f} s ({self.reason}; "
-            f"rule {self.rule}, bound {self.bound}, stopping {self.stopping}).",
-            self._promise(),
+            f"Best {settings['task']}: {self.answer!r}, value{grown} {value}.",
+            f"{cost} on {counted(len(self.leaves), 'leaf', 'leaves')} in {self.seconds:.2f} s ({self.reason}; "
+            f"rule {settings['rule']}, bound {settings['bound']}, stopping {settings['stopping']}).",
         ]
-        return "\n".join(lines)
-
-    def _promise(self) -> str:
-        if not (self.two_player and self.task == "leaf"):
-            return "\n".join(self.certificate.claims)
-        certain = all(leaf.exact for leaf in self.leaves)
-        open_gap = None if self.identified else self.gap
-        return game_claim(self.settings(), len(self.leaves), open_gap, certain=certain)
+        if self._of_a_game:
+            certain, open_gap = all(leaf.exact for leaf in self.leaves), None if self.identified else self.gap
+            return "\n".join([*lines, game_claim(settings, len(self.leaves), open_gap, certain=certain)])
+        return "\n".join([*lines, *self.certificate.claims])
 
 
 class Progress(NamedTuple):
-    """A look at a running search, handed to ``callback``."""
+    """The progress of a running search, as ``callback`` gets it."""
 
     samples: int
     exact_evaluations: int
@@ -144,4 +170,26 @@ class Progress(NamedTuple):
     leaves: int
     gap: float
     best: Any
-    elapsed: float
+    seconds: float
+
+    @classmethod
+    def of(cls, state: SearchState, node: int, gap: float, seconds: float) -> Progress:
+        """Return the progress of a search whose answer now is `node`."""
+        leaves, best = int((state.graph.kinds != INNER).sum()), state.graph.states[node]
+        return cls(state.samples, state.exact_evaluations, state.growths, leaves, gap, best, seconds)
+
+
+def _structure(state: SearchState) -> Structure:
+    """Return a copy of the graph for the certificate."""
+    size = len(state.graph)
+    nodes = state.graph.nodes[:size]
+    return Structure(
+        tuple(state.graph.states),
+        nodes["child_start"].copy(),
+        nodes["child_count"].copy(),
+        state.graph.edges.copy(),
+        nodes["minimizes"].copy(),
+        state.graph.adversarial,
+        max(0, state.known.created),
+        state.known.order[:size].copy(),
+    )

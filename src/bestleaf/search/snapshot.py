@@ -1,113 +1,127 @@
-"""A search as plain numbers, and from them the search again."""
+"""A search as plain data, and how it is restored from them. Data from a file are checked, not trusted."""
 
 from __future__ import annotations
 
-from math import inf
-from typing import Any
+from collections.abc import Sequence
+from math import inf, isclose
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bestleaf._records import EXACT, INNER, NOISY
-from bestleaf.certificate.refusal import same
+from bestleaf.checkpoint import Saved
+from bestleaf.checkpoint.codec import checked_number, decoded, encoded, set_stream, stream_state
 from bestleaf.checks import shown
-from bestleaf.search.options import checked_value
-from bestleaf.storage import Saved
-from bestleaf.storage.saved import checked_number
-from bestleaf.storage.states import decoded, encoded
-from bestleaf.storage.streams import set_stream, stream_state
+from bestleaf.engine.graph import GrowingGraph
+from bestleaf.engine.records import EXACT, INNER, NOISY
+from bestleaf.problems import State
+from bestleaf.search.budget import Budget
+from bestleaf.search.evaluator import Evaluator
+from bestleaf.search.growth.schedule import Growth
+from bestleaf.search.settings import checked_value
+from bestleaf.search.stages.base import Stage, check_terminal
+from bestleaf.search.state import SearchState
+
+Snapshot = dict[str, Any]
+CLOSE = 1e-9  # values that differ by less are taken to be equal
 
 
-def snapshot_of(search: Any) -> dict[str, Any]:
-    """Return all that a search cannot compute again, between two slices."""
-    graph = search.graph
-    admitted = np.flatnonzero(graph.kinds == NOISY).tolist() if hasattr(search.problem, "exact") else []
+class Running(NamedTuple):
+    """The objects that a search consists of while it runs."""
+
+    state: SearchState
+    evaluator: Evaluator
+    budget: Budget
+    growth: Growth
+    stages: Sequence[Stage]
+
+
+def snapshot_of(search: Running) -> Snapshot:
+    """Return all that a search cannot compute again."""
+    state, evaluator, budget, growth, stages = search
+    admitted = np.flatnonzero(state.graph.kinds == NOISY).tolist() if state.has_exact else []
     return {
-        "states": [encoded(state) for state in graph.states],
+        "states": [encoded(one) for one in state.graph.states],
         "admitted": admitted,
-        "values": _pairs(search.values),
-        "spare": _pairs(search.spare),
-        "known": search.known.snapshot(),
-        "growth": search.growth.snapshot(),
-        "oracle": search.rollouts.snapshot() if hasattr(search.rollouts, "snapshot") else {},
-        "glimpsed": [[encoded(state), *scores] for state, scores in search.glimpsed.items()],
-        "batches": {"number": search.batches.number, "seed": search.batches.seed} if search.batches is not None else {},
-        "stream": stream_state(search.rng),
-        "stages": {str(place): stage.snapshot() for place, stage in enumerate(search.stages)},
-        "steps_left": search.steps_left,
-        "warmup_samples": search.warmup_samples,
-        "first_value": search.first_value,
-        "elapsed": search.elapsed,
-        "notes": list(search.notes),
+        "values": pairs(state.values),
+        "spare": pairs(state.spare),
+        "known": state.known.snapshot(),
+        "growth": growth.snapshot(),
+        "oracle": state.rollouts.snapshot() if hasattr(state.rollouts, "snapshot") else {},
+        "glimpsed": [[encoded(one), *scores] for one, scores in state.fold_scores.items()],
+        "batches": {} if evaluator.seed is None else {"number": state.requests, "seed": evaluator.seed},
+        "stream": stream_state(state.rng),
+        "stages": {str(place): stage.snapshot() for place, stage in enumerate(stages)},
+        "step": state.step if state.step <= len(stages) else 0,
+        "warmup_samples": state.warmup_samples,
+        "first_value": state.first_value,
+        "seconds": budget.seconds,
+        "notes": list(state.notes),
     }
 
 
-def _pairs(values: dict[Any, float]) -> list[list[Any]]:
+def pairs(values: dict[State, float]) -> list[list[Any]]:
+    """Return states and their values as JSON."""
     return [[encoded(state), value] for state, value in values.items()]
 
 
-def known_values(search: Any) -> list[list[Any]]:
-    """Return all exact values that a search has computed, in terms of JSON."""
-    return _pairs({**search.values, **search.spare})
-
-
-def restore(search: Any, saved: Saved) -> None:
-    """Put a search that has not begun where another one was."""
-    _rebuild(search, saved.states("states"))
-    _admit(search, saved.nodes("admitted", len(search.graph)))
-    search.values = _checked_values(search, saved, "values")
-    search.spare = _checked_values(search, saved, "spare")
-    search.exact_evaluations = len(search.values)
-    search.known.restore(saved.part("known"), search.values)
-    _check_opened(search)
-    search.growth.restore(saved.part("growth"), search.values)
-    if hasattr(search.rollouts, "restore"):
-        search.rollouts.restore(saved.part("oracle"))
-    search.glimpsed = _checked_glimpses(search, saved.listed("glimpsed"))
-    if search.batches is not None:
+def restore(search: Running, saved: Saved) -> None:
+    """Restore a snapshot in a search that has not begun."""
+    state, evaluator, budget, growth, stages = search
+    _rebuild(state, saved.states("states"))
+    _admit(state, saved.nodes("admitted", len(state.graph)))
+    state.values = _checked_values(state, saved, "values")
+    state.spare = _checked_values(state, saved, "spare")
+    state.known.restore(saved.part("known"), state.values)
+    _check_opened(state)
+    growth.restore(saved.part("growth"))
+    if hasattr(state.rollouts, "restore"):
+        state.rollouts.restore(saved.part("oracle"))
+    state.fold_scores = _checked_scores(state, saved.listed("glimpsed"))
+    if evaluator.seed is not None:
         batches = saved.part("batches")
-        search.batches.number, search.batches.seed = batches.whole("number"), batches.whole("seed", 0, 2**128)
-    set_stream(search.rng, saved.get("stream"))
-    stages = saved.part("stages")
-    for place, stage in enumerate(search.stages):
-        stage.restore(stages.part(str(place)), search)
-    search.steps_left = saved.whole("steps_left", 0, len(search.stages) + 1)
-    search.warmup_samples = saved.whole("warmup_samples")
-    search.budget.start(saved.number("elapsed", 0.0, 1e15))
+        state.requests, evaluator.seed = batches.whole("number"), batches.whole("seed", 0, 2**128)
+    set_stream(state.rng, saved.get("stream"))
+    kept = saved.part("stages")
+    for place, stage in enumerate(stages):
+        stage.restore(kept.part(str(place)), state)
+    state.step = saved.whole("step", 0, len(stages))
+    state.warmup_samples = saved.whole("warmup_samples")
+    budget.start(saved.number("seconds", 0.0, 1e15))
     value = saved.get("first_value")
-    search.first_value = None if value is None else saved.number("first_value", 0.0, 1.0)
-    search.notes[:] = _checked_notes(saved.listed("notes"))
-    search.forget_proposal()
+    state.first_value = None if value is None else saved.number("first_value", 0.0, 1.0)
+    state.notes[:] = _checked_notes(saved.listed("notes"))
+    state.decision = None
 
 
-def _rebuild(search: Any, states: list[Any]) -> None:
-    """Let the problem build the graph again from the states of its nodes, in their order."""
-    graph, begun = search.graph, len(search.graph)
+def _rebuild(state: SearchState, states: list[State]) -> None:
+    """Let the problem build the graph again from the states of its nodes, in the saved order."""
+    graph, begun = state.graph, len(state.graph)
     if states[:begun] != graph.states:
-        raise ValueError("its graph does not begin as that of this problem does")
-    if search.options.expansion is None:
+        raise ValueError("its graph begins with other states than that of this problem")
+    if state.settings.fixed:
         if len(states) != begun:
             raise ValueError(f"its graph must have the {begun:,} nodes of this problem, got {len(states):,}")
         return
-    holds = getattr(search.problem, "holds", None)
-    for state in states[begun:]:
-        if state in graph.node_of:
-            raise ValueError(f"the state {shown(state)} must be in the graph once")
-        if holds is not None and not holds(state):
-            raise ValueError(f"{shown(state)} is no state of this problem")
-        graph.add(state)
+    holds = getattr(state.problem, "holds", None)
+    for one in states[begun:]:
+        if one in graph.node_of:
+            raise ValueError(f"the state {shown(one)} must be in the graph only once")
+        if holds is not None and not holds(one):
+            raise ValueError(f"{shown(one)} is not a state of this problem")
+        graph.add(one)
     _check_reached(graph, trusted=holds is not None)
     for node in range(begun, len(states)):
-        if search.rollouts is not None:
-            search.rollouts.add(node, states[node])
+        if state.rollouts is not None:
+            state.rollouts.add(node, states[node])
 
 
-def _check_reached(graph: Any, *, trusted: bool) -> None:
-    """Refuse nodes that no move leads to; a problem that says itself what its states are is not asked for moves."""
+def _check_reached(graph: GrowingGraph, *, trusted: bool) -> None:
+    """Refuse nodes that no move leads to; `trusted`: the problem has already said that all are states of it."""
     if (graph.nodes["parent_count"][1 : len(graph)] == 0).any():
         raise ValueError("every node but the root must be the child of another")
     if trusted or not graph.knows_parents:
         return
-    children: dict[int, set[Any]] = {}
+    children: dict[int, set[State]] = {}
     for node in range(1, len(graph)):
         above = int(graph.linked("parent", node)[0])
         if above not in children:
@@ -116,53 +130,45 @@ def _check_reached(graph: Any, *, trusted: bool) -> None:
             raise ValueError(f"{shown(graph.states[node])} must be a child of {shown(graph.states[above])}")
 
 
-def _admit(search: Any, nodes: list[int]) -> None:
-    """Note the terminal leaves that turned out to have no exact value."""
-    kinds = search.graph.kinds
+def _admit(state: SearchState, nodes: list[int]) -> None:
+    """Mark the terminal leaves that turned out to have no exact value."""
+    kinds = state.graph.kinds
     if any(kinds[node] != EXACT for node in nodes):
         raise ValueError("only a terminal leaf can turn out to have no exact value")
     kinds[nodes] = NOISY
 
 
-def _checked_values(search: Any, saved: Saved, name: str) -> dict[Any, float]:
-    """Return exact values of terminal states; the best one is computed again."""
+def _checked_values(state: SearchState, saved: Saved, name: str) -> dict[State, float]:
+    """Return the saved values of terminal states; the best one is computed again to check it."""
     values = saved.values(name)
     if not values:
         return values
-    check_terminal(search.problem, values)
+    check_terminal(state.problem, values)
     best = max(values, key=values.__getitem__)
-    again = checked_value((search.problem.exact if search.has_exact else search.problem.guide)(best), "exact", best)
-    if not same(again, values[best]):
+    again = checked_value((state.problem.exact if state.has_exact else state.problem.guide)(best), "exact", best)
+    if not isclose(again, values[best], rel_tol=0.0, abs_tol=CLOSE):
         raise ValueError(f"the exact value of {shown(best)} is {again:.6g}, not {values[best]:.6g}")
     return values
 
 
-def check_terminal(problem: Any, states: Any) -> None:
-    """Refuse states that are not terminal states of a problem."""
-    holds = getattr(problem, "holds", None)
-    for state in states:
-        if (holds is not None and not holds(state)) or not problem.is_terminal(state):
-            raise ValueError(f"{shown(state)} is no terminal state of this problem")
-
-
-def _checked_glimpses(search: Any, rows: list[Any]) -> dict[Any, list[float]]:
-    """Return the first parts of the values of terminal states."""
-    most, found = getattr(search.problem, "parts", 0), {}
+def _checked_scores(state: SearchState, rows: list[Any]) -> dict[State, list[float]]:
+    """Return the scores of the first folds of terminal states."""
+    most, found = getattr(state.problem, "parts", 0), {}
     for row in rows:
         if not isinstance(row, list) or not 2 <= len(row) <= most + 1:
             raise ValueError(f"glimpsed must list states with 1 to {most} scores")
         found[decoded(row[0])] = [checked_number("glimpsed", score, 0.0, 1.0) for score in row[1:]]
-    check_terminal(search.problem, found)
+    check_terminal(state.problem, found)
     return found
 
 
-def _check_opened(search: Any) -> None:
-    """Refuse a choice that was made where there is nothing to choose."""
-    graph = search.graph
-    opened = search.known.track["opened"][: len(graph)]
-    fixed = search.options.expansion is None
+def _check_opened(state: SearchState) -> None:
+    """Refuse choices that were opened at nodes without children."""
+    graph = state.graph
+    opened = state.known.track["opened"][: len(graph)]
+    fixed = state.settings.fixed
     if (opened > 1).any() or (not opened.all() if fixed else (opened[graph.kinds != INNER] > 0).any()):
-        raise ValueError("a choice must have been opened at nodes with children, and only there")
+        raise ValueError("choices must be open only at nodes with children, and in a whole graph at all nodes")
 
 
 def _checked_notes(notes: list[Any]) -> list[dict[str, Any]]:

@@ -1,0 +1,181 @@
+"""The commands of the command line. Bad input gives one sentence and exit code 2."""
+
+from __future__ import annotations
+
+import os
+import sys
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from typer.core import TyperGroup
+
+import bestleaf
+from bestleaf.cli import INTERRUPTED, at_once
+from bestleaf.cli.messages import StillWriting, UsageError, complaint, help_without_command, say
+from bestleaf.cli.options import PAGE, Data, Epsilon, Impute, Jobs, Seed, Target, Task, Time, check_ending, fraction
+from bestleaf.cli.outputs import check_new_file
+from bestleaf.cli.reproduce import app as experiments
+from bestleaf.cli.select import select
+
+
+class _Commands(TyperGroup):
+    """Commands that end with one line after Ctrl-C, in every version of typer."""
+
+    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            say("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(
+    cls=_Commands,
+    help="Feature selection, and search in any graph of decisions, with a proof of what was found.",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command()(select)
+app.add_typer(experiments, name="reproduce")
+
+
+def run() -> None:
+    """Run the command line; bad input gives one sentence and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a character that the terminal lacks must not end a search
+    sys.stdout = StillWriting(sys.stdout)
+    try:
+        sys.exit(app(standalone_mode=False) or 0)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except (UsageError, OSError, MemoryError, ValueError) as error:
+        say(complaint(error))
+        sys.exit(2)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    if version:
+        print(bestleaf.__version__)
+        raise typer.Exit
+    help_without_command(context)
+
+
+@app.command()
+def compare(
+    data: Data,
+    target: Target,
+    task: Task = "auto",
+    epsilon: Epsilon = 0.01,
+    max_time: Time = None,
+    holdout: Annotated[
+        float, typer.Option(parser=fraction, metavar="FRACTION", help="Part of the rows held out.")
+    ] = 0.25,
+    impute: Impute = None,
+    random_state: Seed = 0,
+    n_jobs: Jobs = None,
+) -> None:
+    """Compare bestleaf with sequential selection, RFECV and mutual information on the same split of a table."""
+    with at_once():
+        from bestleaf.tables import prepared, read_frame
+        from bestleaf.tables.compare import compare as compared
+
+    table = prepared(read_frame(data), target, impute=impute, task=task)
+    shown = Table(title=f"{data.name}, {holdout:.0%} of the rows held out", title_justify="left")
+    for name in ("method", "features", "value", "held-out", "seconds", "which"):
+        shown.add_column(name, justify="left" if name in ("method", "which") else "right")
+    console = Console() if Console().is_terminal else Console(width=160)
+    code = 0
+    with console.status("Selecting") as status:
+        try:
+            settings = {"task": task, "epsilon": epsilon, "max_time": max_time, "n_jobs": n_jobs}
+            for row in compared(table, holdout=holdout, random_state=random_state, **settings):
+                status.update(f"{row.method} done")
+                which = ", ".join(row.columns[:8]) + (", …" if len(row.columns) > 8 else "")
+                numbers = (f"{row.score:.4f}", f"{row.held_out:.4f}", f"{row.seconds:.1f}")
+                shown.add_row(row.method, str(len(row.columns)), *numbers, which)
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+    console.print(shown, markup=False)
+    print(
+        "value: what bestleaf maximises (leave-one-out, 5 nearest neighbours) on the rows selected on; held-out: the "
+        "same measure of 5 nearest neighbours on the rows nobody has seen."
+    )
+    raise typer.Exit(code)
+
+
+@app.command()
+def verify(
+    file: Annotated[Path, typer.Argument(help="The certificate.")],
+    data: Annotated[Path | None, typer.Option(help="The table it is about, to compute exact values again.")] = None,
+    target: Annotated[str | None, typer.Option(help="Column of the table that holds the targets.")] = None,
+    impute: Impute = None,
+) -> None:
+    """Check a certificate from what is written in it (exit code 0: holds, 1: refused)."""
+    with at_once():
+        from bestleaf import certificate as proofs
+
+    if (data is None) != (target is None):
+        raise ValueError("--data and --target go together: the table and the column of its targets")
+    certificate = proofs.Certificate.load(file)
+    X = y = None
+    if data is not None and target is not None:
+        with at_once():
+            from bestleaf.tables import prepared, read_frame
+
+        table = prepared(read_frame(data), target, impute=impute)
+        X, y = table.X, table.y
+    verdict = proofs.verify(certificate, X, y)
+    print(verdict)
+    raise typer.Exit(0 if verdict else 1)
+
+
+@app.command()
+def report(
+    file: Annotated[Path, typer.Argument(help="The certificate.")],
+    out: Annotated[Path | None, typer.Option(help="The HTML page (default: beside the certificate).")] = None,
+    title: Annotated[str | None, typer.Option(help="Its heading.")] = None,
+    force_overwrite: Annotated[bool, typer.Option("--force-overwrite", help="Replace a page that exists.")] = False,
+) -> None:
+    """Write a self-contained HTML page about a certificate that holds."""
+    with at_once():
+        from bestleaf import certificate as proofs
+        from bestleaf.report import save_report
+
+    out = file.with_suffix(".html") if out is None else out
+    if os.path.realpath(out) == os.path.realpath(file):
+        raise ValueError(f"--out must not be the certificate itself, got {out}")
+    check_ending("--out", out, PAGE)
+    check_new_file("--out", out, overwrite=force_overwrite)
+    certificate = proofs.Certificate.load(file)
+    if not (verdict := proofs.verify(certificate)):
+        print(verdict)
+        raise typer.Exit(1)
+    save_report(certificate, out, title=title)
+    print(f"Page: {out}")
+
+
+@app.command()
+def demo(random_state: Seed = 1) -> None:
+    """Select features of the paper's linear data and show what is proved, in a few seconds."""
+    with at_once():
+        from bestleaf.cli.demo import show
+
+    show(random_state)
+
+
+@app.command()
+def warm() -> None:
+    """Compile everything once, so that the first search does not wait."""
+    with at_once():
+        from bestleaf.cli.demo import warm_up
+
+    print(f"Compiled in {warm_up():.1f} s.")

@@ -1,0 +1,120 @@
+"""Error messages of the command line: one sentence that names the option."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from io import StringIO
+from itertools import pairwise
+from typing import TextIO
+
+import typer
+
+from bestleaf.checks import sentence, shown
+from bestleaf.files import in_words
+
+# The base class of typer's exceptions. It comes from click or from typer itself, depending on the version of typer.
+UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+PARAMETERS = (
+    "cv|feature_groups|forbidden|forced|guarantee|holdout|max_features|max_memory|max_samples|max_time|n_repeats|"
+    "score_range|scoring|terminal"
+)
+RENAMED = {  # options of earlier versions
+    "--seed": "--random-state",
+    "--repeats": "--n-repeats",
+    "--groups": "--feature-groups",
+    "--force": "--forced",
+    "--forbid": "--forbidden",
+}
+
+
+def say(told: str) -> None:
+    """Print what is wrong in one line."""
+    print(sentence(f"bestleaf: {told}"), file=sys.stderr)
+
+
+def complaint(error: Exception) -> str:
+    """Return what is wrong as a sentence."""
+    if isinstance(error, OSError):
+        return in_words(error)
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory: {error}".removesuffix(": ")
+    return _usage(error) if isinstance(error, UsageError) else _with_options(str(error))
+
+
+def _usage(error: Exception) -> str:
+    """Return an error of typer as a sentence, with the option as it is typed or the argument as in the help."""
+    parameter = getattr(error, "param", None)
+    if parameter is None or not isinstance(error, typer.BadParameter):
+        told = error.format_message().strip()  # type: ignore[attr-defined]
+        if (now := RENAMED.get(getattr(error, "option_name", ""))) is not None:
+            return f"no such option: {error.option_name}; it is called {now}"  # type: ignore[attr-defined]
+        return (told[:1].lower() + told[1:]).removesuffix(".")
+    written = [text for text in parameter.opts if text.startswith("-")]
+    name = max(written, key=len) if written else str(parameter.name).upper()
+    told = (error.message or "must be given").removeprefix("Value error, ").removesuffix(".")
+    told = told.replace("Input should", "must", 1)  # as pydantic, which newer versions of typer use, says it
+    told = f"{name} {told}" if told.startswith("must") else f"{name}: {told}"
+    return told if "got" in told or (given := _given(name)) is None else f"{told}, got {shown(given)}"
+
+
+def _given(option: str) -> str | None:
+    """Return the value of an option as it was typed; None if it was not typed."""
+    for text, following in pairwise([*sys.argv, ""]):
+        if text == option:
+            return following
+        if text.startswith(f"{option}="):
+            return text.partition("=")[2]
+    return None
+
+
+def _with_options(told: str) -> str:
+    """Return a sentence about Python parameters with the names of the command-line options instead."""
+    told = re.sub(r"The '(\w+)' parameter of \w+ must", r"\1 must", told)  # as scikit-learn says it
+    told = told.replace("score_range=(lowest, highest)", "--score-range LOW HIGH")
+    told = told.replace("estimator=NeighbourVotes()", "--estimator neighbours")
+    told = re.sub(r"\bimpute='(\w+)'", r"--impute \1", told)
+    told = re.sub(r"^(target|task)\b", r"--\1", told).replace("--task 'regression'", "--task regression")
+    told = re.sub(r"(?<![\w'/-])X(?![\w'.])", "the table", told)
+    return re.sub(rf"(?<![\w'/-])({PARAMETERS})(?![\w'.])", lambda found: f"--{found[1].replace('_', '-')}", told)
+
+
+def help_without_command(context: typer.Context) -> None:
+    """Show the help of a group of commands if no command is given."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit
+
+
+class StillWriting:
+    """An output whose reader may stop reading (`bestleaf select ... | head -1`) without ending the search.
+
+    Nothing is written to an output that is closed from the start. If writing fails, that is said once.
+    """
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = StringIO() if stream is None else stream
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write a text; if nobody reads it any more, do nothing."""
+        self._tried(lambda: self._stream.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand on what was written."""
+        self._tried(self._stream.flush)
+
+    def _tried(self, do: Callable[[], object]) -> None:
+        try:
+            do()
+        except OSError as error:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+            if not isinstance(error, BrokenPipeError):
+                say(f"the output cannot be written: {in_words(error)}")

@@ -1,0 +1,1 @@
+"""The graph and what is known of it: records, intervals, bounds, rules, compiled kernels."""

@@ -1,0 +1,261 @@
+"""The confidence interval [L, U] of a leaf from its samples: one compiled function for each kind of interval.
+
+A *rate* is the exploration rate beta(N, delta) of the paper; the half-width of the interval is sqrt(beta / 2N). These
+intervals are not cut to [0, 1], and they may widen. A *bound* returns an interval that holds at all times at once with
+probability 1 - (the leaf's share of delta). It may keep numbers of its own for each leaf. Its intervals are cut to
+[0, 1] and never widen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from math import e, exp, lgamma, log, sqrt
+
+import numpy as np
+
+from bestleaf.checks import shown
+from bestleaf.engine.compile import helper
+from bestleaf.engine.parts import Part, compiled_part
+
+
+class Rate(Part):
+    """An exploration rate usable as ``bound=``, from a function ``(count, delta, leaves) -> level``.
+
+    `leaves` is the current number of leaves without an exact value. Set ``uses_leaves=False`` if the level does not
+    depend on it: then no interval has to be computed again when the graph grows.
+    """
+
+    def __init__(self, function: Callable, *, uses_leaves: bool = True) -> None:
+        super().__init__(function)
+        self.uses_leaves = uses_leaves
+        self.part = compiled_part(function, "rate")
+
+
+def keep_nothing(row, value, count):
+    """Update of a bound that needs no numbers of its own."""
+
+
+class Bound(Part):
+    """A time-uniform interval usable as ``bound=``, from ``(mean, count, delta, row) -> (lower, upper)``.
+
+    Parameters
+    ----------
+    function
+        `delta` is the leaf's share of delta; `row` holds the bound's own numbers.
+    width
+        How many numbers `row` has, zero at first.
+    observe
+        ``(row, value, count)``, called after each sample to update `row`; `count` includes the sample.
+    check
+        ``(side, value, delta, evidence) -> bool``, plain Python: whether the bound `value` on the `side` "lower" or
+        "upper" follows from its evidence, the list of count, total and the numbers of `row` when it was set. With it
+        ``verify(certificate, bound=...)`` checks every interval; without it they are taken as written.
+    """
+
+    def __init__(
+        self,
+        function: Callable,
+        *,
+        width: int = 0,
+        observe: Callable = keep_nothing,
+        check: Callable[[str, float, float, list[float]], bool] | None = None,
+    ) -> None:
+        super().__init__(function)
+        if observe is not keep_nothing and width < 1:
+            raise ValueError(f"width must be at least 1 for a bound that observes, got {width}")
+        if check is not None and not callable(check):
+            raise TypeError(f"check must be a function of side, value, delta and evidence, got {shown(check)}")
+        self.width = width
+        self.check = check
+        self.part = compiled_part(function, "interval")
+        self.observe = compiled_part(observe, "observe")
+
+
+@Rate
+def theory(count, delta, leaves):
+    """ln(n/d) + 3 ln ln(n/d) + 1.5 ln(ln N + 1): the paper's theorems, leaves fixed in advance."""
+    union = log(leaves / delta)
+    return union + 3.0 * log(union) + 1.5 * log(log(count) + 1.0)
+
+
+@Rate
+def beta1(count, delta, leaves):
+    """ln(n/d) + ln(ln N + 1): the rate of the paper's tables, as written."""
+    return log(leaves / delta) + log(log(count) + 1.0)
+
+
+@Rate
+def beta1_published(count, delta, leaves):
+    """(ln n)/d + ln(ln N + 1): what the published program computes; only for reproducing the tables."""
+    return log(leaves) / delta + log(log(count) + 1.0)
+
+
+@partial(Rate, uses_leaves=False)
+def beta2(count, delta, leaves):
+    """ln(ln(eN)/d): the empirical rate, without a union over the leaves and without proof."""
+    return log(log(e * count) / delta)
+
+
+@Bound
+def hoeffding(mean, count, delta, row):
+    """Stitched sub-Gaussian boundary, two-sided (Howard et al. 2021): rigorous, also while the graph grows."""
+    half = 1.7 * sqrt((log(log(2.0 * count)) + 0.72 * log(10.4 / delta)) / (4.0 * count))
+    return mean - half, mean + half
+
+
+HALVINGS = 8  # a bound is found to 1/256 of its distance from the mean
+SCHEDULE = 20  # an interval is computed again when the samples have grown by a twentieth
+
+
+@helper
+def apart(lower, upper, least, most):
+    """Return an interval inside [least, most], the last one; it is not empty even if the bound has failed."""
+    lower = min(max(lower, least), most)
+    return lower, max(min(upper, most), lower)
+
+
+def keep_last(row, value, count):
+    """Keep the last sample; the interval uses it, because only the interval knows the leaf's share of delta."""
+    row[0] = value
+
+
+@partial(Bound, width=6, observe=keep_last)
+def bernstein(mean, count, delta, row):
+    """Predictable plug-in empirical Bernstein (Waudby-Smith and Ramdas 2024), half of the share per side: rigorous."""
+    value, bets, gains, spread, total, squares = row[0], row[1], row[2], row[3], row[4], row[5]
+    level = log(2.0 / delta)
+    before = (0.5 + total) / count  # mean and variance as they were before the sample
+    variance = (0.25 + squares) / count
+    bet = min(sqrt(2.0 * level / (variance * count * log(1.0 + count))), 0.5)
+    bets += bet
+    gains += bet * value
+    spread += (value - before) ** 2 * (-log(1.0 - bet) - bet)
+    total += value
+    squares += (value - (0.5 + total) / (count + 1.0)) ** 2
+    row[1], row[2], row[3], row[4], row[5] = bets, gains, spread, total, squares
+    half = (level + spread) / bets
+    return gains / bets - half, gains / bets + half
+
+
+@helper
+def log_ratio(candidate, total, count):
+    """Return the log-likelihood of a uniform mixture of all means, minus that of one candidate mean."""
+    misses = count - total
+    mixed = lgamma(1.0 + total) + lgamma(1.0 + misses) - lgamma(2.0 + count)
+    hits = total * log(candidate) if total > 0.0 else 0.0
+    return mixed - hits - (misses * log(1.0 - candidate) if misses > 0.0 else 0.0)
+
+
+@partial(Bound, width=3)
+def bernoulli(mean, count, delta, row):
+    """Uniform mixture of all means against every candidate mean (Robbins 1970): rigorous, tightest for 0-1 samples."""
+    if count == 1:
+        row[1], row[2] = 0.0, 1.0
+    if count >= row[0]:
+        row[0] = count + 1 + count // SCHEDULE
+        threshold, total = log(1.0 / delta), mean * count
+        lower, upper = row[1], row[2]
+        kept_below, kept_above = mean, mean
+        for _ in range(HALVINGS):
+            middle = 0.5 * (lower + kept_below)
+            if log_ratio(middle, total, count) < threshold:
+                kept_below = middle
+            else:
+                lower = middle
+            middle = 0.5 * (upper + kept_above)
+            if log_ratio(middle, total, count) < threshold:
+                kept_above = middle
+            else:
+                upper = middle
+        row[1], row[2] = apart(lower, upper, row[1], row[2])
+    return row[1], row[2]
+
+
+# The grid to which `betting` rounds samples: fine towards 0 and 1, where the means of bad and good leaves lie.
+_HALF_GRID = (0.0, 0.002, 0.004, 0.007, 0.011, 0.016, 0.023, 0.033, 0.047, 0.067, 0.095, 0.135, 0.19, 0.27, 0.37)
+GRID = np.array([*_HALF_GRID, 0.5, *(1.0 - node for node in reversed(_HALF_GRID))])
+BETS = np.array([0.01, 0.019, 0.036, 0.069, 0.13, 0.25, 0.47, 0.9])  # bets, as fractions of the capital
+HEAD = 3  # a row begins with: next count to compute at, lower, upper; then the weights of the grid, then scratch
+
+
+def spread(row, value, count):
+    """Split a sample between the two grid points around it, so that their weighted mean is the sample.
+
+    The logarithm of what a bet gains is concave in the sample. So the capital computed from the grid is at most the
+    true one.
+    """
+    place = 1
+    while GRID[place] < value and place < len(GRID) - 1:
+        place += 1
+    part = (value - GRID[place - 1]) / (GRID[place] - GRID[place - 1])
+    row[HEAD + place] += part
+    row[HEAD + place - 1] += 1.0 - part
+
+
+@helper
+def log_capital(mean, row, mirrored):
+    """Return the log of the mean capital of all bets that the true mean is below `mean` (above it, if mirrored)."""
+    room = mean if mirrored else 1.0 - mean
+    wealth = row[HEAD + len(GRID) :]
+    for place in range(len(BETS)):
+        wealth[place] = 0.0
+    for node in range(len(GRID)):
+        weight = row[HEAD + node]
+        if weight > 0.0:
+            gain = (GRID[node] if mirrored else 1.0 - GRID[node]) / room - 1.0
+            for place in range(len(BETS)):
+                wealth[place] += weight * log(1.0 + BETS[place] * gain)
+    highest, total = wealth[0], 0.0
+    for place in range(1, len(BETS)):
+        highest = max(highest, wealth[place])
+    for place in range(len(BETS)):
+        total += exp(wealth[place] - highest)
+    return highest + log(total / len(BETS))
+
+
+@helper
+def farthest(mean, before, threshold, row, mirrored):
+    """Return a bound between `before` and the sample mean at which the capital still exceeds the threshold."""
+    certain = before == (0.0 if mirrored else 1.0)  # the capital against an impossible mean is infinite
+    if before == mean or (not certain and log_capital(before, row, mirrored) < threshold):
+        return before
+    rejected, kept = before, mean
+    for _ in range(HALVINGS):
+        middle = 0.5 * (rejected + kept)
+        if log_capital(middle, row, mirrored) < threshold:
+            kept = middle
+        else:
+            rejected = middle
+    return rejected
+
+
+@partial(Bound, width=HEAD + len(GRID) + len(BETS), observe=spread)
+def betting(mean, count, delta, row):
+    """Capital of eight bets against every candidate mean (Waudby-Smith and Ramdas 2024): rigorous, also with growth."""
+    if count == 1:
+        row[1], row[2] = 0.0, 1.0
+    if count >= row[0]:
+        row[0] = count + 1 + count // SCHEDULE
+        threshold = log(2.0 / delta)
+        least, most = row[1], row[2]
+        for side in range(1, 3):
+            row[side] = farthest(mean, row[side], threshold, row, side == 1)
+        row[1], row[2] = apart(row[1], row[2], least, most)
+    return row[1], row[2]
+
+
+BOUNDS: dict[str, Rate | Bound] = {
+    b.name: b for b in (theory, beta1, beta1_published, beta2, hoeffding, bernstein, bernoulli, betting)
+}
+RIGOROUS = (hoeffding, bernstein, bernoulli, betting)
+
+
+def named_bound(given: str | Rate | Bound) -> Rate | Bound:
+    """Return the rate or bound of that name, or the user's own."""
+    if isinstance(given, Rate | Bound):
+        return given
+    found = BOUNDS.get(str(given))
+    if found is None:
+        raise ValueError(f"bound must be one of {', '.join(BOUNDS)}, a Rate or a Bound, got {shown(given)}")
+    return found

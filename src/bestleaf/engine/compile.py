@@ -1,0 +1,282 @@
+"""The only module that imports numba: how kernels are compiled, and how they see arrays and call each other.
+
+A *kernel* is a function of arrays and numbers. It is compiled on its first call and kept in the disk cache. A function
+with one of the fixed `SIGNATURES` is compiled separately, and kernels call it by its address. So a user can replace it
+and no kernel has to be compiled again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from threading import RLock
+from time import perf_counter
+from typing import Any
+
+import numba
+import numpy as np
+from numba import from_dtype, typeof, types
+from numba.core import caching, cgutils, event
+from numba.core.errors import NumbaError
+from numba.core.types.function_type import CompileResultWAP
+from numba.extending import intrinsic, overload
+from numba.np.arrayobj import make_array, populate_array
+from numba.np.numpy_support import as_dtype
+
+from bestleaf.engine.records import CONE, INTERVAL, NODE, TRACK, WORLD, Graph
+from bestleaf.problems import Bernoulli
+
+
+@cache
+def _package_stamp() -> str:
+    """Return one hash of all source files whose code may become part of a kernel."""
+    engine = Path(__file__).parent
+    files = sorted(engine.parent.glob("*/kernels/*.py"))
+    files += [engine / name for name in ("records.py", "compile.py", "rules.py", "bounds.py", "parts.py")]
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def _stamped(locator: Any) -> Any:
+    """Return a class that finds the cache folder: one folder for each version of the source files.
+
+    numba only checks whether the file of the kernel itself has changed. But a kernel also changes with the functions
+    that it calls, and a cache written by another version may name records that no longer exist.
+    """
+
+    class Stamped(locator):
+        def get_cache_path(self) -> str:
+            return os.path.join(super().get_cache_path(), f"bestleaf-{_package_stamp()[:16]}")
+
+    return Stamped
+
+
+class _CacheImpl(caching.CompileResultCacheImpl):
+    _locator_classes: Any = tuple(
+        _stamped(one)
+        for one in (caching.UserProvidedCacheLocator, caching.InTreeCacheLocator, caching.UserWideCacheLocator)
+    )
+
+
+class _Cache(caching.FunctionCache):
+    _impl_class = _CacheImpl
+
+
+_COMPILER = event.TimingListener()  # measures how long numba compiles kernels or reads them from the cache
+event.register("numba:compiler_lock", _COMPILER)
+
+
+def clock() -> float:
+    """Return the time in seconds, without the time that the compiler takes."""
+    return perf_counter() - (_COMPILER.duration if _COMPILER.done else 0.0)
+
+
+if getattr(numba.config, "DISABLE_JIT", 0):
+    raise ImportError("bestleaf runs on numba's compiler; unset NUMBA_DISABLE_JIT to use it")
+
+njit: Any = numba.njit
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "_nrt": False,  # kernels own no memory; without reference counting a sample takes a quarter of the time
+}
+
+plain = njit(**_OPTIONS)  # without the disk cache
+
+
+def kernel(function: Callable) -> Any:
+    """Return `function` as a cached kernel that Python may call, compiled on its first call."""
+    compiled = plain(function)
+    with suppress(RuntimeError):  # if no cache folder can be written, every process compiles anew
+        compiled._cache = _Cache(function)
+    return compiled
+
+
+def _piece(**options: Any) -> Any:
+    """Return a decorator for functions that only kernels call, not Python."""
+    return njit(**_OPTIONS, **options, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+helper = _piece()
+inlined = _piece(forceinline=True)  # always inlined: for what runs at every sample
+pasted = _piece(inline="always")  # its source becomes part of the caller: the only kind that may return an array
+bounded = _piece(boundscheck=True)  # an index out of bounds is an error: for a user's functions
+
+
+def _type(given: Any) -> Any:
+    """Return the numba type of a numpy type; [T] stands for an array of T, a tuple for a tuple."""
+    if isinstance(given, list):
+        return types.Array(_type(given[0]), 1, "C")
+    if isinstance(given, tuple):
+        return types.BaseTuple.from_types([_type(one) for one in given])
+    return given if isinstance(given, types.Type) else from_dtype(np.dtype(given))
+
+
+def signature(result: Any, *arguments: Any) -> Any:
+    """Return the signature of a function that kernels call by address, from numpy types."""
+    return _type(result)(*map(_type, arguments))
+
+
+_GRAPH = typeof(Graph(np.zeros(1, NODE), np.zeros(1, np.int64)))
+SIGNATURES = {
+    "rule": signature((np.int64, np.int64), np.int64, _GRAPH, [INTERVAL]),
+    "rate": signature(np.float64, np.int64, np.float64, np.int64),
+    "interval": signature((np.float64, np.float64), np.float64, np.int64, np.float64, [np.float64]),
+    "observe": signature(types.void, [np.float64], np.float64, np.int64),
+}
+AT_NODE = signature(np.int64, np.int64, WORLD)
+AT_ARMS = signature(np.int64, np.int64, np.int64, WORLD)
+
+
+def _array(context: Any, builder: Any, array_type: Any, address: Any, length: Any) -> Any:
+    """Generate an array of `length` elements at `address` that owns no memory."""
+    array = make_array(array_type)(context, builder)
+    size = context.get_constant(types.intp, as_dtype(array_type.dtype).itemsize)
+    data = builder.inttoptr(address, array.data.type)
+    populate_array(array, data=data, shape=[length], strides=[size], itemsize=size, meminfo=None)
+    return array._getvalue()
+
+
+def array_at(dtype: Any) -> Any:
+    """Return an intrinsic ``(address, length)`` that views an array of `dtype`."""
+    array_type = types.Array(from_dtype(np.dtype(dtype)), 1, "C")
+
+    @intrinsic
+    def view(typing_context, address, length):
+        def generate(context, builder, _, arguments):
+            return _array(context, builder, array_type, *arguments)
+
+        return array_type(types.int64, types.int64), generate
+
+    return view
+
+
+def _array_of(dtype: Any, address: str, length: str | None = None) -> Any:
+    """Return an intrinsic ``(world)`` that views the array whose address the world holds.
+
+    Arrays that rules see have their true length. Other arrays have a nominal length; kernels never ask for it.
+    """
+    array_type = types.Array(from_dtype(np.dtype(dtype)), 1, "C")
+
+    @intrinsic
+    def array_of(typing_context, world):
+        def generate(context, builder, _, arguments):
+            integer = context.get_value_type(types.int64)
+
+            def field(name: str) -> Any:
+                offset = WORLD.fields[name][1]  # type: ignore[index]
+                place = cgutils.pointer_add(builder, arguments[0], offset, integer.as_pointer())
+                return builder.load(place, typ=integer)
+
+            count = field(length) if length else context.get_constant(types.int64, 1 << 40)
+            return _array(context, builder, array_type, field(address), count)
+
+        return array_type(world), generate
+
+    return array_of
+
+
+nodes_of = _array_of(NODE, "nodes", "size")
+edges_of = _array_of(np.int64, "edges", "pool")
+known_of = _array_of(INTERVAL, "known", "size")
+track_of = _array_of(TRACK, "track")
+bucket_of = _array_of(np.int64, "bucket")
+stack_of = _array_of(np.int64, "stack")
+cones_of = _array_of(CONE, "cones")
+nodes_at = array_at(NODE)
+floats_at = array_at(np.float64)
+singles_at = array_at(np.float32)
+words_at = array_at(np.uint64)
+longs_at = array_at(np.int64)
+ints_at = array_at(np.int32)
+bytes_at = array_at(np.int8)
+
+
+def function_at(signature: Any) -> Any:
+    """Return an intrinsic that turns an address into a numba function type of `signature`."""
+    function_type = types.FunctionType(signature)
+
+    @intrinsic
+    def callable_at(typing_context, address):
+        def generate(context, builder, _, arguments):
+            pointer = context.get_value_type(types.voidptr)
+            function = cgutils.create_struct_proxy(function_type)(context, builder)
+            function.c_addr = builder.inttoptr(arguments[0], pointer)
+            function.py_addr = pointer(None)
+            function.jit_addr = pointer(None)
+            return function._getvalue()
+
+        return function_type(types.int64), generate
+
+    return callable_at
+
+
+rule_at = function_at(SIGNATURES["rule"])
+rate_at = function_at(SIGNATURES["rate"])
+interval_at = function_at(SIGNATURES["interval"])
+observe_at = function_at(SIGNATURES["observe"])
+node_kernel_at = function_at(AT_NODE)
+arms_kernel_at = function_at(AT_ARMS)
+
+
+_COMPILING = RLock()
+
+
+class Compiled:
+    """A function with a fixed signature, compiled when its address is first needed; errors call it by its `kind`."""
+
+    def __init__(self, function: Callable, signature: Any, kind: str = "kernel") -> None:
+        self.function = function
+        self.signature = signature
+        self.kind = kind
+        self._code: Any = None  # keeps the machine code alive
+
+    @property
+    def address(self) -> int:
+        """The address of the machine code."""
+        with _COMPILING:
+            if self._code is None:
+                self._code = self._compile()
+            return int(self._code.address)
+
+    def _compile(self) -> Any:
+        compiled = self._compiled()
+        try:
+            compiled.compile(self.signature)
+        except NumbaError as error:
+            raise TypeError(f"the {self.kind} {self.function.__name__} does not compile: {error}") from None
+        return CompileResultWAP(compiled.overloads[self.signature.args])
+
+    def _compiled(self) -> Any:
+        return kernel(self.function)
+
+
+def separate(signature: Any) -> Callable[[Callable], Compiled]:
+    """Turn a function into a kernel that other kernels call by address.
+
+    A function that is called directly is compiled into each of its callers again. With a deep tree of calls that takes
+    twice as long as compiling the functions separately.
+    """
+    return lambda function: Compiled(function, signature)
+
+
+node_kernel = separate(AT_NODE)
+arms_kernel = separate(AT_ARMS)
+
+
+def draw(oracle: Any, leaf: int, rng: np.random.Generator) -> float:
+    """Return one sample of `leaf`; only for kernels. The type of the oracle decides how it is drawn."""
+    raise NotImplementedError
+
+
+@overload(draw, inline="never")
+def _draw_overload(oracle, leaf, rng):
+    if isinstance(oracle, types.Record):  # an oracle with its own kernel and stream
+        draw_at = function_at(types.float64(types.int64, oracle))
+        return lambda oracle, leaf, rng: draw_at(oracle.draw)(leaf, oracle)
+    if getattr(oracle, "instance_class", None) is Bernoulli:
+        return lambda oracle, leaf, rng: 1.0 if rng.random() < oracle.means[leaf] else 0.0
+    return None

@@ -1,0 +1,366 @@
+"""The graph of the search, a directed acyclic graph with one root that grows node by node.
+
+D is the complete graph of the problem, D_t the current graph. A node that enters is linked to all its parents and
+children in D_t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from copy import copy
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bestleaf.checks import shown
+from bestleaf.engine.records import EXACT, INNER, NODE, NOISY, TEMPORARY, enlarged
+from bestleaf.problems import State
+
+MAX_NODES = 5_000_000  # about 3 GB of records and states
+
+AT_ONCE = 1000  # nodes that are built between two checks of the budget
+
+
+class Description(NamedTuple):
+    """What the problem says about a state."""
+
+    state: State
+    label: State
+    terminal: bool
+    minimizes: bool
+    children: dict[State, None]  # in the problem's order, each once; empty when the problem knows parents
+
+
+class ListedRelatives:
+    """Finds parents and children of new nodes if the problem only lists children: it remembers all absent children."""
+
+    def __init__(self, graph: GrowingGraph) -> None:
+        self.graph = graph
+        self._absent: list[dict[State, None]] = []  # by node: its children not in D_t, in the problem's order
+        self._wanted: dict[State, list[int]] = {}  # state not in D_t -> nodes that have it as a child
+        self.remembered = 0  # children not in D_t, each as often as it is listed
+
+    def meet(self, node: int, given: Description) -> tuple[list[int], list[int], int]:
+        """Return (parents in D_t, children in D_t, number of children missing) of a node that enters."""
+        node_of = self.graph.node_of
+        present = [node_of[child] for child in given.children if child in node_of]
+        self._absent.append({child: None for child in given.children if child not in node_of})
+        for child in self._absent[node]:
+            self._wanted.setdefault(child, []).append(node)
+        parents = self._wanted.pop(given.state, [])
+        for parent in parents:
+            del self._absent[parent][given.state]
+        self.remembered += len(self._absent[node]) - len(parents)
+        return parents, present, len(self._absent[node])
+
+    def absent(self, node: int) -> Iterable[State]:
+        """Return the children of a node that are not in D_t."""
+        return self._absent[node]
+
+
+class AbsentParents:
+    """A table of states that are not in D_t: for each, the nodes in D_t that are its children.
+
+    A problem may bring a faster table with the same methods: ``family(node_of)`` returns it.
+    """
+
+    def __init__(self, problem: Any, node_of: dict[State, int]) -> None:
+        self.problem = problem
+        self.node_of = node_of
+        self._waiting: dict[State, list[int]] = {}
+        self.remembered = 0
+
+    def enter(self, node: int, state: State) -> None:
+        """Note the parents of a new node."""
+        for parent in self.problem.parents(state):
+            if parent not in self.node_of:
+                self._waiting.setdefault(parent, []).append(node)
+                self.remembered += 1
+
+    def children_of(self, state: State) -> list[int]:
+        """Return the nodes that are children of a state that enters now."""
+        found = self._waiting.pop(state, [])
+        self.remembered -= len(found)
+        return found
+
+
+class KnownParents:
+    """Finds parents and children of new nodes if the problem knows parents; it need not list the children of a node."""
+
+    def __init__(self, graph: GrowingGraph) -> None:
+        self.graph = graph
+        family = getattr(graph.problem, "family", None) or partial(AbsentParents, graph.problem)
+        self._family = family(graph.node_of)
+
+    def meet(self, node: int, given: Description) -> tuple[list[int], list[int], int]:
+        """Return (parents in D_t, children in D_t, number of children missing) of a node that enters."""
+        problem, node_of = self.graph.problem, self.graph.node_of
+        parents = [node_of[parent] for parent in problem.parents(given.state) if parent in node_of]
+        present = self._family.children_of(given.state)
+        self._family.enter(node, given.state)
+        many = 0 if given.terminal else problem.count_children(given.state)
+        return parents, present, many - len(present)
+
+    @property
+    def remembered(self) -> int:
+        """How many parents not in D_t are remembered, each once for every node below it."""
+        return self._family.remembered
+
+    def absent(self, node: int) -> Iterable[State]:
+        """Return the children of a node that are not in D_t."""
+        graph = self.graph
+        children = dict.fromkeys(graph.problem.children(graph.states[node]))
+        linked = set(graph.linked("child", node).tolist())
+        for child in children:
+            if child in graph.node_of and graph.node_of[child] not in linked:
+                raise contradiction(child)
+        return [child for child in children if child not in graph.node_of]
+
+
+def contradiction(child: State) -> ValueError:
+    """Return the error for a problem whose `parents` and `children` do not agree about a state."""
+    return ValueError(f"parents({shown(child)}) must name every state whose children() lists it, but lacks one")
+
+
+class GrowingGraph:
+    """The current graph D_t: records of nodes and edges for the kernels, and the state of each node."""
+
+    def __init__(self, problem: Any) -> None:
+        self.problem = problem
+        self.two_player = hasattr(problem, "maximizes")
+        self.states: list[Any] = []
+        self.node_of: dict[State, int] = {}
+        self.labels: dict[State, int] = {}
+        self._first_of: dict[int, int] = {}  # the first node with each label
+        self.knows_parents = all(callable(getattr(problem, name, None)) for name in ("parents", "count_children"))
+        self.relatives = KnownParents(self) if self.knows_parents else ListedRelatives(self)
+        self.nodes = np.zeros(64, NODE)
+        self.nodes["adversarial"][0] = self.two_player
+        self.edges = np.zeros(256, np.int64)
+        self._used = 0
+        self._room: dict[tuple[str, int], int] = {}
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    @property
+    def adversarial(self) -> bool:
+        """Whether an opponent moves somewhere."""
+        return bool(self.nodes["adversarial"][0])
+
+    @property
+    def depth(self) -> int:
+        """The largest level."""
+        return int(self.nodes["level"][: len(self)].max(initial=0))
+
+    @property
+    def kinds(self) -> np.ndarray:
+        """The kind of every node."""
+        return self.nodes["kind"][: len(self)]
+
+    def linked(self, side: str, node: int) -> np.ndarray:
+        """Return the nodes on one `side` ("child" or "parent") of a node."""
+        start = self.nodes[f"{side}_start"][node]
+        return self.edges[start : start + self.nodes[f"{side}_count"][node]]
+
+    def arrows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return (parents, children): the two nodes of every edge."""
+        size = len(self)
+        starts, counts = self.nodes["child_start"][:size], self.nodes["child_count"][:size]
+        first = np.cumsum(counts) - counts
+        places = np.arange(counts.sum()) + np.repeat(starts - first, counts)
+        return np.repeat(np.arange(size), counts), self.edges[places]
+
+    def _append(self, side: str, node: int, other: int) -> None:
+        """Add a link to one side of a node; a full list of links moves to the end of the edges, with twice the room."""
+        old = self.linked(side, node)
+        room = self._room.get((side, node), 0)
+        if len(old) == room:
+            room = max(4, 2 * room)
+            self.edges = enlarged(self.edges, self._used + room)
+            self.edges[self._used : self._used + len(old)] = old
+            self.nodes[f"{side}_start"][node] = self._used
+            self._room[side, node] = room
+            self._used += room
+        self.edges[self.nodes[f"{side}_start"][node] + len(old)] = other
+        self.nodes[f"{side}_count"][node] += 1
+
+    def describe(self, state: State, *, listed: bool = True) -> Description:
+        """Ask the problem about a state (about its children only if `listed`); the graph does not change."""
+        problem = self.problem
+        label = problem.label(state) if hasattr(problem, "label") else state
+        try:
+            hash(state), hash(label)
+        except TypeError as error:
+            raise TypeError(f"states and labels must be hashable, got {shown(state)}: {error}") from None
+        if problem.is_terminal(state):
+            return Description(state, label, True, False, {})
+        children = self._children(state) if listed else {}
+        return Description(state, label, False, self.two_player and not problem.maximizes(state), children)
+
+    def _children(self, state: State) -> dict[State, None]:
+        children = self.problem.children(state)
+        try:
+            children = dict.fromkeys(children)
+        except TypeError as error:
+            raise TypeError(f"children({shown(state)}) must list hashable states: {error}") from None
+        if not children and self.states:
+            raise ValueError(
+                f"children({shown(state)}) is empty but is_terminal({shown(state)}) is False; one of them is wrong"
+            )
+        return children
+
+    def _enter(self, given: Description) -> int:
+        """Make a state a node; return the number of the node."""
+        node = len(self.states)
+        self.node_of[given.state] = node
+        self.states.append(given.state)
+        self.nodes = enlarged(self.nodes, node + 1)
+        label = self.labels.setdefault(given.label, len(self.labels))
+        first = self._first_of.setdefault(label, node)
+        twins = self.nodes["twin"]
+        twins[node] = node if first == node else twins[first]
+        twins[first] = node
+        self.nodes["label"][node] = label
+        self.nodes["minimizes"][node] = given.minimizes
+        return node
+
+    def _leaf_kind(self, terminal: bool) -> int:
+        if not terminal:
+            return TEMPORARY
+        return EXACT if hasattr(self.problem, "exact") else NOISY
+
+    def add(self, state: State) -> tuple[int, list[int]]:
+        """Add a state with all its links; return its node and the nodes that are no longer leaves."""
+        given = self.describe(state, listed=not self.knows_parents)
+        node = self._enter(given)
+        parents, present, many = self.relatives.meet(node, given)
+        if node > 0 and not parents:
+            if self.knows_parents:
+                raise contradiction(state)
+            raise ValueError(f"a state that enters the graph must be a child of one in it, got {shown(state)}")
+        kind, missing = self.nodes["kind"], self.nodes["missing"]
+        missing[node] = many
+        kind[node] = INNER if present else self._leaf_kind(given.terminal)
+        relieved = [parent for parent in parents if kind[parent] != INNER]
+        for parent in parents:
+            self._link(parent, node)
+            missing[parent] -= 1
+            kind[parent] = INNER
+        for child in present:
+            self._link(node, child)
+        return node, relieved
+
+    def _link(self, parent: int, child: int) -> None:
+        self._append("child", parent, child)
+        self._append("parent", child, parent)
+        self._sink(parent, child)
+
+    def _sink(self, parent: int, child: int) -> None:
+        """Increase the levels of `child` and of nodes below it until every edge goes to a larger level."""
+        level = self.nodes["level"]
+        pending = [(parent, child)]
+        while pending:
+            above, below = pending.pop()
+            if level[below] > level[above]:
+                continue
+            if below in (parent, 0):
+                raise self._cycle(below)
+            level[below] = level[above] + 1
+            pending += [(below, int(lower)) for lower in self.linked("child", below)]
+
+    def _cycle(self, node: int) -> ValueError:
+        state = self.states[node]
+        return ValueError(f"the graph must have no cycles, but children() leads from {shown(state)} back to itself")
+
+    @classmethod
+    def opening(cls, problem: Any, *, with_children: bool = True) -> GrowingGraph:
+        """Return the first graph of a growing search: the root and its children, or the root alone."""
+        graph = cls(problem)
+        graph.add(problem.root())
+        if with_children:
+            for child in list(graph.relatives.absent(0)):
+                graph.add(child)
+        return graph
+
+    @classmethod
+    def whole(cls, problem: Any, check: Callable[[int, int], None] | None = None) -> GrowingGraph:
+        """Return the complete graph D, built breadth first.
+
+        `check` gets the numbers of nodes and edges now and then; it raises an error if they are too many.
+        """
+        graph = cls(problem)
+        queue, met = [problem.root()], graph.node_of
+        lists: list[list[int]] = []
+        edges = 0
+        for state in queue:  # the queue grows meanwhile; the place of a state in it is the number of its node
+            given = graph.describe(state)
+            node = graph._enter(given)
+            graph.nodes["kind"][node] = INNER if given.children else graph._leaf_kind(given.terminal)
+            below = []
+            for child in given.children:
+                if (number := met.setdefault(child, len(queue))) == len(queue):
+                    queue.append(child)
+                below.append(number)
+            lists.append(below)
+            edges += len(below)
+            if len(queue) > MAX_NODES:
+                raise ValueError(f"the graph has more than {MAX_NODES:,} nodes; give expansion=b to grow it instead")
+            if node % AT_ONCE == AT_ONCE - 1 and check is not None:
+                check(len(queue), edges)
+        graph._adopt(lists)
+        return graph
+
+    def _adopt(self, children: list[list[int]]) -> None:
+        """Set all edges of a complete graph at once."""
+        size = len(children)
+        flat = np.fromiter(chain.from_iterable(children), np.int64)
+        counts = np.array([len(below) for below in children], np.int64)
+        above = np.repeat(np.arange(size), counts)[np.argsort(flat, kind="stable")]
+        self.edges = np.concatenate([flat, above]) if len(flat) else np.zeros(1, np.int64)
+        sides = (("child", counts, 0), ("parent", np.bincount(flat, minlength=size), len(flat)))
+        for side, many, first in sides:
+            self.nodes[f"{side}_count"][:size] = many
+            self.nodes[f"{side}_start"][:size] = first + np.cumsum(many) - many
+        self.nodes["adversarial"][0] = self.nodes["minimizes"].any()
+        self._level_all(children)
+
+    def _level_all(self, children: list[list[int]]) -> None:
+        """Set the level of every node to the length of its longest path from the root, in topological order."""
+        level = [0] * len(children)
+        waiting = self.nodes["parent_count"][: len(children)].tolist()
+        ready = [node for node, count in enumerate(waiting) if count == 0]
+        for node in ready:  # the list grows meanwhile
+            for child in children[node]:
+                level[child] = max(level[child], level[node] + 1)
+                waiting[child] -= 1
+                if waiting[child] == 0:
+                    ready.append(child)
+        if len(ready) < len(children):
+            node, met = next(node for node, count in enumerate(waiting) if count > 0), set()
+            while node not in met:
+                met.add(node)
+                node = next(above for above in self.linked("parent", node).tolist() if waiting[above] > 0)
+            raise self._cycle(node)
+        self.nodes["level"][: len(level)] = level
+
+    def frozen_copy(self) -> GrowingGraph:
+        """Return a copy with its own records of nodes; states and edges are shared, so it must not grow."""
+        other = copy(self)
+        other.nodes = self.nodes.copy()
+        return other
+
+    def has_twin_arms(self) -> bool:
+        """Whether two children of the root reach exactly the same leaves."""
+        below: list[frozenset[int]] = []
+        for arm in self.linked("child", 0).tolist():
+            seen, stack = {arm}, [arm]
+            while stack:
+                fresh = set(self.linked("child", stack.pop()).tolist()) - seen
+                seen |= fresh
+                stack += fresh
+            labels = self.nodes["label"][list(seen)][self.kinds[list(seen)] != INNER]
+            below.append(frozenset(labels.tolist()))
+        return len(set(below)) < len(below)

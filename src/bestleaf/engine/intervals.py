@@ -1,0 +1,326 @@
+"""What is known of each node: its interval, its representative leaf, how often the search was there.
+
+`Knowledge` owns these arrays, enlarges them as the graph grows, and writes their addresses into the `WORLD` record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bestleaf.checkpoint import Saved
+from bestleaf.engine.bounds import BOUNDS, Bound, Rate
+from bestleaf.engine.graph import GrowingGraph
+from bestleaf.engine.kernels.backup import backup, narrow, recompute
+from bestleaf.engine.kernels.contest import contest
+from bestleaf.engine.kernels.loop import mark_descent
+from bestleaf.engine.kernels.reach import count_ancestors, find_cone, strongest_outside
+from bestleaf.engine.records import CONE, EXACT, INNER, INTERVAL, NOISY, TEMPORARY, TRACK, UNLIMITED, WORLD, enlarged
+from bestleaf.engine.rules import Rule
+from bestleaf.engine.saved_leaves import SavedLeaves
+from bestleaf.problems import State
+
+ARRAYS = ("known", "track", "rows", "evidence", "bucket", "stack", "cones", "inside")  # see `WORLD`
+CONES = 64  # cones remembered at least: more than a descent has levels
+WORDS_OF_CONES = 2**22  # numbers in all cones at most, where a node has many children
+Evidence = tuple[float, ...] | None  # count, total and the bound's own numbers when an end of an interval was set
+# What a checkpoint keeps of `WORLD`, of `TRACK` and, for leaves, of `INTERVAL`.
+COUNTERS = ("samples", "updates", "refreshes")
+LOOKS = ("visits", "rounds", "grow_at", "opened", "deepened")
+NUMBERS = ("count", "total", "lower", "upper")
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One leaf of the final graph with its statistics."""
+
+    state: Any
+    label: Any
+    terminal: bool
+    exact: bool  # its exact value has been computed
+    count: int
+    mean: float | None  # None for a leaf never sampled
+    lower: float
+    upper: float
+    order: int  # place in the order of creation, from 1; 0 for an exact leaf
+    share: float  # its part of delta: delta / (order (order + 1)), or an equal part of a fixed graph; 0 if exact
+    evidence: tuple[Evidence, Evidence] = (None, None)  # for lower and for upper
+
+
+def drawn_lots(seed: int, nodes: int) -> np.ndarray:
+    """Return a random number for every node; it does not depend on the number of nodes (splitmix64)."""
+    mixed = np.uint64(seed) + np.arange(1, nodes + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
+
+
+class Knowledge:
+    """Intervals on every node of a graph under one bound; `settings` are fields of the `WORLD` record.
+
+    Ties are broken by random lots; `lots` is their seed. Without a seed the later node wins a tie, as in the published
+    program.
+    """
+
+    def __init__(
+        self,
+        graph: GrowingGraph,
+        rule: Rule,
+        bound: Rate | Bound,
+        settings: dict[str, float],
+        *,
+        lots: int | None,
+    ) -> None:
+        self.graph = graph
+        self.bound = bound
+        self.lots = lots
+        self.uniform_share: float | None = None
+        self.created = 0
+        self.order = np.zeros(64, np.int64)
+        self.known = np.zeros(64, INTERVAL)
+        self.track = np.zeros(64, TRACK)
+        width = bound.width if isinstance(bound, Bound) else 0
+        self.rows = np.zeros((64, width))
+        self.evidence = np.zeros((64, 2, 2 + width))
+        self.bucket = np.full(64, -1, np.int64)
+        self.stack = np.zeros(128, np.int64)
+        self.cones = np.zeros(CONES, CONE)
+        self.inside = np.zeros((CONES, 1), np.uint64)
+        self.world = np.zeros(1, WORLD)[0]
+        self._enter_world(rule, settings)
+        self._reserve()
+
+    def _enter_world(self, rule: Rule, settings: dict[str, float]) -> None:
+        kernels = (contest, mark_descent, narrow, backup, count_ancestors, find_cone, strongest_outside)
+        parts = {"rule": rule.part, **{kernel.function.__name__: kernel for kernel in kernels}}
+        if isinstance(self.bound, Rate):
+            parts["rate"] = self.bound.part
+        else:
+            parts.update(interval=self.bound.part, observe=self.bound.observe)
+        addresses = {name: part.address for name, part in parts.items()}
+        for name, value in {"limit": UNLIMITED, **settings, **addresses}.items():
+            self.world[name] = value
+
+    def _survey(self) -> None:
+        """Write the addresses and sizes of the arrays into the record of the kernels."""
+        graph, world = self.graph, self.world
+        world["nodes"], world["size"] = graph.nodes.ctypes.data, len(graph)
+        world["edges"], world["pool"] = graph.edges.ctypes.data, len(graph.edges)
+        for name in ARRAYS:
+            world[name] = getattr(self, name).ctypes.data
+        world["width"], world["words"] = self.rows.shape[1], self.inside.shape[1]
+        world["rows_of_cones"] = len(self.cones)
+
+    def _reserve(self) -> None:
+        """Make room for all nodes, levels and labels, and forget what is no longer true after growth."""
+        nodes = len(self.graph)
+        for name in ("known", "track", "rows", "evidence", "order"):
+            setattr(self, name, enlarged(getattr(self, name), nodes))
+        self.stack = enlarged(self.stack, nodes + 64)
+        self.bucket = enlarged(self.bucket, self.graph.depth + 1, -1)
+        self.known["lot"][:nodes] = np.arange(nodes) if self.lots is None else drawn_lots(self.lots, nodes)
+        self.track["ancestors"] = 0
+        self._forget_cones()
+        self._survey()
+
+    def _forget_cones(self) -> None:
+        """Forget all cones; make room for the cones of the children of one node."""
+        nodes, labels = len(self.graph), 1 + len(self.graph.labels) // 64
+        words, room = labels + 1 + nodes // 64, self.inside.shape[1]
+        room = room if room >= words else 2 * words
+        wanted = CONES + int(self.graph.nodes["child_count"][:nodes].max(initial=0))
+        rows = max(CONES, min(wanted, WORDS_OF_CONES // room))
+        if room > self.inside.shape[1] or rows > len(self.cones):
+            self.inside, self.cones = np.zeros((rows, room), np.uint64), np.zeros(rows, CONE)
+        self.track["cone"] = -1
+        self.cones["node"] = -1
+        self.world["next_cone"] = 0
+        self.world["first_node"] = 64 * labels
+        self.world["labelled"] = len(self.graph.labels) < nodes
+
+    @property
+    def intersects(self) -> bool:
+        """Whether intervals are cut to [0, 1] and never widen."""
+        return bool(self.world["intersect"])
+
+    def _make_leaves(self, nodes: np.ndarray) -> None:
+        """Give new leaves the widest interval and, if they have no exact value, their shares of delta."""
+        lots = self.known["lot"][nodes]
+        self.known[nodes] = np.zeros(1, INTERVAL)
+        self.known["lower"][nodes], self.known["upper"][nodes] = (0.0, 1.0) if self.intersects else (-np.inf, np.inf)
+        self.known["child"][nodes] = self.known["leaf"][nodes] = nodes
+        self.known["lot"][nodes] = lots
+        self.share_delta(nodes[self.graph.kinds[nodes] != EXACT])
+
+    def share_delta(self, nodes: np.ndarray) -> None:
+        """Give new leaves without an exact value their shares of delta."""
+        self.order[nodes] = self.created + 1 + np.arange(len(nodes))
+        self.track["share"][nodes] = self._shares(self.order[nodes])
+        self.created += len(nodes)
+        self.world["stochastic"] += len(nodes)
+
+    def _shares(self, order: np.ndarray) -> np.ndarray | float:
+        """Return shares of delta: delta / (i (i + 1)) for the i-th leaf created, or equal shares in a fixed graph."""
+        return self.uniform_share or float(self.world["delta"]) / np.maximum(1, order * (order + 1))
+
+    def admit(self, leaf: int) -> None:
+        """From now on, sample a terminal leaf that turned out to have no exact value."""
+        self.graph.nodes["kind"][leaf] = NOISY
+        self.share_delta(np.array([leaf]))
+        if self._uses_leaves:
+            self._refresh_all()
+
+    @property
+    def _uses_leaves(self) -> bool:
+        """Whether the interval of a leaf depends on how many leaves there are."""
+        return isinstance(self.bound, Rate) and self.bound.uses_leaves
+
+    def start(self, fixed: bool) -> None:
+        """Set the intervals of the first graph. If it never grows, all leaves get equal shares of delta."""
+        kinds = self.graph.kinds
+        leaves = np.flatnonzero(kinds != INNER).tolist()
+        if fixed and not (kinds == EXACT).any():
+            self.uniform_share = float(self.world["delta"]) / len(leaves)
+        if leaves == [0]:  # a root without children is never sampled for its interval and needs no share
+            self.created = -1
+        self._make_leaves(np.array(leaves))
+        self._refresh_all()
+        self.track["opened"][: len(kinds) if fixed else int(kinds[0] == INNER)] = 1
+
+    def _refresh_all(self) -> None:
+        """Compute all nodes again from the samples, deepest level first."""
+        self._survey()
+        order = np.argsort(-self.graph.nodes["level"][: len(self.graph)], kind="stable")
+        if not recompute(order, self._uses_leaves, self.world):
+            raise ValueError(f"bound {self.bound.name} must return lower <= upper, but did not after the graph grew")
+
+    def take_in(self, added: list[tuple[int, list[int]]]) -> None:
+        """Bring the intervals up to date with nodes just added to the graph (`GrowingGraph.add`)."""
+        self._reserve()
+        fresh = {node for node, _ in added}
+        for _, relieved in added:
+            # A temporary leaf that got a child is no longer a leaf: its interval now follows from its children.
+            self.world["stochastic"] -= len(set(relieved) - fresh)
+        nodes = np.array([node for node, _ in added], np.int64)
+        self._make_leaves(nodes[self.graph.kinds[nodes] != INNER])
+        self._refresh_all()
+
+    def copy(self, graph: GrowingGraph, *, lots: int | None) -> Knowledge:
+        """Return an independent copy for a copy of the graph, with its own lots."""
+        twin = copy(self)
+        twin.graph, twin.lots = graph, lots
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray | list):
+                setattr(twin, name, value.copy())
+        twin.world = np.array([self.world])[0]
+        twin._reserve()
+        twin._refresh_all()
+        return twin
+
+    def list_leaves(self) -> tuple[Leaf, ...]:
+        """Return every leaf of the current graph with its statistics."""
+        graph, labels = self.graph, list(self.graph.labels)
+        nodes = np.flatnonzero(graph.kinds != INNER)
+        known = self.known[nodes]
+        columns = (
+            nodes,
+            graph.nodes["label"][nodes],
+            graph.kinds[nodes],
+            known["count"],
+            known["total"] / np.maximum(known["count"], 1),
+            np.maximum(known["lower"], 0.0),
+            np.minimum(known["upper"], 1.0),
+            self.order[nodes],
+            self.track["share"][nodes],
+        )
+        rows = zip(*(column.tolist() for column in columns), self._evidence(nodes), strict=True)
+        return tuple(
+            Leaf(
+                graph.states[node],
+                labels[label],
+                kind != TEMPORARY,
+                kind == EXACT and count > 0,
+                count,
+                mean if count else None,
+                *rest,
+            )
+            for node, label, kind, count, mean, *rest in rows
+        )
+
+    def _evidence(self, nodes: np.ndarray) -> Iterator[tuple[Evidence, Evidence]]:
+        """Yield what the lower and the upper bound of each leaf follow from; None for a bound that was never set."""
+        improved: np.ndarray = np.any(self.evidence[nodes, :, 0] > 0, axis=1)
+        for node, some in zip(nodes.tolist(), improved.tolist(), strict=True):
+            if not some:
+                yield None, None
+                continue
+            lower, upper = (tuple(side) if side[0] > 0 else None for side in self.evidence[node].tolist())
+            yield lower, upper
+
+    def snapshot(self) -> dict[str, int | np.ndarray | None]:
+        """Return what cannot be computed again: samples and intervals of leaves, visits of nodes, counters."""
+        size = len(self.graph)
+        leaves = np.flatnonzero(self.graph.kinds != INNER)
+        sampled = leaves[(self.known["count"][leaves] > 0) & (self.graph.kinds[leaves] != EXACT)]
+        return {
+            "created": self.created,
+            "lots": self.lots,
+            **{name: int(self.world[name]) for name in COUNTERS},
+            **{name: self.known[name][leaves] for name in NUMBERS},
+            **{name: self.track[name][:size].copy() for name in LOOKS},
+            "order": self.order[leaves],
+            "inner_order": self.order[np.flatnonzero(self.graph.kinds == INNER)],
+            "rows": self.rows[sampled],
+            "evidence": self.evidence[sampled],
+        }
+
+    def restore(self, saved: Saved, values: dict[State, float]) -> None:
+        """Restore a snapshot; the graph must have the same nodes. Inner nodes are computed from the leaves."""
+        if (saved.get("lots") is None) != (self.lots is None):
+            raise ValueError("lots must be saved with the sound stopping test, and only with it")
+        self.lots = None if self.lots is None else saved.whole("lots", 0, 2**63)
+        self._reserve()
+        size = len(self.graph)
+        leaves = SavedLeaves.read(saved, self.graph, self.bound, intersects=self.intersects)
+        leaves.check_exact(self.graph, values)
+        self.created = saved.whole("created")
+        for name in COUNTERS:
+            self.world[name] = saved.whole(name)
+        for name in LOOKS:
+            self.track[name][:size] = saved.array(name, (size,), 0, UNLIMITED, np.int64)
+        self._take_leaves(leaves)
+        inner = np.flatnonzero(self.graph.kinds == INNER)
+        self.order[inner] = saved.array("inner_order", (len(inner),), 0, self.created, np.int64)
+        places = self.order[:size][self.order[:size] > 0]
+        if len(places) != self.created or len(np.unique(places)) < len(places):
+            raise ValueError(f"each of the {self.created:,} leaves created must have its own place in their order")
+        shares = self.track["share"][leaves.sampled]
+        leaves.check_intervals(self.bound, shares, int(self.world["samples"]), self.created)
+        self._refresh_all()
+        self._check_rate(leaves)
+
+    def _take_leaves(self, leaves: SavedLeaves) -> None:
+        """Set the numbers of the leaves; shares of delta follow from the order of creation."""
+        nodes, sampled, size = leaves.nodes, leaves.sampled, len(self.graph)
+        noisy = self.graph.kinds[nodes] != EXACT
+        self.order[:size], self.track["share"][:size] = 0, 0.0
+        self.order[nodes] = leaves.order
+        self.track["share"][nodes] = np.where(noisy, self._shares(leaves.order), 0.0)
+        self.world["stochastic"] = int(noisy.sum())
+        for name in NUMBERS:
+            self.known[name][nodes] = getattr(leaves, name)
+        self.known["child"][nodes] = self.known["leaf"][nodes] = nodes
+        self.rows[sampled], self.evidence[sampled] = leaves.rows, leaves.evidence
+
+    def _check_rate(self, leaves: SavedLeaves) -> None:
+        """Refuse intervals that differ from those of a built-in rate, which follow from count and total alone."""
+        if not isinstance(self.bound, Rate) or self.bound not in BOUNDS.values():
+            return
+        recompute(leaves.nodes, True, self.world)
+        for name in ("lower", "upper"):
+            if not np.array_equal(self.known[name][leaves.nodes], getattr(leaves, name)):
+                raise ValueError(f"the {name} bounds of leaves do not follow from their samples")

@@ -1,0 +1,190 @@
+"""From one sample to the intervals of the leaf and of all its ancestors.
+
+For an inner node s with the children c in D_t: L_s = max L_c, U_s = max U_c, and the representative child is the one of
+largest U_c. Where the opponent moves: L_s = min L_c, U_s = min U_c, and the child of smallest L_c. A tie goes to the
+child whose representative leaf has the larger lot, so that the representative leaf is the strongest leaf below s. If
+two children have the same representative leaf, the child with the larger lot is taken.
+"""
+
+import numpy as np
+
+from bestleaf.engine.bounds import apart
+from bestleaf.engine.compile import (
+    bucket_of,
+    edges_of,
+    floats_at,
+    inlined,
+    interval_at,
+    kernel,
+    known_of,
+    node_kernel,
+    node_kernel_at,
+    nodes_of,
+    observe_at,
+    rate_at,
+    track_of,
+)
+from bestleaf.engine.records import EXACT, INNER
+
+
+@inlined
+def goes_first(child, other, known):
+    """Whether `child` wins a tie against the child `other`; it does if there is no other (-1)."""
+    if other < 0:
+        return True
+    leaf, rest = known[child].leaf, known[other].leaf
+    return known[child].lot > known[other].lot if leaf == rest else known[leaf].lot > known[rest].lot
+
+
+@inlined
+def refresh(node, nodes, edges, known):
+    """Compute an inner node again from its children; True if its interval or its representative leaf has changed."""
+    minimizes = nodes[node].minimizes == 1
+    lower = upper = np.inf if minimizes else -np.inf
+    chosen = -1
+    start = nodes[node].child_start
+    for edge in range(start, start + nodes[node].child_count):
+        child = edges[edge]
+        low, high = known[child].lower, known[child].upper
+        if minimizes:
+            upper = min(upper, high)
+            if low < lower or (low == lower and goes_first(child, chosen, known)):
+                lower, chosen = low, child
+        else:
+            lower = max(lower, low)
+            if high > upper or (high == upper and goes_first(child, chosen, known)):
+                upper, chosen = high, child
+    leaf = known[chosen].leaf
+    changed = lower != known[node].lower or upper != known[node].upper or leaf != known[node].leaf
+    known[node].lower = lower
+    known[node].upper = upper
+    known[node].child = chosen
+    known[node].leaf = leaf
+    return changed
+
+
+@inlined
+def enqueue_parents(node, nodes, edges, track, bucket):
+    """Add the parents of `node` to the waiting lists of their levels."""
+    start = nodes[node].parent_start
+    for edge in range(start, start + nodes[node].parent_count):
+        parent = edges[edge]
+        if track[parent].waiting == 0:
+            level = nodes[parent].level
+            track[parent].waiting = 1
+            track[parent].following = bucket[level]
+            bucket[level] = parent
+
+
+@node_kernel
+def backup(node, world):
+    """Refresh the ancestors of `node`, deepest first; stop where nothing changed. Return how many were refreshed."""
+    nodes, edges, known, track = nodes_of(world), edges_of(world), known_of(world), track_of(world)
+    bucket = bucket_of(world)
+    refreshed = 0
+    enqueue_parents(node, nodes, edges, track, bucket)
+    for level in range(nodes[node].level - 1, -1, -1):
+        waiting = bucket[level]
+        bucket[level] = -1
+        while waiting >= 0:
+            track[waiting].waiting = 0
+            refreshed += 1
+            if refresh(waiting, nodes, edges, known):
+                enqueue_parents(waiting, nodes, edges, track, bucket)
+            waiting = track[waiting].following
+    return refreshed
+
+
+@inlined
+def take_evidence(leaf, side, world):
+    """Keep what the lower (side 0) or upper (side 1) bound of a leaf follows from: count, total, its row."""
+    known, width = known_of(world), world.width
+    row = floats_at(world.rows + 8 * width * leaf, width)
+    kept = floats_at(world.evidence + 8 * (2 + width) * (2 * leaf + side), 2 + width)
+    kept[0] = known[leaf].count
+    kept[1] = known[leaf].total
+    for place in range(width):
+        kept[2 + place] = row[place]
+
+
+@node_kernel
+def narrow(leaf, world):
+    """Set the interval of a sampled leaf by the bound; return 0 if the bound gave lower > upper or NaN."""
+    known = known_of(world)
+    count = known[leaf].count
+    mean = known[leaf].total / count
+    if world.rated == 1:
+        rate = rate_at(world.rate)
+        half = np.sqrt(rate(count, world.delta, world.stochastic) / (2.0 * count))
+        lower, upper = mean - half, mean + half
+    else:
+        interval = interval_at(world.interval)
+        row = floats_at(world.rows + 8 * world.width * leaf, world.width)
+        lower, upper = interval(mean, count, track_of(world)[leaf].share, row)
+    if not lower <= upper:
+        return 0
+    if world.intersect == 1:
+        if lower > known[leaf].lower:
+            take_evidence(leaf, 0, world)
+        if upper < known[leaf].upper:
+            take_evidence(leaf, 1, world)
+        # An empty intersection means the bound has failed on this leaf (probability at most its share).
+        lower, upper = apart(lower, upper, known[leaf].lower, known[leaf].upper)
+    known[leaf].lower = lower
+    known[leaf].upper = upper
+    return 1
+
+
+@inlined
+def publish(leaf, world):
+    """Update all ancestors after the interval of `leaf` has changed."""
+    track = track_of(world)
+    if track[leaf].ancestors == 0:
+        node_kernel_at(world.count_ancestors)(leaf, world)
+    world.updates += track[leaf].ancestors
+    world.refreshes += 1 + node_kernel_at(world.backup)(leaf, world)
+
+
+@inlined
+def absorb(leaf, value, world):
+    """Add one sample of `leaf` and update all its ancestors; False if the bound failed."""
+    known = known_of(world)
+    known[leaf].count += 1
+    known[leaf].total += value
+    world.samples += 1
+    if world.rated == 0:
+        observe = observe_at(world.observe)
+        row = floats_at(world.rows + 8 * world.width * leaf, world.width)
+        observe(row, value, known[leaf].count)
+    if node_kernel_at(world.narrow)(leaf, world) == 0:
+        return False
+    publish(leaf, world)
+    return True
+
+
+@kernel
+def settle(leaf, value, world):
+    """Set the exact value of a leaf: L = U = value."""
+    known = known_of(world)
+    known[leaf].lower = value
+    known[leaf].upper = value
+    known[leaf].total = value
+    known[leaf].count = 1
+    publish(leaf, world)
+
+
+@kernel
+def recompute(order, leaves_too, world):
+    """Compute all nodes in `order` (deepest level first) again from the samples; False if the bound failed.
+
+    Leaves are computed again only with `leaves_too`, for a bound that depends on the number of leaves.
+    """
+    nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
+    narrow_it = node_kernel_at(world.narrow)
+    for node in order:
+        kind = nodes[node].kind
+        if kind == INNER:
+            refresh(node, nodes, edges, known)
+        elif leaves_too and kind != EXACT and known[node].count > 0 and narrow_it(node, world) == 0:
+            return False
+    return True

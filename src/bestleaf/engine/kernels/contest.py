@@ -1,0 +1,147 @@
+"""The stopping test at one node: the best child, the two leaves to tell apart, and the gap."""
+
+import numpy as np
+
+from bestleaf.engine.compile import edges_of, inlined, known_of, node_kernel, nodes_of, rule_at, track_of, words_at
+from bestleaf.engine.kernels.reach import cone, contains, strongest_apart
+from bestleaf.engine.records import INNER, Graph
+from bestleaf.engine.rules import highest_lower_bound, pessimistic, smallest_regret, strongest_rival
+
+TURNS = 10  # one round in ten samples the pair of the stopping test, whatever the rule returns
+
+
+@inlined
+def width(node, known):
+    """Return U - L of a node (infinite for a leaf that was never sampled, under a rate)."""
+    return known[node].upper - known[node].lower
+
+
+@inlined
+def enter(best, leaf, rival_leaf, gap, rival_wider, world):
+    """Write the outcome into the world; the leaf of the wider child is `first`."""
+    world.best = best
+    world.first = rival_leaf if rival_wider else leaf
+    world.second = leaf if rival_wider else rival_leaf
+    world.gap = gap
+
+
+@inlined
+def widest_copy(leaf, root, world):
+    """Return the copy of `leaf` below `root` with the widest interval, or `leaf` itself; ties: larger lot.
+
+    Copies are leaves with the same label. They have the same value, but each has its own samples.
+    """
+    nodes, known = nodes_of(world), known_of(world)
+    inside = words_at(world.inside + 8 * world.words * cone(root, world), world.words)
+    chosen, copy = leaf, nodes[leaf].twin
+    while copy != leaf:
+        if nodes[copy].kind != INNER and contains(inside, world.first_node + copy):
+            mine, least = width(copy, known), width(chosen, known)
+            if mine > least or (mine == least and known[copy].lot > known[chosen].lot):
+                chosen = copy
+        copy = nodes[copy].twin
+    return chosen
+
+
+@inlined
+def test_leaves(root, world):
+    """One player: find the child with the smallest gap; True if the gap is at most epsilon.
+
+    The gap is U of the strongest leaf that the child does not reach, minus L of the child. If the best leaf lies below
+    the child, the child is a best one. Otherwise the value of the best leaf is at most L + gap.
+    """
+    nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
+    best = rival = -1
+    gap = np.inf
+    start = nodes[root].child_start
+    for edge in range(start, start + nodes[root].child_count):
+        child = edges[edge]
+        other = strongest_apart(child, world)
+        value = known[other].upper - known[child].lower if other >= 0 else -np.inf
+        if best < 0 or value < gap or (value == gap and known[child].lot > known[best].lot):
+            best, rival, gap = child, other, value
+    if rival < 0:
+        enter(best, known[best].leaf, -1, 0.0, False, world)
+        return True
+    # If the strongest of all leaves is not the rival, `best` reaches it or a copy of it: then sample it.
+    strongest = known[0].leaf
+    leaf = known[best].leaf if rival == strongest else strongest
+    if world.labelled == 1:
+        leaf, rival = widest_copy(leaf, root, world), widest_copy(rival, root, world)
+    enter(best, leaf, rival, gap, width(rival, known) > width(leaf, known), world)
+    return gap <= world.epsilon
+
+
+@inlined
+def test_moves(root, world):
+    """Two players: find the child with the smallest gap for the player who moves; True if it is at most epsilon.
+
+    Which leaves a child reaches proves nothing here, so every other child is a rival.
+    """
+    graph, known = Graph(nodes_of(world), edges_of(world)), known_of(world)
+    best, gap = smallest_regret(root, graph, known)
+    rival = strongest_rival(best, root, graph, known)
+    enter(best, known[best].leaf, known[rival].leaf, gap, width(rival, known) > width(best, known), world)
+    return gap <= world.epsilon
+
+
+@inlined
+def test_pair(best, rival, root, world):
+    """Compare two children as the published test does; True if the choice is solved."""
+    known = known_of(world)
+    if rival < 0:
+        enter(best, known[best].leaf, -1, 0.0, False, world)
+        return True
+    if nodes_of(world)[root].minimizes == 1:
+        gap = known[best].upper - known[rival].lower
+    else:
+        gap = known[rival].upper - known[best].lower
+    rival_wider = width(rival, known) > width(best, known)
+    enter(best, known[best].leaf, known[rival].leaf, gap, rival_wider, world)
+    exhausted = width(best, known) <= 0.0 and width(rival, known) <= 0.0
+    return gap < world.epsilon or (gap == world.epsilon and exhausted)
+
+
+@inlined
+def contest_published(root, world):
+    """Apply the rule and the published test; return 1 if solved, 0 if not, -1 if the rule failed."""
+    graph, known = Graph(nodes_of(world), edges_of(world)), known_of(world)
+    best, rival = rule_at(world.rule)(root, graph, known)
+    if best < 0:
+        return -1
+    if test_pair(best, rival, root, world):
+        return 1
+    leader = highest_lower_bound(root, graph, known)
+    behind = pessimistic(best, root, graph, known) < pessimistic(leader, root, graph, known)
+    if width(world.first, known) > 0.0 or not behind:
+        return 0
+    # No interval can get narrower, and another child is better than the rule's best: test that child.
+    return 1 if test_pair(leader, strongest_rival(leader, root, graph, known), root, world) else 0
+
+
+@inlined
+def named_pair(root, world):
+    """Replace the pair of the stopping test by the pair of the rule; False if the rule failed.
+
+    One round in ten keeps the pair of the test, and so do rounds in which the rule's intervals cannot get narrower.
+    So a poor rule costs samples, but the search still ends.
+    """
+    if track_of(world)[root].rounds % TURNS == TURNS - 1:
+        return True
+    known = known_of(world)
+    best, rival = rule_at(world.rule)(root, Graph(nodes_of(world), edges_of(world)), known)
+    if best >= 0 and rival >= 0 and (width(best, known) > 0.0 or width(rival, known) > 0.0):
+        rival_wider = width(rival, known) > width(best, known)
+        enter(best, known[best].leaf, known[rival].leaf, world.gap, rival_wider, world)
+    return best >= 0
+
+
+@node_kernel
+def contest(root, world):
+    """Find the best child of `root`, two leaves to tell apart, the gap; return 1 if solved, -1 if the rule failed."""
+    if world.sound == 0:
+        return contest_published(root, world)
+    one_player = nodes_of(world)[0].adversarial == 0
+    if test_leaves(root, world) if one_player else test_moves(root, world):
+        return 1
+    return 0 if world.by_rule == 0 or named_pair(root, world) else -1

@@ -1,0 +1,218 @@
+"""The rounds of the search: decide which leaf to sample, add the sample, update the intervals.
+
+A round starts at the root. If the best leaf is searched, it goes down through solved nodes to the first node whose
+choice is not solved. The stopping test says whether a choice is solved. The rule names the best child and its rival,
+and the wider of the two is sampled.
+"""
+
+import numpy as np
+
+from bestleaf.engine.compile import (
+    arms_kernel,
+    arms_kernel_at,
+    draw,
+    edges_of,
+    inlined,
+    kernel,
+    known_of,
+    node_kernel_at,
+    nodes_of,
+    track_of,
+)
+from bestleaf.engine.kernels.backup import absorb
+from bestleaf.engine.kernels.contest import width
+from bestleaf.engine.records import (
+    BAD_BOUND,
+    BAD_RULE,
+    DEEPEN,
+    EVALUATE,
+    EXACT,
+    GROW,
+    INNER,
+    LIMITED,
+    OPEN,
+    SAMPLE,
+    SOLVED,
+    TEMPORARY,
+    UNLIMITED,
+    Decision,
+)
+
+
+@inlined
+def pending(leaf, world):
+    """Whether `leaf` has an exact value that has not been computed yet."""
+    return leaf >= 0 and nodes_of(world)[leaf].kind == EXACT and known_of(world)[leaf].count == 0
+
+
+@inlined
+def nothing_to_compare(root, world):
+    """Whether the sound test found no rival at `root`, but the graph could still grow one."""
+    many = nodes_of(world)[root].child_count
+    track = track_of(world)
+    waits = track[root].deepened < many and track[root].grow_at < UNLIMITED
+    return world.sound == 1 and world.growing == 1 and world.second < 0 and many > 1 and waits
+
+
+@inlined
+def propose(world):
+    """Go down through solved nodes to the first choice that is not solved; return what to do there."""
+    nodes, track = nodes_of(world), track_of(world)
+    root, gap = 0, -np.inf
+    if track[0].opened == 0:
+        return Decision(OPEN, 0, 0, -1, -1, gap)
+    while True:
+        if nodes[root].child_count == 1:
+            best = edges_of(world)[nodes[root].child_start]
+        else:
+            solved = node_kernel_at(world.contest)(root, world)
+            if solved < 0:
+                return Decision(BAD_RULE, root, -1, -1, -1, gap)
+            best = world.best
+            # With the sound test the last gap holds for all leaves; otherwise the largest gap on the way counts.
+            gap = world.gap if world.sound == 1 and nodes[0].adversarial == 0 else max(gap, world.gap)
+            if solved == 0:
+                break
+            if nothing_to_compare(root, world):
+                return Decision(DEEPEN, root, best, -1, -1, gap)
+        if world.to_leaf == 0 or (nodes[best].kind != INNER and nodes[best].kind != TEMPORARY):
+            action = EVALUATE if world.to_leaf == 1 and pending(best, world) else SOLVED
+            return Decision(action, root, best, best, -1, gap if gap > -np.inf else 0.0)
+        if track[best].opened == 0:
+            return Decision(OPEN, best, best, -1, -1, gap)
+        root = best
+    if world.growing == 1 and track[root].rounds >= track[root].grow_at:
+        return Decision(GROW, root, best, -1, -1, gap)
+    first, second = world.first, world.second
+    if world.both == 0 or second == first or width(second, known_of(world)) <= 0.0:
+        second = -1
+    if pending(second, world):
+        first, second = second, -1
+    action = EVALUATE if pending(first, world) else SAMPLE
+    return Decision(action, root, best, first, second, gap)
+
+
+@arms_kernel
+def mark_descent(root, best, world):
+    """Count a visit of every node from `root` to the leaf `world.first`, through `best` if that leads there."""
+    nodes, edges, known, track = nodes_of(world), edges_of(world), known_of(world), track_of(world)
+    leaf = world.first
+    track[root].visits += 1
+    node = best if known[best].leaf == leaf else -1
+    start = nodes[root].child_start
+    for edge in range(start, start + nodes[root].child_count):
+        if node < 0 and known[edges[edge]].leaf == leaf:
+            node = edges[edge]
+    while node >= 0 and node != leaf:
+        track[node].visits += 1
+        node = known[node].child
+    if node == leaf:
+        track[leaf].visits += 1
+        return leaf
+    # No child of `root` is represented by this leaf: go up from the leaf, always to the first parent.
+    node = leaf
+    while nodes[node].level > nodes[root].level:
+        track[node].visits += 1
+        node = edges[nodes[node].parent_start]
+    return leaf
+
+
+@inlined
+def begin_round(decision, world):
+    """Count the round at the node of the decision and, in a growing graph, the visits on the way to the first leaf."""
+    track_of(world)[decision.root].rounds += 1
+    if world.growing == 1:
+        world.first = decision.first
+        arms_kernel_at(world.mark_descent)(decision.root, decision.best, world)
+
+
+@inlined
+def play(decision, first_value, second_value, world):
+    """Count the round of `decision` and take in its samples; False if the bound failed."""
+    begin_round(decision, world)
+    leaf, value = decision.first, first_value
+    while absorb(leaf, value, world):
+        if leaf == decision.second or decision.second < 0:
+            return True
+        leaf, value = decision.second, second_value
+    return False
+
+
+@kernel
+def run(world, oracle, rng, rounds):
+    """Play up to `rounds` rounds with a compiled oracle; return the fields of the next decision.
+
+    It returns a tuple, not a `Decision`: to make one, numba calls Python, and crashes if a signal handler raises there.
+    """
+    played = 0
+    while True:
+        decision = propose(world)
+        action, root, best, first, second, gap = decision
+        if action != SAMPLE or played == rounds:
+            return action, root, best, first, second, gap
+        left = world.limit - world.samples
+        if left <= 0:
+            return LIMITED, root, best, first, second, gap
+        if left == 1:
+            decision = Decision(SAMPLE, root, best, first, -1, gap)
+        value = draw(oracle, first, rng)
+        other = draw(oracle, decision.second, rng) if decision.second >= 0 else 0.0
+        if not play(decision, value, other, world):
+            return BAD_BOUND, root, best, first, second, gap
+        played += 1
+
+
+@inlined
+def standing(target, world):
+    """Return SOLVED if no upper bound is above `target`; otherwise what to do about the largest one (see `press`)."""
+    known = known_of(world)
+    leaf = known[0].leaf
+    if known[0].upper <= target:
+        return SOLVED
+    if known[leaf].lower > target or width(leaf, known) <= 0.0 or pending(leaf, world):
+        return EVALUATE if pending(leaf, world) else OPEN
+    return LIMITED if world.samples >= world.limit else SAMPLE
+
+
+@kernel
+def press(target, world, oracle, rng, rounds):
+    """Sample the leaf of largest upper bound until no upper bound is above `target`; return how that ended.
+
+    SOLVED: none is above it. EVALUATE: the leaf on top needs its exact value. OPEN: the leaf on top stays above it.
+    LIMITED: no samples are left. BAD_BOUND: the bound failed. SAMPLE: the `rounds` are over.
+    """
+    for _ in range(rounds):
+        stands = standing(target, world)
+        if stands != SAMPLE:
+            return stands
+        leaf = known_of(world)[0].leaf
+        if not absorb(leaf, draw(oracle, leaf, rng), world):
+            return BAD_BOUND
+    return SAMPLE
+
+
+@kernel
+def stands_at(target, world):
+    """Return what `press` would return before the first sample."""
+    return standing(target, world)
+
+
+@kernel
+def take(leaf, value, world):
+    """Take in one sample that belongs to no round; False if the bound failed."""
+    return absorb(leaf, value, world)
+
+
+@kernel
+def step(decision, first_value, second_value, world):
+    """Take in the samples of `decision` (none if its first leaf is -1); return the fields of the next decision."""
+    if decision.first >= 0 and not play(decision, first_value, second_value, world):
+        return BAD_BOUND, decision.root, decision.best, decision.first, decision.second, decision.gap
+    action, root, best, first, second, gap = propose(world)
+    return action, root, best, first, second, gap
+
+
+@kernel
+def count_round(decision, world):
+    """Count the round of a decision whose leaf is evaluated, not sampled."""
+    begin_round(decision, world)

@@ -1,0 +1,203 @@
+"""Data in the form that the kernels of nearest neighbours need: checked, scaled, by column, in single precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import type_of_target
+
+from bestleaf.checks import cut, shown
+
+VALUE_COST = 10**9  # largest number of distances for one exact value (about a second for each feature)
+FEWEST_QUERIES = 1000  # smallest number of rows that an exact value is computed on
+ROUGH_QUERIES = (500, 2000)  # smallest and largest number of rows that a rough value is computed on
+ROUGH_COST = 3 * 10**8  # number of distances for one rough value, within these limits
+FEWEST_OF_A_CLASS = 20  # rows of each class among them
+MOST_CLASSES = 20  # more different whole numbers than this are taken for real targets
+FAR_OFF = 1000  # a mean that is so many standard deviations from 0 is subtracted, to keep single precision
+LARGEST = 1e15  # larger numbers have squared differences that single precision cannot add
+LARGE = 10**7  # numbers that are copied at once
+VECTOR = 16  # single-precision numbers in the widest vector
+
+
+def splits_by(name: str, splitter: Any, X: Any, y: Any, groups: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the rows on both sides of each split of a splitter, by their numbers; `name` is the user's argument."""
+    try:
+        found = list(splitter.split(X, y, groups))
+    except (TypeError, ValueError) as error:
+        why = cut(" ".join(str(error).split()), 150)
+        raise ValueError(f"{name} cannot split these {len(y):,} rows: {why}") from None
+    return [_rows_of(name, split, len(y)) for split in found]
+
+
+def _rows_of(name: str, split: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the two sides of a split, given as numbers of rows or as truth values, as numbers of rows."""
+    try:
+        kept, aside = (np.arange(rows)[np.asarray(side)] for side in split)
+        if kept.ndim != 1 or aside.ndim != 1:
+            raise IndexError
+    except (IndexError, TypeError, ValueError):
+        raise ValueError(f"{name} must give pairs of row numbers from 0 to {rows - 1}, got {shown(split)}") from None
+    return kept, aside
+
+
+def checked_data(X: Any) -> np.ndarray:
+    """Return X as a table of finite numbers; refuse anything else."""
+    try:
+        data = np.asarray(X)
+        data = data if data.dtype in (np.float32, np.float64) else data.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"X must hold numbers only: {error}") from None
+    if data.ndim != 2 or data.shape[1] == 0:
+        raise ValueError(f"X must be a table of rows and columns, got shape {data.shape}")
+    if len(data) < 2:
+        raise ValueError(f"X must have at least 2 rows, got {len(data)}")
+    if broken := columns_not_finite(data):
+        raise ValueError(f"X must not have missing or infinite values, found in columns {broken[:10]}")
+    return data
+
+
+def columns_not_finite(data: np.ndarray) -> list[int]:
+    """Return the columns with missing or infinite values."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(data.sum()):  # ten times as fast as checking every column
+            return []
+    return [number for number, column in enumerate(data.T) if not np.isfinite(column).all()]
+
+
+def task_of(y: Any, task: str) -> str:
+    """Return "classification" or "regression": the task given or, for "auto", what the targets look like."""
+    if task != "auto":
+        return task
+    with np.errstate(over="ignore", invalid="ignore"):  # y may hold the largest numbers there are
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
+    targets = np.asarray(y)
+    many = kind == "multiclass" and targets.dtype.kind in "iuf" and len(np.unique(targets)) > MOST_CLASSES
+    return "regression" if many or kind.startswith("continuous") else "classification"
+
+
+def checked_targets(y: Any, rows: int, task: str) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return the classes (None for real targets) and the targets [outputs, rows].
+
+    Two classes and real targets have one output; more classes have one output each.
+    """
+    labels = np.asarray(y)
+    if labels.shape != (rows,):
+        raise ValueError(f"y must have one value for each of the {rows} rows, got shape {labels.shape}")
+    if task == "regression":
+        targets = labels.astype(np.float64)
+        if not np.isfinite(targets).all():
+            raise ValueError("y must not have missing or infinite values")
+        if targets.min() == targets.max():
+            raise ValueError(f"y must have at least two different values, got only {targets[0]}")
+        single = unit_range(targets).astype(np.float32)  # only their order and their distances matter
+        if len(np.unique(single)) < 0.99 * len(np.unique(targets)):
+            raise ValueError(
+                f"y must be told apart in single precision, got values from {targets.min():g} to {targets.max():g}; "
+                "take their logarithms or ranks"
+            )
+        return None, single[None, :]
+    if task != "classification":
+        raise ValueError(f"task must be 'classification' or 'regression', got {task!r}")
+    classes = np.unique(labels)
+    if len(classes) < 2:
+        raise ValueError(f"y must have at least two classes, got only {classes.tolist()}")
+    outputs = classes[1:] if len(classes) == 2 else classes
+    return classes, np.stack([(labels == one).astype(np.float32) for one in outputs])
+
+
+def unit_range(values: np.ndarray) -> np.ndarray:
+    """Return finite numbers, not all equal, shifted and scaled to [0, 1]."""
+    half = values / 2  # the difference of very large numbers would overflow
+    return (half - half.min()) / (half.max() - half.min())
+
+
+def scaled(column: np.ndarray, scale: bool) -> np.ndarray:
+    """Return a column standardised; without `scale` it is only shifted, if single precision needs that."""
+    size = np.abs(column).max()
+    if size > 0:
+        column = column / size  # so that no square overflows
+    middle, spread = column.mean(), column.std()
+    if scale:
+        return (column - middle) / (spread if spread > 0 else 1.0)
+    return (column - middle if abs(middle) > FAR_OFF * spread else column) * size
+
+
+class Columns:
+    """A copy of the data, [features, rows] in single precision; rows in the order `rows`, padded to whole lanes.
+
+    Columns of very large data are copied when they are first needed: copying all of them may take longer than a search.
+    Two threads may copy the same column; both write the same numbers.
+    """
+
+    def __init__(self, data: np.ndarray, scale: bool, lanes: int, rows: np.ndarray) -> None:
+        self.array = np.zeros((data.shape[1], -(-len(data) // lanes) * lanes), np.float32)
+        self._data: np.ndarray | None = data
+        self._scale, self._rows = scale, rows
+        self._missing = np.ones(data.shape[1], bool)
+        if data.size < LARGE or not scale:
+            self.complete()
+            if not np.abs(self.array).max() < LARGEST:
+                raise ValueError(
+                    f"X must hold numbers less than {LARGEST:g} in size, got {np.abs(data).max():g}; use scale=True"
+                )
+
+    def need(self, features: np.ndarray) -> None:
+        """Copy those of the features that were not copied before, many at a time."""
+        data, missing = self._data, features[self._missing[features]]
+        if data is None or not len(missing):
+            return
+        many = max(1, LARGE // len(self._rows))
+        for some in (missing[start : start + many] for start in range(0, len(missing), many)):
+            columns = data[self._rows[:, None], some].T.astype(np.float64, order="C")
+            with np.errstate(over="ignore"):
+                for feature, column in zip(some, columns, strict=True):
+                    self.array[feature, : len(column)] = scaled(column, self._scale)
+            self._missing[some] = False
+
+    def complete(self) -> np.ndarray:
+        """Copy all features; return them."""
+        self.need(np.arange(len(self.array)))
+        self._data = None
+        return self.array
+
+
+def drawn(rows: int, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Return a uniform subsample of rows; compiled rollouts draw the same rows from the same random stream."""
+    moved: dict[int, int] = {}
+    found = np.empty(size, np.int64)
+    for place in range(size):
+        other = place + int(rng.random() * (rows - place))
+        found[place] = moved.get(other, other)
+        moved[other] = moved.get(place, place)
+    return found
+
+
+def fixed_queries(targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows that exact values are computed on, and those for rough values; always the same rows."""
+    rows = targets.shape[1]
+    many = max(FEWEST_QUERIES, VALUE_COST // rows), int(np.clip(ROUGH_COST // rows, *ROUGH_QUERIES))
+    return _some_rows(targets, many[0]), _some_rows(targets, many[1])
+
+
+def _some_rows(targets: np.ndarray, many: int) -> np.ndarray:
+    """Return about `many` rows with some of every class, or all rows if there are no more than that."""
+    rows = targets.shape[1]
+    if many >= rows:
+        return np.arange(rows)
+    order = np.random.default_rng(2019).permutation(rows)
+    found = set(order[:many].tolist())
+    for target in targets:
+        for value in (target.min(), target.max()):
+            found.update(order[target[order] == value][:FEWEST_OF_A_CLASS].tolist())
+    return np.array(sorted(found), np.int64)
+
+
+def lanes(rows: int, n_neighbors: int) -> int:
+    """Return the number of lanes of the kernels: a multiple of the vector width near 0.6 sqrt(k n).
+
+    With more lanes it takes longer to find the bound, with fewer lanes it takes longer to search them. Measurements
+    gave the shortest time for this number.
+    """
+    return max(2 * VECTOR, VECTOR * round(0.6 * (n_neighbors * rows) ** 0.5 / VECTOR))

@@ -1,0 +1,301 @@
+"""The value of a subset of features as the cross-validated score of a scikit-learn estimator, mapped to [0, 1]."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from sklearn import model_selection as splitters
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.model_selection._split import GroupsConsumerMixin
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import has_fit_parameter
+from threadpoolctl import ThreadpoolController
+
+from bestleaf.checks import shown
+from bestleaf.features.data import checked_data, splits_by
+from bestleaf.features.scoring import chosen_score, in_short
+
+DEFAULT_FOLDS = 5
+MOST_TRIES = 100  # to draw a split with two classes on both sides
+FOLDS = (splitters.KFold, splitters.StratifiedKFold, splitters.GroupKFold, splitters.StratifiedGroupKFold)
+RANDOM_SPLITS = (splitters.ShuffleSplit, splitters.StratifiedShuffleSplit, splitters.GroupShuffleSplit)
+
+Split = tuple[np.ndarray, np.ndarray]  # rows to fit on, held-out rows
+
+
+class EstimatorOracle:
+    """Cross-validated score of an estimator on feature subsets: exact on fixed splits, sampled on a random one.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Numbers without missing values.
+    y : array of shape (n_samples,)
+        Targets.
+    estimator : scikit-learn classifier or regressor
+        A clone is fitted on the columns of each subset. A `random_state` of None gets a fixed value.
+    scoring : str or callable, default=None
+        Any scorer; None is the accuracy of a classifier and the concordance index of a regressor.
+    cv : int, splitter or iterable, default=None
+        The fixed splits, as scikit-learn understands them; None is 5 folds.
+    score_range : (float, float), default=None
+        Lowest and highest score, mapped to 0 and 1; not needed for scorers with bounds. A score outside is an error.
+    fresh_splits : bool, default=False
+        `sample` draws a new random split with as many held-out rows as `cv` has. By default it takes one of the fixed
+        splits at random, so that its mean is `value`.
+    sample_weight : array of shape (n_samples,), default=None
+        Weights of the rows for fitting and scoring; an error if the estimator or the scorer cannot use them.
+    groups : array of shape (n_samples,), default=None
+        Rows of the same group stay together; an error if `cv` does not split by groups.
+    random_state : int, default=0
+        Seed of random splits and random estimators.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> oracle = EstimatorOracle(*load_iris(return_X_y=True), estimator=DecisionTreeClassifier())
+    >>> round(oracle.value([2, 3]), 2)
+    0.95
+    """
+
+    value_cost = rough_cost = 10**8  # stands for a tenth of a second
+    part_cost = 2 * 10**7
+    rollouts_a_unit = 1
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        estimator: Any,
+        scoring: Any = None,
+        cv: Any = None,
+        score_range: Any = None,
+        fresh_splits: bool = False,
+        sample_weight: Any = None,
+        groups: Any = None,
+        random_state: int = 0,
+    ) -> None:
+        known = isinstance(estimator, BaseEstimator) and (is_classifier(estimator) or is_regressor(estimator))
+        if not known:
+            raise TypeError(f"estimator must be a scikit-learn classifier or regressor, got {shown(estimator)}")
+        self.X, self.y = checked_data(X), np.asarray(y)
+        self.n_samples, self.n_features = self.X.shape
+        self.estimator = clone(estimator)
+        _fix_random_states(self.estimator, random_state)
+        _refuse_requests(self.estimator)
+        self.score = chosen_score(self.estimator, scoring, score_range)
+        self.fresh_splits = fresh_splits
+        self.sample_weight = self._checked_weights(sample_weight)
+        self.cv = self._checked_cv(DEFAULT_FOLDS if cv is None else cv, random_state)
+        self.groups = self._checked_groups(groups)
+        self.splits: list[Split] = splits_by("cv", self.cv, self.X, self.y, self.groups)
+        if not self.splits:
+            raise ValueError(f"cv must give at least one split, got none from {shown(cv)}")
+        self.parts = len(self.splits)
+        self.test_size = float(np.mean([len(test) for _, test in self.splits])) / self.n_samples
+
+    def value(self, subset: Iterable[int]) -> float:
+        """Return the mean score on the fixed splits, mapped to [0, 1]."""
+        features = _sorted(subset)
+        return float(np.mean([self._scored(features, split) for split in self.splits]))
+
+    def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
+        """Return the values of several subsets."""
+        return [self.value(subset) for subset in subsets]
+
+    def rough_value(self, subset: Iterable[int]) -> float:
+        """Return the value itself."""
+        return self.value(subset)
+
+    def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
+        """Return the score on one random split, mapped to [0, 1]."""
+        features, number = _sorted(subset), self.drawn_part(rng)
+        split = self._fresh_split(int(rng.integers(2**32))) if number is None else self.splits[number]
+        return self._scored(features, split)
+
+    def part(self, subset: Iterable[int], number: int) -> float:
+        """Return the score on one of the fixed splits, mapped to [0, 1]."""
+        return self._scored(_sorted(subset), self.splits[number])
+
+    def drawn_part(self, rng: np.random.Generator) -> int | None:
+        """Return the number of the fixed split that `sample` takes; None if it takes a fresh one."""
+        return None if self.fresh_splits else int(rng.integers(len(self.splits)))
+
+    def fitted(self, subset: Iterable[int], rows: np.ndarray) -> BaseEstimator:
+        """Return a clone of the estimator, fitted on some rows and the columns of a subset."""
+        columns = self.X[np.ix_(rows, _sorted(subset))]
+        try:
+            return clone(self.estimator).fit(columns, self.y[rows], **self._weights(rows))
+        except ValueError as error:
+            raise ValueError(f"estimator {self.name} cannot be fitted to these data: {in_short(error)}") from None
+
+    def unseen_score(
+        self, subset: Iterable[int], new_X: np.ndarray, new_y: np.ndarray, new_weight: np.ndarray | None
+    ) -> float:
+        """Fit the estimator on all rows; return its score on held-out rows, mapped as values are."""
+        features = _sorted(subset)
+        weights = {} if new_weight is None else {"sample_weight": new_weight}
+        score = self.score.of(self.fitted(features, np.arange(self.n_samples)), new_X[:, features], new_y, **weights)
+        return self.score.placed(float(score))
+
+    @property
+    def name(self) -> str:
+        """The name of the estimator; of a pipeline, that of its last step."""
+        last = self.estimator.steps[-1][1] if isinstance(self.estimator, Pipeline) else self.estimator
+        return type(last).__name__
+
+    def settings(self) -> dict[str, object]:
+        """Return the settings that values depend on."""
+        return {
+            "kind": "estimator",
+            "name": self.name,
+            "estimator": described(self.estimator),
+            "scoring": self.score.name,
+            "score_range": [self.score.low, self.score.high],
+            "cv": described(self.cv),
+            "splits": len(self.splits),
+            "fresh_splits": self.fresh_splits,
+            "weighted": self.sample_weight is not None,
+            "grouped": self.groups is not None,
+        }
+
+    def counts(self, *, sampled: bool = False) -> dict[str, int | None]:
+        """Return None for both counts, which are about nearest neighbours."""
+        return {"classes": None, "queries": None}
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of the data, the estimator, the weights and the fixed splits."""
+        digest = sha256(repr((self.X.shape, self.y.tolist())).encode())
+        digest.update(np.ascontiguousarray(self.X).view(np.uint8).data)
+        digest.update(described(self.estimator).encode())
+        for array in (self.sample_weight, self.groups, *(part for split in self.splits for part in split)):
+            digest.update(b"-" if array is None else repr(array.tolist()).encode())
+        return digest.hexdigest()
+
+    def _weights(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        return {} if self.sample_weight is None else {"sample_weight": self.sample_weight[rows]}
+
+    def _scored(self, features: np.ndarray, split: Split) -> float:
+        """Return the score of one split. Each fit uses one thread, because many fits run at a time."""
+        train, test = split
+        with ONE_THREAD:
+            fitted = self.fitted(features, train)
+            score = self.score.of(fitted, self.X[np.ix_(test, features)], self.y[test], **self._weights(test))
+        return self.score.mapped(score, features.tolist())
+
+    def _fresh_split(self, seed: int) -> Split:
+        """Return a random split; a split by groups is drawn again while one side has only one class."""
+        keywords = {"test_size": self.test_size, "random_state": seed}
+        if self.groups is None:
+            kind = splitters.StratifiedShuffleSplit if is_classifier(self.estimator) else splitters.ShuffleSplit
+            return next(kind(n_splits=1, **keywords).split(self.X, self.y))
+        by_groups = splitters.GroupShuffleSplit(n_splits=MOST_TRIES, **keywords)
+        for split in by_groups.split(self.X, self.y, self.groups):
+            if is_regressor(self.estimator) or all(len(np.unique(self.y[side])) > 1 for side in split):
+                return split
+        raise ValueError(f"groups must leave two classes on both sides of a split, got none such in {MOST_TRIES} tries")
+
+    def _checked_cv(self, given: Any, random_state: int) -> Any:
+        """Return the splitter; a random one gets a fixed random state."""
+        if isinstance(given, Iterator):
+            what = f"the iterator {described(given)}, which can be used only once"
+            raise ValueError(f"cv must be a number, a splitter or a list, got {what}")
+        cv = splitters.check_cv(given, self.y, classifier=is_classifier(self.estimator))
+        if self.fresh_splits and not isinstance(cv, (*FOLDS, *RANDOM_SPLITS)):
+            raise ValueError(
+                f"terminal='noisy' draws random splits, so cv must be a number of folds or a splitter at random or by "
+                f"groups, got {described(cv)}"
+            )
+        if getattr(cv, "shuffle", True) and getattr(cv, "random_state", 0) is None:
+            cv = clone(cv, safe=False)
+            cv.random_state = random_state % 2**32
+        return cv
+
+    def _checked_weights(self, given: Any) -> np.ndarray | None:
+        if given is None:
+            return None
+        weights = np.asarray(given, np.float64)
+        if weights.shape != (self.n_samples,) or not (np.isfinite(weights) & (weights >= 0)).all():
+            got = f"{weights.dtype} of shape {weights.shape}"
+            raise ValueError(f"sample_weight must be {self.n_samples} numbers of at least 0, got {got}")
+        if not has_fit_parameter(self.estimator, "sample_weight"):
+            raise ValueError(f"sample_weight cannot be used: {type(self.estimator).__name__}.fit does not take it")
+        if not self.score.takes_weights:
+            raise ValueError(f"sample_weight cannot be used: scoring {self.score.name} does not take it")
+        return weights
+
+    def _checked_groups(self, given: Any) -> np.ndarray | None:
+        by_groups, name = isinstance(self.cv, GroupsConsumerMixin), type(self.cv).__name__
+        if given is None:
+            if by_groups:
+                raise ValueError(f"groups must be given to fit, because {name} splits by them, got None")
+            return None
+        if not by_groups and type(self.cv).__module__.startswith("sklearn."):  # a user's own splitter may use groups
+            raise ValueError(
+                f"groups cannot be used: {name} does not split by them; give cv=GroupKFold() or another splitter that "
+                "does"
+            )
+        groups = np.asarray(given)
+        if groups.shape != (self.n_samples,):
+            rule = f"groups must have one value for each of the {self.n_samples} rows"
+            raise ValueError(f"{rule}, got shape {groups.shape}")
+        return groups
+
+
+class _OneThread:
+    """A context in which BLAS and OpenMP use one thread. Several threads may be in it; the last to leave undoes it."""
+
+    def __init__(self) -> None:
+        self.lock, self.inside = Lock(), 0
+        self.libraries: ThreadpoolController | None = None
+        self.limits: Any = None  # has no public type
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if self.inside == 0:
+                self.libraries = self.libraries or ThreadpoolController()  # takes a while, so not at import
+                self.limits = self.libraries.limit(limits=1)
+            self.inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0:
+                self.limits.restore_original_limits()
+
+
+ONE_THREAD = _OneThread()
+
+
+def described(thing: Any) -> str:
+    """Return the repr of something in one line, without addresses in memory."""
+    text = thing.__repr__(N_CHAR_MAX=10**6) if isinstance(thing, BaseEstimator) else repr(thing)
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(text.split()))
+
+
+def _sorted(subset: Iterable[int]) -> np.ndarray:
+    return np.unique(np.fromiter(subset, np.int64))
+
+
+def _fix_random_states(estimator: BaseEstimator, seed: int) -> None:
+    """Replace every random state that is None by a number that follows from the seed."""
+    rng = np.random.RandomState(seed % 2**32)
+    for name, value in sorted(estimator.get_params(deep=True).items()):
+        if value is None and (name == "random_state" or name.endswith("__random_state")):
+            estimator.set_params(**{name: int(rng.randint(np.iinfo(np.int32).max))})
+
+
+def _refuse_requests(estimator: BaseEstimator) -> None:
+    """Refuse an estimator that asks for metadata other than sample weights."""
+    asked = getattr(getattr(get_routing_for_object(estimator), "fit", None), "requests", {})
+    others = sorted(name for name, wanted in asked.items() if wanted is True and name != "sample_weight")
+    if others:
+        raise ValueError(f"estimator asks for the metadata {', '.join(others)}, which are not handed on to it")

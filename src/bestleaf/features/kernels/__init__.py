@@ -1,0 +1,1 @@
+"""The compiled loops of nearest neighbours and rollouts."""

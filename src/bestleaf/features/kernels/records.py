@@ -1,0 +1,89 @@
+"""The record that the kernels of features read and write: numbers, and addresses of arrays."""
+
+import numpy as np
+
+from bestleaf.engine.compile import function_at, signature
+from bestleaf.engine.records import record
+
+# What rollouts valued by nearest neighbours need; `KNNOracle` and `NeighbourRollouts` fill it. An example is a row of
+# the data. An arrow stands for the address of an array of this shape.
+NEIGHBOURS = record(
+    examples="i",
+    padded="i",  # examples and padding, a multiple of the lanes
+    lanes="i",
+    outputs="i",
+    neighbours="i",  # k
+    drop_zero="i",  # leave out examples at distance 0
+    real="i",  # targets are real, not classes
+    weighed="i",  # there are weights
+    columns="i",  # -> [features, padded] single precision
+    targets="i",  # -> [outputs, examples] single precision
+    weights="i",  # -> [outputs, padded] targets of classes as 32-bit whole numbers; see `sum_nearest`
+    distance="i",  # -> [padded] scratch, single precision
+    minima="i",  # -> [lanes] scratch, 32 bits
+    tally="i",  # -> [lanes] scratch, 32 bits
+    nearest="i",  # -> [k] scratch, 32 bits
+    who="i",  # -> [k] scratch
+    sums="i",  # -> [outputs] scratch, single precision
+    chosen="i",  # -> [features] scratch
+    sum_nearest="i",  # kernels
+    pairs_in_order="i",  # only of real targets
+    # the rest is for rollouts only
+    draw="i",  # the kernel
+    next_double="i",  # function and state of the random stream
+    stream="i",
+    subsample="i",  # m
+    ties="i",  # how ties count
+    limit="i",  # largest size
+    forced="i",  # units in every subset
+    units="i",
+    words="i",  # of a bit set
+    choices="i",  # number of units that a rollout may add
+    memory="i",  # number of subsets whose votes are kept
+    small="i",  # votes are bytes, not single precision
+    subsets="i",  # -> [nodes, words] bit set of the units of each node
+    sizes="i",  # -> [nodes] how many units; below 0 if none may be added
+    rave="i",  # -> [units, 2] sum and number of values of all rollouts with each unit
+    heads="i",  # -> [nodes] first cell of the node, 0 for none; see `cells.py`
+    cells="i",  # -> [room, 4] the same sums of the rollouts from one node, in cells that kernels allocate themselves
+    index="i",  # -> [2 x room] hash table of the cells
+    bits="i",  # bits of a place in the hash table
+    room="i",  # cells there is memory for
+    used="i",  # cells in use, the first of which is never used
+    allocate="i",  # functions for memory
+    release="i",
+    keys="i",  # -> [units] random words; a subset's key is their exclusive or
+    starts="i",  # -> [units + 1] where the features of each unit begin in `members`
+    members="i",  # -> [features]
+    allowed="i",  # -> [choices] units a rollout may add
+    chances="i",  # -> [units + 1] chance to go on at each size
+    owners="i",  # -> [memory] key of the subset whose votes are in each row of `votes`
+    votes="i",  # -> [memory, outputs x examples] sums of neighbours' targets, UNKNOWN where not computed
+    order="i",  # -> [examples] all examples; the subsample is moved to the front while it is in use
+    picks="i",  # -> [m] scratch, as are the next ones
+    score="i",  # -> [m] single precision
+    truth="i",  # -> [m] single precision
+    kept="i",  # rollouts of highest value that are kept,
+    lowest="i",  # and the place of the lowest among them
+    kept_values="i",  # -> [kept]
+    kept_subsets="i",  # -> [kept, words]
+    by_size="i",  # -> [units + 1, 2] sum and number of values of rollouts that ended with so many units
+    current="i",  # -> [words]
+    below="i",  # -> [k + 1]
+    level="i",  # -> [k + 1]
+)
+
+# How pairs with equal scores count.
+HALF, STRICT, ROW_ORDER = 0, 1, 2
+UNKNOWN = -1  # of votes, which are never negative
+
+DRAW = signature(np.float64, np.int64, NEIGHBOURS)
+QUERY = signature(np.int64, np.int64, np.int64, NEIGHBOURS)
+PAIRS = signature((np.float64, np.int64), [np.float32], [np.float32], np.int64)
+
+draw_at = function_at(DRAW)
+query_kernel_at = function_at(QUERY)
+pairs_at = function_at(PAIRS)
+uniform_at = function_at(signature(np.float64, np.int64))
+allocate_at = function_at(signature(np.int64, np.int64, np.int64))
+release_at = function_at(signature(np.int64, np.int64))

@@ -1,0 +1,228 @@
+"""One rollout on the lattice of feature subsets: random units are added, then the subset is sampled."""
+
+import numpy as np
+
+from bestleaf.engine.compile import (
+    bytes_at,
+    floats_at,
+    helper,
+    inlined,
+    kernel,
+    longs_at,
+    separate,
+    singles_at,
+    words_at,
+)
+from bestleaf.engine.kernels.reach import contains, include
+from bestleaf.features.kernels.cells import add_to_cell
+from bestleaf.features.kernels.neighbours import votes_in_order
+from bestleaf.features.kernels.records import DRAW, UNKNOWN, draw_at, pairs_at, query_kernel_at, uniform_at
+
+
+@inlined
+def uniform(oracle):
+    """Return the next number of the stream, between 0 and 1."""
+    return uniform_at(oracle.next_double)(oracle.stream)
+
+
+@inlined
+def below(count, oracle):
+    """Return a random whole number from 0 to count - 1."""
+    return int(uniform(oracle) * count)
+
+
+@helper
+def complete(leaf, oracle):
+    """Copy the subset of a leaf and add random units as long as the rollout goes on; return the new size."""
+    words = oracle.words
+    bits, current = words_at(oracle.subsets + 8 * words * leaf, words), words_at(oracle.current, words)
+    allowed, chances = longs_at(oracle.allowed, oracle.choices), floats_at(oracle.chances, oracle.units + 1)
+    for word in range(words):
+        current[word] = bits[word]
+    size = longs_at(oracle.sizes, leaf + 1)[leaf]
+    if size < 0:
+        return -size
+    left = oracle.choices + oracle.forced - size
+    while left > 0 and size < oracle.limit and uniform(oracle) < chances[size]:
+        unit = allowed[below(oracle.choices, oracle)]
+        while contains(current, unit):
+            unit = allowed[below(oracle.choices, oracle)]
+        include(current, unit)
+        size += 1
+        left -= 1
+    return size
+
+
+@helper
+def spell_out(oracle):
+    """List the features of the current subset in a fixed order; return (their number, the key of the subset)."""
+    current, keys = words_at(oracle.current, oracle.words), words_at(oracle.keys, oracle.units)
+    starts, chosen = longs_at(oracle.starts, oracle.units + 1), longs_at(oracle.chosen, 1 << 40)
+    members = longs_at(oracle.members, 1 << 40)
+    features, key = 0, np.uint64(0)
+    for word in range(oracle.words):
+        rest, unit = current[word], 64 * word
+        while rest != 0:
+            if rest & np.uint64(1):
+                key ^= keys[unit]
+                for place in range(starts[unit], starts[unit + 1]):
+                    chosen[features] = members[place]
+                    features += 1
+            rest >>= np.uint64(1)
+            unit += 1
+    return features, key
+
+
+@inlined
+def draw_queries(oracle):
+    """Put a fresh uniform subsample at the front of the order."""
+    order, picks = longs_at(oracle.order, oracle.examples), longs_at(oracle.picks, oracle.subsample)
+    for place in range(len(picks)):
+        other = place + below(oracle.examples - place, oracle)
+        picks[place] = other
+        order[place], order[other] = order[other], order[place]
+
+
+@inlined
+def undo_queries(oracle):
+    """Restore the order, so that the next subsample depends on the random stream alone."""
+    order, picks = longs_at(oracle.order, oracle.examples), longs_at(oracle.picks, oracle.subsample)
+    for place in range(len(picks) - 1, -1, -1):
+        other = picks[place]
+        order[place], order[other] = order[other], order[place]
+
+
+@inlined
+def tells_apart(oracle):
+    """Return whether the subsample at the front of the order has two different targets."""
+    order = longs_at(oracle.order, oracle.examples)
+    for output in range(oracle.outputs):
+        target = singles_at(oracle.targets + 4 * oracle.examples * output, oracle.examples)
+        for place in range(1, oracle.subsample):
+            if target[order[place]] != target[order[0]]:
+                return True
+    return False
+
+
+@inlined
+def read_vote(place, oracle):
+    """Return the votes at a place in the memory."""
+    if oracle.small == 1:
+        return np.float32(bytes_at(oracle.votes, 1 << 50)[place])
+    return singles_at(oracle.votes, 1 << 50)[place]
+
+
+@inlined
+def write_vote(place, value, oracle):
+    """Write votes to a place in the memory."""
+    if oracle.small == 1:
+        bytes_at(oracle.votes, 1 << 50)[place] = np.int8(value)
+    else:
+        singles_at(oracle.votes, 1 << 50)[place] = value
+
+
+@helper
+def remember(key, oracle):
+    """Return where the votes of the subset `key` begin in the memory; votes of another subset there are deleted."""
+    owners = words_at(oracle.owners, oracle.memory)
+    row = int(key % np.uint64(oracle.memory))
+    width = oracle.outputs * oracle.examples
+    if owners[row] != key:
+        owners[row] = key
+        for place in range(row * width, (row + 1) * width):
+            write_vote(place, UNKNOWN, oracle)
+    return row * width
+
+
+@helper
+def vote(start, features, oracle):
+    """Compute and keep the votes of those queries whose votes on the chosen features are not known."""
+    order, sums = longs_at(oracle.order, oracle.examples), singles_at(oracle.sums, oracle.outputs)
+    for place in range(oracle.subsample):
+        query = order[place]
+        if read_vote(start + query, oracle) < 0:
+            query_kernel_at(oracle.sum_nearest)(query, features, oracle)
+            for output in range(oracle.outputs):
+                write_vote(start + output * oracle.examples + query, sums[output], oracle)
+
+
+@helper
+def value_on_subsample(start, oracle):
+    """Return the value of the subset whose votes begin at `start`, on the subsample at the front of the order."""
+    order, length = longs_at(oracle.order, oracle.examples), oracle.subsample
+    score, truth = singles_at(oracle.score, length), singles_at(oracle.truth, length)
+    below, level = longs_at(oracle.below, oracle.neighbours + 1), longs_at(oracle.level, oracle.neighbours + 1)
+    total, counted = 0.0, 0
+    for output in range(oracle.outputs):
+        target = singles_at(oracle.targets + 4 * oracle.examples * output, oracle.examples)
+        for place in range(length):
+            score[place] = read_vote(start + output * oracle.examples + order[place], oracle)
+            truth[place] = target[order[place]]
+        if oracle.real == 1:
+            good, pairs = pairs_at(oracle.pairs_in_order)(score, truth, oracle.ties)
+        else:
+            good, pairs = votes_in_order(score, truth, oracle.ties, below, level)
+        if pairs > 0:
+            total += good / pairs
+            counted += 1
+    return total / counted
+
+
+@helper
+def credit(leaf, value, oracle):
+    """Add a value to the RAVE sums of the units of the current subset: those of the leaf and the total ones."""
+    current = words_at(oracle.current, oracle.words)
+    totals = floats_at(oracle.rave, 2 * oracle.units)
+    for word in range(oracle.words):
+        rest, unit = current[word], 64 * word
+        while rest != 0:
+            if rest & np.uint64(1):
+                add_to_cell(leaf, unit, value, 1.0, oracle)
+                totals[2 * unit] += value
+                totals[2 * unit + 1] += 1.0
+            rest >>= np.uint64(1)
+            unit += 1
+
+
+@inlined
+def keep(value, oracle):
+    """Keep the current subset if its value is one of the highest so far."""
+    values = floats_at(oracle.kept_values, oracle.kept)
+    if value <= values[oracle.lowest]:
+        return
+    current = words_at(oracle.current, oracle.words)
+    subset = words_at(oracle.kept_subsets + 8 * oracle.words * oracle.lowest, oracle.words)
+    for word in range(oracle.words):
+        subset[word] = current[word]
+    values[oracle.lowest] = value
+    for place in range(oracle.kept):
+        if values[place] < values[oracle.lowest]:
+            oracle.lowest = place
+
+
+@separate(DRAW)
+def draw_neighbours(leaf, oracle):
+    """Return the value of one rollout from `leaf` on a random subsample."""
+    size = complete(leaf, oracle)
+    features, key = spell_out(oracle)
+    start = remember(key, oracle)
+    draw_queries(oracle)
+    while not tells_apart(oracle):
+        undo_queries(oracle)
+        draw_queries(oracle)
+    vote(start, features, oracle)
+    value = value_on_subsample(start, oracle)
+    undo_queries(oracle)
+    credit(leaf, value, oracle)
+    keep(value, oracle)
+    sums = floats_at(oracle.by_size, 2 * oracle.units + 2)
+    sums[2 * size] += value
+    sums[2 * size + 1] += 1.0
+    return value
+
+
+@kernel
+def warm_up(leaf, rollouts, oracle):
+    """Draw rollouts from `leaf` only for their RAVE sums."""
+    for _ in range(rollouts):
+        draw_at(oracle.draw)(leaf, oracle)

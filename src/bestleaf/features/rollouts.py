@@ -1,0 +1,289 @@
+"""What a search keeps about the feature subsets of its graph: RAVE sums of rollouts, and which children are there.
+
+A rollout adds random units to the subset of a node and samples the subset it ends in. This sample counts for every unit
+of that subset. The RAVE score of a unit is the mean of the samples that count for it.
+"""
+
+from __future__ import annotations
+
+from ctypes import c_char, c_void_p, cast, pythonapi
+from heapq import heappush, heapreplace
+from typing import TYPE_CHECKING
+from weakref import finalize
+
+import numpy as np
+
+from bestleaf.checkpoint import Saved
+from bestleaf.checkpoint.codec import checked_number
+from bestleaf.engine.records import Workplace, enlarged
+from bestleaf.features.kernels.cells import add_cells, sum_cells
+from bestleaf.features.kernels.records import NEIGHBOURS
+from bestleaf.features.kernels.rollout import draw_neighbours, warm_up
+from bestleaf.features.neighbours import TIES, KNNOracle
+
+if TYPE_CHECKING:
+    from bestleaf.features.lattice import SubsetLattice
+
+KEPT = 16  # best rollouts that are kept
+ROWS_OF_VOTES = 2**20  # subsets whose votes are kept, at most
+CELL = np.dtype([("key", np.int64), ("next", np.int64), ("sums", np.float64, 2)])  # as in `kernels/cells.py`
+BYTES_A_CELL = CELL.itemsize + 16  # with two places in the hash table
+LARGEST_COUNT = 2.0**53
+
+Subset = tuple[int, ...]
+
+
+class Rollouts:
+    """The RAVE sums of one search: the sum and the number of the values of each unit, in total and by node.
+
+    Kernels allocate the memory of the sums by node, because only they know when a node meets a unit for the first time.
+    """
+
+    BY_NODE: tuple[str, ...] = ("heads",)  # arrays that grow with the graph
+
+    def __init__(self, lattice: SubsetLattice, place: Workplace) -> None:
+        self.lattice, self.place, self.nodes = lattice, place, 0
+        self.units = len(lattice.groups)
+        memory = {"allocate": pythonapi.PyMem_RawCalloc, "release": pythonapi.PyMem_RawFree}
+        place.set(units=self.units, **{name: cast(function, c_void_p).value for name, function in memory.items()})
+        place.point(heads=np.zeros(64, np.int64), rave=np.zeros((self.units, 2)))
+        finalize(self, _release, place)
+
+    def add(self, node: int, state: Subset) -> None:
+        """Make room for a new node."""
+        arrays = self.place.arrays
+        if node >= len(arrays["heads"]):
+            self.place.point(**{name: enlarged(arrays[name], node + 1) for name in self.BY_NODE})
+        self.nodes = max(self.nodes, node + 1)
+
+    def rave_sums(self, nodes: np.ndarray) -> np.ndarray:
+        """Return [units, 2]: sum and number of the values of rollouts from these nodes."""
+        found = np.zeros((self.units, 2))
+        if self.place.record["used"]:
+            sum_cells(np.ascontiguousarray(nodes, np.int64), found, self.place.record)
+        return found
+
+    @property
+    def global_rave_sums(self) -> np.ndarray:
+        """Sum and number of the values of all rollouts, as [units, 2]."""
+        return self.place.arrays["rave"]
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the sums by node."""
+        return BYTES_A_CELL * int(self.place.record["room"])
+
+    def snapshot(self) -> dict[str, object]:
+        """Return the sums for a checkpoint."""
+        record = self.place.record
+        size = CELL.itemsize * int(record["used"])
+        raw = memoryview((c_char * size).from_address(int(record["cells"]))) if size else b""
+        cells = np.frombuffer(raw, CELL)[1:]  # the first cell is never used
+        cells = cells[np.argsort(cells["key"])]
+        return {"rave": self.global_rave_sums.copy(), "cells": cells["key"].copy(), "sums": cells["sums"].copy()}
+
+    def restore(self, saved: Saved) -> None:
+        """Take the sums from a checkpoint, after its nodes have been added."""
+        keys = saved.array("cells", (None,), 0, self.nodes * self.units - 1, np.int64)
+        if (np.diff(keys) <= 0).any():
+            raise ValueError("the sums of rollouts must stand once for each node and unit, in order")
+        add_cells(np.ascontiguousarray(keys), _checked_sums(saved, "sums", len(keys)), self.place.record)
+        self.global_rave_sums[:] = _checked_sums(saved, "rave", self.units)
+
+
+class PlainRollouts(Rollouts):
+    """The sums of rollouts that are drawn outside of kernels, with any oracle."""
+
+    def __init__(self, lattice: SubsetLattice) -> None:
+        super().__init__(lattice, Workplace(NEIGHBOURS))
+        self.kept: list[tuple[float, Subset]] = []  # a heap of the best rollouts
+
+    def credit(self, node: int, reached: Subset, value: float) -> None:
+        """Count the value of a rollout from a node for all units of the terminal leaf it ended in."""
+        subset = self.lattice.subset_of(reached)
+        units, sums = np.array(subset, np.int64), np.tile((value, 1.0), (len(subset), 1))
+        self.global_rave_sums[units] += sums
+        add_cells(node * self.units + units, sums, self.place.record)
+        if len(self.kept) < KEPT:
+            heappush(self.kept, (value, subset))
+        elif value > self.kept[0][0]:
+            heapreplace(self.kept, (value, subset))
+
+    def best_subsets(self) -> list[Subset]:
+        """Return the subsets of the best rollouts."""
+        return sorted({subset for _, subset in self.kept})
+
+    def snapshot(self) -> dict[str, object]:
+        """Return the sums and the best rollouts for a checkpoint."""
+        return {**super().snapshot(), "kept": [[value, list(subset)] for value, subset in self.kept]}
+
+    def restore(self, saved: Saved) -> None:
+        """Take the sums and the best rollouts from a checkpoint, after its nodes have been added."""
+        super().restore(saved)
+        kept = []
+        for pair in saved.listed("kept"):
+            if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[1], list):
+                raise ValueError("rollouts kept must be pairs of value and subset")
+            _check_subset(self.lattice, tuple(pair[1]))
+            kept.append((checked_number("kept", pair[0], 0.0, 1.0), tuple(pair[1])))
+        if len(kept) > KEPT or any(kept[(place - 1) // 2] > kept[place] for place in range(1, len(kept))):
+            raise ValueError(f"rollouts kept must be a heap of at most {KEPT}")
+        self.kept = kept
+
+
+class NeighbourRollouts(Rollouts):
+    """Rollouts that kernels draw and value by nearest neighbours; subsets are bit sets of units.
+
+    With `noisy_stop` terminal leaves are sampled, too; their rollouts add nothing.
+    """
+
+    BY_NODE = ("heads", "subsets", "sizes")
+
+    def __init__(self, lattice: SubsetLattice, rng: np.random.Generator, *, noisy_stop: bool = False) -> None:
+        oracle, units = lattice.oracle, len(lattice.groups)
+        assert isinstance(oracle, KNNOracle)
+        super().__init__(lattice, oracle.workplace())
+        self.rng, self.noisy_stop = rng, noisy_stop
+        outputs, rows = oracle.targets.shape
+        small = oracle.classes is not None and oracle.n_neighbors <= np.iinfo(np.int8).max
+        kind = np.dtype(np.int8 if small else np.float32)  # small numbers of votes fit into a byte
+        memory = int(np.clip(oracle.memory // (kind.itemsize * outputs * rows), 1, ROWS_OF_VOTES))
+        words, stream = -(-units // 64), rng.bit_generator.ctypes
+        self.place.set(
+            draw=draw_neighbours.address,
+            next_double=cast(stream.next_double, c_void_p).value,
+            stream=stream.state_address,
+            subsample=oracle.subsample,
+            ties=TIES[oracle.ties],
+            limit=lattice.limit,
+            forced=len(lattice.forced),
+            words=words,
+            choices=len(lattice.allowed),
+            memory=memory,
+            small=small,
+            kept=KEPT,
+        )
+        self.place.point(
+            subsets=np.zeros((64, words), np.uint64),
+            sizes=np.zeros(64, np.int64),
+            keys=np.frombuffer(np.random.default_rng(2019).bytes(8 * units), np.uint64),
+            starts=np.cumsum([0, *map(len, lattice.groups)]),
+            members=np.concatenate([np.array(group, np.int64) for group in lattice.groups]),
+            allowed=np.array(lattice.allowed, np.int64),
+            chances=lattice.chances,
+            owners=np.zeros(memory, np.uint64),
+            votes=np.empty((memory, outputs * rows), kind),  # the kernel empties a row when a subset takes it
+            order=np.arange(rows),
+            picks=np.zeros(oracle.subsample, np.int64),
+            score=np.zeros(oracle.subsample, np.float32),
+            truth=np.zeros(oracle.subsample, np.float32),
+            by_size=np.zeros((units + 1, 2)),
+            kept_values=np.zeros(KEPT),
+            kept_subsets=np.zeros((KEPT, words), np.uint64),
+            current=np.zeros(words, np.uint64),
+            below=np.zeros(oracle.n_neighbors + 1, np.int64),
+            level=np.zeros(oracle.n_neighbors + 1, np.int64),
+        )
+        warm_up(0, 0, self.record)  # compiles before any clock runs
+
+    @property
+    def record(self) -> np.void:
+        """The record that the kernels read and write."""
+        return self.place.record
+
+    def add(self, node: int, state: Subset) -> None:
+        """Store the subset of a new node for the kernels."""
+        super().add(node, state)
+        arrays = self.place.arrays
+        terminal, subset = self.lattice.is_terminal(state), self.lattice.subset_of(state)
+        if terminal and not self.noisy_stop:
+            return
+        arrays["sizes"][node] = -len(subset) if terminal else len(subset)  # below 0: nothing is added
+        for unit in subset:
+            arrays["subsets"][node, unit >> 6] |= np.uint64(1) << np.uint64(unit & 63)
+
+    def warm_up(self, node: int, rollouts: int) -> int:
+        """Draw rollouts from a node for their RAVE sums; return how many."""
+        warm_up(node, rollouts, self.record)
+        return rollouts
+
+    def best_subsets(self) -> list[Subset]:
+        """Return the subsets of the best rollouts."""
+        arrays = self.place.arrays
+        bits = np.unpackbits(arrays["kept_subsets"].view(np.uint8), axis=1, bitorder="little")
+        return sorted({tuple(np.flatnonzero(row).tolist()) for row in bits[arrays["kept_values"] > 0]})
+
+    def snapshot(self) -> dict[str, object]:
+        """Return the sums and the best rollouts for a checkpoint."""
+        kept = {name: self.place.arrays[name].copy() for name in ("by_size", "kept_values", "kept_subsets")}
+        return {**super().snapshot(), **kept, "lowest": int(self.record["lowest"])}
+
+    def restore(self, saved: Saved) -> None:
+        """Take the sums and the best rollouts from a checkpoint, after its nodes have been added."""
+        super().restore(saved)
+        arrays = self.place.arrays
+        arrays["by_size"][:] = _checked_sums(saved, "by_size", self.units + 1)
+        values = saved.array("kept_values", (KEPT,), 0.0, 1.0)
+        subsets = saved.array("kept_subsets", arrays["kept_subsets"].shape, 0, 2**64 - 1, np.uint64)
+        lowest = saved.whole("lowest", 0, KEPT - 1)
+        if values[lowest] > values.min():
+            raise ValueError("the lowest of the rollouts kept must be the lowest")
+        arrays["kept_values"][:], arrays["kept_subsets"][:] = values, subsets
+        self.place.set(lowest=lowest)
+        for subset in self.best_subsets():
+            _check_subset(self.lattice, subset)
+
+
+class SubsetFamily:
+    """The subsets that are in a graph, by size and unit. It quickly finds those that are children of a new subset.
+
+    Children are looked up one by one or, if there may be very many, among the subsets that have its rarest unit.
+    """
+
+    remembered = 0  # subsets that are not in the graph
+
+    def __init__(self, lattice: SubsetLattice, node_of: dict[Subset, int]) -> None:
+        self.lattice, self.node_of = lattice, node_of
+        self._states: list[Subset] = []  # by node
+        self._having: dict[tuple[int, int], list[int]] = {}  # (size, unit) -> nodes, in order
+
+    def enter(self, node: int, state: Subset) -> None:
+        """Add the state of a new node."""
+        self._states.append(state)
+        if not self.lattice.is_terminal(state):
+            for unit in state:
+                self._having.setdefault((len(state), unit), []).append(node)
+
+    def children_of(self, state: Subset) -> list[int]:
+        """Return the nodes that are children of a state, in order."""
+        lattice, node_of = self.lattice, self.node_of
+        if lattice.is_terminal(state):
+            return []
+        if not state:
+            return sorted(node for (size, _), nodes in self._having.items() if size == 1 for node in nodes)
+        having = min((self._having.get((len(state) + 1, unit), []) for unit in state), key=len)
+        if len(having) > lattice.count_children(state):
+            return sorted(node_of[child] for child in lattice.children(state) if child in node_of)
+        wanted, stop = set(state), lattice.terminal(state)
+        found = [node for node in having if wanted.issubset(self._states[node])]
+        return sorted([*found, node_of[stop]]) if stop in node_of else found
+
+
+def _release(place: Workplace) -> None:
+    """Give back the memory that kernels allocated."""
+    for name in ("cells", "index"):
+        pythonapi.PyMem_RawFree(c_void_p(int(place.record[name])))
+        place.record[name] = 0
+
+
+def _checked_sums(saved: Saved, name: str, rows: int) -> np.ndarray:
+    """Return [rows, 2] sums and numbers of values in [0, 1] from a checkpoint."""
+    sums = np.ascontiguousarray(saved.array(name, (rows, 2), 0.0, LARGEST_COUNT))
+    if (sums[:, 0] > sums[:, 1]).any():
+        raise ValueError("sums of values in [0, 1] must not exceed their numbers")
+    return sums
+
+
+def _check_subset(lattice: SubsetLattice, subset: Subset) -> None:
+    if not lattice.holds(lattice.terminal(subset)):
+        raise ValueError(f"a rollout must end in a subset of the lattice, got {list(subset)}")

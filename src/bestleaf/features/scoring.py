@@ -1,0 +1,116 @@
+"""Scores of scikit-learn mapped to [0, 1]: which scorers have bounds, and errors for scores outside of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+from sklearn.base import is_regressor
+from sklearn.metrics import check_scoring, make_scorer
+
+from bestleaf.checks import shown
+from bestleaf.features.neighbours import concordance
+
+LONGEST = 200  # letters of an error message of scikit-learn
+ROUNDING = 1e-9  # of the range: a perfect average precision may be 1.0000000000000002
+UNIT = (0.0, 1.0)
+RANGES: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("accuracy", "balanced_accuracy", "top_k_accuracy", "average_precision", "concordance"), UNIT),
+    **dict.fromkeys(("roc_auc", "roc_auc_ovr", "roc_auc_ovo", "roc_auc_ovr_weighted", "roc_auc_ovo_weighted"), UNIT),
+    **{
+        name + kind: UNIT
+        for name in ("f1", "precision", "recall", "jaccard")
+        for kind in ("", "_micro", "_macro", "_samples", "_weighted")
+    },
+    "matthews_corrcoef": (-1.0, 1.0),
+}
+
+
+@dataclass(frozen=True)
+class Score:
+    """A scorer and its range; the lowest score is mapped to 0, the highest to 1."""
+
+    name: str
+    scorer: Callable[..., float]
+    low: float
+    high: float
+
+    def mapped(self, score: object, subset: list[int]) -> float:
+        """Return a score mapped to [0, 1]; refuse one outside of the range."""
+        if not isinstance(score, Real) or not isfinite(float(score)):
+            raise ValueError(
+                f"scoring {self.name} must give a finite number, got {shown(score)} for the features {shown(subset)}"
+            )
+        slack = ROUNDING * (self.high - self.low)
+        if not self.low - slack <= float(score) <= self.high + slack:
+            raise ValueError(
+                f"score_range must hold every score of {self.name}, got {float(score):g} for the features "
+                f"{shown(subset)}, outside [{self.low:g}, {self.high:g}]; give a wider one"
+            )
+        return min(1.0, max(0.0, self.placed(float(score))))
+
+    def placed(self, score: float) -> float:
+        """Return a score mapped to [0, 1]; outside of the range it is below 0 or above 1."""
+        return (score - self.low) / (self.high - self.low)
+
+    def of(self, fitted: Any, X: Any, y: Any, **weights: Any) -> Any:
+        """Return the score of a fitted estimator."""
+        try:
+            return self.scorer(fitted, X, y, **weights)
+        except ValueError as error:
+            what = f"{self.name} cannot score {type(fitted).__name__} on these data"
+            raise ValueError(f"scoring {what}: {in_short(error)}") from None
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether the scorer takes weights of rows."""
+        function = getattr(self.scorer, "_score_func", None)
+        return function is not None and "sample_weight" in inspect.signature(function).parameters
+
+
+def chosen_score(estimator: Any, scoring: Any, score_range: Any) -> Score:
+    """Return the score asked for; refuse one whose range is not known.
+
+    The default is the accuracy of a classifier and the concordance index of a regressor (R² has no lower bound).
+    """
+    if scoring is None:
+        scoring = "concordance" if is_regressor(estimator) else "accuracy"
+    if scoring == "concordance":
+        name, scorer = "concordance", make_scorer(_concordance)
+    else:
+        name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", None) or repr(scoring)
+        try:
+            scorer = check_scoring(estimator, scoring=scoring)
+        except (TypeError, ValueError):
+            rule = "must be a scorer or the name of one that scikit-learn knows, such as accuracy, roc_auc or r2"
+            raise ValueError(f"scoring {rule}, got {shown(scoring)}") from None
+    if score_range is None and name not in RANGES:
+        raise ValueError(
+            f"scoring {name} has no bounds that are known, so score_range=(lowest, highest) must be given, got None"
+        )
+    low, high = _checked_range(score_range) if score_range is not None else RANGES[name]
+    return Score(name, scorer, low, high)
+
+
+def in_short(error: Exception) -> str:
+    """Return an error message in one line, cut if it is long."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def _concordance(truth: Any, predicted: Any) -> float:
+    return concordance(predicted, truth)
+
+
+def _checked_range(given: Any) -> tuple[float, float]:
+    try:
+        low, high = (float(end) for end in given)
+    except (TypeError, ValueError):
+        raise ValueError(f"score_range must be two numbers (lowest, highest), got {shown(given)}") from None
+    if not (isfinite(low) and isfinite(high) and low < high):
+        raise ValueError(f"score_range must be two finite numbers, the lower one first, got {shown(given)}")
+    return low, high

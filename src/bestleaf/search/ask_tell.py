@@ -1,0 +1,320 @@
+"""One search as an object: run it to its end, or draw its samples yourself by `ask` and `tell`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from bestleaf.checkpoint import Checkpoint
+from bestleaf.checks import did_you_mean, function_or_none, shown, whole
+from bestleaf.engine.records import LIMITED, SAMPLE, SOLVED
+from bestleaf.search.answer import Answer, checked_answer, most_likely
+from bestleaf.search.budget import Budget, SecondInterrupt, deferred_interrupt
+from bestleaf.search.evaluator import Evaluator, Request
+from bestleaf.search.executors import Executor
+from bestleaf.search.growth.lookahead import proposals_for
+from bestleaf.search.growth.schedule import Growth
+from bestleaf.search.loop import act, check_time, let_the_best_in, run
+from bestleaf.search.result import Progress, Result
+from bestleaf.search.saving import Saver
+from bestleaf.search.settings import Seed, Settings, checked_problem, stream
+from bestleaf.search.snapshot import Running
+from bestleaf.search.stages import Challenge, Stage, challenges
+from bestleaf.search.stages.base import check_stages
+from bestleaf.search.state import SearchState
+
+
+def _checked_names(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return keywords of a search if all that are needed are there, and no other."""
+    known = [one.name for one in fields(Settings)]
+    for name in settings:
+        if name not in known:
+            raise TypeError(f"Search got an argument that it does not have, {shown(name)}{did_you_mean(name, known)}")
+    for name in ("epsilon", "delta"):
+        if name not in settings:
+            raise TypeError(f"Search needs {name}, a number between 0 and 1, got none")
+    return settings
+
+
+class Search:
+    """A search that runs to its end, or lets you draw the samples by `ask` and `tell`.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is searched.
+    seed, callback, checkpoint : default=None
+        As in `best_leaf`.
+    executor : Executor, default=None
+        Draws the samples of a batch (see `bestleaf.search.executors`); None for this thread.
+    stages : sequence of Stage
+        Work to do once the answer is identified, before guarantees are checked.
+    answer : callable
+        Returns the answer and its gap; see `bestleaf.search.answer`.
+    seconds : float, default=0
+        Seconds of `max_time` already used.
+    **settings
+        ``task="arm"`` or ``"leaf"``, and the other keywords of `best_leaf`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bestleaf import Search, problems
+    >>> lattice, rng = problems.paper_lattice(), np.random.default_rng(0)
+    >>> search = Search(lattice, task="arm", epsilon=0.2, delta=0.1, seed=0)
+    >>> while (leaf := search.ask()) is not None:
+    ...     search.tell(lattice.sample(leaf, rng))
+    >>> search.result().reason
+    'identified'
+    """
+
+    def __init__(
+        self,
+        problem: Any,
+        *,
+        seed: Seed = None,
+        callback: Callable[[Progress], Any] | None = None,
+        executor: Executor | None = None,
+        checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+        stages: Sequence[Stage] = (),
+        answer: Answer = most_likely,
+        seconds: float = 0.0,
+        **settings: Any,
+    ) -> None:
+        self.settings = Settings(**_checked_names(settings))
+        checked_problem(problem)
+        check_stages(stages)
+        if not callable(answer):
+            raise TypeError(f"answer must be a function of the state and the decision, got {shown(answer)}")
+        self.budget = Budget(self.settings.max_samples, self.settings.max_time, self.settings.max_memory)
+        self._saver = Saver(checkpoint)
+        self._callback = function_or_none("callback", callback)
+        self._answer = answer
+        self._asked: int | None = None
+        self._requests: list[Request] = []
+        self._reported = 0.0  # seconds at the last call of the callback
+        rng, number = self._saver.stream(seed)
+        self.challenges = self._challenges(problem, rng, number)
+        batches = self._seed_of_batches(rng, number, executor)
+        compiled = problem.compiled_oracle(rng) if batches is None and hasattr(problem, "compiled_oracle") else None
+        rollouts = compiled if batches is None else getattr(problem, "plain_rollouts", lambda: None)()
+        proposals = proposals_for(self.settings, by_rave=hasattr(rollouts, "rave_sums"))
+        self.state = SearchState(
+            problem, self.settings, rng, number, rollouts, self.budget, whole_opening=proposals.whole_opening
+        )
+        self.evaluator = Evaluator(self.state, self.budget, compiled, executor, batches)
+        self.growth = Growth(self.state, self.evaluator, proposals(self.state, self.evaluator))
+        self.state.introduce(range(len(self.state.graph)))
+        self.state.check_fit()
+        self.stages: list[Stage] = [*stages, *self.challenges]
+        if seconds:
+            self.budget.start(seconds)
+
+    def _challenges(self, problem: Any, rng: np.random.Generator, seed: int | None) -> list[Challenge]:
+        """Return the stages that check guarantees; they have their own random stream."""
+        if self.settings.guarantee <= {"grown", "exhaustive"}:
+            return []
+        own = np.random.default_rng([seed, 1] if seed is not None else int(rng.integers(2**63)))
+        return challenges(problem, self.settings, lambda: self._recommend()[0], own)
+
+    def _seed_of_batches(self, rng: np.random.Generator, seed: int | None, executor: Executor | None) -> int | None:
+        """Return the seed of samples drawn in batches; None if they are drawn one by one."""
+        if self.settings.batch_size is not None:
+            return int(rng.integers(2**63)) if seed is None else seed
+        if executor is not None:
+            raise ValueError("executor needs batch_size, the number of samples asked for at once, got None")
+        return None
+
+    @property
+    def _running(self) -> Running:
+        return Running(self.state, self.evaluator, self.budget, self.growth, self.stages)
+
+    def run(self) -> Result:
+        """Search until the answer is identified, a budget is spent or Ctrl-C is pressed."""
+        self.finish()
+        return self.result()
+
+    def finish(self) -> None:
+        """Search as `run` does, but return no result."""
+        state, budget = self.state, self.budget
+        with deferred_interrupt() as interrupted:
+            budget.listen(interrupted)
+            try:
+                self.resume()
+                self.evaluator.propose()  # compiles the kernels, if need be, before the clock starts
+                run(*self._running, lambda: self._slice_over(interrupted))
+                self._saver.over(self._running)
+                self._open_root()
+                if state.reason != "identified":
+                    let_the_best_in(state, budget)
+                if self._callback is not None:
+                    self._callback(self.progress())
+            except SecondInterrupt:
+                raise
+            except KeyboardInterrupt:  # raised by the problem, a worker or the callback
+                state.reason = "interrupted"
+                budget.listen(lambda: True)
+                budget.cut()
+                self._saver.over(self._running)
+
+    def _slice_over(self, interrupted: Callable[[], bool]) -> None:
+        """Call the callback, check whether Ctrl-C was pressed, and save."""
+        state, seconds = self.state, self.budget.seconds
+        if self._callback is not None and seconds - self._reported >= self.budget.slice:
+            self._reported = seconds
+            if self._callback(self.progress()) is True and state.reason is None:
+                state.reason = "callback"
+        if interrupted() and state.reason is None:
+            state.reason = "interrupted"
+        if state.reason is None:
+            self._saver.slice_over(self._running)
+
+    def resume(self) -> bool:
+        """Continue from the checkpoint, if there is one; return whether there was. `run` and `ask` call it."""
+        self._saver.begin(self._running, self._answer)
+        return self._saver.resumed
+
+    def again(self, seed: Seed) -> Search:
+        """Return a copy of this search with its own random stream; only for a graph that does not grow."""
+        if not self.settings.fixed:
+            raise ValueError(f"again() needs a graph that does not grow, got expansion={self.settings.expansion}")
+        other = copy(self)
+        rng, number = stream(seed)
+        other.budget = copy(self.budget)
+        other.state = self.state.copy(rng, number)
+        executor = self.evaluator.executor if self.settings.batch_size is not None else None
+        batches = other._seed_of_batches(rng, number, executor)
+        other.evaluator = Evaluator(other.state, other.budget, self.evaluator.compiled, executor, batches)
+        other.growth = Growth(other.state, other.evaluator, type(self.growth.proposals)(other.state, other.evaluator))
+        other.challenges = other._challenges(self.state.problem, rng, number)
+        other.stages = [*self.stages[: len(self.stages) - len(self.challenges)], *other.challenges]
+        other._saver = Saver(None)
+        return other
+
+    # Ask and tell: the caller draws the samples.
+
+    def ask(self) -> Any:
+        """Return the state to sample next, or None when the search is over."""
+        self._begin_asking("ask")
+        state = self.state
+        check_time(state, self.budget)
+        while state.reason is None:
+            decision = self.evaluator.propose()
+            if decision.action == SAMPLE and self.evaluator.left > 0:
+                self._asked = decision.first if state.first_value is None else decision.second
+                break
+            self._act_without_sampling()
+        self._end_asking()
+        return state.graph.states[self._asked] if state.reason is None and self._asked is not None else None
+
+    def tell(self, value: float) -> None:
+        """Give one sample of the state that `ask` returned."""
+        state, decision, leaf = self.state, self.state.decision, self._asked
+        if decision is None or leaf is None or state.reason is not None:
+            raise RuntimeError("tell() must follow an ask() that returned a state")
+        value = self.evaluator.checked([Request(leaf, None, ())], [value])[0]
+        self.budget.look()
+        self._asked = None
+        if state.first_value is None and decision.second >= 0 and self.evaluator.left > 1:
+            state.first_value = value
+        elif state.first_value is None:
+            self.evaluator.absorb(decision._replace(second=-1), value)
+        else:
+            self.evaluator.absorb(decision, state.first_value, value)
+            state.first_value = None
+        self._saver.slice_over(self._running)
+
+    def ask_batch(self, size: int) -> list[Request]:
+        """Return the samples to draw next, the most useful first; an empty list when the search is over.
+
+        Draw them in any order and anywhere. Give the values to `tell_batch` in the order of the requests.
+        """
+        if self.settings.batch_size is None:
+            raise RuntimeError("ask_batch() needs a search with batch_size")
+        size, state = whole("size", size, 1), self.state
+        self._begin_asking("ask_batch")
+        self._requests = []
+        while state.reason is None and not self._requests:
+            self.budget.look()
+            check_time(state, self.budget)
+            decision = self.evaluator.propose()
+            if decision.action == SAMPLE and state.reason is None:
+                self._requests = self.evaluator.requests(decision, size)
+            if not self._requests and state.reason is None:
+                self._act_without_sampling()
+        self._end_asking()
+        return list(self._requests)
+
+    def tell_batch(self, values: Sequence[float]) -> None:
+        """Give the samples of the requests, in their order."""
+        if not self._requests:
+            raise RuntimeError("tell_batch() must follow an ask_batch() that returned requests")
+        if len(values) != len(self._requests):
+            raise ValueError(f"values must be one for each of {len(self._requests)} requests, got {len(values)}")
+        self.budget.look()
+        checked = self.evaluator.checked(self._requests, values)
+        self.evaluator.tell(self.evaluator.propose(), self._requests, checked)
+        self._requests = []
+        self._saver.slice_over(self._running)
+
+    def _begin_asking(self, method: str) -> None:
+        if self.stages:
+            raise RuntimeError(f"{method}() searches the graph as grown only; use run() for a guarantee beyond it")
+        self.resume()
+        self.budget.start()
+
+    def _act_without_sampling(self) -> None:
+        """Do what the decision says; if it says to sample, no samples are left."""
+        decision = self.evaluator.propose()
+        decision = decision._replace(action=LIMITED) if decision.action == SAMPLE else decision
+        act(decision, self.state, self.evaluator, self.growth)
+        if decision.action == SOLVED:
+            self.state.reason = "identified"
+
+    def _end_asking(self) -> None:
+        self.budget.look()
+        if self.state.reason is not None:
+            self._saver.over(self._running)
+
+    # What is known.
+
+    def ensure_value(self) -> None:
+        """Compute or estimate one value, if a budget ended the search before there was any."""
+        self._open_root()
+        self.evaluator.ensure_value()
+
+    def _open_root(self) -> None:
+        """Open the choice at the root, if the search was stopped before that."""
+        if not self.state.known.track["opened"][0]:
+            self.growth.open_now(0)
+
+    def _recommend(self) -> tuple[int, float]:
+        """Return (node, gap) of the answer now."""
+        if not self.state.known.track["opened"][0]:
+            return 0, 1.0
+        return checked_answer(self._answer, self.state, self.evaluator.propose())
+
+    @property
+    def samples(self) -> int:
+        """Noisy samples drawn so far, those of warm-ups included."""
+        return self.state.samples
+
+    @property
+    def recommended(self) -> Any:
+        """The answer now."""
+        return self.state.graph.states[self._recommend()[0]]
+
+    def progress(self) -> Progress:
+        """Return the progress of the search now."""
+        return Progress.of(self.state, *self._recommend(), self.budget.seconds)
+
+    def result(self) -> Result:
+        """Return the result of the search now; its interval and its gap hold at any time."""
+        proofs = {stage.name: stage.proof for stage in self.challenges if stage.proof}
+        proposals = type(self.growth.proposals)
+        return Result.of(self.state, *self._recommend(), self.budget.seconds, proposals, proofs)

@@ -1,0 +1,392 @@
+"""Draws all samples and computes all values: one by one or in batches, by kernels, in Python or by workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bestleaf.engine.graph import GrowingGraph
+from bestleaf.engine.intervals import Knowledge
+from bestleaf.engine.kernels.loop import press, run, stands_at, step, take
+from bestleaf.engine.records import BAD_BOUND, EXACT, INNER, LIMITED, NOISY, SAMPLE, Decision
+from bestleaf.problems import State
+from bestleaf.search.budget import Budget
+from bestleaf.search.executors import Executor, Serial, Work, draw_samples, exact_values, fold_scores, guiding_values
+from bestleaf.search.settings import checked_value
+from bestleaf.search.state import A_VALUE, SearchState
+
+MOST_REMEMBERED = 500_000  # scores of folds that are kept
+STREAM = 2  # number of the stream for samples drawn in batches, among the streams of a seed
+NOTHING = Decision(SAMPLE, 0, -1, -1, -1, 0.0)
+
+
+class Request(NamedTuple):
+    """One sample to draw: ``problem.sample(state, numpy.random.default_rng(seed))``."""
+
+    leaf: int  # node that the sample belongs to
+    state: Any  # what to sample: the state of the leaf, or a random completion of it
+    seed: tuple[int, ...]  # seed of this sample
+
+
+class Evaluator:
+    """Draws samples and computes values for one search, within its budget.
+
+    Samples come from compiled kernels where the problem has them, otherwise from ``problem.sample``; with a
+    `batch_size` they are drawn in batches by an executor. Every sample of a batch has its own random stream. So the
+    answer depends on the size of the batches, but not on the workers.
+
+    Parameters
+    ----------
+    state, budget : SearchState, Budget
+        State and budget of the search.
+    compiled : object or None
+        The compiled oracle of the problem.
+    executor : Executor or None
+        Draws batches; None for this thread.
+    seed : int or None
+        Seed of the samples drawn in batches; None without batches.
+    """
+
+    def __init__(
+        self, state: SearchState, budget: Budget, compiled: Any, executor: Executor | None, seed: int | None
+    ) -> None:
+        self.state = state
+        self.budget = budget
+        self.problem = state.problem
+        self.compiled = compiled
+        self.batch_size = state.settings.batch_size
+        self.executor: Executor = Serial() if executor is None else executor
+        self.seed = seed
+        self.rounds = 32  # rounds of the next slice
+        self.folds = getattr(self.problem, "parts", 0)  # number of scores whose mean is the value; 0: computed at once
+        self._scores: dict[tuple[State, int], Any] = {}  # by state and fold
+        budget.weigh(self._memory)
+        if hasattr(self.executor, "until"):
+            self.executor.until(self._is_over)
+
+    def _memory(self) -> int:
+        return self.state.next_memory() + A_VALUE * len(self._scores)
+
+    def _is_over(self) -> bool:
+        return self.budget.hurried is not None
+
+    @property
+    def left(self) -> int:
+        """How many samples and values the budget still allows."""
+        return self.budget.samples_left(self.state.samples + self.state.exact_evaluations)
+
+    def spent(self) -> str | None:
+        """Return why no more samples and values may be computed; None if they may."""
+        nobody = getattr(self.executor, "ended", None) if self.batch_size else None
+        return self.budget.hurried or nobody or ("max_samples" if self.left <= 0 else None)
+
+    def end_midway(self) -> None:
+        """End the search in the middle of some work, because the budget is spent."""
+        self.state.reason = self.state.reason or self.spent()
+        self.budget.cut()
+
+    def pace(self, drawn: int, seconds: float) -> None:
+        """Set the rounds of the next slice from the samples and the seconds of the last one."""
+        if drawn > 0:
+            affordable = drawn * min(self.budget.slice, self.budget.left) / max(seconds, 1e-6)
+            self.rounds = int(max(1.0, min(affordable, 4.0 * self.rounds)))
+
+    # Decisions.
+
+    def propose(self) -> Decision:
+        """Return the next decision, without acting on it."""
+        state = self.state
+        if state.decision is None:
+            if self.compiled is not None:
+                state.decision = Decision(*run(state.known.world, self.compiled.record, state.rng, 0))
+            else:
+                state.decision = Decision(*step(NOTHING, 0.0, 0.0, state.known.world))
+        return state.decision
+
+    def absorb(self, decision: Decision, first: float, second: float = 0.0) -> None:
+        """Take in the samples of a decision."""
+        self.state.decision = Decision(*step(decision, first, second, self.state.known.world))
+        self.state.check_parts()
+
+    def play(self) -> Decision:
+        """Draw samples for one slice; return the next decision."""
+        if self.compiled is not None:
+            return Decision(*run(self._limited_world(), self.compiled.record, self.state.rng, self.rounds))
+        if self.batch_size is not None:
+            return self._play_batch(self.batch_size)
+        deadline = perf_counter() + min(self.budget.slice, self.budget.left)
+        while (decision := self.propose()).action == SAMPLE and perf_counter() < deadline:
+            left = self.left
+            if left <= 0:
+                return decision._replace(action=LIMITED)
+            if left == 1:
+                decision = decision._replace(second=-1)
+            first = self.draw(decision.first)
+            self.absorb(decision, first, self.draw(decision.second) if decision.second >= 0 else 0.0)
+        return decision
+
+    def _limited_world(self) -> np.void:
+        """Set how many samples the kernels may draw; return their record."""
+        state = self.state
+        state.known.world["limit"] = self.budget.samples_left(state.exact_evaluations + state.warmup_samples)
+        return state.known.world
+
+    def _play_batch(self, size: int) -> Decision:
+        decision = self.propose()
+        if decision.action == SAMPLE:
+            requests = self.requests(decision, size)
+            if not requests:
+                return decision._replace(action=LIMITED)
+            values = self.samples(requests)
+            if values is not None:
+                self.tell(decision, requests, values)
+        return self.propose()
+
+    def press(self, target: float, rounds: int) -> int:
+        """Sample the leaves of largest upper bound for one slice; return what the kernel `press` returns."""
+        state = self.state
+        state.decision = None
+        if self.compiled is not None:
+            return int(press(target, self._limited_world(), self.compiled.record, state.rng, rounds))
+        stands = int(stands_at(target, self._limited_world()))
+        if stands != SAMPLE:
+            return stands
+        top = self.propose()._replace(first=int(state.known.known["leaf"][0]))
+        for leaf, value in self._pressed(top):
+            if not take(leaf, value, state.known.world):
+                return BAD_BOUND
+        state.decision = None
+        return SAMPLE
+
+    def _pressed(self, top: Decision) -> Iterator[tuple[int, float]]:
+        """Draw samples of the leaves of largest upper bound; yield (leaf, sample)."""
+        if self.batch_size is None:
+            yield top.first, self.draw(top.first)
+            return
+        requests = self.requests(top, self.batch_size)
+        for one, value in zip(requests, self.samples(requests) or [], strict=False):
+            self._credit(one, value)
+            yield one.leaf, value
+
+    # Samples.
+
+    def draw(self, leaf: int) -> float:
+        """Return one sample of a leaf."""
+        state = self.state.graph.states[leaf]
+        return checked_value(self.problem.sample(state, self.state.rng), "sample", state)
+
+    def request(self, leaf: int) -> Request:
+        """Return a sample to draw; the random completion of a rollout is drawn here, so that it is known."""
+        assert self.seed is not None
+        seed, state = (self.seed, STREAM, self.state.requests), self.state.graph.states[leaf]
+        self.state.requests += 1
+        if hasattr(self.problem, "complete"):
+            state = self.problem.complete(state, np.random.default_rng((*seed, 1)))
+        return Request(leaf, state, seed)
+
+    def requests(self, decision: Decision, size: int) -> list[Request]:
+        """Return the samples to draw next, the most useful first; fewer if the budget allows fewer."""
+        many = min(size, self.left)
+        if many < size:
+            self.budget.cut()
+        leaves = useful_leaves(decision, self.state.graph, self.state.known, many) if many > 0 else []
+        return [self.request(leaf) for leaf in leaves]
+
+    def samples(self, requests: Sequence[Request]) -> list[float] | None:
+        """Draw samples, in order; None if time was over before all were drawn: then none of them counts."""
+        scores = []  # (state, fold), if samples are scores of folds
+        if self.folds:
+            scores = [(one.state, self.problem.drawn_part(np.random.default_rng(one.seed))) for one in requests]
+        if scores and all(fold is not None for _, fold in scores):
+            found = self._fold_scores(scores)
+        else:
+            found = self._map(draw_samples, [(one.state, one.seed) for one in requests])
+        if len(found) < len(requests):
+            self.state.requests -= len(requests)  # they will be drawn again
+            self.end_midway()
+            return None
+        return self.checked(requests, found)
+
+    def checked(self, requests: Sequence[Request], values: Sequence[Any]) -> list[float]:
+        """Return samples as numbers in [0, 1]."""
+        states = (self.state.graph.states[one.leaf] for one in requests)
+        return [checked_value(value, "sample", state) for value, state in zip(values, states, strict=True)]
+
+    def tell(self, decision: Decision, requests: Sequence[Request], values: Sequence[float]) -> None:
+        """Take in the samples of a batch, in the order of the requests."""
+        for one, value in zip(requests, values, strict=True):
+            self.absorb(decision._replace(first=one.leaf, second=-1), value)
+            self._credit(one, value)
+            if self.state.decision is not None and self.state.decision.action == BAD_BOUND:
+                break
+
+    def _credit(self, request: Request, value: float) -> None:
+        if self.state.rollouts is not None:
+            self.state.rollouts.credit(request.leaf, request.state, value)
+
+    def warm_up(self, node: int, many: int) -> int:
+        """Draw rollouts from a node that no interval uses; return how many."""
+        if self.compiled is not None:
+            return self.compiled.warm_up(node, many)
+        requests = [self.request(node) for _ in range(many)]
+        values = self.samples(requests)
+        for one, value in zip(requests, values or [], strict=False):
+            self._credit(one, value)
+        return 0 if values is None else many
+
+    # Values.
+
+    def look_up(self, state: State) -> float | None:
+        """Return the value of a terminal state, in the graph or not; None if the budget is spent.
+
+        It is the exact value or, where the problem has none, the value that guides growth.
+        """
+        if state not in self.state.values:
+            if self.spent() is not None:
+                self.end_midway()
+                return None
+            self.state.take_value(state, self.ask(state))
+        return self.state.values.get(state)
+
+    def ask(self, state: State) -> Any:
+        """Return the value of a state; compute it only if neither the search nor its checkpoint has it."""
+        if state in self.state.values:
+            return self.state.values[state]
+        if state in self.state.spare:
+            return self.state.spare.pop(state)
+        return self.problem.exact(state) if self.state.has_exact else self.problem.guide(state)
+
+    def evaluate(self, leaf: int) -> bool:
+        """Compute the exact value of a leaf of the graph; False if the budget does not allow it."""
+        if self.left <= 0:
+            self.state.reason = "max_samples"
+            return False
+        state = self.state.graph.states[leaf]
+        self.state.take_value(state, self.ask(state))
+        return True
+
+    def prefetch(self, states: Sequence[State]) -> None:
+        """Evaluate states in batches before they are looked up, as far as the budget goes; nothing without batches."""
+        if self.batch_size is None:
+            return
+        at_once = max(1, self.batch_size // max(1, self.folds))  # takes about as long as a batch of samples
+        missing = [state for state in dict.fromkeys(states) if state not in self.state.values]
+        while missing and self.spent() is None:
+            now = missing[: min(at_once, self.left)]
+            missing = missing[len(now) :]
+            spare = self.state.spare
+            fresh = [state for state in now if state not in spare]
+            found = dict(zip(fresh, self._values(fresh), strict=False)) if fresh else {}
+            for state in now:
+                if state in found or state in spare:
+                    self.state.take_value(state, found[state] if state in found else spare.pop(state))
+                else:
+                    missing.append(state)  # time was over before its turn
+        if missing:
+            self.end_midway()
+
+    def _values(self, states: Sequence[State]) -> list[Any]:
+        """Return the values of states, computed by the executor, in order; fewer if time is over."""
+        if not self.folds:
+            return self._map(exact_values if self.state.has_exact else guiding_values, states)
+        scores = self._fold_scores([(state, fold) for state in states for fold in range(self.folds)])
+        whole = len(scores) // self.folds
+        rows = np.reshape(scores[: whole * self.folds], (whole, self.folds))
+        return [float(np.mean(row)) for row in rows]
+
+    def first_means(self, states: Sequence[State], folds: int) -> dict[State, float]:
+        """Return the mean score of each state over its first folds, as far as the budget goes.
+
+        Every new score counts as a warm-up sample.
+        """
+        states, seen = list(dict.fromkeys(states)), self.state.fold_scores
+        missing = [(state, fold) for state in states for fold in range(len(seen.get(state, ())), folds)]
+        while missing and self.spent() is None and self.batch_size is not None:
+            now = missing[: min(self.batch_size, self.left)]
+            missing = missing[len(now) :]
+            scores = self._fold_scores(now)
+            for (state, _), score in zip(now, scores, strict=False):
+                seen.setdefault(state, []).append(checked_value(score, "part", state))
+            self.state.warmup_samples += len(scores)
+            missing += now[len(scores) :]
+        if missing:
+            self.budget.cut()
+        first = {state: seen.get(state, [])[:folds] for state in states}
+        return {state: float(np.mean(scores)) for state, scores in first.items() if len(scores) == folds}
+
+    def _fold_scores(self, items: list[tuple[State, int]]) -> list[Any]:
+        """Return the score of each (state, fold), in order; fewer if time is over. Each is computed once."""
+        if len(self._scores) > MOST_REMEMBERED:
+            self._scores.clear()
+        missing = [one for one in dict.fromkeys(items) if one not in self._scores]
+        if missing:
+            self._scores.update(zip(missing, self._map(fold_scores, missing), strict=False))
+        return [self._scores[one] for one in takewhile(self._scores.__contains__, items)]
+
+    def _map(self, work: Work, items: Sequence[Any]) -> list[Any]:
+        """Return the results of the executor; only if time or workers ran out, there may be fewer than items."""
+        found = self.executor.map(work, self.problem, items)
+        if len(found) != len(items) and not (getattr(self.executor, "ended", None) or self._is_over()):
+            raise ValueError(f"executor must return a result for each of {len(items)} items, got {len(found)}")
+        return found
+
+    def ensure_value(self) -> None:
+        """Compute or estimate one value, if a budget ended the search before there was any.
+
+        Where a value is the mean of several scores, it is estimated from the scores computed so far, or from a single
+        one.
+        """
+        state = self.state
+        kind = EXACT if state.has_exact else NOISY
+        if not (state.graph.kinds == kind).any():
+            state.join([self._terminal_below()], self.budget)
+        leaves = np.flatnonzero(state.graph.kinds == kind)
+        if state.values or not len(leaves) or state.known.known["count"][leaves].any():
+            return
+        first = state.graph.states[int(leaves[0])]
+        if self.batch_size is None or not self.folds:
+            state.take_value(first, self.ask(first))
+            return
+        scores: dict[State, list[float]] = {}
+        for (one, _), score in self._scores.items():
+            scores.setdefault(one, []).append(checked_value(score, "part", one))
+        state.rough = {one: float(np.mean(known)) for one, known in scores.items()}
+        state.rough = state.rough or {first: checked_value(self.problem.part(first, 0), "part", first)}
+        state.join(self.problem.path_to(max(state.rough, key=state.rough.__getitem__)), self.budget)
+
+    def _terminal_below(self) -> State:
+        """Return a terminal child of the node of highest lower bound that has one."""
+        graph = self.state.graph
+        order = np.argsort(-self.state.known.known["lower"][: len(graph)], kind="stable")
+        below = (child for node in order for child in self.problem.children(graph.states[node]))
+        return next(child for child in below if self.problem.is_terminal(child))
+
+
+def useful_leaves(decision: Decision, graph: GrowingGraph, known: Knowledge, many: int) -> list[int]:
+    """Return the leaves to sample next, some of them several times.
+
+    The first is the leaf of the decision. The others are found by assuming that the samples before them keep the middle
+    of each interval where it is and reduce its width with the square root of the number of samples.
+    """
+    rows, kinds = known.known[: len(graph)], graph.kinds
+    if graph.adversarial:
+        leaves = np.array([leaf for leaf in (decision.first, decision.second) if leaf >= 0])
+    else:
+        leaves = np.flatnonzero((kinds != INNER) & (kinds != EXACT) & (rows["upper"] > rows["lower"]))
+    counts = np.maximum(rows["count"][leaves], 1)
+    upper, lower = np.minimum(rows["upper"][leaves], 2.0), np.maximum(rows["lower"][leaves], -1.0)
+    half, middle, asked = (upper - lower) / 2, (upper + lower) / 2, np.zeros(len(leaves))
+    own = np.flatnonzero(leaves == rows["leaf"][decision.best])
+    found = [int(np.flatnonzero(leaves == decision.first)[0])]
+    while len(found) < many:
+        asked[found[-1]] += 1
+        widths = half * np.sqrt(counts / (counts + asked))
+        reach = middle + widths
+        reach[own] = -np.inf
+        rival = int(reach.argmax())
+        found.append(int(own[0]) if len(own) and widths[own[0]] > widths[rival] else rival)
+    return leaves[found].tolist()

@@ -1,0 +1,137 @@
+"""When the graph grows (by about t^b nodes in t rounds), and at which node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from bestleaf.checkpoint import Saved
+from bestleaf.checks import shown
+from bestleaf.engine.kernels.reach import ripest
+from bestleaf.engine.records import UNLIMITED
+from bestleaf.problems import State
+
+if TYPE_CHECKING:
+    from bestleaf.search.evaluator import Evaluator
+    from bestleaf.search.growth.random import RandomProposals
+    from bestleaf.search.state import SearchState
+
+WARM_UP_SHARE = 0.1  # the fraction of max_time that one warm-up may take
+FAR = 2**45  # rounds; no search has as many. Up to here t and t + 1 have different powers in floating point
+
+
+def next_due(step: int, exponent: float) -> int:
+    """Return the first round t from `step` on at which the graph grows: floor((t + 1)^b) > floor(t^b) (`BAIExpand`).
+
+    With an exponent b of 0 the graph never grows.
+    """
+    if exponent == 0:
+        return UNLIMITED
+    target = int(step**exponent) + 1
+    low, high = step, step + 1
+    while int((high + 1) ** exponent) < target:
+        low, high = high, 2 * high
+        if high > FAR:
+            return UNLIMITED
+    while low < high:  # the first t with floor((t + 1)^b) >= target
+        middle = (low + high) // 2
+        if int((middle + 1) ** exponent) < target:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+class Growth:
+    """Grows the graph of one search: the schedule says when, the visits of nodes say where, the proposals say which."""
+
+    def __init__(self, state: SearchState, evaluator: Evaluator, proposals: RandomProposals) -> None:
+        self.state = state
+        self.evaluator = evaluator
+        self.proposals = proposals
+        self._warming: tuple[int, float] | None = None  # node of the current warm-up, and the seconds at its begin
+
+    def grow(self, root: int) -> None:
+        """Let one child enter below `root`, as the schedule says (`BAIAdd`)."""
+        track = self.state.known.track
+        due = min(int(track["rounds"][root]), int(track["grow_at"][root]))  # within a batch the round may have passed
+        track["grow_at"][root] = next_due(due + 1, self.state.settings.expansion or 0.0)
+        self._grow_once(root)
+
+    def deepen(self, root: int) -> None:
+        """Let one child enter below `root` ahead of schedule, because all leaves lie below its best child.
+
+        That happens at most once for each child. Otherwise two children with the same leaves would make the whole graph
+        enter.
+        """
+        self.state.known.track["deepened"][root] += 1
+        self._grow_once(root)
+
+    def _grow_once(self, root: int) -> None:
+        state = self.state
+        node = int(ripest(root, state.known.world))
+        if node < 0:
+            state.known.track["grow_at"][root] = UNLIMITED
+            state.complete.add(root)
+            return
+        states = self._checked("next", self.proposals.next(node), node, state.graph.relatives.absent)
+        state.growths += 1
+        state.add(states, self.evaluator.budget)
+
+    def open(self, node: int) -> None:
+        """Open the choice at a node; if rollouts have to be drawn first, only draw some of them."""
+        if not self._warm_up(node):
+            self.open_now(node)
+
+    def open_now(self, node: int) -> None:
+        """Open the choice at a node: let its first children enter."""
+        graph = self.state.graph
+        needed = graph.relatives.absent if not len(graph.linked("child", node)) else None
+        states = self._checked("opening", self.proposals.opening(node), node, needed)  # may be interrupted
+        self.state.known.track["opened"][node] = 1
+        self.state.add(states, self.evaluator.budget)
+
+    def _checked(
+        self, method: str, given: Any, node: int, children: Callable[[int], Iterable[State]] | None
+    ) -> list[State]:
+        """Return the states that enter; those of a class of the user's own must be new, with a child of the node."""
+        if not isinstance(self.state.settings.proposal, type):
+            return given
+        name, graph = f"{method}() of proposal {shown(self.proposals.name)}", self.state.graph
+        if not isinstance(given, list | tuple) or not all(isinstance(state, Hashable) for state in given):
+            raise TypeError(f"{name} must return a list of states, got {shown(given)}")
+        if len(set(given)) < len(given) or not graph.node_of.keys().isdisjoint(given):
+            raise ValueError(f"{name} must return states that are not in the graph, each once, got {shown(given)}")
+        if children is not None and set(given).isdisjoint(children(node)):
+            what = f"a child of {shown(graph.states[node])} that is not in the graph"
+            raise ValueError(f"{name} must return {what}, got {shown(given)}")
+        return list(given)
+
+    def _warm_up(self, node: int) -> bool:
+        """Draw some of the rollouts needed to open the choice at `node`; False if no more are needed or allowed."""
+        state, evaluator, budget = self.state, self.evaluator, self.evaluator.budget
+        if self._warming is None or self._warming[0] != node:
+            self._warming = (node, budget.seconds)
+        if budget.max_time is not None and budget.seconds - self._warming[1] > WARM_UP_SHARE * budget.max_time:
+            return False
+        most = max(evaluator.rounds, evaluator.batch_size or 1)
+        rounds = max(0, min(most, evaluator.left))
+        drawn = self.proposals.warm_up(node, rounds)
+        if drawn not in range(rounds + 1):  # it would never end
+            name = f"warm_up() of proposal {shown(self.proposals.name)}"
+            raise ValueError(f"{name} must return how many of the {rounds} rollouts it drew, got {shown(drawn)}")
+        if evaluator.left <= 0:
+            budget.cut()
+        state.warmup_samples += drawn
+        return drawn > 0
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps."""
+        growths, complete = self.state.growths, sorted(self.state.complete)
+        return {"growths": growths, "complete": complete, "proposals": self.proposals.snapshot()}
+
+    def restore(self, saved: Saved) -> None:
+        """Restore a snapshot."""
+        self.state.growths = saved.whole("growths")
+        self.state.complete = set(saved.nodes("complete", len(self.state.graph)))
+        self.proposals.restore(saved.part("proposals"))

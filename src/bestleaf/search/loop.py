@@ -1,0 +1,129 @@
+"""The loop of the search: decide, act and, after each slice of about 50 ms, check the budget, report and save."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+
+from bestleaf.checks import shown
+from bestleaf.engine.kernels.loop import count_round
+from bestleaf.engine.records import (
+    BAD_BOUND,
+    BAD_RULE,
+    DEEPEN,
+    EVALUATE,
+    GROW,
+    LIMITED,
+    NOISY,
+    OPEN,
+    SAMPLE,
+    SOLVED,
+    Decision,
+)
+from bestleaf.search.budget import Budget
+from bestleaf.search.evaluator import Evaluator
+from bestleaf.search.growth.schedule import Growth
+from bestleaf.search.stages.base import DONE, REOPEN, Stage, check_outcome
+from bestleaf.search.state import SearchState
+
+
+def run(
+    state: SearchState,
+    evaluator: Evaluator,
+    budget: Budget,
+    growth: Growth,
+    stages: Sequence[Stage],
+    slice_over: Callable[[], None],
+) -> None:
+    """Search until the answer is identified or a budget is spent; why it ended is in ``state.reason``.
+
+    The graph is searched first. Once the answer is identified, the stages follow, one after the other. A stage may
+    return `REOPEN`; then the graph is searched again, and all stages run again. `slice_over` reports and saves.
+    """
+    budget.start()
+    check_time(state, budget)
+    while state.reason is None:
+        drawn, begun = state.samples, perf_counter()
+        stage = stages[state.step - 1] if state.step else None
+        if stage is None:
+            decision = evaluator.play()
+            act(decision, state, evaluator, growth)
+            outcome = DONE if decision.action == SOLVED else None
+        else:
+            outcome = stage.slice(state, evaluator)
+            check_outcome(stage, outcome)
+        if outcome == REOPEN:
+            start_over(state, stages)
+        elif outcome == DONE and state.reason is None:
+            state.step += 1
+        budget.look()
+        if state.step > len(stages):
+            state.reason = "identified"
+        check_time(state, budget)
+        if state.reason is None and budget.full:
+            state.reason = "max_memory"
+        evaluator.pace(state.samples - drawn, perf_counter() - begun)
+        slice_over()
+
+
+def check_time(state: SearchState, budget: Budget) -> None:
+    """End the search if its time was over at the last look at the clock."""
+    if budget.left <= 0 and state.reason is None:
+        state.reason = "max_time"
+
+
+def start_over(state: SearchState, stages: Sequence[Stage]) -> None:
+    """Search the graph again, and then run all stages again."""
+    state.step = 0
+    for stage in stages:
+        stage.reset()
+
+
+def act(decision: Decision, state: SearchState, evaluator: Evaluator, growth: Growth) -> None:
+    """Do what a kernel cannot do: evaluate, grow the graph, end the search, raise an error."""
+    action = decision.action
+    state.check_parts()
+    if action == LIMITED or (action == EVALUATE and evaluator.left <= 0):
+        state.reason = "max_samples"
+    elif action == EVALUATE:
+        evaluate(decision, state, evaluator)
+    elif action == OPEN:
+        growth.open(decision.root)
+    elif action == GROW:
+        growth.grow(decision.root)
+    elif action == DEEPEN:
+        growth.deepen(decision.root)
+    elif action == BAD_RULE:
+        raise ValueError(f"rule {state.settings.rule.name} must return children of its root (rival may be -1)")
+    elif action == BAD_BOUND:
+        leaf = shown(state.graph.states[decision.first])
+        raise ValueError(f"bound {state.settings.bound.name} must return lower <= upper, but did not for {leaf}")
+    if action != SAMPLE or evaluator.compiled is not None:
+        state.decision = None
+
+
+def evaluate(decision: Decision, state: SearchState, evaluator: Evaluator) -> None:
+    """Compute the exact value of a leaf; with batches, also those of other leaves."""
+    first, world = decision.first, state.known.world
+    if evaluator.batch_size is not None:
+        count_round(decision, world)
+        others = [leaf for leaf in state.waiting_leaves().tolist() if leaf != first]
+        evaluator.prefetch([state.graph.states[leaf] for leaf in (first, *others)[: evaluator.batch_size]])
+        return
+    leaf = state.graph.states[first]
+    value = evaluator.ask(leaf)
+    if value is not None:
+        count_round(decision, world)
+    state.take_value(leaf, value)
+
+
+def let_the_best_in(state: SearchState, budget: Budget) -> None:
+    """Let the state of highest value enter the graph, if the search ended before that."""
+    if not state.values or not hasattr(state.problem, "path_to"):
+        return
+    sampled = state.known.known["count"][: len(state.graph)][state.graph.kinds == NOISY].any()
+    if sampled and not state.has_exact:  # samples then tell more than values that are not exact
+        return
+    best = max(state.values, key=state.values.__getitem__)
+    if best not in state.graph.node_of and state.values[best] > state.best_value():
+        state.join(state.problem.path_to(best), budget)

@@ -1,0 +1,164 @@
+"""The settings of a search: every keyword of `best_arm` and `best_leaf`, checked before the search begins."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from bestleaf.checks import number, one_of, shown, whole
+from bestleaf.engine.bounds import BOUNDS, RIGOROUS, Bound, Rate, named_bound
+from bestleaf.engine.rules import Rule, named_rule, smallest_gap
+from bestleaf.problems import State
+
+GUARANTEES = ("grown", "local", "quantile", "exhaustive")
+PROPOSALS = ("random", "rave", "lookahead")
+DEFAULT_RULES = {"sound": "smallest_gap", "paper": "lucb"}  # by stopping test
+
+Seed = int | np.integer | np.random.Generator | np.random.SeedSequence | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Settings of one search. Names of a rule, a bound or guarantees become what they stand for."""
+
+    task: str = "arm"
+    epsilon: float
+    delta: float
+    rule: Rule = None  # type: ignore[assignment]  # a name or None becomes a Rule
+    bound: Rate | Bound = "betting"  # type: ignore[assignment]  # a name becomes a Rate or a Bound
+    stopping: str = "sound"
+    expansion: float | None = None
+    proposal: str | type | None = None  # a name, or a class of the user's own
+    max_samples: int | None = None
+    max_time: float | None = None
+    max_memory: int | None = None
+    guarantee: frozenset[str] = "grown"  # type: ignore[assignment]  # one name or several become a set
+    alpha: float = 0.01
+    batch_size: int | None = None
+
+    def __post_init__(self) -> None:
+        one_of("task", self.task, ("arm", "leaf"))
+        one_of("stopping", self.stopping, DEFAULT_RULES)
+        guarantees = checked_guarantees(self.guarantee)
+        checked = {
+            "epsilon": number("epsilon", self.epsilon, "between 0 and 1", 0, 1),
+            "delta": number("delta", self.delta, "strictly between 0 and 1", 0, 1, open_ends=True),
+            "rule": named_rule(DEFAULT_RULES[self.stopping] if self.rule is None else self.rule),  # type: ignore[redundant-expr]
+            "bound": named_bound(self.bound),
+            "guarantee": guarantees,
+            "alpha": number("alpha", self.alpha, "strictly between 0 and 1", 0, 1, open_ends=True),
+        }
+        if self.expansion is not None:
+            checked["expansion"] = number(
+                "expansion", self.expansion, "between 0 and 1, or None for the whole graph", 0, 1
+            )
+        if self.max_time is not None:
+            words = "a positive number of seconds or None"
+            checked["max_time"] = number("max_time", self.max_time, words, 0, np.inf, open_ends=True)
+        for name in ("max_samples", "max_memory", "batch_size"):
+            if getattr(self, name) is not None:
+                checked[name] = whole(name, getattr(self, name), 1, " or None")
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        if not (self.proposal is None or self.proposal in PROPOSALS or isinstance(self.proposal, type)):
+            names = ", ".join(PROPOSALS)
+            raise ValueError(f"proposal must be one of {names}, a class or None, got {shown(self.proposal)}")
+        if self.task == "arm" and guarantees - {"grown"}:
+            raise ValueError(f"guarantee {min(guarantees - {'grown'})} is about a best leaf, got task 'arm'")
+        if "exhaustive" in guarantees and self.expansion is not None:
+            raise ValueError(
+                f"guarantee exhaustive needs the whole graph, so expansion must be None, got {self.expansion}"
+            )
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the whole graph is built at once and never grows."""
+        return self.expansion is None
+
+    def proof(self, exact: bool) -> str:
+        """Return which kind of proof the answer has: "rigorous", "conditional" on the user's own bound, or "none".
+
+        The rate `theory` is rigorous only if all leaves without an exact value are known in advance. So the graph must
+        not grow, and the problem must have no exact values, because `exact` may return None.
+        """
+        fixed_theory = self.bound is BOUNDS["theory"] and self.fixed and not exact
+        if self.stopping != "sound":
+            return "none"
+        if self.bound in RIGOROUS or fixed_theory:
+            return "rigorous"
+        return "none" if self.bound in BOUNDS.values() else "conditional"
+
+    def for_kernels(self) -> dict[str, float | bool]:
+        """Return the settings as fields of the kernels' `WORLD` record."""
+        rated = isinstance(self.bound, Rate)
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "to_leaf": self.task == "leaf",
+            "sound": self.stopping == "sound",
+            "by_rule": self.rule is not smallest_gap,
+            "both": self.rule.both,
+            "rated": rated,
+            "intersect": self.rule.intersect or not rated,
+            "growing": bool(self.expansion),
+        }
+
+
+def checked_guarantees(given: Any, known: Iterable[str] = GUARANTEES) -> frozenset[str]:
+    """Return one guarantee or several as a set of names."""
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, Iterable):
+        raise TypeError(f"guarantee must be one of {', '.join(known)} or several, got {shown(given)}")
+    names = list(names)
+    if strange := [name for name in names if name not in known]:
+        raise ValueError(f"guarantee must be one of {', '.join(known)} or several, got {shown(strange[0])}")
+    return frozenset(names)
+
+
+def checked_value(value: Any, method: str, state: State) -> float:
+    """Return what a user's method has returned as a float in [0, 1]."""
+    if type(value) is float and 0.0 <= value <= 1.0:
+        return value
+    if isinstance(value, np.bool_ | np.ndarray) and value.size == 1:
+        value = value.item()
+    if not isinstance(value, Real):
+        raise TypeError(f"{method}({shown(state)}) must return a number in [0, 1], got {shown(value)}")
+    value = float(value)
+    if not (isfinite(value) and 0.0 <= value <= 1.0):
+        raise ValueError(f"{method}({shown(state)}) must return a number in [0, 1], got {shown(value)}")
+    return value
+
+
+def checked_problem(problem: Any) -> None:
+    """Refuse an object that lacks one of the four methods of a `Problem`."""
+    needed = ("root", "children", "is_terminal", "sample")
+    lacking = [name for name in needed if not callable(getattr(problem, name, None))]
+    if isinstance(problem, type):
+        raise TypeError(f"problem must be an object, got the class {problem.__name__}; call it first")
+    for name in ("label", "maximizes", "exact"):
+        if not callable(getattr(problem, name, print)):
+            raise TypeError(f"{name} of a problem must be a method, got {shown(getattr(problem, name))}")
+    if lacking:
+        raise TypeError(
+            "problem must have the methods root, children, is_terminal and sample; "
+            f"{type(problem).__name__} lacks {', '.join(lacking)}"
+        )
+
+
+def stream(seed: Seed) -> tuple[np.random.Generator, int | None]:
+    """Return the random stream of a seed, and the seed as a number (None if a stream was given)."""
+    if isinstance(seed, np.random.Generator):
+        return seed, None
+    if seed is None:
+        seed = secrets.randbits(63)
+    if isinstance(seed, int | np.integer) and not isinstance(seed, bool) and seed >= 0:
+        return np.random.default_rng(int(seed)), int(seed)
+    if isinstance(seed, np.random.SeedSequence):
+        return np.random.default_rng(seed), None
+    raise ValueError(f"seed must be a whole number of at least 0, a numpy Generator or None, got {shown(seed)}")

@@ -1,0 +1,81 @@
+"""The stage that looks for a smaller answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bestleaf.checkpoint import Saved
+from bestleaf.engine.records import BAD_BOUND, EVALUATE, EXACT, LIMITED, NOISY, OPEN, SOLVED
+from bestleaf.search.evaluator import Evaluator
+from bestleaf.search.stages.base import DONE, Stage
+from bestleaf.search.state import SearchState
+
+
+class SmallerAnswer(Stage):
+    """Try to prove that a smaller leaf is within epsilon of the best.
+
+    First, all terminal leaves smaller than the best one are evaluated. Then other leaves are sampled until their upper
+    bounds prove it for the smallest leaf whose value allows it. That takes at most as many samples as the search has
+    taken. A leaf for which it cannot be proved is left out.
+    """
+
+    def __init__(self, size: Callable[[Any], int]) -> None:
+        self.size = size
+        self.reset()
+
+    def reset(self) -> None:
+        """Allow as many samples again as the search has taken, and try all leaves again."""
+        self._allowed: int | None = None
+        self._failed: set[int] = set()
+
+    def slice(self, state: SearchState, evaluator: Evaluator) -> str | None:
+        """Evaluate or sample for one slice."""
+        if self._allowed is None:
+            self._allowed = 2 * state.samples
+        leaves = np.flatnonzero(state.graph.kinds == (EXACT if state.has_exact else NOISY))
+        counts, values = state.known.known["count"][leaves], state.known.known["lower"][leaves]
+        done = counts > 0
+        if not done.any():
+            return DONE
+        best = leaves[done][np.argmax(values[done])]
+        sizes = np.array([self.size(state.graph.states[leaf]) for leaf in leaves])
+        waiting = leaves[~done & (sizes < self.size(state.graph.states[best]))]
+        if len(waiting) and state.has_exact:
+            return None if evaluator.evaluate(int(waiting[0])) else DONE
+        within = done & (values >= values[done].max() - state.settings.epsilon)
+        within &= ~np.isin(leaves, list(self._failed))
+        order = np.lexsort((-values[within], sizes[within]))
+        candidates = leaves[within][order]
+        if not len(candidates) or candidates[0] == best:
+            return DONE
+        return self._narrow(state, evaluator, int(candidates[0]), self._allowed - state.samples)
+
+    def _narrow(self, state: SearchState, evaluator: Evaluator, leaf: int, samples: int) -> str | None:
+        """Sample the leaves whose upper bounds are too high for `leaf` to be the answer, at most `samples` times."""
+        if samples <= 0:
+            return DONE
+        target = float(state.known.known["lower"][leaf]) + state.settings.epsilon
+        stands = evaluator.press(target, min(evaluator.rounds, samples))  # so the result does not depend on the clock
+        state.check_parts()
+        state.decision = None
+        if stands == EVALUATE:
+            return None if evaluator.evaluate(int(state.known.known["leaf"][0])) else DONE
+        if stands == OPEN:
+            self._failed.add(leaf)
+        if stands == LIMITED:
+            state.reason = "max_samples"
+        if stands == BAD_BOUND:
+            raise ValueError(f"bound {state.settings.bound.name} must return lower <= upper")
+        return DONE if stands in (SOLVED, LIMITED) else None
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the samples allowed and the leaves for which it cannot be proved."""
+        return {"allowed": self._allowed, "failed": sorted(self._failed)}
+
+    def restore(self, saved: Saved, state: SearchState) -> None:
+        """Restore a snapshot."""
+        self._allowed = None if saved.get("allowed") is None else saved.whole("allowed")
+        self._failed = set(saved.nodes("failed", len(state.graph)))

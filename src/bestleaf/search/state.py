@@ -1,0 +1,210 @@
+"""All that a search knows. The loop, growth and the stages change it; a checkpoint is a snapshot of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from bestleaf.checks import shown
+from bestleaf.engine.graph import GrowingGraph
+from bestleaf.engine.intervals import Knowledge
+from bestleaf.engine.kernels.backup import settle
+from bestleaf.engine.parts import check_parts
+from bestleaf.engine.records import EXACT, Decision
+from bestleaf.problems import State
+from bestleaf.search.budget import Budget
+from bestleaf.search.growth.schedule import next_due
+from bestleaf.search.settings import Settings, checked_value
+
+A_NODE = 600  # bytes of the Python objects of a node: its state, its number, its links
+A_RELATIVE = 250  # bytes of a remembered state that is not in the graph, for every node next to it
+A_VALUE = 250  # bytes of a value
+AT_ONCE = 256  # nodes that enter between two checks of the budget
+
+
+class SearchState:
+    """Graph, intervals, values, counters and random stream of one search.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is searched.
+    settings : Settings
+        How it is searched.
+    rng, seed : Generator, int or None
+        The random stream, and the seed it was made from.
+    rollouts : object or None
+        What the problem keeps for each node: its compiled oracle, or the sums of rollouts drawn in Python.
+    budget : Budget
+        Checked while the first graph is built.
+    whole_opening : bool
+        Whether a growing graph begins with all children of the root.
+    """
+
+    def __init__(
+        self,
+        problem: Any,
+        settings: Settings,
+        rng: np.random.Generator,
+        seed: int | None,
+        rollouts: Any,
+        budget: Budget,
+        *,
+        whole_opening: bool,
+    ) -> None:
+        self.problem = problem
+        self.settings = settings
+        self.rng, self.seed = rng, seed
+        self.rollouts = rollouts
+        self.reason: str | None = None  # why the search ended; None while it goes on
+        self.step = 0  # 0 while the graph is searched, then the number of the current stage
+        self.decision: Decision | None = None  # what to do next; None after a change
+        self.values: dict[State, float] = {}  # values computed so far, of states in the graph or not
+        self.valueless: set[State] = set()  # terminal states that turned out to have no exact value
+        self.spare: dict[State, float] = {}  # values from a checkpoint that this search has not needed yet
+        self.rough: dict[State, float] = {}  # estimates, if time was over before any value was computed
+        self.fold_scores: dict[State, list[float]] = {}  # scores of the first folds of a state
+        self.warmup_samples = 0  # samples that no interval uses
+        self.requests = 0  # samples drawn in batches; the number of a sample gives its stream
+        self.first_value: float | None = None  # the first of two samples, until the second one is told
+        self.growths = 0
+        self.complete: set[int] = set()  # nodes below which no child is missing
+        self.notes: list[dict[str, Any]] = []  # kept in the checkpoint for the caller
+        root = problem.root()
+        if problem.is_terminal(root):
+            raise ValueError(f"the root {shown(root)} is terminal, so there is nothing to choose")
+        budget.start()
+        if settings.fixed:
+            self.graph = GrowingGraph.whole(problem, budget.check_whole_graph)
+        else:
+            self.graph = GrowingGraph.opening(problem, with_children=whole_opening)
+        budget.look()  # compiling is not counted
+        if len(self.graph.linked("child", 0)) == 0 and whole_opening:
+            raise ValueError(f"the root {shown(root)} has no children, so there is nothing to choose")
+        lots = self._lots()
+        self.known = Knowledge(self.graph, settings.rule, settings.bound, settings.for_kernels(), lots=lots)
+        self.known.start(settings.fixed)
+
+    def _lots(self) -> int | None:
+        """Return the seed of the lots that break ties; None for the published test, which has none."""
+        return int(self.rng.integers(2**63)) if self.settings.stopping == "sound" else None
+
+    def copy(self, rng: np.random.Generator, seed: int | None) -> SearchState:
+        """Return an independent copy with its own random stream; only for a graph that does not grow."""
+        other = copy(self)
+        other.rng, other.seed = rng, seed
+        other.graph = self.graph.frozen_copy()
+        other.known = self.known.copy(other.graph, lots=other._lots())
+        other.values, other.spare, other.fold_scores = dict(self.values), dict(self.spare), dict(self.fold_scores)
+        return other
+
+    @property
+    def has_exact(self) -> bool:
+        """Whether terminal states have exact values."""
+        return hasattr(self.problem, "exact")
+
+    @property
+    def exact_evaluations(self) -> int:
+        """How many values were computed."""
+        return len(self.values)
+
+    @property
+    def samples(self) -> int:
+        """Noisy samples drawn so far, those of warm-ups included."""
+        return int(self.known.world["samples"]) + self.warmup_samples
+
+    def waiting_leaves(self) -> np.ndarray:
+        """Return the leaves whose exact value has not been computed yet."""
+        return np.flatnonzero((self.graph.kinds == EXACT) & (self.known.known["count"][: len(self.graph)] == 0))
+
+    def best_value(self) -> float:
+        """Return the best value in the graph; where values are not exact, the best one that guides growth."""
+        if self.has_exact:
+            rows = self.known.known[: len(self.graph)]
+            return float(rows["lower"][(self.graph.kinds == EXACT) & (rows["count"] > 0)].max(initial=0.0))
+        return max((value for state, value in self.values.items() if state in self.graph.node_of), default=0.0)
+
+    def check_parts(self) -> None:
+        """Raise one sentence if the user's rule or bound has raised an error in a kernel."""
+        check_parts(self.settings.rule, self.settings.bound)
+
+    def take_value(self, state: State, value: Any) -> None:
+        """Store the value of a state, also in the graph; a leaf without an exact value (None) will be sampled."""
+        self.decision = None
+        node = self.graph.node_of.get(state)
+        if value is None:
+            self.valueless.add(state)
+            if node is not None and self.graph.kinds[node] == EXACT:
+                self.known.admit(node)
+            return
+        self.values[state] = checked_value(value, "exact", state)
+        self._settle(state)
+
+    def _settle(self, state: State) -> None:
+        """Store an exact value in the graph, if the state is there and its value is not."""
+        node = self.graph.node_of.get(state)
+        if node is not None and self.has_exact and self.known.known["count"][node] == 0:
+            settle(node, self.values[state], self.known.world)
+            self.decision = None
+
+    def introduce(self, nodes: Iterable[int]) -> None:
+        """Tell the rollouts about new nodes; store exact values of the nodes that are known already."""
+        for node in nodes:
+            state = self.graph.states[node]
+            if self.rollouts is not None:
+                self.rollouts.add(node, state)
+            if state in self.values:
+                self._settle(state)
+
+    def add(self, states: Iterable[State], budget: Budget) -> list[int]:
+        """Let states enter the graph, parents first, and update all intervals; return the nodes.
+
+        If the budget runs out on the way, the remaining states stay out.
+        """
+        added: list[tuple[int, list[int]]] = []
+        try:
+            for state in states:
+                if added and len(added) % AT_ONCE == 0 and budget.spent() is not None:
+                    budget.cut()
+                    break
+                added.append(self.graph.add(state))
+        finally:  # also if the problem raises an error: the nodes in the graph need their intervals
+            self.known.take_in(added)
+            track = self.known.track
+            for root in self.complete:  # now children may be missing below them again
+                track["grow_at"][root] = next_due(int(track["rounds"][root]), self.settings.expansion or 0.0)
+            self.complete.clear()
+            self.decision = None
+        nodes = [node for node, _ in added]
+        self.introduce(nodes)
+        return nodes
+
+    def join(self, states: Iterable[State], budget: Budget) -> None:
+        """Let states enter the graph, as far as they are not in it."""
+        self.add([state for state in dict.fromkeys(states) if state not in self.graph.node_of], budget)
+
+    def next_memory(self) -> int:
+        """Return the bytes that the search needs while its largest array is copied to one of twice the size."""
+        places = getattr(getattr(self.rollouts, "place", None), "arrays", {})
+        held = [self.graph.nodes, self.graph.edges, *vars(self.known).values()]
+        held += [places.get(name) for name in ("subsets", "sizes", "heads")]
+        sizes = [array.nbytes for array in held if isinstance(array, np.ndarray)]
+        sizes.append(getattr(self.rollouts, "memory", 0))
+        objects = A_NODE * len(self.graph) + A_VALUE * (len(self.values) + len(self.fold_scores))
+        return sum(sizes) + 2 * max(sizes) + objects + A_RELATIVE * self.graph.relatives.remembered
+
+    def check_fit(self) -> None:
+        """Refuse settings with which the guarantee cannot be reached on this graph."""
+        settings, leaves = self.settings, int(self.known.world["stochastic"])
+        if settings.bound.name == "theory" and leaves and settings.delta > 0.1 * leaves:
+            raise ValueError(f"bound theory needs delta of at most 0.1 times the {leaves} leaves, got {settings.delta}")
+        if not self.graph.adversarial or settings.epsilon > 0:
+            return
+        if not settings.fixed or self.graph.has_twin_arms():
+            raise ValueError(
+                "epsilon must be positive in a two-player graph that grows or in which two children of the root "
+                "reach the same leaves, got 0"
+            )

@@ -1,0 +1,475 @@
+"""`BestLeafSelector`: feature selection by best leaf identification, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from bestleaf.certificate.verify_data import fingerprint
+from bestleaf.checkpoint import Checkpoint
+from bestleaf.checks import one_of, shown
+from bestleaf.data_checks import (
+    METADATA,
+    Data,
+    FeatureGroups,
+    bytes_in_words,
+    checked_fit_data,
+    choice_by_number,
+    constant_columns,
+    room_for_search,
+    votes_of,
+)
+from bestleaf.engine.bounds import Bound, Rate
+from bestleaf.features import FeatureLattice, SampledLattice, SubsetLattice
+from bestleaf.features.estimator import EstimatorOracle
+from bestleaf.features.neighbours import VOTES, KNNOracle, NeighbourVotes
+from bestleaf.search import Progress, Search
+from bestleaf.search.answer import EvaluatedLeaf
+from bestleaf.search.budget import Budget
+from bestleaf.search.executors import executor_for, workers_there
+from bestleaf.search.saving import stored_seed
+from bestleaf.search.settings import GUARANTEES, checked_guarantees
+from bestleaf.search.stages import EveryLeaf, SmallerAnswer, Stage, SubsetsOfAnswers
+from bestleaf.selection import CallbackSupportMixin, Selection, Watch, check_history
+
+BATCH_OF_FITS = 32  # samples asked for at once if each one fits an estimator
+BATCH_OF_QUERIES = 16  # the same for the votes of nearest neighbours among very many rows
+FEW_SUBSETS = 4096  # guarantee "auto" evaluates all subsets if there are at most this many
+CHEAP = 4e9  # and if that takes at most this many distances: some seconds
+MOST_SUBSETS = 1_000_000  # guarantee "exhaustive" evaluates at most this many
+A_SUBSET = 8_000  # bytes of a subset and its terminal leaf in a graph of all subsets
+ENDED_BY = {"interrupted": "Ctrl-C", "callback": "a callback", "no_workers": "The loss of all workers"}
+
+
+class SearchOptions(BaseEstimator):
+    """Expert settings of the search of a `BestLeafSelector`.
+
+    Parameters
+    ----------
+    bound : str, Rate or Bound, default="betting"
+        Confidence interval of a leaf; see `bestleaf.best_leaf`.
+    stopping : {"sound", "paper"}, default="sound"
+        The test that ends the search; "paper" is the published one, which has no proof.
+    expansion : float, default=0.6
+        Exponent b: the graph grows by about t^b nodes in t samples.
+    proposal : {"random", "rave", "lookahead"} or None, default=None
+        Which child enters when the graph grows: a random one, the one whose rollouts were best, or one of highest exact
+        value. None is "lookahead", which also improves the best subset by single exchanges. In the end it evaluates the
+        subsets of the best answers.
+    batch_size : int, default=None
+        Samples asked for at once; the answer depends on it. None is 32 with an estimator and 16 with very many rows;
+        otherwise compiled code draws one sample after the other.
+    terminal : {"auto", "exact", "noisy"}, default="auto"
+        The value of a complete subset: "exact", on all rows or on the fixed splits of `cv`; or "noisy", from samples on
+        random subsamples or random splits, with an interval. "auto" is exact up to about 31,000 rows. With more rows
+        "exact" uses one fixed subsample for all subsets.
+    alpha : float, default=0.01
+        Fraction of random subsets that the guarantee "quantile" leaves open.
+    continue_probability : float, default=0.9
+        q: a rollout at size s goes on with probability q^s.
+    """
+
+    def __init__(
+        self,
+        bound: str | Rate | Bound = "betting",
+        stopping: str = "sound",
+        expansion: float = 0.6,
+        proposal: str | None = None,
+        batch_size: int | None = None,
+        terminal: str = "auto",
+        alpha: float = 0.01,
+        continue_probability: float = 0.9,
+    ) -> None:
+        self.bound = bound
+        self.stopping = stopping
+        self.expansion = expansion
+        self.proposal = proposal
+        self.batch_size = batch_size
+        self.terminal = terminal
+        self.alpha = alpha
+        self.continue_probability = continue_probability
+
+
+class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+    """Select features by Monte-Carlo search with a confidence interval on every subset considered.
+
+    By default the value of a subset says how well the votes of nearest neighbours rank the rows (leave-one-out): the
+    AUC for two classes, the mean one-against-rest AUC for more classes, the concordance index for real targets. The
+    search stops when, with probability 1 - `delta`, no leaf of the graph as grown is better than the answer by more
+    than `epsilon`.
+
+    Parameters
+    ----------
+    estimator : NeighbourVotes, or scikit-learn classifier or regressor, default=None
+        What gives a subset its value: the votes of nearest neighbours (None is ``NeighbourVotes()``), or the
+        cross-validated score of an estimator on the columns of the subset.
+    scoring : str or callable, default=None
+        How the estimator is scored; None is accuracy for a classifier, the concordance index for a regressor.
+    cv : int, splitter or iterable, default=None
+        The splits for the cross-validated score, as scikit-learn understands them; None is 5 folds.
+    score_range : (float, float), default=None
+        Lowest and highest score, mapped to 0 and 1; needed by scorers without bounds (R², errors).
+    epsilon : float, default=0.01
+        How much better than the answer another leaf may be.
+    delta : float, default=0.05
+        Probability with which the guarantee may fail.
+    guarantee : {"auto", "grown", "local", "quantile", "exhaustive"} or several, default="auto"
+        What the answer is compared with. "grown": the leaves of the graph as grown; this is always included. "local":
+        all subsets one step away from the answer. "quantile": all but a fraction of random subsets. "exhaustive": all
+        subsets, which are then all evaluated. "auto" is "exhaustive" if there are at most 4,096 subsets and that takes
+        only seconds; otherwise it is "grown".
+    prefer_small : bool, default=True
+        Answer with the smallest evaluated subset that passes the final test. If False, answer with the best one.
+    max_features : int, default=None
+        Largest number of features in a subset; a group counts as one.
+    forced, forbidden : sequence of int or str, default=()
+        Features that every subset has, and features that no subset has; by number or name.
+    feature_groups : sequence of sequences, or dict of them, default=None
+        Features that enter together, by number or name; every feature is in exactly one group.
+    max_time : float, default=None
+        Seconds allowed for all of `fit`; the time of compiling does not count.
+    max_samples : int, default=None
+        Rollouts and exact values allowed.
+    max_memory : int or str, default=None
+        Bytes that data, kept votes and graph may take, or a text such as "2 GB"; estimators do not count.
+    n_jobs : int, default=None
+        Threads for the votes of large data, processes for estimators; the answer does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Everything random follows from it.
+    checkpoint : path or Checkpoint, default=None
+        The search is saved to this file every few seconds and at its end. If the file exists, `fit` continues from it.
+        Data and parameters must then be the same, except `epsilon`, the budgets, `n_jobs` and `verbose`.
+    verbose : int, default=0
+        1 shows the progress, and the result in words.
+    search : SearchOptions, default=None
+        Expert settings of the search.
+
+    Attributes
+    ----------
+    support_ : array of bool
+        Which features are selected.
+    subset_ : array
+        The selected features: their names, or numbers if the data have no names.
+    score_ : float
+        Exact value of the selected subset, or the mean of its samples.
+    score_interval_ : (float, float)
+        Its confidence interval; both ends are the same if the value is exact.
+    certificate_ : Certificate
+        What was found, what is proved and what is not; see ``print(selector.certificate_)``.
+    history_ : list of dict
+        Samples, exact values, gap and best value in the course of time; see ``pandas.DataFrame(selector.history_)``.
+    feature_scores_ : array of float
+        Mean value of the rollouts with each feature (RAVE); nan for a feature that was in no rollout.
+    evaluated_ : EvaluatedSubsets
+        Every subset evaluated exactly, best first; ``evaluated_.by_size()`` is the best of each size.
+
+    See Also
+    --------
+    validate : Scores on held-out rows, and how often each feature is selected again.
+
+    Examples
+    --------
+    >>> from bestleaf import BestLeafSelector
+    >>> from bestleaf.paper import load_linear
+    >>> X, y = load_linear(return_X_y=True)
+    >>> selector = BestLeafSelector(random_state=0).fit(X, y)
+    >>> selector.transform(X).shape[1] == len(selector.subset_)
+    True
+    """
+
+    __metadata_request__fit = dict.fromkeys(METADATA)
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  as in scikit-learn
+        "estimator": [HasMethods("fit"), NeighbourVotes, None],
+        "scoring": [str, callable, None],
+        "cv": ["cv_object"],
+        "score_range": ["array-like", None],
+        "epsilon": [Interval(Real, 0, 1, closed="both")],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "guarantee": [StrOptions({"auto", *GUARANTEES}), list, tuple],
+        "prefer_small": ["boolean"],
+        "max_features": [Interval(Integral, 1, None, closed="left"), None],
+        "forced": ["array-like"],
+        "forbidden": ["array-like"],
+        "feature_groups": [list, tuple, dict, None],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "max_samples": [Interval(Integral, 1, None, closed="left"), None],
+        "max_memory": [Real, str, None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "checkpoint": [str, os.PathLike, Checkpoint, None],
+        "verbose": ["verbose"],
+        "search": [SearchOptions, None],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        scoring: str | Callable[..., float] | None = None,
+        cv: Any = None,
+        score_range: tuple[float, float] | None = None,
+        epsilon: float = 0.01,
+        delta: float = 0.05,
+        guarantee: str | Iterable[str] = "auto",
+        prefer_small: bool = True,
+        max_features: int | None = None,
+        forced: Iterable[int | str] = (),
+        forbidden: Iterable[int | str] = (),
+        feature_groups: FeatureGroups | None = None,
+        max_time: float | None = None,
+        max_samples: int | None = None,
+        max_memory: int | str | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+        verbose: int = 0,
+        search: SearchOptions | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.scoring = scoring
+        self.cv = cv
+        self.score_range = score_range
+        self.epsilon = epsilon
+        self.delta = delta
+        self.guarantee = guarantee
+        self.prefer_small = prefer_small
+        self.max_features = max_features
+        self.forced = forced
+        self.forbidden = forbidden
+        self.feature_groups = feature_groups
+        self.max_time = max_time
+        self.max_samples = max_samples
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+        self.search = search
+
+    def set_params(self, **params: Any) -> BestLeafSelector:
+        """Set parameters, also ``estimator__n_neighbors`` and ``search__bound`` where these are None."""
+        defaults: dict[str, Any] = {"estimator": NeighbourVotes, "search": SearchOptions}
+        for name in defaults.keys() & set(self._get_param_names()):
+            if params.get(name, getattr(self, name)) is None and any(one.startswith(f"{name}__") for one in params):
+                params[name] = defaults[name]()
+        return super().set_params(**params)
+
+    def fit(self, X: Any, y: Any, **metadata: Any) -> BestLeafSelector:
+        """Search for the best subset.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Numbers without missing values.
+        y : array-like of shape (n_samples,)
+            Labels or real targets.
+        **metadata
+            ``sample_weight`` and ``groups`` for an estimator and splits that use them; refused otherwise.
+        """
+        self._fit_within(Budget(max_time=self.max_time), X, y, metadata)
+        self._tell_result(stacklevel=3)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _fit_within(self, budget: Budget, X: Any, y: Any, metadata: dict[str, Any], seed: int | None = None) -> None:
+        """Fit without telling the result; the clock of the budget runs already."""
+        data = checked_fit_data(self, X, y, metadata)
+        seed = seed_of(self) if seed is None else seed
+        with ThreadPoolExecutor(1) as background:
+            digest = background.submit(fingerprint, data.X, data.y)  # takes seconds with millions of rows
+            found = self._search(self._lattice(data, seed), data, seed, budget)
+        labels: np.ndarray = data.names if hasattr(self, "feature_names_in_") else np.arange(len(data.names))
+        self.support_ = np.isin(np.arange(len(labels)), found.columns)
+        self.subset_ = labels[found.columns]
+        self.score_ = found.score
+        self.score_interval_ = (float(found.answer.lower), float(found.answer.upper))
+        self.feature_scores_ = found.feature_scores
+        self.evaluated_ = found.evaluated(labels.tolist())
+        self.history_ = found.history
+        self.certificate_ = found.certificate(data, digest.result())
+
+    def _tell_result(self, stacklevel: int) -> None:
+        """Print the result if `verbose`, and warn if the search ended before it was settled."""
+        found = self.certificate_
+        if self.verbose:
+            Console().print(found.summary(), highlight=False, markup=False, soft_wrap=True)
+        rival = found.content["search"]["stopping"] == "budget"
+        if found.reason != "identified" and not found.settled and not rival:
+            warnings.warn(
+                f"{ENDED_BY.get(found.reason, found.reason)} ended the search before it was settled: another subset or "
+                f"partial subset may be better by up to {found.gap:.4f}. Give it more time or samples, or a larger "
+                f"epsilon than {self.epsilon:g}.",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
+
+    def _lattice(self, data: Data, seed: int) -> SubsetLattice:
+        """Return the lattice of the subsets that may be chosen."""
+        options, oracle = self._options(), self._oracle(data, seed)
+        too_many_rows = isinstance(oracle, KNNOracle) and len(oracle.queries) < oracle.n_samples
+        noisy = options.terminal == "noisy" or (options.terminal == "auto" and too_many_rows)
+        choice = choice_by_number(self, data.names)
+        return (SampledLattice if noisy else FeatureLattice)(
+            oracle,
+            continue_probability=options.continue_probability,
+            max_features=self.max_features,
+            forced=choice.forced,
+            forbidden=choice.forbidden + constant_columns(data, choice),
+            groups=choice.feature_groups,
+        )
+
+    def _options(self) -> SearchOptions:
+        """Return the expert settings; all but `terminal` are checked by the search and the lattice."""
+        options = SearchOptions() if self.search is None else self.search
+        one_of("terminal", options.terminal, ("auto", "exact", "noisy"))
+        return options
+
+    def _oracle(self, data: Data, seed: int) -> KNNOracle | EstimatorOracle:
+        """Return the oracle, which gives subsets their values."""
+        votes, room = votes_of(self.estimator), room_for_search(self.max_memory, data)
+        if votes is None:
+            return EstimatorOracle(
+                data.X,
+                data.y,
+                estimator=self.estimator,
+                scoring=self.scoring,
+                cv=self.cv,
+                score_range=self.score_range,
+                fresh_splits=self._options().terminal == "noisy",
+                random_state=seed,
+                **data.metadata,
+            )
+        for name in ("scoring", "cv", "score_range"):
+            if getattr(self, name) is not None:
+                got = f"{shown(getattr(self, name))} and estimator={shown(self.estimator)}"
+                raise ValueError(f"{name} needs an estimator to score, got {got}")
+        memory = None if room is None else min(VOTES, room // 2)
+        return votes.oracle(data.X, data.y, n_jobs=workers_there(self.n_jobs), memory=memory)
+
+    def _search(self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget) -> Selection:
+        """Search the lattice; return what was found."""
+        options, room = self._options(), room_for_search(self.max_memory, data)
+        guarantees = checked_guarantees(self.guarantee, ("auto", *GUARANTEES))
+        whole = self._evaluates_all(lattice, guarantees, room)
+        voting = votes_of(self.estimator) is not None
+        batch = _batch_size(lattice, voting) if options.batch_size is None else options.batch_size
+
+        stages: list[Stage] = [EveryLeaf()] if whole else []
+        if options.proposal in (None, "lookahead") and not whole:
+            stages.append(SubsetsOfAnswers(lattice))
+        if self.prefer_small and options.stopping == "sound" and not whole:
+            stages.append(SmallerAnswer(len))
+
+        def look(now: Progress) -> bool:
+            return watch.look(now, search.state.values, over=search.state.reason is not None)
+
+        checkpoint = Checkpoint.of(self.checkpoint)
+        budget.look()
+        search = Search(
+            lattice,
+            task="leaf",
+            epsilon=self.epsilon,
+            delta=self.delta,
+            bound=options.bound,
+            stopping=options.stopping,
+            expansion=None if whole else options.expansion,
+            proposal=None if whole else options.proposal,
+            max_samples=self.max_samples,
+            max_time=budget.max_time,
+            max_memory=room,
+            guarantee=guarantees - {"auto", "exhaustive"},
+            alpha=options.alpha,
+            seed=seed,
+            batch_size=batch,
+            executor=None if batch is None else executor_for(self.n_jobs, "threads" if voting else "processes"),
+            checkpoint=checkpoint,
+            callback=look,
+            stages=stages,
+            answer=EvaluatedLeaf(self.prefer_small),
+            seconds=budget.seconds,
+        )
+        watch = Watch(self, data, lattice, budget.max_time, search.state.notes)
+        with watch:
+            if search.resume() and checkpoint is not None:
+                check_history(watch.history, search.samples, search.budget.seconds)
+                name = os.fspath(checkpoint.path)
+                watch.tell(f"Going on from {name}, saved after {search.samples:,} samples.")
+            search.finish()
+        return Selection.of(search, lattice, watch.history)
+
+    def _evaluates_all(self, lattice: SubsetLattice, guarantees: frozenset[str], room: int | None) -> bool:
+        """Return whether all subsets are evaluated: with guarantee "exhaustive", or with "auto" if that is cheap."""
+        many = lattice.count_subsets()
+        if lattice.noisy:
+            if beyond := sorted(guarantees - {"auto", "grown"}):
+                raise ValueError(
+                    f"guarantee {beyond[0]!r} compares exact values, so terminal must be 'exact', got "
+                    f"{self._options().terminal!r}"
+                )
+            return False
+        if "exhaustive" in guarantees and many > MOST_SUBSETS:
+            raise ValueError(
+                f"guarantee='exhaustive' needs at most {MOST_SUBSETS:,} subsets, got {many:,}; limit them by "
+                "max_features, forbidden or feature_groups"
+            )
+        fits = room is None or many * A_SUBSET <= room
+        if "exhaustive" in guarantees and not fits:
+            raise ValueError(
+                f"max_memory must be more for all {many:,} subsets, which take about "
+                f"{bytes_in_words(many * A_SUBSET)}, got {shown(self.max_memory)}"
+            )
+        cheap = fits and many <= FEW_SUBSETS and many * lattice.value_cost <= CHEAP
+        return "exhaustive" in guarantees or ("auto" in guarantees and cheap)
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + self._certificate_html()
+
+    def _repr_mimebundle_(self, **keywords: Any) -> dict[str, str]:
+        shown = super()._repr_mimebundle_(**keywords)
+        if "text/html" in shown:  # not when scikit-learn is told to display text
+            shown["text/html"] += self._certificate_html()
+        return shown
+
+    def _certificate_html(self) -> str:
+        """Return what a notebook shows below the diagram of scikit-learn."""
+        found = getattr(self, "certificate_", None)
+        return "" if found is None else f'<div class="bestleaf-certificate">{found._repr_html_()}</div>'
+
+
+def seed_of(selector: BestLeafSelector) -> int:
+    """Return the seed of a selector: the one given, the one in its checkpoint, or a random one."""
+    given = selector.random_state
+    if isinstance(given, Integral):
+        return int(given)
+    if given is None and (stored := stored_seed(getattr(selector, "checkpoint", None))) is not None:
+        return stored
+    return int(check_random_state(given).randint(np.iinfo(np.int32).max))
+
+
+def _batch_size(lattice: SubsetLattice, voting: bool) -> int | None:
+    """Return how many samples are asked for at once; None lets compiled code draw them one by one."""
+    if not voting:
+        return BATCH_OF_FITS
+    return BATCH_OF_QUERIES if lattice.noisy and lattice.oracle.value_cost < lattice.oracle.n_samples**2 else None

@@ -1,0 +1,308 @@
+"""Checks for parts of your own: a problem, a rule, a bound, a class of proposals, an oracle.
+
+Each check tries the part on small cases. If the part is wrong, the check raises an `AssertionError` with one sentence.
+Call the checks in your own tests::
+
+    from bestleaf.testing import check_problem
+
+    def test_my_game():
+        check_problem(MyGame())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bestleaf.certificate import verify
+from bestleaf.checks import number, shown, whole
+from bestleaf.engine.bounds import Bound, Rate, named_bound
+from bestleaf.engine.kernels.loop import take
+from bestleaf.engine.rules import Rule, named_rule
+from bestleaf.problems import TableProblem, paper_lattice
+from bestleaf.search import Search, best_arm, best_leaf
+from bestleaf.search.settings import checked_problem
+
+if TYPE_CHECKING:
+    from bestleaf.features.oracle import Oracle
+
+LONGEST = 10_000  # moves after which a random walk is taken to be endless
+TINY = 1e-9  # for rounding errors
+DEVIATIONS = 4.0  # a frequency or a mean that is off by more standard errors is taken to be wrong
+
+__all__ = ["check_bound", "check_growth", "check_oracle", "check_problem", "check_rule"]
+
+
+def _require(condition: object, sentence: str) -> None:
+    """Raise an error unless the condition holds. Not an `assert`: python -O would skip it."""
+    if not condition:
+        raise AssertionError(sentence)
+
+
+def check_problem(problem: Any, *, walks: int = 50, samples: int = 400, seed: int = 0) -> None:
+    """Check that a problem obeys the rules of a `Problem`, along random walks from its root.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is to be searched.
+    walks : int, default=50
+        Random walks from the root to a terminal state.
+    samples : int, default=400
+        Samples of a terminal state that are compared with its exact value.
+    seed : int, default=0
+        Everything random follows from it.
+    """
+    checked_problem(problem)
+    whole("walks", walks, 1)
+    whole("samples", samples, 1)
+    rng = np.random.default_rng(seed)
+    root = problem.root()
+    _require(root == problem.root(), f"root() must always return the same state, got {shown(root)} and another one")
+    _require(not problem.is_terminal(root), f"the root must have children, got the terminal state {shown(root)}")
+    met: dict[Hashable, list[Any]] = {}
+    terminal: dict[Hashable, None] = {}
+    for _ in range(walks):
+        state = root
+        for _ in range(LONGEST):
+            if problem.is_terminal(state):
+                break
+            children = met.get(state)
+            if children is None:
+                children = met[state] = _checked_children(problem, state)
+            state = children[int(rng.integers(len(children)))]
+        else:
+            raise AssertionError(f"every walk must end in a terminal state, got one of {LONGEST:,} moves without end")
+        terminal[state] = None
+    _check_parents(problem, met)
+    for state in list(terminal)[:10]:
+        _check_values(problem, state, samples, rng)
+    result = best_arm(problem, epsilon=0.1, delta=0.1, expansion=0.5, seed=seed, max_samples=2_000)
+    verdict = verify(result.certificate)
+    _require(verdict, f"the certificate of a short search must pass verify, got: {verdict}")
+
+
+def _checked_children(problem: Any, state: Hashable) -> list[Any]:
+    children = list(problem.children(state))
+    _require(children, f"a state that is not terminal must have children, got none at {shown(state)}")
+    for child in children:
+        try:
+            hash(child)
+        except TypeError:
+            raise AssertionError(f"states must be hashable (tuples, not lists), got {shown(child)}") from None
+    _require(len(set(children)) == len(children), f"children({shown(state)}) must list every child once")
+    again = list(problem.children(state))
+    _require(children == again, f"children({shown(state)}) must return the same states in the same order every time")
+    if hasattr(problem, "count_children"):
+        counted = problem.count_children(state)
+        _require(
+            counted == len(children),
+            f"count_children({shown(state)}) must be the number of children, {len(children)}, got {counted}",
+        )
+    if hasattr(problem, "maximizes"):
+        moves = problem.maximizes(state)
+        _require(isinstance(moves, bool), f"maximizes({shown(state)}) must return True or False, got {shown(moves)}")
+    return children
+
+
+def _check_parents(problem: Any, met: dict[Hashable, list[Any]]) -> None:
+    if not hasattr(problem, "parents"):
+        return
+    for state, children in met.items():
+        for child in children[:20]:
+            _require(
+                state in set(problem.parents(child)),
+                f"parents({shown(child)}) must hold {shown(state)}, whose child it is",
+            )
+
+
+def _check_values(problem: Any, state: Hashable, samples: int, rng: np.random.Generator) -> None:
+    first = problem.sample(state, np.random.default_rng(1))
+    again = problem.sample(state, np.random.default_rng(1))
+    _require(
+        first == again,
+        f"sample({shown(state)}, rng) must take everything random from rng: the same stream gave two values",
+    )
+    drawn = [float(problem.sample(state, rng)) for _ in range(samples)]
+    _require(
+        min(drawn) >= 0.0 and max(drawn) <= 1.0,
+        f"sample({shown(state)}, rng) must lie in [0, 1], got {min(drawn):g} to {max(drawn):g}",
+    )
+    exact = problem.exact(state) if hasattr(problem, "exact") else None
+    if exact is None:
+        return
+    _require(0.0 <= exact <= 1.0, f"exact({shown(state)}) must be a number in [0, 1] or None, got {shown(exact)}")
+    _require(exact == problem.exact(state), f"exact({shown(state)}) must return the same value every time")
+    mean, error = float(np.mean(drawn)), max(float(np.std(drawn)), 1.0 / samples) / sqrt(samples)
+    _require(
+        abs(mean - exact) <= DEVIATIONS * error + TINY,
+        f"exact({shown(state)}) must be the mean of its samples, got {exact:.4g}, but their mean is {mean:.4g}",
+    )
+
+
+def _small_problems() -> list[TableProblem]:
+    """Return small graphs with one clear best leaf; each is there twice, with its children in both orders."""
+    means = {"a": 0.9, "b": 0.5, "c": 0.4, "d": 0.1}
+    shared: dict[Any, Sequence[Any]] = {"root": ["x", "y", "z"], "x": ["a", "b"], "y": ["b", "c"], "z": ["c", "d"]}
+    deeper: dict[Any, Sequence[Any]] = {"root": ["x", "y"], "x": ["u", "d"], "y": ["b", "c"], "u": ["a", "c"]}
+    backwards = [{state: children[::-1] for state, children in edges.items()} for edges in (shared, deeper)]
+    return [TableProblem(edges, means, root="root") for edges in (shared, deeper, *backwards)]
+
+
+def check_rule(rule: str | Rule, *, seeds: Iterable[int] = range(3)) -> None:
+    """Check that searches with a rule end and find the best child, in whatever order children are listed.
+
+    Parameters
+    ----------
+    rule : str or Rule
+        What is sampled next.
+    seeds : iterable of int
+        Seeds of the searches.
+    """
+    rule = named_rule(rule)
+    for problem in _small_problems():
+        for seed in seeds:
+            result = best_arm(problem, epsilon=0.2, delta=0.05, rule=rule, seed=seed, max_samples=200_000)
+            _require(
+                result.identified, f"a search with rule {rule.name} must end by itself, got {result.samples:,} samples"
+            )
+            _require(
+                result.answer == "x",
+                f"rule {rule.name} must not change what is right: the best child is 'x', got {result.answer!r}",
+            )
+            _require(verify(result.certificate), f"the certificate of a search with rule {rule.name} must pass verify")
+    lattice = paper_lattice()
+    many = [best_arm(lattice, epsilon=0.2, delta=0.1, rule=rule, seed=seed, max_samples=200_000) for seed in seeds]
+    _require(all(one.identified for one in many), f"a search with rule {rule.name} must end on the paper's lattice")
+
+
+def check_bound(
+    bound: str | Rate | Bound,
+    *,
+    delta: float = 0.1,
+    runs: int = 400,
+    samples: int = 200,
+    means: Sequence[float] = (0.02, 0.3, 0.5, 0.9, 1.0),
+    seed: int = 0,
+) -> None:
+    """Check that the intervals of a bound hold at all times at once with probability 1 - delta.
+
+    In each of `runs` runs two leaves get samples of 0 or 1 in turn. A run fails if a mean ever leaves its interval. The
+    fraction of runs that fail may exceed delta by four standard errors of the binomial distribution.
+
+    Parameters
+    ----------
+    bound : str, Rate or Bound
+        Confidence interval of a leaf.
+    delta : float, default=0.1
+        Probability with which an interval may ever be wrong.
+    runs, samples : int
+        Runs for each mean, and samples of each leaf in a run.
+    means : sequence of float
+        Means of the samples.
+    seed : int, default=0
+        Everything random follows from it.
+    """
+    whole("runs", runs, 1)
+    whole("samples", samples, 1)
+    number("delta", delta, "strictly between 0 and 1", 0, 1, open_ends=True)
+    bound, rng = named_bound(bound), np.random.default_rng(seed)
+    margin = delta + DEVIATIONS * sqrt(delta * (1.0 - delta) / runs)
+    for mean in means:
+        problem = TableProblem({"root": ["a", "b"]}, {"a": mean, "b": mean}, root="root")
+        search = Search(problem, task="arm", epsilon=0.1, delta=delta, bound=bound, seed=seed)
+        drawn = rng.random((runs, samples, 2)) < mean
+        failed = sum(_ever_leaves(search.again(run), mean, drawn[run]) for run in range(runs))
+        _require(
+            failed <= margin * runs,
+            f"bound {bound.name} must hold with probability {1 - delta:g}: at mean {mean:g} it failed in {failed} of "
+            f"{runs} runs, and {margin * runs:.0f} are allowed",
+        )
+
+
+def _ever_leaves(search: Search, mean: float, drawn: np.ndarray) -> bool:
+    """Whether the mean ever leaves the interval of a leaf while samples come in."""
+    known, world, name = search.state.known.known, search.state.known.world, search.settings.bound.name
+    for count, values in enumerate(drawn.astype(float).tolist(), start=1):
+        for leaf, value in enumerate(values, start=1):
+            fine = take(leaf, value, world)
+            search.state.check_parts()
+            _require(fine, f"bound {name} must return lower <= upper, but did not after {count} samples")
+        if (known["lower"][1:3] > mean + TINY).any() or (known["upper"][1:3] < mean - TINY).any():
+            return True
+    return False
+
+
+def check_growth(proposal: Any, problem: Any = None, *, seed: int = 0, max_samples: int = 5_000) -> None:
+    """Check a class of proposals: the graph grows, the same seed gives the same search, the certificate is right.
+
+    Parameters
+    ----------
+    proposal : str or class
+        Which child enters when the graph grows; see `bestleaf.search.growth.random.RandomProposals`.
+    problem : Problem, default=None
+        What is searched; None for the paper's lattice.
+    seed, max_samples : int
+        As in `best_leaf`.
+    """
+    problem = paper_lattice() if problem is None else problem
+    keywords = {"epsilon": 0.1, "delta": 0.1, "expansion": 0.6, "max_samples": max_samples, "proposal": proposal}
+    first, again = (best_leaf(problem, **keywords, seed=seed) for _ in range(2))
+    name = first.settings["proposal"]
+    _require(first.growths > 0, f"the graph must grow with proposal {name}, got {first.nodes} nodes and no growth")
+    first_found, second_found = ((one.answer, one.samples, one.structure.states) for one in (first, again))
+    same = first_found == second_found
+    _require(same, f"proposal {name} must take everything random from state.rng: the same seed gave two searches")
+    _require(verify(first.certificate), f"the certificate of a search with proposal {name} must pass verify")
+    search = Search(problem, task="leaf", **keywords, seed=seed)
+    kept = search.growth.proposals.snapshot()
+    _require(isinstance(kept, dict), f"snapshot() of proposal {name} must return a dict, got {shown(kept)}")
+
+
+def check_oracle(oracle: Oracle, *, subsets: int = 20, samples: int = 200, seed: int = 0) -> None:
+    """Check an oracle: values of subsets lie in [0, 1] and are the same every time, alone or together with others.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        What a subset of features is worth; see `bestleaf.features.oracle.Oracle`.
+    subsets : int, default=20
+        Random subsets to check.
+    samples : int, default=200
+        Samples drawn for each of the first five subsets.
+    seed : int, default=0
+        Everything random follows from it.
+    """
+    needed = ("n_features", "value", "values", "sample")
+    if lacking := [name for name in needed if isinstance(oracle, type) or not hasattr(oracle, name)]:
+        raise TypeError(f"oracle must have {', '.join(needed)}, got {shown(oracle)} without {', '.join(lacking)}")
+    whole("subsets", subsets, 1)
+    whole("samples", samples, 1)
+    rng, many = np.random.default_rng(seed), oracle.n_features
+    drawn = [
+        sorted(rng.choice(many, int(rng.integers(1, min(many, 6) + 1)), replace=False).tolist()) for _ in range(subsets)
+    ]
+    values = [oracle.value(subset) for subset in drawn]
+    for subset, value in zip(drawn, values, strict=True):
+        _require(0.0 <= value <= 1.0, f"value({subset}) must lie in [0, 1], got {value:g}")
+        _require(value == oracle.value(subset), f"value({subset}) must return the same number every time")
+        mixed = rng.permutation(subset).tolist()
+        _require(
+            abs(value - oracle.value(mixed)) <= TINY, f"value({mixed}) must not depend on the order of the features"
+        )
+    together = oracle.values(drawn)
+    _require(together == values, "values(subsets) must give what value(subset) gives for each, in the same order")
+    for subset in drawn[:5]:
+        first, again = (oracle.sample(subset, np.random.default_rng(1)) for _ in range(2))
+        _require(
+            first == again,
+            f"sample({subset}, rng) must take everything random from rng: the same stream gave two values",
+        )
+        some = [oracle.sample(subset, rng) for _ in range(samples)]
+        _require(
+            min(some) >= 0.0 and max(some) <= 1.0,
+            f"sample({subset}, rng) must lie in [0, 1], got {min(some):g} to {max(some):g}",
+        )

@@ -1,0 +1,290 @@
+"""`validate`: scores of a selector on held-out rows, and how often each feature is selected again."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from math import inf
+from time import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import parallel_config
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _safe_indexing
+
+from bestleaf.checkpoint import Checkpoint
+from bestleaf.checks import did_you_mean, shown, whole
+from bestleaf.data_checks import METADATA, Data, checked_fit_data, choice_by_number, votes_of
+from bestleaf.features.estimator import described
+from bestleaf.new_data import Score, Split, held_out_scores, in_certificate, splits_of
+from bestleaf.search.budget import Budget, deferred_interrupt
+from bestleaf.search.executors import Joblib, Serial, executor_for, workers_there
+from bestleaf.search.saving import Saver
+from bestleaf.selector import BestLeafSelector, seed_of
+
+STARTING = 10.0  # seconds of a search from which on it pays to start processes
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What `validate` found out about a selector.
+
+    Attributes
+    ----------
+    selector : BestLeafSelector
+        Fitted on `rows`; its certificate also has the scores on held-out rows and the selection frequencies.
+    rows : array of int
+        The rows that this selector was fitted on: all rows, or those left if `holdout` is a fraction.
+    scores : array of float
+        Score on the held-out rows of each split, by the measure of the search; empty without `holdout`.
+    selection_frequency : array of float or None
+        Fraction of the searches that selected each feature; None without repeats.
+    n_repeats : int
+        Searches with different seeds that were run: fewer than asked for after Ctrl-C or when time was over.
+    reason : str
+        ``"identified"`` if all searches were run, otherwise what ended them: ``"interrupted"`` or ``"max_time"``.
+    """
+
+    selector: BestLeafSelector
+    rows: np.ndarray = field(repr=False)
+    scores: np.ndarray
+    selection_frequency: np.ndarray | None = field(repr=False)
+    n_repeats: int
+    reason: str
+
+    @property
+    def mean(self) -> float:
+        """Mean of the scores; nan if there are none."""
+        return float(self.scores.mean()) if len(self.scores) else np.nan
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the mean; nan for fewer than two scores."""
+        many = len(self.scores)
+        return float(self.scores.std(ddof=1) / np.sqrt(many)) if many > 1 else np.nan
+
+    def __str__(self) -> str:
+        lines = [f"Selected: {', '.join(map(str, self.selector.subset_))}, score {self.selector.score_:.4f}."]
+        if many := len(self.scores):
+            error = f" ± {self.standard_error:.4f} (standard error), {many} splits" if many > 1 else ""
+            lines.append(f"Score on held-out rows: {self.mean:.4f}{error}.")
+        if self.selection_frequency is not None:
+            frequency = self.selector.certificate_.content["report"]["selection_frequency"]
+            often = [f"{name} {one:.0%}" for name, one in sorted(frequency.items(), key=lambda item: -item[1])]
+            lines.append(f"Selected in {self.n_repeats} searches: {', '.join(often)}.")
+        return "\n".join(lines)
+
+
+def validate(
+    selector: BestLeafSelector,
+    X: Any,
+    y: Any,
+    *,
+    holdout: Any = None,
+    n_repeats: int = 1,
+    n_jobs: int | None = None,
+    **metadata: Any,
+) -> Validation:
+    """Fit a selector and judge its answer: on rows it has not seen, and by searching again with other seeds.
+
+    Each search gets an equal part of the `max_time` of the selector. If the selector has a `checkpoint` at PATH, the
+    further searches are saved to PATH.1, PATH.2 and so on.
+
+    Parameters
+    ----------
+    selector : BestLeafSelector or FuseSelector
+        A copy of it is fitted.
+    X, y
+        As in `BestLeafSelector.fit`.
+    holdout : float, int, splitter or iterable, default=None
+        A fraction of the rows, as a float: the answer is found on the other rows and scored on these. Or splits, as
+        scikit-learn understands them: the answer is found on all rows; to judge it, the search is repeated on the
+        training part of each split and scored on its held-out rows.
+    n_repeats : int, default=1
+        Number of searches with different seeds, the first one included; they show how often each feature is selected.
+    n_jobs : int, default=None
+        Searches at a time; None is the `n_jobs` of the selector.
+    **metadata
+        ``sample_weight`` and ``groups``; the splits use groups, too.
+
+    Returns
+    -------
+    Validation
+
+    Examples
+    --------
+    >>> from bestleaf import BestLeafSelector, validate
+    >>> from bestleaf.paper import load_linear
+    >>> X, y = load_linear(return_X_y=True)
+    >>> found = validate(BestLeafSelector(epsilon=0.05, random_state=0), X, y, holdout=0.25)
+    >>> found.mean > 0.9
+    True
+    """
+    if not isinstance(selector, BestLeafSelector):
+        raise TypeError(f"selector must be a BestLeafSelector or a FuseSelector, got {shown(selector)}")
+    budget = Budget(max_time=selector.max_time)
+    whole("n_repeats", n_repeats, 1)
+    workers_there(n_jobs)
+    if metadata.keys() - set(METADATA):
+        strange = min(metadata.keys() - set(METADATA))
+        hint = did_you_mean(strange, [*METADATA, "holdout", "n_repeats", "n_jobs"])
+        raise TypeError(f"validate got an argument that it does not have, {shown(strange)}{hint}")
+    if isinstance(selector.cv, Iterator):
+        what = f"the iterator {described(selector.cv)}, which ends"
+        raise ValueError(f"cv must be a number, a splitter or a list, got {what}")
+    holdout = float(holdout) if isinstance(holdout, np.floating) else holdout
+    fitted, once = clone(selector), isinstance(holdout, float)
+    fitted._validate_params()
+    data = checked_fit_data(fitted, X, y, metadata, splits_by_group=holdout is not None)
+    seed, splits = seed_of(fitted), list[Split]()
+    if holdout is not None:
+        if isinstance(fitted.cv, list | tuple):
+            raise ValueError("cv must be a number or a splitter with holdout, got a list of rows of all the data")
+        splits = splits_of(holdout, data.X, data.y, fitted.estimator, seed, data.metadata.get("groups"))
+    further = n_repeats - 1 + (0 if once else len(splits))
+    searches = Searches(fitted, data, budget, further, fitted.n_jobs if n_jobs is None else n_jobs)
+    rows = splits[0].kept if once else slice(None)  # no copy of large data
+    searches.first(X, rows, seed)
+    content = fitted.certificate_.content
+    interrupted = fitted.certificate_.reason == "interrupted"
+    scores: list[Score] = []
+    if splits and (once or not interrupted):
+        supports = [fitted.support_] if once else searches.again([(split.kept, seed) for split in splits])
+        splits = _in_time(splits, len(supports), budget)
+        scores = held_out_scores(fitted, data, splits, supports, seed, over=lambda: budget.look() <= 0)
+    if scores:
+        content["unseen"] = in_certificate(splits, scores)
+    supports, frequency = [fitted.support_], None
+    if n_repeats > 1:
+        if not interrupted:
+            seeds = np.random.SeedSequence(seed).generate_state(n_repeats - 1)
+            supports += searches.again([(rows, int(one)) for one in seeds])
+        frequency = np.mean(supports, axis=0)
+        often = zip(data.names, frequency, strict=True)
+        content["report"]["selection_frequency"] = {str(name): float(one) for name, one in often if one > 0}
+    ended = "max_time" if budget.look() <= 0 and not interrupted else "interrupted"
+    reason = "identified" if len(supports) == n_repeats and not interrupted else ended
+    fitted._tell_result(stacklevel=3)
+    numbers = np.array([one.score for one in scores])
+    return Validation(fitted, np.arange(len(data.X))[rows], numbers, frequency, len(supports), reason)
+
+
+def _in_time(splits: list[Split], searched: int, budget: Budget) -> list[Split]:
+    """Return the splits whose searches were run; warn if time was over before the others."""
+    if searched < len(splits):
+        if budget.look() > 0:
+            raise KeyboardInterrupt
+        told = f"max_time ended the searches of holdout after {searched} of {len(splits)} splits"
+        warnings.warn(told, ConvergenceWarning, stacklevel=3)
+    return splits[:searched]
+
+
+class Run(NamedTuple):
+    """A further search: a selector, and the rows to fit it on."""
+
+    rows: np.ndarray | slice
+    selector: BestLeafSelector
+
+
+class Searches:
+    """All searches of a validation: the first one fits the selector, `further` ones run `n_jobs` at a time.
+
+    Each search gets an equal part of the time, or less if searches before it took longer.
+    """
+
+    def __init__(
+        self, selector: BestLeafSelector, data: Data, budget: Budget, further: int, n_jobs: int | None
+    ) -> None:
+        self.selector, self.data, self.budget, self.n_jobs = selector, data, budget, n_jobs
+        if votes_of(selector.estimator) is not None:
+            self.data = data._replace(metadata={})  # only the splits use groups
+        checkpoint = Checkpoint.of(selector.checkpoint)
+        self.files = [None if checkpoint is None else checkpoint.numbered(place + 1) for place in range(further)]
+        for file in self.files:
+            if file is not None:
+                Saver(file)  # refuses a file that is no checkpoint before the first search
+        limit = inf if budget.max_time is None else budget.max_time
+        workers = workers_there(n_jobs)
+        self.workers = workers if limit / (1 + further) >= STARTING else 1
+        self.equal = limit / (1 + self._rounds(further))
+
+    def _rounds(self, searches: int) -> int:
+        """Return how many searches run one after the other if `workers` run at a time."""
+        return -(-searches // self.workers)
+
+    def _seconds(self, searches: int) -> float | None:
+        """Return the seconds for each of so many searches; None without a limit."""
+        return None if self.equal == inf else min(self.equal, self.budget.look() / self._rounds(searches))
+
+    def first(self, X: Any, rows: np.ndarray | slice, seed: int) -> None:
+        """Fit the selector on some rows."""
+        part = self.data.part(rows)
+        given: Any = part.X
+        if hasattr(self.selector, "feature_names_in_"):  # the selector learns the names from a data frame
+            given = X if isinstance(rows, slice) else _safe_indexing(X, rows)
+        budget = Budget(max_time=None if self.equal == inf else self.equal)
+        self.budget.look()
+        budget.start(self.budget.seconds)
+        self.selector._fit_within(budget, given, part.y, part.metadata, seed)
+
+    def again(self, wanted: Sequence[tuple[np.ndarray | slice, int]]) -> list[np.ndarray]:
+        """Return the features selected in each further search, given by its rows and its seed.
+
+        There are fewer results after Ctrl-C or when time is over. Searches that run at a time use one worker each.
+        """
+        runs = [Run(rows, self._selector(seed)) for rows, seed in wanted]
+        if self.workers > 1 and len(runs) > 1:
+            return self._side_by_side(runs)
+        supports: list[np.ndarray] = []
+        for place, run in enumerate(runs):
+            over = self.budget.look() <= 0
+            support = None if over else _support(self.data, run, self._seconds(len(runs) - place))
+            if support is None:
+                break
+            supports.append(support)
+        return supports
+
+    def _side_by_side(self, runs: list[Run]) -> list[np.ndarray]:
+        """Return the features selected in each run, computed by the workers of joblib or of a Dask cluster."""
+        executor = executor_for(self.n_jobs, "processes")
+        if isinstance(executor, Joblib):
+            executor = Joblib(self.n_jobs, "processes")  # starts processes at once: a search is long enough
+        until = None if self.budget.max_time is None else time() + self.budget.look()
+        items = [(run, self._seconds(len(runs)), until) for run in runs]
+        assert isinstance(executor, Serial)  # all executors of ours are
+        with deferred_interrupt() as interrupted:
+            executor.until(interrupted)
+            found = executor.map(_supports, self.data, items)
+        return list(takewhile(lambda support: support is not None, found))
+
+    def _selector(self, seed: int) -> BestLeafSelector:
+        """Return a selector for the next further search; it names features by number and has its own checkpoint."""
+        choice = choice_by_number(self.selector, self.data.names)
+        settings = {**self.selector.get_params(deep=False), **choice._asdict(), "random_state": seed, "verbose": 0}
+        if (file := self.files.pop(0)) is not None:
+            settings["checkpoint"] = file
+        return type(self.selector)(**settings)
+
+
+def _supports(data: Data, items: Sequence[tuple[Run, float | None, float | None]]) -> list[np.ndarray | None]:
+    """Return which features are selected in each run, None if time is over; a worker calls this."""
+    found: list[np.ndarray | None] = []
+    for run, seconds, until in items:
+        left = None if seconds is None or until is None else min(seconds, until - time())
+        run.selector.set_params(n_jobs=1)
+        with parallel_config("sequential"):
+            found.append(None if left is not None and left <= 0 else _support(data, run, left))
+    return found
+
+
+def _support(data: Data, run: Run, seconds: float | None) -> np.ndarray | None:
+    """Return which features are selected; None if the search was interrupted."""
+    part = data.part(run.rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the first search has warned already
+        found = run.selector.set_params(max_time=seconds).fit(part.X, part.y, **part.metadata)
+    return None if found.certificate_.reason == "interrupted" else found.support_

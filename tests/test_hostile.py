@@ -1,0 +1,238 @@
+"""What a hostile or clumsy user gives: wrong parts, wrong splits, wrong numbers; one sentence each, no crash."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
+
+from bestleaf import BestLeafSelector, FuseSelector, NeighbourVotes, Search, SearchOptions, best_leaf, testing, validate
+from bestleaf.problems import TableProblem, paper_lattice
+from bestleaf.search.answer import most_likely
+from bestleaf.search.growth.random import RandomProposals
+from bestleaf.search.stages import DONE, Stage
+
+X = np.random.default_rng(0).normal(size=(60, 4))
+TREE = TableProblem(
+    {"root": ["x", "y"], "x": ["a", "u"], "y": ["b", "u"], "u": ["b", "v"], "v": ["c"]},
+    {"a": 0.9, "b": 0.8, "c": 0.7},
+    root="root",
+)
+Y = (X[:, 1] - X[:, 3] > 0).astype(int)
+
+
+def grown(proposal, **keywords):
+    settings = {"epsilon": 0.3, "delta": 0.1, "expansion": 0.6, "seed": 0, "max_samples": 2_000}
+    return best_leaf(paper_lattice(), proposal=proposal, **settings | keywords)
+
+
+def proposals(**methods):
+    return type("Mine", (RandomProposals,), {"name": "mine", **methods})
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (int, "proposal must be one of random, rave, lookahead, a subclass of RandomProposals or None"),
+        (proposals(next=lambda self, node: []), "must return a child of .* that is not in the graph, got \\[\\]"),
+        (proposals(next=lambda self, node: None), r"next\(\) of proposal 'mine' must return a list of states"),
+        (proposals(next=lambda self, node: [[1]]), "must return a list of states, got"),
+        (proposals(next=lambda self, node: [("no",)]), "must return a child of"),
+        (proposals(next=lambda self, node: [()]), "must return states that are not in the graph, each once"),
+        (proposals(opening=lambda self, node: [], whole_opening=False), r"opening\(\) of proposal 'mine' must return"),
+        (proposals(warm_up=lambda self, node, rounds: 10**9), r"must return how many of the \d+ rollouts it drew"),
+        (proposals(warm_up=lambda self, node, rounds: None), "rollouts it drew, got None"),
+    ],
+)
+def test_proposals_that_return_nonsense_are_told(given, told):
+    with pytest.raises((TypeError, ValueError), match=told):
+        grown(given)
+
+
+def test_a_state_without_parents_in_the_graph_cannot_enter():
+    def jump(self, node):
+        return [next(iter(self.graph.relatives.absent(node))), "c"]
+
+    with pytest.raises(ValueError, match="a state that enters the graph must be a child of one in it"):
+        best_leaf(TREE, proposal=proposals(next=jump), epsilon=0.05, delta=0.1, expansion=0.9, seed=0)
+
+
+def searched(**keywords):
+    return Search(paper_lattice(), **{"task": "leaf", "epsilon": 0.3, "delta": 0.1, "seed": 0, **keywords}).run()
+
+
+@pytest.mark.parametrize("stages", [None, "abc", [3], [None], [Stage], [Stage()]])
+def test_only_stages_are_stages(stages):
+    with pytest.raises(TypeError, match="stages must be"):
+        searched(stages=stages)
+
+
+@pytest.mark.parametrize("outcome", ["nonsense", True, 5])
+def test_a_stage_that_returns_nonsense_does_not_run_for_ever(outcome):
+    stage = type("Odd", (Stage,), {"slice": lambda self, state, evaluator: outcome})()
+    with pytest.raises(ValueError, match=r"slice\(\) of stage Odd must return 'done', 'reopen' or None, got"):
+        searched(stages=[stage])
+    fine = type("Even", (Stage,), {"slice": lambda self, state, evaluator: DONE})()
+    assert searched(stages=[fine]).identified
+
+
+@pytest.mark.parametrize(
+    "found", [None, (1,), (-1, 0.0), (10**6, 0.0), ("a", 0.0), (41, float("nan")), (41, 2.0), (0, 0.0)]
+)
+def test_an_answer_function_that_returns_nonsense_is_told(found):
+    with pytest.raises(ValueError, match=r"answer must return \(node, gap\)"):
+        searched(answer=lambda state, decision: found)
+
+
+def test_an_answer_must_be_a_leaf_and_a_function():
+    with pytest.raises(ValueError, match="answer must return a leaf, got node 1 with children"):
+        searched(answer=lambda state, decision: (1, 0.0))
+    with pytest.raises(TypeError, match="answer must be a function"):
+        searched(answer="best")
+    assert searched(answer=lambda state, decision: most_likely(state, decision)).identified
+
+
+def test_a_search_hints_at_misspelt_keywords():
+    with pytest.raises(TypeError, match=r"'epsilom' \(did you mean 'epsilon'\?\)"):
+        Search(paper_lattice(), epsilom=0.1, delta=0.1)
+    with pytest.raises(TypeError, match="Search needs delta"):
+        Search(paper_lattice(), epsilon=0.1)
+
+
+def test_own_proposals_with_a_name_of_ours_do_not_continue_our_checkpoint(tmp_path):
+    file = tmp_path / "run.blf"
+    grown("random", checkpoint=file, max_samples=100)
+    with pytest.raises(ValueError, match='proposal was "random", got "own_random"'):
+        grown(proposals(name="random"), checkpoint=file, max_samples=100)
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "2", True])
+def test_workers_are_a_whole_number(n_jobs):
+    with pytest.raises(ValueError, match="n_jobs must be a whole number of workers"):
+        grown("random", n_jobs=n_jobs, batch_size=4)
+    with pytest.raises(ValueError, match="n_jobs must be a whole number of workers"):
+        validate(BestLeafSelector(), X, Y, n_jobs=n_jobs)
+
+
+@pytest.mark.parametrize(
+    ("holdout", "told"),
+    [
+        ([(np.arange(60), np.arange(60))], "holdout must not score on rows of the search, got row 0 on both sides"),
+        ([(np.ones(60, bool), np.arange(30))], "holdout must not score on rows of the search"),
+        ([(np.arange(30), np.arange(30, 90))], "holdout must give pairs of row numbers from 0 to 59"),
+        ([("a", "b")], "holdout must give pairs of row numbers"),
+        ([(1, 2)], "holdout must give pairs of row numbers"),
+        ([(1, 2, 3)], "holdout cannot split these 60 rows"),
+        (1000, "holdout cannot split these 60 rows"),
+        *[
+            (one, "holdout must be a fraction between 0 and 1, a number")
+            for one in (0, 1, True, "0.25", KFold, object())
+        ],
+        (GroupKFold(3), "groups must be given, because holdout=GroupKFold"),
+    ],
+)
+def test_a_holdout_that_holds_nothing_out_is_refused(holdout, told):
+    with pytest.raises(ValueError, match=told):
+        validate(BestLeafSelector(random_state=0), X, Y, holdout=holdout)
+
+
+def test_validation_of_clumsy_users():
+    selector = BestLeafSelector(random_state=0)
+    assert len(validate(selector, X, Y, holdout=np.float32(0.25)).scores) == 1
+    with pytest.raises(TypeError, match=r"'holdouts' \(did you mean 'holdout'\?\)"):
+        validate(selector, X, Y, holdouts=0.25)
+    with pytest.raises(
+        ValueError, match=r"holdout must leave groups on both sides, got a fraction of 0\.25 of 1 groups"
+    ):
+        validate(selector, X, Y, holdout=0.25, groups=np.zeros(60))
+    with pytest.raises(ValueError, match="cv must be a number, a splitter or a list, got the iterator"):
+        validate(BestLeafSelector(LogisticRegression(), cv=KFold(3).split(X)), X, Y)
+
+
+def test_a_file_in_the_way_of_a_further_search_is_refused_before_the_first(tmp_path):
+    (tmp_path / "run.blf.1").write_text("precious")
+    with pytest.raises(ValueError, match=r"run.blf.1 is not a checkpoint of bestleaf"):
+        validate(BestLeafSelector(random_state=0, checkpoint=tmp_path / "run.blf"), X, Y, n_repeats=2)
+    assert [file.name for file in tmp_path.iterdir()] == ["run.blf.1"]
+    assert (tmp_path / "run.blf.1").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("cv", "told"),
+    [
+        ([(1, 2)], "cv must give pairs of row numbers from 0 to 59"),
+        ([([0, 1], [99])], "cv must give pairs of row numbers from 0 to 59"),
+        ([], r"cv must give at least one split, got none from \[\]"),
+        (61, "cv cannot split these 60 rows"),
+    ],
+)
+def test_splits_of_an_estimator_are_rows_of_the_data(cv, told):
+    with pytest.raises(ValueError, match=told):
+        BestLeafSelector(LogisticRegression(), cv=cv).fit(X, Y)
+
+
+def test_nested_parameters_can_be_set_where_the_default_is_none():
+    selector = BestLeafSelector().set_params(search__bound="bernoulli", estimator__n_neighbors=3)
+    assert (selector.search.bound, selector.estimator.n_neighbors) == ("bernoulli", 3)
+    assert isinstance(selector.search, SearchOptions)
+    assert isinstance(selector.estimator, NeighbourVotes)
+    assert BestLeafSelector().set_params(epsilon=0.1).search is None
+    assert FuseSelector().set_params(estimator__n_neighbors=3).estimator.n_neighbors == 3
+    with pytest.raises(ValueError, match="Invalid parameter 'search'"):
+        FuseSelector().set_params(search__bound="bernoulli")
+    steps = Pipeline([("select", BestLeafSelector(random_state=0)), ("model", KNeighborsClassifier())])
+    grid = {"select__estimator__n_neighbors": [3, 5], "select__search__bound": ["betting"]}
+    assert GridSearchCV(steps, grid, cv=2).fit(X, Y).best_score_ > 0.5
+
+
+def test_ctrl_c_in_the_first_search_of_a_validation_ends_all_of_them(monkeypatch):
+    first = Search.finish
+
+    def interrupted(search):
+        first(search)
+        search.state.reason = "interrupted"
+
+    monkeypatch.setattr(Search, "finish", interrupted)
+    monkeypatch.setattr("bestleaf.validation._support", lambda *given: pytest.fail("another search began"))
+    found = validate(BestLeafSelector(random_state=0), X, Y, holdout=3)
+    assert (found.reason, len(found.scores)) == ("interrupted", 0)
+
+
+@pytest.mark.parametrize("options", [{"foo": 1}, {"max_samples": 5}, {1: 2}])
+def test_options_of_fuse_are_its_keywords(options):
+    with pytest.raises(ValueError, match=r"options must hold .* only, got"):
+        FuseSelector(max_samples=10, options=options).fit(X, Y)
+
+
+def test_checks_of_parts_refuse_nonsense():
+    with pytest.raises(TypeError, match="oracle must have n_features, value, values, sample, got None without"):
+        testing.check_oracle(None)
+    with pytest.raises(ValueError, match="walks must be a whole number of at least 1, got -1"):
+        testing.check_problem(paper_lattice(), walks=-1)
+    with pytest.raises(ValueError, match="runs must be a whole number of at least 1, got 0"):
+        testing.check_bound("betting", runs=0)
+    with pytest.raises(ValueError, match="delta must be strictly between 0 and 1, got 5"):
+        testing.check_bound("betting", delta=5)
+
+
+def test_labels_are_of_one_kind():
+    with pytest.raises(ValueError, match="y must hold labels of one kind, got text and numbers"):
+        BestLeafSelector().fit(X, np.array(["a", 1] * 30, object))
+
+
+@pytest.mark.parametrize("path", ["", "a\0b"])
+def test_a_checkpoint_has_a_path(path):
+    with pytest.raises(ValueError, match="checkpoint must be the path of a file, got"):
+        BestLeafSelector(checkpoint=path).fit(X, Y)
+
+
+@pytest.mark.parametrize(("old", "new"), [("--seed", "--random-state"), ("--force", "--forced")])
+def test_options_of_earlier_versions_are_told(old, new):
+    command = [sys.executable, "-m", "bestleaf", "select", "table.csv", "--target", "y", old, "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == f"bestleaf: no such option: {old}; it is called {new}\n"

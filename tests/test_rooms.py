@@ -1,0 +1,89 @@
+"""The order of the rooms: a module imports only from its own room and from rooms before it."""
+
+import ast
+from pathlib import Path
+
+import bestleaf
+
+HOUSE = Path(bestleaf.__file__).parent
+ROOMS = (  # lowest first
+    ("checks", "files"),
+    ("checkpoint",),
+    ("problems",),
+    ("certificate",),
+    ("engine",),
+    ("search",),
+    ("features",),
+    ("data_checks", "selection", "selector", "new_data", "validation"),
+    ("rivals",),
+    ("tables",),
+    ("report",),
+    ("paper",),
+    ("cli",),
+    ("testing",),
+)
+FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
+ALLOWED = {  # module -> later rooms that it may import, inside a function, and why
+    "certificate.verify_data": {"features"},  # checks values on the data by computing them again
+}
+LOBBY = {"__init__", "__main__"}  # what is there before anything is imported
+
+
+def imports(file):
+    """Yield the modules of ours that a file imports, also inside functions; not those for types alone."""
+    tree = ast.parse(file.read_text())
+    for_types = {
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        for inner in node.body
+        for line in [inner.lineno]
+    }
+    for node in ast.walk(tree):
+        if getattr(node, "lineno", 0) in for_types:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "bestleaf":
+            rest = node.module.split(".")[1:]
+            yield from ([rest] if rest else [[alias.name] for alias in node.names])
+        elif isinstance(node, ast.Import):
+            yield from (name.name.split(".")[1:] for name in node.names if name.name.startswith("bestleaf."))
+
+
+def test_every_module_has_a_room():
+    found = {
+        path.name.removesuffix(".py")
+        for path in HOUSE.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert found - LOBBY == set(FLOOR)
+
+
+def test_a_module_imports_only_from_its_own_room_and_those_before():
+    wrong = []
+    for file in sorted(HOUSE.rglob("*.py")):
+        name = ".".join(file.relative_to(HOUSE).with_suffix("").parts).removesuffix(".__init__")
+        room = name.split(".")[0]
+        if room in LOBBY:
+            continue
+        for target in imports(file):
+            above = target[0] in FLOOR and FLOOR[target[0]] > FLOOR[room]
+            if above and target[0] not in ALLOWED.get(name, ()):
+                wrong.append(f"{name} imports {'.'.join(target)}")
+    assert wrong == []
+
+
+def test_only_one_module_imports_numba():
+    users = [
+        str(file.relative_to(HOUSE))
+        for file in HOUSE.rglob("*.py")
+        if any(
+            (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "numba")
+            or (isinstance(node, ast.Import) and any(one.name.split(".")[0] == "numba" for one in node.names))
+            for node in ast.walk(ast.parse(file.read_text()))
+        )
+    ]
+    assert users == ["engine/compile.py"]
+
+
+def test_the_loop_fits_on_a_screen():
+    assert len((HOUSE / "search" / "loop.py").read_text().splitlines()) < 150

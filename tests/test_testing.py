@@ -1,0 +1,202 @@
+"""`bestleaf.testing`: our own parts pass its checks, broken ones get a sentence; two typical changes."""
+
+from math import log, sqrt
+
+import numpy as np
+import pytest
+
+from bestleaf import Bound, KNNOracle, Rule, best_arm, best_leaf, problems, testing, verify
+from bestleaf.engine.bounds import BOUNDS, RIGOROUS
+from bestleaf.engine.rules import RULES, children
+from bestleaf.features import FeatureLattice
+from bestleaf.paper import make_linear
+from bestleaf.search import Search
+from bestleaf.search.growth.random import RandomProposals
+from bestleaf.search.stages import DONE, REOPEN, Stage
+
+
+class Nim:
+    """Take one or two of seven matches; whoever takes the last one wins."""
+
+    def root(self):
+        return (7, True)
+
+    def children(self, state):
+        return [(state[0] - take, not state[1]) for take in (1, 2) if take <= state[0]]
+
+    def is_terminal(self, state):
+        return state[0] == 0
+
+    def maximizes(self, state):
+        return state[1]
+
+    def sample(self, state, rng):
+        while not self.is_terminal(state):
+            moves = self.children(state)
+            state = moves[int(rng.integers(len(moves)))]
+        return 0.0 if state[1] else 1.0
+
+    def exact(self, state):
+        return 0.0 if state[1] else 1.0
+
+
+class Broken(Nim):
+    def __init__(self, **methods):
+        for name, method in methods.items():
+            setattr(self, name, method)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [Nim(), problems.paper_lattice(), problems.Unrolled(problems.paper_lattice())],
+    ids=lambda one: type(one).__name__,
+)
+def test_our_problems_pass(problem):
+    testing.check_problem(problem, walks=10)
+
+
+@pytest.mark.parametrize(
+    ("methods", "sentence"),
+    [
+        ({"children": lambda state: []}, "a state that is not terminal must have children"),
+        ({"children": lambda state: [[1, 2]]}, r"states must be hashable \(tuples, not lists\)"),
+        ({"children": lambda state: [(6, False), (6, False)]}, "must list every child once"),
+        ({"children": lambda state: [(state[0] + 1, True)]}, "every walk must end in a terminal state"),
+        ({"exact": lambda state: 2.0}, r"must be a number in \[0, 1\] or None, got 2.0"),
+        ({"exact": lambda state: 0.5}, "must be the mean of its samples, got 0.5"),
+        ({"sample": lambda state, rng: 1.5}, r"must lie in \[0, 1\], got 1.5"),
+        ({"sample": lambda state, rng: np.random.default_rng().random()}, "must take everything random from rng"),
+        ({"count_children": lambda state: 5}, "must be the number of children, 2, got 5"),
+        ({"parents": lambda state: []}, "must hold"),
+        ({"maximizes": lambda state: 1}, "must return True or False, got 1"),
+    ],
+)
+def test_a_broken_problem_gets_a_sentence(methods, sentence, monkeypatch):
+    monkeypatch.setattr(testing, "LONGEST", 100)
+    with pytest.raises(AssertionError, match=sentence):
+        testing.check_problem(Broken(**methods), walks=10)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_our_rules_pass(name):
+    testing.check_rule(name, seeds=(0,))
+
+
+def test_a_rule_that_names_no_child_is_told():
+    @Rule
+    def lost(root, graph, known):
+        return 10_000, -1
+
+    with pytest.raises(ValueError, match="rule lost must return children"):
+        testing.check_rule(lost)
+
+
+@pytest.mark.parametrize("name", sorted(name for name, bound in BOUNDS.items() if bound in RIGOROUS))
+def test_our_bounds_hold(name):
+    testing.check_bound(name, runs=60, samples=60)
+
+
+def test_a_bound_that_is_too_narrow_is_told():
+    @Bound
+    def bold(mean, count, delta, row):
+        return mean - 0.1 / sqrt(count), mean + 0.1 / sqrt(count)
+
+    with pytest.raises(AssertionError, match=r"bound bold must hold with probability 0.9: at mean 0.3 it failed in"):
+        testing.check_bound(bold, runs=50, means=(0.3,))
+
+
+class LastFirst(RandomProposals):
+    """The last child that is not in the graph enters."""
+
+    name = "last_first"
+
+    def next(self, node):
+        return [self.opening(node)[-1]]
+
+
+@pytest.mark.parametrize("proposal", ["random", RandomProposals, LastFirst])
+def test_our_proposals_pass(proposal):
+    testing.check_growth(proposal)
+
+
+def test_a_proposal_with_a_stream_of_its_own_is_told():
+    class Moody(RandomProposals):
+        name = "moody"
+
+        def next(self, node):
+            absent = self.opening(node)
+            return [absent[int(np.random.default_rng().integers(len(absent)))]]
+
+    with pytest.raises(AssertionError, match=r"proposal moody must take everything random from state.rng"):
+        testing.check_growth(Moody)
+
+
+def test_our_oracle_passes_and_a_moody_one_is_told(monkeypatch):
+    oracle = KNNOracle(*make_linear(60, 10, seed=0, return_X_y=True))
+    testing.check_oracle(oracle, subsets=5, samples=20)
+    monkeypatch.setattr(oracle, "values", lambda subsets: [0.5] * len(subsets), raising=False)
+    with pytest.raises(AssertionError, match="must give what value"):
+        testing.check_oracle(oracle, subsets=5, samples=20)
+
+
+# Two typical changes, each in this one file: a bound with the check of its evidence, and a guarantee as a stage.
+
+
+def check_union(side, value, delta, evidence):
+    count, total = evidence[:2]
+    half = sqrt(log(2.0 * count * (count + 1) / delta) / (2.0 * count))
+    return value <= total / count - half + 1e-9 if side == "lower" else value >= total / count + half - 1e-9
+
+
+def test_a_bound_is_added_in_one_file():
+    def union(mean, count, delta, row):
+        half = sqrt(log(2.0 * count * (count + 1) / delta) / (2.0 * count))
+        return mean - half, mean + half
+
+    bound = Bound(union, check=check_union)
+    testing.check_bound(bound, runs=60, samples=60)
+    result = best_arm(problems.paper_lattice(), epsilon=0.2, delta=0.1, bound=bound, seed=0)
+    assert result.identified
+    assert result.settings["proof"] == "conditional"
+    assert verify(result.certificate, bound=bound)
+    narrower = Bound(union, check=lambda side, value, delta, evidence: False)
+    assert not verify(result.certificate, bound=narrower)
+
+
+class Pairs(Stage):
+    """A guarantee of one's own: no pair of features is better than the answer by more than epsilon."""
+
+    def __init__(self, lattice):
+        self.lattice = lattice
+        self.looked_at = 0
+
+    def slice(self, state, evaluator):
+        answer = max((one for one in state.values if one in state.graph.node_of), key=state.values.__getitem__)
+        pairs = [self.lattice.terminal((one, two)) for one in range(10) for two in range(one)]
+        values = {pair: evaluator.look_up(tuple(sorted(pair[:-1])) + pair[-1:]) for pair in pairs}
+        self.looked_at += len(values)
+        best = max(values, key=values.__getitem__)
+        if values[best] <= state.values[answer] + state.settings.epsilon:
+            return DONE
+        state.join(self.lattice.path_to(tuple(sorted(best[:-1])) + best[-1:]), evaluator.budget)
+        return REOPEN
+
+
+def test_a_guarantee_is_added_in_one_file():
+    lattice = FeatureLattice(KNNOracle(*make_linear(60, 10, seed=0, return_X_y=True)), max_features=3)
+    stage = Pairs(lattice)
+    result = Search(lattice, task="leaf", epsilon=0.05, delta=0.1, expansion=0.5, seed=0, stages=[stage]).run()
+    assert result.identified
+    assert stage.looked_at >= 45
+    pairs = [lattice.exact((one, two, -1)) for two in range(10) for one in range(two)]
+    assert max(pairs) <= result.upper + 0.05
+
+
+def test_a_rule_of_ones_own_is_checked():
+    @Rule
+    def first_two(root, graph, known):
+        both = children(graph, root)
+        return both[0], both[1] if len(both) > 1 else -1
+
+    testing.check_rule(first_two, seeds=(0,))
+    assert best_leaf(Nim(), epsilon=0.1, delta=0.1, seed=0, rule=first_two).identified
