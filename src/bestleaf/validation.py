@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 
+from bestleaf.certificate.claims import counted
 from bestleaf.checkpoint import Checkpoint
 from bestleaf.checks import did_you_mean, shown, whole
 from bestleaf.data_checks import METADATA, Data, checked_fit_data, choice_by_number, votes_of
@@ -68,14 +69,18 @@ class Validation:
         return float(self.scores.std(ddof=1) / np.sqrt(many)) if many > 1 else np.nan
 
     def __str__(self) -> str:
-        lines = [f"Selected: {', '.join(map(str, self.selector.subset_))}, score {self.selector.score_:.4f}."]
+        content = self.selector.certificate_.content
+        lines = [f"Selected: {', '.join(content['features'])}, score {self.selector.score_:.4f}."]
         if many := len(self.scores):
             error = f" ± {self.standard_error:.4f} (standard error), {many} splits" if many > 1 else ""
             lines.append(f"Score on held-out rows: {self.mean:.4f}{error}.")
         if self.selection_frequency is not None:
-            frequency = self.selector.certificate_.content["report"]["selection_frequency"]
+            frequency, searches = (
+                content["report"]["selection_frequency"],
+                counted(self.n_repeats, "search", "searches"),
+            )
             often = [f"{name} {one:.0%}" for name, one in sorted(frequency.items(), key=lambda item: -item[1])]
-            lines.append(f"Selected in {self.n_repeats} searches: {', '.join(often)}.")
+            lines.append(f"Selected in {searches}: {', '.join(often)}.")
         return "\n".join(lines)
 
 
