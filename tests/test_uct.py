@@ -261,7 +261,7 @@ def test_the_selector_by_a_rival_claims_nothing_but_exact_values(linear, variant
     assert found.gap <= best - selector.score_
     with pytest.raises(ValueError, match="max_samples or max_time must be given"):
         FuseSelector(**settings).fit(*linear)
-    with pytest.raises(ValueError, match="options must hold .* only, got 'magic'"):
+    with pytest.raises(ValueError, match=r"options must hold .* only, got 'magic'"):
         FuseSelector(**settings, max_samples=9, options={"magic": 1}).fit(*linear)
 
 
