@@ -95,11 +95,16 @@ def compiled_part(function: Callable, kind: str) -> Compiled:
     return (Compiled if ours else Guarded)(function, SIGNATURES[kind], kind)
 
 
+def guarded(part: Part) -> list[Guarded]:
+    """Return the functions of a rule or bound that are a user's."""
+    return [piece for piece in (vars(part).get("part"), vars(part).get("observe")) if isinstance(piece, Guarded)]
+
+
 def check_parts(*parts: Part) -> None:
     """Raise one sentence if a function of a user's rule or bound has raised an error."""
     for part in parts:
-        for piece in (vars(part).get("part"), vars(part).get("observe")):
-            if isinstance(piece, Guarded) and piece.failed():
+        for piece in guarded(part):
+            if piece.failed():
                 kind = type(part).__name__.lower()
                 what = " in its observe" if piece.kind == "observe" else ""
                 raise ValueError(

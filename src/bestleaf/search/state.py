@@ -12,7 +12,7 @@ from bestleaf.checks import shown
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.intervals import Knowledge
 from bestleaf.engine.kernels.backup import settle
-from bestleaf.engine.parts import check_parts
+from bestleaf.engine.parts import check_parts, guarded
 from bestleaf.engine.records import EXACT, Decision
 from bestleaf.problems import State
 from bestleaf.search.budget import Budget
@@ -59,6 +59,7 @@ class SearchState:
         self.settings = settings
         self.rng, self.seed = rng, seed
         self.rollouts = rollouts
+        self._users_parts = [part for part in (settings.rule, settings.bound) if guarded(part)]
         self.reason: str | None = None  # why the search ended; None while it goes on
         self.step = 0  # 0 while the graph is searched, then the number of the current stage
         self.decision: Decision | None = None  # what to do next; None after a change
@@ -129,7 +130,7 @@ class SearchState:
 
     def check_parts(self) -> None:
         """Raise one sentence if the user's rule or bound has raised an error in a kernel."""
-        check_parts(self.settings.rule, self.settings.bound)
+        check_parts(*self._users_parts)
 
     def take_value(self, state: State, value: Any) -> None:
         """Store the value of a state, also in the graph; a leaf without an exact value (None) will be sampled."""
