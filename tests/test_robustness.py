@@ -355,8 +355,8 @@ def test_ctrl_c_reaches_workers_without_losing_the_result(tmp_path):
         here, executors.STARTING = os.getpid(), 0.001  # seconds of work done here before workers are started
         executors.QUICK = 0  # workers pay, however short a fit is
         X, y = load_breast_cancer(return_X_y=True)
-        selector = BestLeafSelector(estimator=Telling(), random_state=0, checkpoint="run.blf", epsilon=0.0001)
-        with parallel_config("loky", n_jobs=2):
+        selector = BestLeafSelector(Telling(), random_state=0, checkpoint="run.blf", epsilon=0.0001, n_jobs=2)
+        with parallel_config("loky"):
             selector.fit(X, y)
         print(selector.certificate_.reason, selector.certificate_.samples > 0, flush=True)
     """)

@@ -306,7 +306,7 @@ def test_options_that_cannot_be_used(folder, options, capsys):
         (["--random-state", "4294967296"], "--random-state"),
         (["--algorithm", "fuse"], "--max-samples or --max-time must be given with --algorithm fuse, got neither"),
         (["--report", "z.txt"], "--report must end in .html or .htm, got z.txt"),
-        (["--colour"], "no such option: --colour"),
+        (["--colour"], "no such option"),
     ],
 )
 def test_options_are_checked_before_the_table_is_read(folder, options, sentence, capsys):

@@ -278,7 +278,7 @@ class Dask(Serial):
     def _at_workers(self, problem: Any) -> Any:
         """Return the Dask future of the problem; send the problem to the workers if they do not have it."""
         if self._sent is None or self._sent[0] is not problem:
-            self._sent = (problem, self.client.scatter(problem, broadcast=True, hash=False))
+            self._sent = (problem, self.client.scatter([problem], broadcast=True, hash=False)[0])
         return self._sent[1]
 
 
