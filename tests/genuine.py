@@ -22,6 +22,7 @@ from bestleaf import (
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.problems import Unrolled, paper_lattice, random_dag, random_game_tree
+from golden.graphs import Trap
 
 BOUNDS = ("theory", "beta1", "beta1_published", "beta2", "hoeffding", "bernstein", "bernoulli", "betting")
 RULES = ("smallest_gap", "lucb", "ugape", "lucb_mcts", "lucb_micro")
@@ -118,31 +119,6 @@ def of_games(seed):
             for problem in (game, shared, Flipped(game), Flipped(shared), Flipped(game, exact=True)):
                 found = best_arm(problem, seed=int(rng.integers(10**6)), **settings)
                 yield Genuine(f"game {type(problem).__name__} {expansion} {bound}", found.certificate)
-
-
-class Trap:
-    """Two moves of ten; the first move that is worst on average leads to the best leaf of all."""
-
-    def root(self):
-        return ()
-
-    def children(self, state):
-        return [(*state, move) for move in range(10)]
-
-    def is_terminal(self, state):
-        return len(state) == 2
-
-    def exact(self, state):
-        return (1.0 if state[1] == 9 else 0.2) if state[0] == 0 else (10 * state[0] % 30 + state[1]) / 100
-
-    def sample(self, state, rng):
-        return self.exact(state) if self.is_terminal(state) else self.exact((*state, int(rng.integers(10))))
-
-    def neighbours(self, state):
-        return [(move, state[1]) for move in range(10)] + [(state[0], move) for move in range(10)]
-
-    def path_to(self, state):
-        return [state[:1], state]
 
 
 def table(seed=0, columns=6):

@@ -95,6 +95,17 @@ def did_you_mean(given: object, known: Iterable[object]) -> str:
     return f" (did you mean {shown(near[0])}?)" if near else ""
 
 
+def check_keywords(owner: str, given: Iterable[str], known: Iterable[str], probabilities: Iterable[str] = ()) -> None:
+    """Refuse keywords that a function does not have; `probabilities` are those that it cannot do without."""
+    given, known = list(given), list(known)
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{owner} got an argument that it does not have, {shown(name)}{did_you_mean(name, known)}")
+    for name in probabilities:
+        if name not in given:
+            raise TypeError(f"{owner} needs {name}, a number between 0 and 1, got none")
+
+
 def function_or_none(name: str, value: Any) -> Any:
     """Return `value` if it can be called or is None."""
     if value is not None and not callable(value):

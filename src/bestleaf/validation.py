@@ -18,7 +18,7 @@ from sklearn.utils import _safe_indexing
 
 from bestleaf.certificate.claims import counted
 from bestleaf.checkpoint import Checkpoint
-from bestleaf.checks import did_you_mean, shown, whole
+from bestleaf.checks import check_keywords, shown, whole
 from bestleaf.data_checks import METADATA, Data, checked_fit_data, choice_by_number, votes_of
 from bestleaf.features.estimator import described
 from bestleaf.new_data import Score, Split, held_out_scores, in_certificate, splits_of
@@ -75,10 +75,8 @@ class Validation:
             error = f" ± {self.standard_error:.4f} (standard error), {many} splits" if many > 1 else ""
             lines.append(f"Score on held-out rows: {self.mean:.4f}{error}.")
         if self.selection_frequency is not None:
-            frequency, searches = (
-                content["report"]["selection_frequency"],
-                counted(self.n_repeats, "search", "searches"),
-            )
+            frequency = content["report"]["selection_frequency"]
+            searches = counted(self.n_repeats, "search", "searches")
             often = [f"{name} {one:.0%}" for name, one in sorted(frequency.items(), key=lambda item: -item[1])]
             lines.append(f"Selected in {searches}: {', '.join(often)}.")
         return "\n".join(lines)
@@ -134,10 +132,7 @@ def validate(
     budget = Budget(max_time=selector.max_time)
     whole("n_repeats", n_repeats, 1)
     workers_there(n_jobs)
-    if metadata.keys() - set(METADATA):
-        strange = min(metadata.keys() - set(METADATA))
-        hint = did_you_mean(strange, [*METADATA, "holdout", "n_repeats", "n_jobs"])
-        raise TypeError(f"validate got an argument that it does not have, {shown(strange)}{hint}")
+    check_keywords("validate", metadata, (*METADATA, "holdout", "n_repeats", "n_jobs"))
     if isinstance(selector.cv, Iterator):
         what = f"the iterator {described(selector.cv)}, which ends"
         raise ValueError(f"cv must be a number, a splitter or a list, got {what}")

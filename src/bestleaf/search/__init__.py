@@ -14,7 +14,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from bestleaf.checkpoint import Checkpoint
-from bestleaf.checks import did_you_mean, shown
+from bestleaf.checks import check_keywords, shown
 from bestleaf.search.ask_tell import Search
 from bestleaf.search.executors import executor_for
 from bestleaf.search.result import Progress, Result
@@ -126,14 +126,7 @@ def _searched(
     checkpoint: str | os.PathLike[str] | Checkpoint | None,
     settings: dict[str, Any],
 ) -> Result:
-    known = signature(function).parameters
-    for name in settings:
-        if name not in known:
-            hint = did_you_mean(name, known)
-            raise TypeError(f"{function.__name__} got an argument that it does not have, {shown(name)}{hint}")
-    for name in ("epsilon", "delta"):
-        if name not in settings:
-            raise TypeError(f"{function.__name__} needs {name}, a number between 0 and 1, got none")
+    check_keywords(function.__name__, settings, signature(function).parameters, ("epsilon", "delta"))
     batches = settings.get("batch_size") is not None
     if n_jobs is not None and not batches:
         raise ValueError(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bestleaf.checkpoint import Checkpoint
-from bestleaf.checks import did_you_mean, function_or_none, shown, whole
+from bestleaf.checks import check_keywords, function_or_none, shown, whole
 from bestleaf.engine.records import LIMITED, SAMPLE, SOLVED
 from bestleaf.search.answer import Answer, checked_answer, most_likely
 from bestleaf.search.budget import Budget, SecondInterrupt, deferred_interrupt
@@ -27,18 +27,6 @@ from bestleaf.search.snapshot import Running
 from bestleaf.search.stages import Challenge, Stage, challenges
 from bestleaf.search.stages.base import check_stages
 from bestleaf.search.state import SearchState
-
-
-def _checked_names(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return keywords of a search if all that are needed are there, and no other."""
-    known = [one.name for one in fields(Settings)]
-    for name in settings:
-        if name not in known:
-            raise TypeError(f"Search got an argument that it does not have, {shown(name)}{did_you_mean(name, known)}")
-    for name in ("epsilon", "delta"):
-        if name not in settings:
-            raise TypeError(f"Search needs {name}, a number between 0 and 1, got none")
-    return settings
 
 
 class Search:
@@ -86,7 +74,8 @@ class Search:
         seconds: float = 0.0,
         **settings: Any,
     ) -> None:
-        self.settings = Settings(**_checked_names(settings))
+        check_keywords("Search", settings, (one.name for one in fields(Settings)), ("epsilon", "delta"))
+        self.settings = Settings(**settings)
         checked_problem(problem)
         check_stages(stages)
         if not callable(answer):
