@@ -97,5 +97,7 @@ def sampled() -> dict[str, Any]:
 def selected() -> dict[str, Any]:
     """Return the content of the certificate of a feature selection; whoever changes it makes a copy first."""
     X, y = table(0)
-    selector = BestLeafSelector(epsilon=0.05, guarantee="grown", search=SearchOptions(expansion=0.5), random_state=0)
+    selector = BestLeafSelector(
+        choose="training", epsilon=0.05, guarantee="grown", search=SearchOptions(expansion=0.5), random_state=0
+    )
     return selector.fit(X, y).certificate_.content

@@ -177,7 +177,9 @@ def of_estimators(seed):
     X, y = table(seed, 4)
     for terminal in ("exact", "noisy"):
         settings = {"estimator": GaussianNB(), "cv": 3, "epsilon": 0.25, "max_features": 2, "max_samples": 150}
-        found = BestLeafSelector(search=SearchOptions(terminal=terminal), random_state=seed, **settings).fit(X, y)
+        found = BestLeafSelector(
+            choose="training", search=SearchOptions(terminal=terminal), random_state=seed, **settings
+        ).fit(X, y)
         fresh = terminal == "noisy"
         oracle = EstimatorOracle(X, y, estimator=GaussianNB(), cv=3, random_state=seed, fresh_splits=fresh)
         yield Genuine(f"estimator {terminal}", found.certificate_, (X, y), {"oracle": oracle})

@@ -143,10 +143,10 @@ def test_the_selector_gives_the_same_with_any_number_of_workers_and_any_backend(
         "guarantee": "grown",
         "search": SearchOptions(batch_size=8),
     }
-    alone = BestLeafSelector(**settings).fit(X, y)
-    found = [BestLeafSelector(**settings, n_jobs=2).fit(X, y)]
+    alone = BestLeafSelector(choose="training", **settings).fit(X, y)
+    found = [BestLeafSelector(choose="training", **settings, n_jobs=2).fit(X, y)]
     with parallel_config("threading", n_jobs=3):
-        found.append(BestLeafSelector(**settings).fit(X, y))
+        found.append(BestLeafSelector(choose="training", **settings).fit(X, y))
     for other in found:
         assert other.certificate_.content["leaves"] == alone.certificate_.content["leaves"]
         assert other.certificate_.samples == alone.certificate_.samples

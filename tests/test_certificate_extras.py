@@ -21,7 +21,9 @@ def selected(holdout=None, n_repeats=1, **settings):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(90, 8)), columns=[f"c{number}" for number in range(8)])
     y = (X.c0 + X.c3 > 0).astype(int)
-    return validate(BestLeafSelector(random_state=0, **settings), X, y, holdout=holdout, n_repeats=n_repeats).selector
+    return validate(
+        BestLeafSelector(choose="training", random_state=0, **settings), X, y, holdout=holdout, n_repeats=n_repeats
+    ).selector
 
 
 @pytest.fixture(scope="module")
@@ -31,15 +33,24 @@ def whole():
 
 @pytest.fixture(scope="module")
 def linear():
-    return BestLeafSelector(epsilon=0.005, random_state=0).fit(*load_linear(return_X_y=True)).certificate_
+    return (
+        BestLeafSelector(choose="training", epsilon=0.005, random_state=0)
+        .fit(*load_linear(return_X_y=True))
+        .certificate_
+    )
 
 
 def test_the_verdict_says_what_cannot_be_told(whole, linear):
     text = str(verify(whole.certificate_))
     line = next(line for line in text.splitlines() if line.startswith("Taken as written"))
-    for part in ("seed", "score on unseen examples", "how often", "exact values (give the data"):
+    for part in (
+        "seed",
+        "held-out rows were looked at only after the search",
+        "how often",
+        "exact values (give the data",
+    ):
         assert part in line
-    assert "unseen" not in str(verify(linear))
+    assert "held-out" not in str(verify(linear))
     assert "exact values (give" not in str(verify(linear, *load_linear(return_X_y=True)))
     refused = verify(Certificate({**linear.content, "remark": 1}))
     assert not refused

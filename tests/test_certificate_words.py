@@ -39,7 +39,7 @@ def test_the_objective_is_no_free_text_either():
     from sklearn.naive_bayes import GaussianNB
 
     settings = {"epsilon": 0.2, "max_features": 1, "cv": 3, "random_state": 0}
-    content = BestLeafSelector(estimator=GaussianNB(), **settings).fit(X, y).certificate_.content
+    content = BestLeafSelector(choose="training", estimator=GaussianNB(), **settings).fit(X, y).certificate_.content
     assert judged(content)
     for name in ("name", "scoring"):
         forged = twin(content)
@@ -72,7 +72,7 @@ def test_names_show_what_cannot_be_seen(selected):
 def test_a_genuine_table_with_strange_names_verifies():
     X, y = table(0, 3)
     frame = pd.DataFrame(X, columns=["dose ", "dose", "a\nb\u200b\u202e"])
-    found = BestLeafSelector(random_state=0, epsilon=0.1).fit(frame, y).certificate_
+    found = BestLeafSelector(choose="training", random_state=0, epsilon=0.1).fit(frame, y).certificate_
     assert verify(found, frame, y)
     assert len(found.summary().splitlines()) == len(twin(found.content)["claims"]) + len(found.not_claimed) + 3
 
@@ -141,15 +141,19 @@ def test_a_grown_game_says_so_and_exact_leaves_are_certain():
 def test_words_are_made_from_the_limits():
     X, y = table(0)
     settings = {"epsilon": 0.02, "guarantee": "local", "random_state": 0, "search": SearchOptions(expansion=0.5)}
-    limited = BestLeafSelector(max_features=2, forbidden=[1, 2], **settings).fit(X, y).certificate_
+    limited = BestLeafSelector(choose="training", max_features=2, forbidden=[1, 2], **settings).fit(X, y).certificate_
     local = next(claim["text"] for claim in limited.content["claims"] if claim["kind"] == "local")
     assert "No single feature of the 4 allowed added, dropped or exchanged" in local
     if len(limited.features) == 2:
         assert "within the limit of 2 features" in local
     assert "at most 2 of 4 allowed of 6 features; forbidden: x1, x2)" in limited.claims[0]
-    forced = BestLeafSelector(forced=[3], **settings).fit(X, y).certificate_
+    forced = BestLeafSelector(choose="training", forced=[3], **settings).fit(X, y).certificate_
     assert "with x3 always in" in next(one["text"] for one in forced.content["claims"] if one["kind"] == "local")
-    whole = BestLeafSelector(epsilon=0.02, forbidden=[1], guarantee="exhaustive", random_state=0).fit(X, y).certificate_
+    whole = (
+        BestLeafSelector(choose="training", epsilon=0.02, forbidden=[1], guarantee="exhaustive", random_state=0)
+        .fit(X, y)
+        .certificate_
+    )
     assert "All 31 subsets that may be chosen were evaluated (5 allowed of 6 features; forbidden: x1)" in str(whole)
     assert verify(whole, X, y)
 
@@ -170,7 +174,7 @@ def test_a_search_that_went_on_from_a_file_has_the_same_certificate(tmp_path):
 def test_claims_that_each_spend_delta_say_what_holds_jointly():
     X, y = table(0, 8)
     settings = {"epsilon": 0.1, "delta": 0.05, "random_state": 0, "search": SearchOptions(expansion=0.3, alpha=0.1)}
-    found = BestLeafSelector(guarantee=["grown", "quantile"], **settings).fit(X, y).certificate_
+    found = BestLeafSelector(choose="training", guarantee=["grown", "quantile"], **settings).fit(X, y).certificate_
     kinds = [claim["kind"] for claim in found.content["claims"]]
     certain = all(leaf["exact"] for leaf in found.leaves)
     assert ("joint" in kinds) != certain

@@ -132,7 +132,9 @@ def test_verify_says_whether_a_certificate_holds(tmp_path):
     frame = pd.DataFrame(bunch.data.astype(float), columns=bunch.feature_names).assign(label=bunch.target)
     frame.to_csv(tmp_path / "table.csv", index=False)
     X, y = read_table(tmp_path / "table.csv", "label")
-    BestLeafSelector(epsilon=0.05, random_state=0).fit(X, y).certificate_.save(tmp_path / "found.json")
+    BestLeafSelector(choose="training", epsilon=0.05, random_state=0).fit(X, y).certificate_.save(
+        tmp_path / "found.json"
+    )
     held = run("verify", "found.json", cwd=tmp_path)
     assert held.returncode == 0, held.stderr
     assert "The certificate holds." in held.stdout

@@ -51,7 +51,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def alone(table):
-    return BestLeafSelector(**SETTINGS).fit(*table)
+    return BestLeafSelector(choose="training", **SETTINGS).fit(*table)
 
 
 def same(one, other):
@@ -66,7 +66,7 @@ def same(one, other):
 def test_a_cluster_gives_the_same_answer_as_this_process(client, table, alone):
     with parallel_config("dask"):
         assert isinstance(executor_for(None, "processes"), Dask)
-        found = BestLeafSelector(**SETTINGS).fit(*table)
+        found = BestLeafSelector(choose="training", **SETTINGS).fit(*table)
     assert same(found, alone)
 
 
@@ -92,7 +92,7 @@ def test_a_worker_that_is_killed_changes_nothing(client, table, alone):
                 threading.Timer(0.02, os.kill, (victim, signal.SIGKILL)).start()
             return super().map(work, problem, items)
 
-    found = BestLeafSelector(**SETTINGS)
+    found = BestLeafSelector(choose="training", **SETTINGS)
     executor = Killing(client)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bestleaf.selector.executor_for", lambda n_jobs, prefer: executor)
@@ -119,7 +119,7 @@ def test_any_problem_may_be_searched_on_a_cluster(client):
 
 
 def test_repeats_are_spread_over_the_cluster(client, table):
-    selector = BestLeafSelector(**{**SETTINGS, "max_samples": 120})
+    selector = BestLeafSelector(choose="training", **{**SETTINGS, "max_samples": 120})
     expected = validate(selector, *table, n_repeats=3)
     with parallel_config("dask"):
         found = validate(selector, *table, n_repeats=3)
@@ -131,7 +131,7 @@ def test_the_command_line_uses_a_cluster(client, table, tmp_path):
     frame = pd.DataFrame(X, columns=[f"c{number}" for number in range(10)]).assign(label=y)
     frame.to_csv(tmp_path / "table.csv", index=False)
     command = [sys.executable, "-m", "bestleaf", "select", "table.csv", "--target", "label", "--estimator", "linear"]
-    command += ["--max-samples", "150", "--quiet", "--json"]
+    command += ["--choose", "training", "--max-samples", "150", "--quiet", "--json"]
     here = subprocess.run([*command, "here.json"], cwd=tmp_path, check=False, timeout=120)
     there = subprocess.run(
         [*command, "there.json", "--dask", client.scheduler.address], cwd=tmp_path, check=False, timeout=120
@@ -210,6 +210,6 @@ def test_without_workers_a_search_ends_with_what_it_has_and_a_reason_of_its_own(
 def test_a_selector_without_workers_still_answers(empty, table, monkeypatch):
     monkeypatch.setattr("bestleaf.search.executors.PATIENCE", 0.5)
     with distributed.Client(empty), parallel_config("dask"), pytest.warns(ConvergenceWarning, match="loss of all"):
-        found = BestLeafSelector(**SETTINGS).fit(*table)
+        found = BestLeafSelector(choose="training", **SETTINGS).fit(*table)
     assert found.certificate_.reason == "no_workers"
     assert found.score_ > 0

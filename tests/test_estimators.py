@@ -172,7 +172,9 @@ def test_groups_stay_together(table):
 
 @pytest.fixture(scope="module")
 def fitted(table):
-    return BestLeafSelector(estimator=MODEL, epsilon=0.05, random_state=0, max_samples=1500).fit(*table)
+    return BestLeafSelector(choose="training", estimator=MODEL, epsilon=0.05, random_state=0, max_samples=1500).fit(
+        *table
+    )
 
 
 def test_the_selector_selects_for_the_estimator(fitted, table):
@@ -204,7 +206,7 @@ def test_sampled_terminal_leaves_have_intervals(table):
         "random_state": 0,
         "search": SearchOptions(terminal="noisy"),
     }
-    found = BestLeafSelector(**keywords, max_samples=4000).fit(X, y)
+    found = BestLeafSelector(choose="training", **keywords, max_samples=4000).fit(X, y)
     low, high = found.score_interval_
     assert low < found.score_ < high
     assert "on random splits" in str(found.certificate_)
@@ -215,7 +217,7 @@ def test_sampled_terminal_leaves_have_intervals(table):
 
 def test_held_out_scores_and_repeats_use_the_estimator(table):
     X, y = table
-    selector = BestLeafSelector(MODEL, epsilon=0.1, max_samples=300, random_state=0)
+    selector = BestLeafSelector(choose="training", estimator=MODEL, epsilon=0.1, max_samples=300, random_state=0)
     judged = validate(selector, X, y, holdout=0.3, n_repeats=2)
     found, kept = judged.selector, judged.rows
     aside = np.setdiff1d(np.arange(len(y)), kept)
@@ -229,12 +231,12 @@ def test_metadata_are_used_or_refused_never_dropped(table):
     weights, groups = np.ones(150), np.arange(150) // 5
     keywords = {"epsilon": 0.2, "max_samples": 150, "random_state": 0}
     with pytest.raises(ValueError, match="sample_weight cannot be used by the votes of nearest neighbours"):
-        BestLeafSelector(**keywords).fit(X, y, sample_weight=weights)
+        BestLeafSelector(choose="training", **keywords).fit(X, y, sample_weight=weights)
     with pytest.raises(TypeError, match=r"fit takes X, y, sample_weight and groups, got 'colour'"):
-        BestLeafSelector(estimator=MODEL, **keywords).fit(X, y, colour=groups)
+        BestLeafSelector(choose="training", estimator=MODEL, **keywords).fit(X, y, colour=groups)
     with pytest.raises(ValueError, match="scoring needs an estimator to score"):
-        BestLeafSelector(scoring="accuracy", **keywords).fit(X, y)
-    selector = BestLeafSelector(estimator=MODEL, cv=GroupKFold(3), **keywords)
+        BestLeafSelector(choose="training", scoring="accuracy", **keywords).fit(X, y)
+    selector = BestLeafSelector(choose="training", estimator=MODEL, cv=GroupKFold(3), **keywords)
     judged = validate(selector, X, y, holdout=0.2, sample_weight=weights, groups=groups)
     found, kept = judged.selector, judged.rows
     assert not set(groups[kept]) & set(np.delete(groups, kept))
@@ -244,12 +246,12 @@ def test_metadata_are_used_or_refused_never_dropped(table):
 def test_scikit_learns_routing_reaches_fit(table):
     X, y = table
     with sklearn.config_context(enable_metadata_routing=True):
-        selector = BestLeafSelector(estimator=MODEL, max_samples=100, epsilon=0.3, random_state=0)
+        selector = BestLeafSelector(choose="training", estimator=MODEL, max_samples=100, epsilon=0.3, random_state=0)
         selector.set_fit_request(sample_weight=True)
         pipe = make_pipeline(selector, GaussianNB().set_fit_request(sample_weight=False))
         pipe.fit(X, y, sample_weight=np.ones(150))
         assert pipe[0].certificate_.content["data"]["objective"]["weighted"]
-        unrequested = make_pipeline(BestLeafSelector(estimator=MODEL, max_samples=100), GaussianNB())
+        unrequested = make_pipeline(BestLeafSelector(choose="training", estimator=MODEL, max_samples=100), GaussianNB())
         with pytest.raises(ValueError, match="sample_weight"):
             unrequested.fit(X, y, sample_weight=np.ones(150))
 
@@ -263,14 +265,24 @@ def test_rivals_do_not_take_an_estimator(table):
 def test_sampled_leaves_do_not_go_with_guarantees_about_exact_values(guarantee, table):
     with pytest.raises(ValueError, match="compares exact values, so terminal must be 'exact', got 'noisy'"):
         BestLeafSelector(
-            estimator=MODEL, search=SearchOptions(terminal="noisy"), guarantee=guarantee, max_samples=50
+            choose="training",
+            estimator=MODEL,
+            search=SearchOptions(terminal="noisy"),
+            guarantee=guarantee,
+            max_samples=50,
         ).fit(*table)
 
 
 def test_a_local_guarantee_holds_for_an_estimator(table):
     X, y = table
     found = BestLeafSelector(
-        estimator=MODEL, guarantee="local", epsilon=0.02, max_features=3, random_state=0, max_samples=4000
+        choose="training",
+        estimator=MODEL,
+        guarantee="local",
+        epsilon=0.02,
+        max_features=3,
+        random_state=0,
+        max_samples=4000,
     ).fit(X[:, :7], y)
     assert any("No single feature" in claim for claim in found.certificate_.claims)
     oracle = EstimatorOracle(X[:, :7], y, estimator=MODEL, random_state=0)
@@ -278,12 +290,16 @@ def test_a_local_guarantee_holds_for_an_estimator(table):
 
 
 def test_values_where_everything_is_a_tie_do_not_confuse_the_search(table):
-    found = BestLeafSelector(estimator=DummyClassifier(), epsilon=0.1, random_state=0, max_samples=400).fit(*table)
+    found = BestLeafSelector(
+        choose="training", estimator=DummyClassifier(), epsilon=0.1, random_state=0, max_samples=400
+    ).fit(*table)
     assert len(found.subset_) == 1
 
 
 def test_few_subsets_are_all_evaluated():
-    found = BestLeafSelector(estimator=LogisticRegression(max_iter=500), epsilon=0.02, random_state=0).fit(*IRIS)
+    found = BestLeafSelector(
+        choose="training", estimator=LogisticRegression(max_iter=500), epsilon=0.02, random_state=0
+    ).fit(*IRIS)
     assert "All 15 subsets" in found.certificate_.claims[1]
 
 

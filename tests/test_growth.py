@@ -72,7 +72,7 @@ def test_the_best_subset_evaluated_is_the_answer_when_the_budget_ends(budget):
     X = np.random.default_rng(0).random((100, 20))
     y = (X[:, 0] + X[:, 19] + 0.5 * X[:, 7] > 1.25).astype(int)
     with pytest.warns(ConvergenceWarning):
-        found = BestLeafSelector(max_samples=budget, random_state=0).fit(X, y)
+        found = BestLeafSelector(choose="training", max_samples=budget, random_state=0).fit(X, y)
     assert found.score_ == found.evaluated_[0].score
     assert verify(found.certificate_, X, y)
     leaf = best_leaf(
@@ -86,7 +86,7 @@ def test_features_that_matter_only_together_are_found():
     X = np.random.default_rng(1).normal(size=(600, 100))
     y = (X[:, 3] > 0) ^ (X[:, 7] > 0)
     for seed in range(3):
-        found = BestLeafSelector(random_state=seed).fit(X, y)
+        found = BestLeafSelector(choose="training", random_state=seed).fit(X, y)
         assert found.subset_.tolist() == [3, 7]
         assert found.certificate_.settled
 

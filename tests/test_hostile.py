@@ -115,7 +115,7 @@ def test_workers_are_a_whole_number(n_jobs):
     with pytest.raises(ValueError, match="n_jobs must be a whole number of workers"):
         grown("random", n_jobs=n_jobs, batch_size=4)
     with pytest.raises(ValueError, match="n_jobs must be a whole number of workers"):
-        validate(BestLeafSelector(), X, Y, n_jobs=n_jobs)
+        validate(BestLeafSelector(choose="training"), X, Y, n_jobs=n_jobs)
 
 
 @pytest.mark.parametrize(
@@ -137,11 +137,11 @@ def test_workers_are_a_whole_number(n_jobs):
 )
 def test_a_holdout_that_holds_nothing_out_is_refused(holdout, told):
     with pytest.raises(ValueError, match=told):
-        validate(BestLeafSelector(random_state=0), X, Y, holdout=holdout)
+        validate(BestLeafSelector(choose="training", random_state=0), X, Y, holdout=holdout)
 
 
 def test_validation_of_clumsy_users():
-    selector = BestLeafSelector(random_state=0)
+    selector = BestLeafSelector(choose="training", random_state=0)
     assert len(validate(selector, X, Y, holdout=np.float32(0.25)).scores) == 1
     with pytest.raises(TypeError, match=r"'holdouts' \(did you mean 'holdout'\?\)"):
         validate(selector, X, Y, holdouts=0.25)
@@ -150,13 +150,15 @@ def test_validation_of_clumsy_users():
     ):
         validate(selector, X, Y, holdout=0.25, groups=np.zeros(60))
     with pytest.raises(ValueError, match="cv must be a number, a splitter or a list, got the iterator"):
-        validate(BestLeafSelector(LogisticRegression(), cv=KFold(3).split(X)), X, Y)
+        validate(BestLeafSelector(choose="training", estimator=LogisticRegression(), cv=KFold(3).split(X)), X, Y)
 
 
 def test_a_file_in_the_way_of_a_further_search_is_refused_before_the_first(tmp_path):
     (tmp_path / "run.blf.1").write_text("precious")
     with pytest.raises(ValueError, match=r"run.blf.1 is not a checkpoint of bestleaf"):
-        validate(BestLeafSelector(random_state=0, checkpoint=tmp_path / "run.blf"), X, Y, n_repeats=2)
+        validate(
+            BestLeafSelector(choose="training", random_state=0, checkpoint=tmp_path / "run.blf"), X, Y, n_repeats=2
+        )
     assert [file.name for file in tmp_path.iterdir()] == ["run.blf.1"]
     assert (tmp_path / "run.blf.1").read_text() == "precious"
 
@@ -172,19 +174,21 @@ def test_a_file_in_the_way_of_a_further_search_is_refused_before_the_first(tmp_p
 )
 def test_splits_of_an_estimator_are_rows_of_the_data(cv, told):
     with pytest.raises(ValueError, match=told):
-        BestLeafSelector(LogisticRegression(), cv=cv).fit(X, Y)
+        BestLeafSelector(choose="training", estimator=LogisticRegression(), cv=cv).fit(X, Y)
 
 
 def test_nested_parameters_can_be_set_where_the_default_is_none():
-    selector = BestLeafSelector().set_params(search__bound="bernoulli", estimator__n_neighbors=3)
+    selector = BestLeafSelector(choose="training").set_params(search__bound="bernoulli", estimator__n_neighbors=3)
     assert (selector.search.bound, selector.estimator.n_neighbors) == ("bernoulli", 3)
     assert isinstance(selector.search, SearchOptions)
     assert isinstance(selector.estimator, NeighbourVotes)
-    assert BestLeafSelector().set_params(epsilon=0.1).search is None
+    assert BestLeafSelector(choose="training").set_params(epsilon=0.1).search is None
     assert FuseSelector().set_params(estimator__n_neighbors=3).estimator.n_neighbors == 3
     with pytest.raises(ValueError, match="Invalid parameter 'search'"):
         FuseSelector().set_params(search__bound="bernoulli")
-    steps = Pipeline([("select", BestLeafSelector(random_state=0)), ("model", KNeighborsClassifier())])
+    steps = Pipeline(
+        [("select", BestLeafSelector(choose="training", random_state=0)), ("model", KNeighborsClassifier())]
+    )
     grid = {"select__estimator__n_neighbors": [3, 5], "select__search__bound": ["betting"]}
     assert GridSearchCV(steps, grid, cv=2).fit(X, Y).best_score_ > 0.5
 
@@ -198,7 +202,7 @@ def test_ctrl_c_in_the_first_search_of_a_validation_ends_all_of_them(monkeypatch
 
     monkeypatch.setattr(Search, "finish", interrupted)
     monkeypatch.setattr("bestleaf.validation._support", lambda *given: pytest.fail("another search began"))
-    found = validate(BestLeafSelector(random_state=0), X, Y, holdout=3)
+    found = validate(BestLeafSelector(choose="training", random_state=0), X, Y, holdout=3)
     assert (found.reason, len(found.scores)) == ("interrupted", 0)
 
 
@@ -221,13 +225,13 @@ def test_checks_of_parts_refuse_nonsense():
 
 def test_labels_are_of_one_kind():
     with pytest.raises(ValueError, match="y must hold labels of one kind, got text and numbers"):
-        BestLeafSelector().fit(X, np.array(["a", 1] * 30, object))
+        BestLeafSelector(choose="training").fit(X, np.array(["a", 1] * 30, object))
 
 
 @pytest.mark.parametrize("path", ["", "a\0b"])
 def test_a_checkpoint_has_a_path(path):
     with pytest.raises(ValueError, match="checkpoint must be the path of a file, got"):
-        BestLeafSelector(checkpoint=path).fit(X, Y)
+        BestLeafSelector(choose="training", checkpoint=path).fit(X, Y)
 
 
 @pytest.mark.parametrize(("old", "new"), [("--seed", "--random-state"), ("--force", "--forced")])

@@ -266,7 +266,7 @@ def test_an_executor_that_gives_too_few_results_is_told_so():
 def test_repeats_and_holdout_share_the_time_of_the_fit(keywords, clock):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 20)), rng.integers(0, 2, 60)
-    selector = BestLeafSelector(epsilon=0.0, max_time=5.0, random_state=0)
+    selector = BestLeafSelector(choose="training", epsilon=0.0, max_time=5.0, random_state=0)
     clock.tick, begun = 0.01, clock.now
     with pytest.warns(ConvergenceWarning):
         found = validate(selector, X, y, **keywords)
@@ -287,7 +287,7 @@ def test_the_time_that_data_take_counts(clock):
 
     rng = np.random.default_rng(0)
     with pytest.warns(ConvergenceWarning, match="max_time"):
-        selector = BestLeafSelector(max_time=0.4, random_state=0, guarantee="grown").fit(
+        selector = BestLeafSelector(choose="training", max_time=0.4, random_state=0, guarantee="grown").fit(
             Remote(), rng.integers(0, 2, 60)
         )
     assert selector.certificate_.samples == 0
@@ -371,7 +371,9 @@ def test_a_selector_ends_within_a_fit_and_answers_from_the_fits_there_were(clock
 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 12)), np.repeat([0, 1], 40)
-    selector = BestLeafSelector(estimator=Dozing(), max_time=0.7, random_state=0, n_jobs=1, guarantee="grown")
+    selector = BestLeafSelector(
+        choose="training", estimator=Dozing(), max_time=0.7, random_state=0, n_jobs=1, guarantee="grown"
+    )
     with pytest.warns(ConvergenceWarning, match="max_time"):
         selector.fit(X, y)
     assert len(fits) == 4  # the fifth would begin too late; a batch has 32

@@ -49,7 +49,9 @@ def test_the_best_subset_in_the_history_goes_with_its_value():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 20))
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
-    selector = BestLeafSelector(random_state=0, max_samples=3000, epsilon=0.05, guarantee="grown").fit(X, y)
+    selector = BestLeafSelector(
+        choose="training", random_state=0, max_samples=3000, epsilon=0.05, guarantee="grown"
+    ).fit(X, y)
     values = {"{" + ", ".join(f"x{number}" for number in one.features) + "}": one.score for one in selector.evaluated_}
     told = [row for row in selector.history_ if row["score"] is not None]
     assert told

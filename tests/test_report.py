@@ -25,7 +25,9 @@ def hostile():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(80, len(HOSTILE))), columns=HOSTILE)
     y = (X.iloc[:, 0] + X.iloc[:, 1] > 0).astype(int)
-    return validate(BestLeafSelector(random_state=0), X, y, n_repeats=2, holdout=0.25).selector.certificate_
+    return validate(
+        BestLeafSelector(choose="training", random_state=0), X, y, n_repeats=2, holdout=0.25
+    ).selector.certificate_
 
 
 class Tags(HTMLParser):
@@ -98,7 +100,11 @@ def test_a_large_graph_keeps_its_strongest_nodes_and_the_way_to_the_answer():
 def test_long_names_are_told_apart_beside_the_plot():
     names = [f"measurement of the sensor with number {number}" for number in range(12)]
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(80, 12)), columns=names)
-    found = BestLeafSelector(random_state=0, max_features=2).fit(X, X.iloc[:, 0] + X.iloc[:, 1] > 0).certificate_
+    found = (
+        BestLeafSelector(choose="training", random_state=0, max_features=2)
+        .fit(X, X.iloc[:, 0] + X.iloc[:, 1] > 0)
+        .certificate_
+    )
     shown = leading_leaves(found.content)
     assert shown[0]["short"] == "the answer, 2 features"
     assert all(len(leaf["short"]) <= LONGEST for leaf in shown)
@@ -109,7 +115,11 @@ def test_long_names_are_told_apart_beside_the_plot():
 
 
 def test_partial_subsets_are_marked():
-    found = BestLeafSelector(epsilon=0.005, random_state=0).fit(*load_linear(return_X_y=True)).certificate_
+    found = (
+        BestLeafSelector(choose="training", epsilon=0.005, random_state=0)
+        .fit(*load_linear(return_X_y=True))
+        .certificate_
+    )
     shown = leading_leaves(found.content)
     assert {leaf["name"].endswith("…}") for leaf in shown if leaf["kind"] == "exact"} == {False}
     assert any(leaf["name"].endswith(", …}") for leaf in shown)
@@ -135,7 +145,11 @@ def test_plots_stand_alone_and_certificates_show_themselves(hostile, tmp_path):
     assert plot_intervals(hostile, rivals=3).svg.count('class="leaf') == 4
     with pytest.raises(ValueError, match="rivals must be a whole number of at least 1, got 0"):
         plot_intervals(hostile, rivals=0)
-    linear = BestLeafSelector(epsilon=0.005, random_state=0).fit(*load_linear(return_X_y=True)).certificate_
+    linear = (
+        BestLeafSelector(choose="training", epsilon=0.005, random_state=0)
+        .fit(*load_linear(return_X_y=True))
+        .certificate_
+    )
     ElementTree.fromstring(plot_gap(linear).svg)
     other = best_leaf(problems.paper_lattice(), epsilon=0.2, delta=0.1, seed=0).certificate
     with pytest.raises(ValueError, match="must be that of a BestLeafSelector"):

@@ -10,6 +10,7 @@ import pytest
 
 from bestleaf import BestLeafSelector
 from bestleaf.report import save_report
+from paths import certificate
 
 webdriver = pytest.importorskip("selenium.webdriver")
 pytestmark = pytest.mark.skipif(
@@ -28,7 +29,11 @@ def page(tmp_path_factory):
     X = pd.DataFrame(rng.normal(size=(150, len(names))), columns=names)
     y = (X.iloc[:, 0] + X.iloc[:, 3] > 0).astype(int)
     path = tmp_path_factory.mktemp("page") / "page.html"
-    save_report(BestLeafSelector(random_state=0, guarantee="grown").fit(X, y).certificate_, path, title="Trial")
+    save_report(
+        BestLeafSelector(choose="training", random_state=0, guarantee="grown").fit(X, y).certificate_,
+        path,
+        title="Trial",
+    )
     return path
 
 
@@ -129,3 +134,41 @@ def test_hostile_names_stay_text(browser):
     assert browser.title == "Trial"
     assert browser.execute_script("return document.images.length + document.scripts.length") == 1
     assert not [line for line in browser.get_log("browser") if line["level"] == "SEVERE"]
+
+
+@pytest.fixture(scope="module")
+def path_page(browser, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "path.html"
+    save_report(certificate(size=3)[0], path)
+    browser.get(path.as_uri())
+    return browser
+
+
+def test_the_column_below_the_pointer_tells_the_features(path_page):
+    column = path_page.find_elements("class name", "column")[2]
+    path_page.execute_script("arguments[0].scrollIntoView({block: 'center'})", column)
+    webdriver.ActionChains(path_page).move_to_element(column).perform()
+    assert path_page.execute_script("return arguments[0].matches(':hover')", column)
+    assert path_page.execute_script("return arguments[0].querySelector('title').textContent", column).startswith(
+        "3 features (search, chosen): training 0."
+    )
+    assert path_page.execute_script("return performance.getEntriesByType('resource').length") == 0
+    assert path_page.get_log("browser") == []
+
+
+def test_the_path_has_colours_of_light_dark_and_print(path_page):
+    stroke = "return getComputedStyle(document.querySelector('polyline.line')).stroke"
+    colours = []
+    for media, scheme in (("", "light"), ("", "dark"), ("print", "dark")):
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        path_page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
+        colours.append(path_page.execute_script(stroke))
+    path_page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+    assert colours[0] == colours[2] != colours[1]
+
+
+def test_the_path_fits_on_a_phone(path_page):
+    size = {"width": 360, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    path_page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    assert path_page.execute_script("return document.documentElement.scrollWidth") <= 360
+    path_page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -15,7 +15,7 @@ from bestleaf import cli
 from bestleaf.checkpoint.file import Lock, read_file, write_file
 from bestleaf.cli import outputs
 
-FEW = ["select", "table.csv", "--target", "label", "--guarantee", "grown", "--max-samples"]
+FEW = ["select", "table.csv", "--target", "label", "--choose", "training", "--guarantee", "grown", "--max-samples"]
 
 
 @pytest.fixture

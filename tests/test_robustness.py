@@ -52,6 +52,7 @@ def table():
 def test_sampled_leaves_that_join_late_are_told_apart_too(prefer_small):
     X, y = load_linear(return_X_y=True)
     found = BestLeafSelector(
+        choose="training",
         estimator=NeighbourVotes(scale=False),
         search=SearchOptions(terminal="noisy"),
         epsilon=0.03,
@@ -65,7 +66,9 @@ def test_sampled_leaves_that_join_late_are_told_apart_too(prefer_small):
 
 def test_nothing_is_certain_of_a_sampled_answer():
     X, y = make_classification(80, 4, n_redundant=0, class_sep=4, random_state=0)
-    found = BestLeafSelector(search=SearchOptions(terminal="noisy"), epsilon=0.1, delta=0.3, random_state=0).fit(X, y)
+    found = BestLeafSelector(
+        choose="training", search=SearchOptions(terminal="noisy"), epsilon=0.1, delta=0.3, random_state=0
+    ).fit(X, y)
     assert 1 - found.score_interval_[0] <= 0.1
     assert not any("No subset at all" in claim for claim in found.certificate_.claims)
     assert any("no other subset is better" in text for text in found.certificate_.not_claimed)
@@ -75,6 +78,7 @@ def test_a_local_proof_is_about_the_answer():
     X, y = make_linear(80, 10, seed=1, return_X_y=True)
     for seed in range(6):
         found = BestLeafSelector(
+            choose="training",
             guarantee="local",
             prefer_small=False,
             epsilon=0.05,
@@ -88,8 +92,8 @@ def test_a_local_proof_is_about_the_answer():
 @pytest.mark.parametrize("budget", [40, 150, 333])
 def test_the_history_of_a_resumed_search_does_not_go_back(budget, table, tmp_path):
     keywords = {"estimator": MODEL, "epsilon": 0.01, "random_state": 0, "checkpoint": tmp_path / "run.blf"}
-    BestLeafSelector(**keywords, max_samples=budget).fit(*table)
-    found = BestLeafSelector(**keywords, max_samples=600).fit(*table)
+    BestLeafSelector(choose="training", **keywords, max_samples=budget).fit(*table)
+    found = BestLeafSelector(choose="training", **keywords, max_samples=600).fit(*table)
     assert verify(found.certificate_), str(verify(found.certificate_))
 
 
@@ -166,7 +170,9 @@ def test_targets_that_cannot_be_ranked_are_one_sentence():
 @pytest.mark.parametrize("cv", [TimeSeriesSplit(3), LeaveOneOut()])
 def test_random_splits_do_not_take_the_place_of_others(cv, table):
     with pytest.raises(ValueError, match="terminal='noisy' draws random splits, so cv must be a number of folds"):
-        BestLeafSelector(estimator=MODEL, cv=cv, search=SearchOptions(terminal="noisy"), max_samples=50).fit(*table)
+        BestLeafSelector(
+            choose="training", estimator=MODEL, cv=cv, search=SearchOptions(terminal="noisy"), max_samples=50
+        ).fit(*table)
 
 
 def test_groups_of_one_class_are_drawn_again(table):
@@ -231,7 +237,7 @@ def test_a_description_has_no_addresses_and_is_not_shortened():
     ],
 )
 def test_metadata_and_splits_are_checked_against_all_rows(keywords, given, sentence, table):
-    selector = BestLeafSelector(MODEL, max_samples=60, cv=keywords.get("cv"))
+    selector = BestLeafSelector(choose="training", estimator=MODEL, max_samples=60, cv=keywords.get("cv"))
     with pytest.raises(ValueError, match=sentence):
         validate(selector, *table, holdout=keywords.get("holdout"), **given)
 
@@ -239,7 +245,7 @@ def test_metadata_and_splits_are_checked_against_all_rows(keywords, given, sente
 def test_groups_may_be_for_the_holdout_alone(table):
     X, y = table
     groups = np.arange(120) // 6
-    selector = BestLeafSelector(epsilon=0.1, random_state=0)
+    selector = BestLeafSelector(choose="training", epsilon=0.1, random_state=0)
     assert validate(selector, X, y, holdout=GroupKFold(3), n_repeats=2, groups=groups).scores.shape == (3,)
     with pytest.raises(ValueError, match="groups cannot be used by the votes of nearest neighbours"):
         selector.fit(X, y, groups=groups)
@@ -355,7 +361,8 @@ def test_ctrl_c_reaches_workers_without_losing_the_result(tmp_path):
         here, executors.STARTING = os.getpid(), 0.001  # seconds of work done here before workers are started
         executors.QUICK = 0  # workers pay, however short a fit is
         X, y = load_breast_cancer(return_X_y=True)
-        selector = BestLeafSelector(Telling(), random_state=0, checkpoint="run.blf", epsilon=0.0001, n_jobs=2)
+        settings = {"choose": "training", "random_state": 0, "checkpoint": "run.blf", "epsilon": 1e-4, "n_jobs": 2}
+        selector = BestLeafSelector(Telling(), **settings)
         with parallel_config("loky"):
             selector.fit(X, y)
         print(selector.certificate_.reason, selector.certificate_.samples > 0, flush=True)

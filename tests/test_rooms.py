@@ -14,7 +14,7 @@ ROOMS = (  # lowest first
     ("engine",),
     ("search",),
     ("features",),
-    ("data_checks", "selection", "selector", "new_data", "validation"),
+    ("data_checks", "new_data", "selection", "selector", "validation"),
     ("rivals",),
     ("tables",),
     ("report",),

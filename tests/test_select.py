@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import stat
 from datetime import date
 
@@ -12,14 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
-from sklearn.feature_selection import RFECV, SequentialFeatureSelector
 
 from bestleaf import cli
-from bestleaf.features import FeatureLattice
 from bestleaf.tables import prepared, read_frame
-from bestleaf.tables.compare import compare
 
 SCRIPT = "<script>alert(1)</script>"
+BY_THESE_ROWS = ("--choose", "training")  # the search alone, without folds
 
 
 @pytest.fixture(scope="module")
@@ -69,13 +66,16 @@ def test_from_a_table_to_its_columns(folder, capsys):
     assert bestleaf("select", "shop.csv", "--target", "bought", *files) == 0
     shown = capsys.readouterr().out
     assert "city: 3 categories" in shown
-    assert "Columns of the file: age, city." in shown
     result = json.loads((folder / "found.json").read_text())
-    assert result["features"] == ["age", "city"]
+    assert f"Columns of the file: {', '.join(result['features'])}." in shown
+    assert {"age", "city"} <= set(result["features"])
+    assert [row["size"] for row in result["path"]] == [1, 2, 3, 4]
+    judged = json.loads((folder / "proof.json").read_text())["new_data"]["judged"]
+    assert result["optimism"] == pytest.approx(result["score"] - judged["left_out"])
     for name in ("score", "samples", "exact_evaluations", "reason", "epsilon", "delta", "gap", "seed", "version"):
         assert name in result
     less = pd.read_csv("less.csv")
-    assert list(less.columns) == ["age", "city", "bought"]
+    assert list(less.columns) == [*result["features"], "bought"]
     assert len(less) == 120
     assert bestleaf("report", "proof.json", "--out", "page.html") == 0
     assert "Selected features" in (folder / "page.html").read_text(encoding="utf-8")
@@ -95,7 +95,7 @@ def test_every_format_gives_the_same(folder, shop, ending):
     }
     path = folder / f"table{ending}"
     writers[ending](path)
-    assert bestleaf("select", path, "--target", "bought", "--json", "r.json", "--quiet") == 0
+    assert bestleaf("select", path, "--target", "bought", "--json", "r.json", "--quiet", *BY_THESE_ROWS) == 0
     assert json.loads((folder / "r.json").read_text())["features"] == ["age", "city"]
 
 
@@ -103,14 +103,14 @@ def test_data_with_labels_beside_them(folder):
     X, y = load_wine(return_X_y=True)
     np.savetxt("wine.data", X[:, :5])
     np.savetxt("wine.labels", y, fmt="%d")
-    assert bestleaf("select", "wine.data", "--target", "label", "--json", "r.json", "--quiet") == 0
+    assert bestleaf("select", "wine.data", "--target", "label", "--json", "r.json", "--quiet", *BY_THESE_ROWS) == 0
     assert set(json.loads((folder / "r.json").read_text())["features"]) <= {f"f{number}" for number in range(5)}
 
 
 def test_numbers_to_predict(folder, capsys):
     load_diabetes(as_frame=True).frame.to_csv("sugar.csv", index=False)
     options = ["--target", "target", "--max-features", "2", "--holdout", "0.25", "--forced", "bmi", "--forbidden", "s5"]
-    assert bestleaf("select", "sugar.csv", *options, "--json", "r.json") == 0
+    assert bestleaf("select", "sugar.csv", *options, "--json", "r.json", *BY_THESE_ROWS) == 0
     found = json.loads((folder / "r.json").read_text())
     assert "bmi" in found["features"]
     assert "s5" not in found["features"]
@@ -135,7 +135,7 @@ def test_groups_and_gaps(folder, shop):
         "--json",
         "r.json",
     ]
-    assert bestleaf("select", "gaps.csv", *options) == 0
+    assert bestleaf("select", "gaps.csv", *options, *BY_THESE_ROWS) == 0
     assert json.loads((folder / "r.json").read_text())["features"] == ["age", "city"]
     table = prepared(read_frame("gaps.csv"), "bought", impute="median")
     assert not table.X.isna().any().any()
@@ -148,7 +148,7 @@ def test_a_budget_ends_it_with_exit_code_3_and_the_result_is_written(folder):
     wide["y"] = rng.integers(0, 2, 80)
     wide.to_csv("wide.csv", index=False)
     options = ["--target", "y", "--epsilon", "0", "--max-samples", "900", "--json", "r.json", "--quiet"]
-    assert bestleaf("select", "wide.csv", *options) == 3
+    assert bestleaf("select", "wide.csv", *options, *BY_THESE_ROWS) == 3
     found = json.loads((folder / "r.json").read_text())
     assert found["reason"] == "max_samples"
     assert found["gap"] > 0
@@ -156,9 +156,10 @@ def test_a_budget_ends_it_with_exit_code_3_and_the_result_is_written(folder):
 
 def test_files_are_not_replaced_unless_asked(folder):
     (folder / "r.json").write_text("precious")
-    assert bestleaf("select", "shop.csv", "--target", "bought", "--json", "r.json", "--quiet") == 2
+    command = ["select", "shop.csv", "--target", "bought", "--json", "r.json", "--quiet", *BY_THESE_ROWS]
+    assert bestleaf(*command) == 2
     assert (folder / "r.json").read_text() == "precious"
-    assert bestleaf("select", "shop.csv", "--target", "bought", "--json", "r.json", "--quiet", "--force-overwrite") == 0
+    assert bestleaf(*command, "--force-overwrite") == 0
     assert json.loads((folder / "r.json").read_text())["features"]
 
 
@@ -392,19 +393,6 @@ def test_a_folder_is_not_a_table(folder):
     assert bestleaf("select", "missing.csv", "--target", "y") == 2
 
 
-def test_compare_judges_all_methods_on_the_same_split(folder, capsys):
-    assert bestleaf("compare", "shop.csv", "--target", "bought") == 0
-    shown = capsys.readouterr().out
-    for part in ("bestleaf", "sequential forward", "RFECV", "mutual information", "all features", "held-out"):
-        assert part in shown
-    rows = {row.method.split()[0]: row for row in compare(prepared(read_frame("shop.csv"), "bought"), random_state=1)}
-    assert rows["bestleaf"].columns == ("age", "city")
-    assert rows["bestleaf"].score >= max(row.score for row in rows.values()) - 0.01
-    assert all(0 <= row.held_out <= 1 for row in rows.values())
-    assert bestleaf("compare", "shop.csv", "--target", "bought", "--holdout", "1") == 2
-    assert bestleaf("compare", "missing.csv", "--target", "bought") == 2
-
-
 def damaged(text, rng):
     """Return a table with something wrong, or at least strange, in it."""
     data = bytearray(text)
@@ -440,7 +428,8 @@ def test_damaged_tables_never_raise(folder, part, capsys):
         rng = np.random.default_rng([part, number])
         (folder / "damaged.csv").write_bytes(damaged(text, rng))
         options = ["--json", "r.json", "--out", "r.csv", "--max-samples", "60", "--max-time", "2", "--quiet"]
-        code = bestleaf("select", "damaged.csv", "--target", "bought", *options)
+        rows = "new_data" if number % 10 == 0 else "training"
+        code = bestleaf("select", "damaged.csv", "--target", "bought", *options, "--choose", rows)
         said = capsys.readouterr().err
         assert code in (0, 2, 3), (part, number, said)
         assert "Traceback" not in said
@@ -458,7 +447,7 @@ def test_only_files_are_replaced(folder):
     (folder / "real.json").write_text("old")
     (folder / "link.json").symlink_to(folder / "real.json")
     os.mkfifo(folder / "pipe.json")
-    common = ["select", "shop.csv", "--target", "bought", "--quiet", "--force-overwrite"]
+    common = ["select", "shop.csv", "--target", "bought", "--quiet", "--force-overwrite", *BY_THESE_ROWS]
     assert bestleaf(*common, "--json", "link.json") == 0
     assert (folder / "link.json").is_symlink()
     assert json.loads((folder / "real.json").read_text())["features"]
@@ -491,7 +480,7 @@ def test_only_files_are_replaced(folder):
 def test_groups_of_a_file(folder, groups, code, capsys):
     (folder / "groups.json").write_text(groups)
     options = ["--target", "bought", "--feature-groups", "groups.json", "--json", "r.json", "--quiet"]
-    assert bestleaf("select", "shop.csv", *options) == code
+    assert bestleaf("select", "shop.csv", *options, *BY_THESE_ROWS) == code
     if code == 0:  # a group may be called like a column
         assert json.loads((folder / "r.json").read_text())["exact_evaluations"] == 7
     else:
@@ -511,14 +500,6 @@ def test_clashing_names_an_index_and_rare_classes(folder, shop, capsys):
     assert bestleaf("verify", "clash.csv", "--impute", "guess") == 2
 
 
-def test_compare_takes_one_feature_and_numbers_as_classes(folder):
-    rng = np.random.default_rng(0)
-    one = pd.DataFrame({"a": rng.normal(size=60)})
-    one["y"] = np.where(one.a > 0, 0.5, 1.5)
-    one.to_csv("one.csv", index=False)
-    assert bestleaf("compare", "one.csv", "--target", "y", "--task", "classification") == 0
-
-
 def test_all_files_are_written_or_none(folder, monkeypatch, capsys):
     names = {"--out": "r.csv", "--json": "r.json", "--certificate": "c.json", "--report": "r.html"}
     files = [text for pair in names.items() for text in pair]
@@ -534,7 +515,7 @@ def test_all_files_are_written_or_none(folder, monkeypatch, capsys):
         real(handle)
 
     monkeypatch.setattr("os.fsync", full)
-    common = ["select", "shop.csv", "--target", "bought", "--quiet", "--force-overwrite"]
+    common = ["select", "shop.csv", "--target", "bought", "--quiet", "--force-overwrite", *BY_THESE_ROWS]
     assert bestleaf(*common, *files) == 2
     assert len(written) == 4
     said = capsys.readouterr().err
@@ -543,32 +524,3 @@ def test_all_files_are_written_or_none(folder, monkeypatch, capsys):
     assert {name: (folder / name).read_bytes() for name in os.listdir(folder)} == before
     assert bestleaf(*common, *files) == 0
     assert set(os.listdir(folder)) == {"shop.csv", *names.values()}
-
-
-@pytest.mark.parametrize(
-    ("owner", "name", "rows"),
-    [
-        (FeatureLattice, "exact", ["bestleaf (interrupted)"]),
-        (SequentialFeatureSelector, "fit", ["bestleaf"]),
-        (RFECV, "fit", ["bestleaf", "sequential forward"]),
-    ],
-)
-def test_ctrl_c_in_a_comparison_keeps_the_rows_so_far(folder, monkeypatch, capsys, owner, name, rows):
-    rng = np.random.default_rng(0)
-    wide = pd.DataFrame(rng.normal(size=(60, 15)), columns=[f"c{number}" for number in range(15)])
-    wide.assign(y=rng.integers(0, 2, 60)).to_csv("wide.csv", index=False)
-    real, calls = getattr(owner, name), []
-
-    def interrupted(*arguments, **keywords):
-        calls.append(arguments)
-        if len(calls) == 1:
-            os.kill(os.getpid(), signal.SIGINT)
-        return real(*arguments, **keywords)
-
-    monkeypatch.setattr(owner, name, interrupted)
-    options = ["--target", "y", "--epsilon", "0", "--max-time", "1"]
-    assert bestleaf("compare", "wide.csv", *options) == 130
-    shown = capsys.readouterr().out
-    methods = ["bestleaf", "sequential forward", "RFECV", "mutual information", "all features"]
-    assert [row in shown for row in rows] == [True] * len(rows)
-    assert [method in shown for method in methods[len(rows) :]] == [False] * (len(methods) - len(rows))

@@ -26,7 +26,7 @@ from bestleaf.paper import load_linear
 from bestleaf.search.answer import EvaluatedLeaf
 
 
-@parametrize_with_checks([BestLeafSelector()])
+@parametrize_with_checks([BestLeafSelector(choose="training")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -43,7 +43,7 @@ def frame(linear):
 
 @pytest.fixture(scope="module")
 def fitted(frame, linear):
-    return BestLeafSelector(random_state=0).fit(frame, linear.target)
+    return BestLeafSelector(choose="training", random_state=0).fit(frame, linear.target)
 
 
 def test_fitted_attributes_fit_together(fitted, frame, linear):
@@ -82,7 +82,7 @@ def test_history_goes_forward(fitted):
 
 
 def test_the_same_seed_gives_the_same_answer(fitted, frame, linear):
-    again = BestLeafSelector(random_state=0, n_jobs=2).fit(frame.to_numpy(), linear.target)
+    again = BestLeafSelector(choose="training", random_state=0, n_jobs=2).fit(frame.to_numpy(), linear.target)
     assert (again.support_ == fitted.support_).all()
     assert again.certificate_.samples == fitted.certificate_.samples
 
@@ -90,14 +90,14 @@ def test_the_same_seed_gives_the_same_answer(fitted, frame, linear):
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_frames_in_and_out(kind, frame, linear):
     data = frame if kind == "pandas" else pl.DataFrame({str(name): frame[name].to_numpy() for name in frame})
-    selector = BestLeafSelector(epsilon=0.05, random_state=0).set_output(transform=kind)
+    selector = BestLeafSelector(choose="training", epsilon=0.05, random_state=0).set_output(transform=kind)
     reduced = selector.fit_transform(data, linear.target)
     assert list(reduced.columns) == list(selector.subset_)
     assert type(reduced).__module__.split(".")[0] == kind
 
 
 def test_in_a_pipeline_under_a_grid_search(linear):
-    pipeline = make_pipeline(BestLeafSelector(epsilon=0.05, random_state=0), LogisticRegression())
+    pipeline = make_pipeline(BestLeafSelector(choose="training", epsilon=0.05, random_state=0), LogisticRegression())
     grid = GridSearchCV(pipeline, {"bestleafselector__max_features": [1, 3]}, cv=3).fit(linear.data, linear.target)
     assert grid.best_params_ == {"bestleafselector__max_features": 3}
     assert grid.best_score_ > 0.9
@@ -106,10 +106,10 @@ def test_in_a_pipeline_under_a_grid_search(linear):
 def test_whole_numbers_are_real_targets_when_there_are_many(linear):
     rng = np.random.default_rng(0)
     counts = rng.poisson(40 * linear.data[:, 2])
-    found = BestLeafSelector(epsilon=0.1, random_state=0).fit(linear.data, counts)
+    found = BestLeafSelector(choose="training", epsilon=0.1, random_state=0).fit(linear.data, counts)
     assert "concordance index" in str(found.certificate_)
     forced = BestLeafSelector(
-        estimator=NeighbourVotes(task="classification"), epsilon=0.1, random_state=0, max_samples=700
+        choose="training", estimator=NeighbourVotes(task="classification"), epsilon=0.1, random_state=0, max_samples=700
     )
     with pytest.warns(ConvergenceWarning):
         assert "one-against-rest" in str(forced.fit(linear.data, counts).certificate_)
@@ -117,9 +117,9 @@ def test_whole_numbers_are_real_targets_when_there_are_many(linear):
 
 def test_not_fitted_is_said_so(frame):
     with pytest.raises(NotFittedError):
-        BestLeafSelector().get_support()
+        BestLeafSelector(choose="training").get_support()
     with pytest.raises(NotFittedError):
-        BestLeafSelector().transform(frame.to_numpy())
+        BestLeafSelector(choose="training").transform(frame.to_numpy())
 
 
 def test_clone_and_pickle(fitted, frame):
@@ -130,9 +130,9 @@ def test_clone_and_pickle(fitted, frame):
     assert "BestLeafSelector" in fitted._repr_html_()
 
 
-def test_twenty_parameters_and_those_of_votes_and_search_inside():
-    selector = BestLeafSelector(NeighbourVotes(), search=SearchOptions())
-    assert len(selector.get_params(deep=False)) == 20
+def test_twenty_two_parameters_and_those_of_votes_and_search_inside():
+    selector = BestLeafSelector(choose="training", estimator=NeighbourVotes(), search=SearchOptions())
+    assert len(selector.get_params(deep=False)) == 22
     selector.set_params(search__bound="hoeffding", estimator__n_neighbors=3)
     twin = clone(selector)
     assert (twin.search.bound, twin.estimator.n_neighbors) == ("hoeffding", 3)
@@ -143,9 +143,9 @@ def test_validation_takes_selectors_only(linear):
     with pytest.raises(TypeError, match="selector must be a BestLeafSelector or a FuseSelector, got Log"):
         validate(LogisticRegression(), linear.data, linear.target)
     with pytest.raises(ValueError, match=r"holdout must be strictly between 0 and 1, got 1\.5"):
-        validate(BestLeafSelector(), linear.data, linear.target, holdout=1.5)
+        validate(BestLeafSelector(choose="training"), linear.data, linear.target, holdout=1.5)
     with pytest.raises(ValueError, match="n_repeats must be a whole number of at least 1, got 0"):
-        validate(BestLeafSelector(), linear.data, linear.target, n_repeats=0)
+        validate(BestLeafSelector(choose="training"), linear.data, linear.target, n_repeats=0)
 
 
 def test_a_rival_is_validated_as_well(linear):
@@ -159,21 +159,27 @@ def test_a_rival_is_validated_as_well(linear):
 
 def test_several_classes_and_real_targets(linear):
     X = linear.data
-    several = BestLeafSelector(epsilon=0.05, random_state=0, max_features=3).fit(X, (3 * X[:, 1]).astype(int))
+    several = BestLeafSelector(choose="training", epsilon=0.05, random_state=0, max_features=3).fit(
+        X, (3 * X[:, 1]).astype(int)
+    )
     assert several.support_[[1, 4]].any()
     assert "mean one-against-rest AUC" in str(several.certificate_)
-    real = BestLeafSelector(epsilon=0.05, random_state=0, max_features=3).fit(X, X[:, 1] - X[:, 2])
+    real = BestLeafSelector(choose="training", epsilon=0.05, random_state=0, max_features=3).fit(X, X[:, 1] - X[:, 2])
     assert real.support_[2]
     assert "concordance index" in str(real.certificate_)
 
 
 def test_forced_forbidden_and_groups_by_name_and_number(frame, linear):
     settings = {"epsilon": 0.05, "random_state": 0}
-    selector = BestLeafSelector(forced=["noise3", 0], forbidden=["xz"], **settings).fit(frame, linear.target)
+    selector = BestLeafSelector(choose="training", forced=["noise3", 0], forbidden=["xz"], **settings).fit(
+        frame, linear.target
+    )
     assert {"noise3", "x"} <= set(selector.subset_)
     assert "xz" not in selector.subset_
     groups = {"first": ["x", "y", "z"], "second": range(3, 10), "noise": range(10, 30)}
-    grouped = BestLeafSelector(feature_groups=groups, max_features=1, **settings).fit(frame, linear.target)
+    grouped = BestLeafSelector(choose="training", feature_groups=groups, max_features=1, **settings).fit(
+        frame, linear.target
+    )
     assert list(grouped.subset_) in (["x", "y", "z"], list(frame.columns[3:10]))
 
 
@@ -196,7 +202,9 @@ def test_small_subsets_are_preferred_only_when_they_pass(linear):
 @pytest.mark.parametrize("budget", [{"max_samples": 1}, {"max_samples": 700}, {"max_time": 1e-6}])
 def test_a_budget_ends_the_search_with_an_honest_answer(budget, linear):
     with pytest.warns(ConvergenceWarning, match=r"max_\w+ ended the search before it was settled"):
-        selector = BestLeafSelector(epsilon=0, random_state=0, **budget).fit(linear.data, linear.target)
+        selector = BestLeafSelector(choose="training", epsilon=0, random_state=0, **budget).fit(
+            linear.data, linear.target
+        )
     assert selector.support_.any()
     assert selector.certificate_.exact_evaluations >= 1
     assert selector.score_ == KNNOracle(linear.data, linear.target).value(selector.subset_)
@@ -204,7 +212,7 @@ def test_a_budget_ends_the_search_with_an_honest_answer(budget, linear):
 
 
 def test_progress_is_shown_when_asked(linear, capsys):
-    BestLeafSelector(epsilon=0.05, random_state=0, verbose=1).fit(linear.data, linear.target)
+    BestLeafSelector(choose="training", epsilon=0.05, random_state=0, verbose=1).fit(linear.data, linear.target)
     shown = capsys.readouterr().out
     assert "Selected" in shown
     assert "Not claimed" in shown
@@ -231,9 +239,9 @@ def test_callbacks_of_scikit_learn_see_every_slice_and_may_stop(linear):
             self.seen.append("teardown")
 
     watcher = Watcher(stop_after=3)
-    selector = BestLeafSelector(epsilon=0, random_state=0, search=SearchOptions(bound="hoeffding")).set_callbacks(
-        watcher
-    )
+    selector = BestLeafSelector(
+        choose="training", epsilon=0, random_state=0, search=SearchOptions(bound="hoeffding")
+    ).set_callbacks(watcher)
     with pytest.warns(ConvergenceWarning, match="a callback ended the search"):
         selector.fit(linear.data, linear.target)
     assert selector.certificate_.reason == "callback"
@@ -295,21 +303,21 @@ GAP = np.where(np.arange(20) == 3, np.nan, 1.0 * np.arange(20))
 )
 def test_bad_input_gets_one_clear_sentence(X, y, keywords, sentence):
     with pytest.raises(ValueError, match=sentence):
-        BestLeafSelector(**keywords).fit(X, y)
+        BestLeafSelector(choose="training", **keywords).fit(X, y)
 
 
 def test_constant_columns_are_named_and_left_out():
     with pytest.warns(UserWarning, match=r"columns \['c'\] are constant and left out of the search"):
-        selector = BestLeafSelector(random_state=0, epsilon=0.5).fit(frame_of(c=7.0), TWO)
+        selector = BestLeafSelector(choose="training", random_state=0, epsilon=0.5).fit(frame_of(c=7.0), TWO)
     assert not selector.support_[2]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        BestLeafSelector(random_state=0, epsilon=0.5, forced=["c"]).fit(frame_of(c=7.0), TWO)
+        BestLeafSelector(choose="training", random_state=0, epsilon=0.5, forced=["c"]).fit(frame_of(c=7.0), TWO)
 
 
 def test_small_lattices_are_evaluated_whole():
     X, y = load_diabetes(return_X_y=True)
-    selector = BestLeafSelector(prefer_small=False, random_state=0).fit(X[:150, :6], y[:150])
+    selector = BestLeafSelector(choose="training", prefer_small=False, random_state=0).fit(X[:150, :6], y[:150])
     oracle = KNNOracle(X[:150, :6], y[:150], task="regression")
     subsets = [subset for size in range(1, 7) for subset in combinations(range(6), size)]
     assert selector.certificate_.exact_evaluations == len(subsets) == 63
@@ -317,27 +325,29 @@ def test_small_lattices_are_evaluated_whole():
     assert "All 63 subsets that may be chosen were evaluated" in str(selector.certificate_)
     assert "no other subset" not in " ".join(selector.certificate_.not_claimed)
     assert np.isfinite(selector.feature_scores_).all()
-    grown = BestLeafSelector(guarantee="grown", random_state=0).fit(X[:150, :6], y[:150])
+    grown = BestLeafSelector(choose="training", guarantee="grown", random_state=0).fit(X[:150, :6], y[:150])
     assert "of the graph as grown" in str(grown.certificate_)
 
 
 def test_asking_for_everything_has_a_limit(linear):
     with pytest.raises(ValueError, match=r"guarantee='exhaustive' needs at most 1,000,000 subsets, got 1,073,741,823"):
-        BestLeafSelector(guarantee="exhaustive").fit(linear.data, linear.target)
+        BestLeafSelector(choose="training", guarantee="exhaustive").fit(linear.data, linear.target)
 
 
 def test_nothing_beats_a_perfect_subset():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 15))
     for seed in range(6):
-        selector = BestLeafSelector(random_state=seed).fit(X, (X[:, 0] > 0).astype(int))
+        selector = BestLeafSelector(choose="training", random_state=seed).fit(X, (X[:, 0] > 0).astype(int))
         assert list(selector.subset_) == [0]
         assert "No subset at all can be better by more than 0.01" in str(selector.certificate_)
 
 
 def test_a_smaller_answer_is_worth_samples(linear):
-    small = BestLeafSelector(epsilon=0.01, random_state=0).fit(linear.data, linear.target)
-    best = BestLeafSelector(epsilon=0.01, random_state=0, prefer_small=False).fit(linear.data, linear.target)
+    small = BestLeafSelector(choose="training", epsilon=0.01, random_state=0).fit(linear.data, linear.target)
+    best = BestLeafSelector(choose="training", epsilon=0.01, random_state=0, prefer_small=False).fit(
+        linear.data, linear.target
+    )
     assert len(small.subset_) < len(best.subset_)
     assert small.score_ >= small.evaluated_[0].score - 0.01
     assert small.certificate_.settled
@@ -346,7 +356,7 @@ def test_a_smaller_answer_is_worth_samples(linear):
 
 def test_examples_kept_aside_never_touch_the_search(linear):
     X, y = linear.data, linear.target
-    selector = BestLeafSelector(epsilon=0.02, random_state=0)
+    selector = BestLeafSelector(choose="training", epsilon=0.02, random_state=0)
     held = validate(selector, X, y, holdout=0.25)
     found = held.selector.certificate_
     assert found.content["data"]["rows"] == 225
@@ -359,17 +369,22 @@ def test_examples_kept_aside_never_touch_the_search(linear):
     folds = validate(selector, X, y, holdout=KFold(3))
     assert folds.selector.certificate_.content["data"]["rows"] == 300
     assert folds.scores.shape == (3,)
-    assert folds.standard_error == pytest.approx(folds.scores.std(ddof=1) / 3**0.5)
+    assert folds.standard_error == pytest.approx(folds.scores.std(ddof=1) * (1 / 3 + 100 / 200) ** 0.5)
     assert "in 3 parts" in str(folds.selector.certificate_)
-    assert f"{folds.mean:.4f} ± {folds.standard_error:.4f} (standard error), 3 splits" in str(folds)
+    assert f"{folds.mean:.4f} ± {folds.standard_error:.4f} (corrected standard error), 3 splits" in str(folds)
     assert not hasattr(selector, "support_")  # a copy was fitted
-    real = validate(BestLeafSelector(epsilon=0.1, random_state=0, max_features=3), X, X[:, 1] - X[:, 2], holdout=0.3)
+    real = validate(
+        BestLeafSelector(choose="training", epsilon=0.1, random_state=0, max_features=3),
+        X,
+        X[:, 1] - X[:, 2],
+        holdout=0.3,
+    )
     assert real.mean > 0.8
 
 
 def test_repeats_count_how_often_features_are_selected(frame, linear):
     groups = [["x", "y", "z"], list(range(3, 10)), list(range(10, 30))]
-    selector = BestLeafSelector(epsilon=0.02, random_state=0, feature_groups=groups)
+    selector = BestLeafSelector(choose="training", epsilon=0.02, random_state=0, feature_groups=groups)
     repeated = validate(selector, frame, linear.target, n_repeats=3)
     frequency = repeated.selection_frequency
     assert set(np.round(3 * frequency).astype(int)) <= {0, 1, 2, 3}
@@ -381,16 +396,16 @@ def test_repeats_count_how_often_features_are_selected(frame, linear):
 def test_all_subsets_are_evaluated_when_asked_and_the_best_is_the_answer():
     X, y = load_wine(return_X_y=True)
     settings = {"guarantee": "exhaustive", "random_state": 0, "epsilon": 0.01}
-    found = BestLeafSelector(**settings, prefer_small=False).fit(X[:, :8], y)
+    found = BestLeafSelector(choose="training", **settings, prefer_small=False).fit(X[:, :8], y)
     assert found.certificate_.exact_evaluations == 255
     assert found.score_ == found.evaluated_[0].score
-    small = BestLeafSelector(**settings).fit(X[:, :8], y)
+    small = BestLeafSelector(choose="training", **settings).fit(X[:, :8], y)
     assert small.score_ >= found.score_ - 0.01
     assert len(small.subset_) <= len(found.subset_)
 
 
 def test_a_certificate_with_a_holdout_is_about_the_rows_that_were_searched(linear):
-    held = validate(BestLeafSelector(random_state=0), linear.data, linear.target, holdout=0.25)
+    held = validate(BestLeafSelector(choose="training", random_state=0), linear.data, linear.target, holdout=0.25)
     found, rows = held.selector, held.rows
     assert len(rows) == 225
     assert verify(found.certificate_, linear.data[rows], linear.target[rows])
@@ -403,8 +418,8 @@ def test_a_certificate_with_a_holdout_is_about_the_rows_that_were_searched(linea
 
 def test_text_and_misspelt_names_are_named():
     with pytest.raises(ValueError, match="X must hold numbers only, got an array of text"):
-        BestLeafSelector().fit(np.array([["a", "b"]] * 20), TWO)
+        BestLeafSelector(choose="training").fit(np.array([["a", "b"]] * 20), TWO)
     with pytest.raises(ValueError, match=r"got 'bb' \(did you mean 'b'\?\)"):
-        BestLeafSelector(forced=["bb"]).fit(frame_of(), TWO)
+        BestLeafSelector(choose="training", forced=["bb"]).fit(frame_of(), TWO)
     with pytest.raises(ValueError, match="because X has no names, got 'b'"):
-        BestLeafSelector(forced=["b"]).fit(frame_of().to_numpy(), TWO)
+        BestLeafSelector(choose="training", forced=["b"]).fit(frame_of().to_numpy(), TWO)

@@ -53,7 +53,7 @@ class Unshowable:
 
 
 def fit(**settings):
-    return lambda: BestLeafSelector(random_state=0, **settings).fit(X, Y)
+    return lambda: BestLeafSelector(choose="training", random_state=0, **settings).fit(X, Y)
 
 
 def search(**settings):
@@ -76,14 +76,20 @@ WRONG = {
         max_samples=50, estimator=make_pipeline(FunctionTransformer(kw_args={"a": LONG}), GaussianNB())
     ).fit(X, Y),
     "forced features": fit(forced=[LONG]),
-    "features by name": lambda: BestLeafSelector(forced=[LONG]).fit(frame("a", LAST), Y),
-    "groups that overlap": lambda: BestLeafSelector(feature_groups={LONG: [0, 1], LAST: [1]}).fit(X, Y),
-    "groups that leave out": lambda: BestLeafSelector(feature_groups=[["y"]]).fit(frame(LONG, LAST), Y),
-    "names that stand twice": lambda: BestLeafSelector().fit(
+    "features by name": lambda: BestLeafSelector(choose="training", forced=[LONG]).fit(frame("a", LAST), Y),
+    "groups that overlap": lambda: BestLeafSelector(choose="training", feature_groups={LONG: [0, 1], LAST: [1]}).fit(
+        X, Y
+    ),
+    "groups that leave out": lambda: BestLeafSelector(choose="training", feature_groups=[["y"]]).fit(
+        frame(LONG, LAST), Y
+    ),
+    "names that stand twice": lambda: BestLeafSelector(choose="training").fit(
         pd.DataFrame(np.zeros((40, 4)), columns=[LONG, LONG, LAST, LAST]), Y
     ),
-    "columns of text": lambda: BestLeafSelector().fit(pd.DataFrame({LONG: ["a"] * 40, LAST: ["b"] * 40}), Y),
-    "columns with gaps": lambda: BestLeafSelector().fit(frame(LONG, LAST) * np.nan, Y),
+    "columns of text": lambda: BestLeafSelector(choose="training").fit(
+        pd.DataFrame({LONG: ["a"] * 40, LAST: ["b"] * 40}), Y
+    ),
+    "columns with gaps": lambda: BestLeafSelector(choose="training").fit(frame(LONG, LAST) * np.nan, Y),
     "a table without the target": lambda: prepared(frame(LONG, LAST), LONG + "x"),
     "a target alone": lambda: prepared(pd.DataFrame({LONG: [1, 2]}), LONG),
     "a target without values": lambda: prepared(pd.DataFrame({"a": [1, 2], LONG: [LAST, LAST]}), LONG),
@@ -150,26 +156,26 @@ def test_the_command_line_says_at_most_300_characters(tmp_path, monkeypatch, cap
 @pytest.mark.parametrize("name", ["max_features", "epsilon", "max_time", "n_jobs", "random_state"])
 def test_truth_values_are_no_numbers(name):
     with pytest.raises(ValueError, match=f"{name} must be a number, not a truth value, got True"):
-        BestLeafSelector(**{name: True}).fit(X, Y)
+        BestLeafSelector(choose="training", **{name: True}).fit(X, Y)
 
 
 def test_truth_values_are_no_numbers_in_expert_settings():
     with pytest.raises(TypeError, match="batch_size must be a whole number of at least 1 or None, got True"):
-        BestLeafSelector(search=SearchOptions(batch_size=True)).fit(X, Y)
+        BestLeafSelector(choose="training", search=SearchOptions(batch_size=True)).fit(X, Y)
     with pytest.raises(TypeError, match="n_neighbors must be a whole number"):
-        BestLeafSelector(NeighbourVotes(n_neighbors=True)).fit(X, Y)
+        BestLeafSelector(choose="training", estimator=NeighbourVotes(n_neighbors=True)).fit(X, Y)
 
 
 @pytest.mark.parametrize("empty", [[], (), iter([]), [(range(0), range(0))][:0]])
 def test_a_holdout_without_splits_is_refused_before_the_search(empty, monkeypatch):
     monkeypatch.setattr("bestleaf.selector.Search", lambda *given, **settings: pytest.fail("the search began"))
     with pytest.raises(ValueError, match="holdout must give at least one split, got none from"):
-        validate(BestLeafSelector(), X, Y, holdout=empty)
+        validate(BestLeafSelector(choose="training"), X, Y, holdout=empty)
 
 
 def test_splits_given_as_an_iterator_are_used_once():
     splits = iter(list(ShuffleSplit(3, test_size=0.4, random_state=0).split(X)))
-    assert len(validate(BestLeafSelector(random_state=0), X, Y, holdout=splits).scores) == 3
+    assert len(validate(BestLeafSelector(choose="training", random_state=0), X, Y, holdout=splits).scores) == 3
 
 
 @pytest.mark.parametrize("rows", [2, 6, 49, 50])
@@ -188,11 +194,13 @@ def test_a_subsample_that_is_given_is_still_checked():
 @pytest.mark.parametrize("extra", [{}, {"holdout": 0.3}, {"holdout": 3}])
 def test_the_largest_numbers_there_are_can_be_predicted(extra):
     y = np.where(Y == 1, 1.7e308, -1.7e308)
-    selector = BestLeafSelector(NeighbourVotes(n_neighbors=3, task="regression"), random_state=0, epsilon=0.1)
+    selector = BestLeafSelector(
+        choose="training", estimator=NeighbourVotes(n_neighbors=3, task="regression"), random_state=0, epsilon=0.1
+    )
     huge, usual = validate(selector, X, y, **extra), validate(selector, X, Y, **extra)
     assert huge.selector.score_ == usual.selector.score_
     assert huge.scores.tolist() == usual.scores.tolist()
-    BestLeafSelector(random_state=0, epsilon=0.1).fit(X, y)  # as classes
+    BestLeafSelector(choose="training", random_state=0, epsilon=0.1).fit(X, y)  # as classes
 
 
 @pytest.fixture
@@ -319,7 +327,7 @@ def saved(tmp_path_factory):
     def again():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return BestLeafSelector(**settings, checkpoint=Checkpoint(path, every=0)).fit(many, y)
+            return BestLeafSelector(choose="training", **settings, checkpoint=Checkpoint(path, every=0)).fit(many, y)
 
     again()
     found = read_file(path)
@@ -433,7 +441,7 @@ def test_an_output_that_cannot_be_written_does_not_lose_the_result(tmp_path, out
 def test_files_of_further_searches_are_checked_before_the_first_one(tmp_path, further, monkeypatch):
     monkeypatch.setattr("bestleaf.selector.Search", lambda *given, **settings: pytest.fail("the search began"))
     with pytest.raises(ValueError, match="cannot be written: the name is too long"):
-        validate(BestLeafSelector(checkpoint=tmp_path / ("n" * 254)), X, Y, **further)
+        validate(BestLeafSelector(choose="training", checkpoint=tmp_path / ("n" * 254)), X, Y, **further)
     (tmp_path / "run.blf.2").mkdir()
     with pytest.raises(ValueError, match=r"run\.blf\.2 must be a file, got a folder or a device"):
-        validate(BestLeafSelector(checkpoint=tmp_path / "run.blf"), X, Y, **further)
+        validate(BestLeafSelector(choose="training", checkpoint=tmp_path / "run.blf"), X, Y, **further)

@@ -17,11 +17,11 @@ from bestleaf import BestLeafSelector, validate
 def fitted():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(60, 3)), columns=["<b>a", "b", "c"])
-    return BestLeafSelector(random_state=0).fit(X, X["<b>a"] > 0)
+    return BestLeafSelector(choose="training", random_state=0).fit(X, X["<b>a"] > 0)
 
 
 def test_before_fit_a_notebook_shows_the_diagram_only():
-    selector = BestLeafSelector(random_state=0)
+    selector = BestLeafSelector(choose="training", random_state=0)
     for page in (selector._repr_html_(), selector._repr_mimebundle_()["text/html"]):
         assert "sk-estimator" in page
         assert "bestleaf-certificate" not in page
@@ -49,4 +49,4 @@ def test_text_is_text_and_pipelines_show_their_own_diagram(fitted):
 def test_a_split_without_two_targets_is_refused():
     X = np.random.default_rng(0).normal(size=(20, 3))
     with pytest.raises(ValueError, match="holdout must leave two different targets on both sides, got a split with 19"):
-        validate(BestLeafSelector(random_state=0), X, X[:, 0] > 0, holdout=LeaveOneOut())
+        validate(BestLeafSelector(choose="training", random_state=0), X, X[:, 0] > 0, holdout=LeaveOneOut())

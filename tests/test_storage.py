@@ -205,12 +205,12 @@ def test_a_selection_broken_off_ends_as_an_unbroken_one(name, regression, path, 
     settings = {"epsilon": 0.03, "random_state": 1, **SELECTIONS[name]}
     if regression and "estimator" in settings:
         settings["estimator"] = Ridge()
-    unbroken = of_selector(BestLeafSelector(**settings).fit(X, y))
+    unbroken = of_selector(BestLeafSelector(choose="training", **settings).fit(X, y))
     for writes in (3, 17, 60):
         path.unlink(missing_ok=True)
-        often = BestLeafSelector(**settings, checkpoint=Checkpoint(path, every=0))
+        often = BestLeafSelector(choose="training", **settings, checkpoint=Checkpoint(path, every=0))
         broken_off(monkeypatch, lambda often=often: often.fit(X, y), writes)
-        resumed = BestLeafSelector(**settings, checkpoint=path).fit(X, y)
+        resumed = BestLeafSelector(choose="training", **settings, checkpoint=path).fit(X, y)
         assert of_selector(resumed) == unbroken
         times = [row["seconds"] for row in resumed.history_]
         assert times == sorted(times)
@@ -252,12 +252,12 @@ def test_more_samples_later_are_as_good_as_at_once(proposal, few, path):
         "estimator": NeighbourVotes(scale=False),
         "search": SearchOptions(proposal=proposal),
     }
-    first = BestLeafSelector(**settings, max_samples=few, checkpoint=path).fit(X, y)
-    assert of_selector(first) == of_selector(BestLeafSelector(**settings, max_samples=few).fit(X, y))
-    again = BestLeafSelector(**settings, max_samples=few, checkpoint=path).fit(X, y)
+    first = BestLeafSelector(choose="training", **settings, max_samples=few, checkpoint=path).fit(X, y)
+    assert of_selector(first) == of_selector(BestLeafSelector(choose="training", **settings, max_samples=few).fit(X, y))
+    again = BestLeafSelector(choose="training", **settings, max_samples=few, checkpoint=path).fit(X, y)
     assert of_selector(again) == of_selector(first)
-    more = BestLeafSelector(**settings, max_samples=1200, checkpoint=path).fit(X, y)
-    assert of_selector(more) == of_selector(BestLeafSelector(**settings, max_samples=1200).fit(X, y))
+    more = BestLeafSelector(choose="training", **settings, max_samples=1200, checkpoint=path).fit(X, y)
+    assert of_selector(more) == of_selector(BestLeafSelector(choose="training", **settings, max_samples=1200).fit(X, y))
 
 
 def test_two_samples_a_round_and_an_odd_budget(path):
@@ -286,8 +286,8 @@ def test_a_finished_search_goes_on_for_a_smaller_epsilon_and_ends_at_once_for_a_
 def test_a_finished_selection_goes_on_for_a_smaller_epsilon(path):
     X, y = load_linear(return_X_y=True)
     settings = {"delta": 0.1, "checkpoint": path, "guarantee": ["local"], "estimator": NeighbourVotes(scale=False)}
-    coarse = BestLeafSelector(epsilon=0.02, random_state=5, **settings).fit(X, y)
-    fine = BestLeafSelector(epsilon=0.004, **settings).fit(X, y)
+    coarse = BestLeafSelector(choose="training", epsilon=0.02, random_state=5, **settings).fit(X, y)
+    fine = BestLeafSelector(choose="training", epsilon=0.004, **settings).fit(X, y)
     assert fine.certificate_.seed == 5
     assert fine.certificate_.samples > coarse.certificate_.samples
     assert verify(fine.certificate_, X, y)
@@ -332,10 +332,10 @@ def test_the_result_does_not_depend_on_where_slices_end(monkeypatch):
         "guarantee": ["local", "quantile"],
         "estimator": NeighbourVotes(scale=False),
     }
-    found = [of_selector(BestLeafSelector(**settings).fit(X, y))]
+    found = [of_selector(BestLeafSelector(choose="training", **settings).fit(X, y))]
     for seconds in (0.0001, 0.003):
         monkeypatch.setattr(Budget, "slice", seconds)
-        found.append(of_selector(BestLeafSelector(**settings).fit(X, y)))
+        found.append(of_selector(BestLeafSelector(choose="training", **settings).fit(X, y)))
     assert found[0] == found[1] == found[2]
 
 
@@ -354,7 +354,7 @@ PROGRAM = """
 
     os.fsync = kill_instead
     settings = {"epsilon": 0.004, "delta": 0.1, "estimator": NeighbourVotes(scale=False), "random_state": 0}
-    BestLeafSelector(**settings, checkpoint=Checkpoint(sys.argv[1], every=0)).fit(X, y)
+    BestLeafSelector(choose="training", **settings, checkpoint=Checkpoint(sys.argv[1], every=0)).fit(X, y)
 """
 
 
@@ -362,7 +362,7 @@ PROGRAM = """
 def test_a_search_that_is_killed_while_it_saves_goes_on(path):
     X, y = load_linear(return_X_y=True)
     settings = {"epsilon": 0.004, "delta": 0.1, "random_state": 0, "estimator": NeighbourVotes(scale=False)}
-    unbroken = of_selector(BestLeafSelector(**settings).fit(X, y))
+    unbroken = of_selector(BestLeafSelector(choose="training", **settings).fit(X, y))
     for writes in (1, 2, 6):
         path.unlink(missing_ok=True)
         command = [sys.executable, "-c", textwrap.dedent(PROGRAM), str(path), str(writes)]
@@ -370,7 +370,7 @@ def test_a_search_that_is_killed_while_it_saves_goes_on(path):
         assert path.exists() == (writes > 1)
         if path.exists():
             read_file(path)  # complete, whenever it was
-        assert of_selector(BestLeafSelector(**settings, checkpoint=path).fit(X, y)) == unbroken
+        assert of_selector(BestLeafSelector(choose="training", **settings, checkpoint=path).fit(X, y)) == unbroken
         assert {file.name for file in path.parent.iterdir()} <= {path.name}
 
 
@@ -399,19 +399,19 @@ def test_other_settings_are_refused_by_name(path):
 
 def test_other_data_are_refused(path):
     X, y = make_linear(60, 10, seed=2, return_X_y=True)
-    BestLeafSelector(epsilon=0.1, random_state=0, checkpoint=path).fit(X, y)
+    BestLeafSelector(choose="training", epsilon=0.1, random_state=0, checkpoint=path).fit(X, y)
     changed = X.copy()
     changed[3, 4] += 0.01
     with pytest.raises(ValueError, match="another search: its data are different"):
-        BestLeafSelector(epsilon=0.1, random_state=0, checkpoint=path).fit(changed, y)
+        BestLeafSelector(choose="training", epsilon=0.1, random_state=0, checkpoint=path).fit(changed, y)
     with pytest.raises(
         ValueError, match='another search: answer was "smallest evaluated leaf", got "best evaluated leaf"'
     ):
-        BestLeafSelector(epsilon=0.1, random_state=0, prefer_small=False, checkpoint=path).fit(X, y)
+        BestLeafSelector(choose="training", epsilon=0.1, random_state=0, prefer_small=False, checkpoint=path).fit(X, y)
     with pytest.raises(ValueError, match="another search: n_neighbors was 5, got 3"):
-        BestLeafSelector(estimator=NeighbourVotes(n_neighbors=3), epsilon=0.1, random_state=0, checkpoint=path).fit(
-            X, y
-        )
+        BestLeafSelector(
+            choose="training", estimator=NeighbourVotes(n_neighbors=3), epsilon=0.1, random_state=0, checkpoint=path
+        ).fit(X, y)
     with pytest.raises(ValueError, match="checkpoint must be None with algorithm 'fuse'"):
         selector_from("fuse", max_samples=100, checkpoint=path)
 
@@ -419,9 +419,9 @@ def test_other_data_are_refused(path):
 def test_repeats_and_splits_have_their_own_files(path):
     X, y = make_linear(60, 10, seed=2, return_X_y=True)
     settings, wanted = {"epsilon": 0.1, "random_state": 0}, {"n_repeats": 3, "holdout": 2}
-    plain = validate(BestLeafSelector(**settings), X, y, **wanted)
+    plain = validate(BestLeafSelector(choose="training", **settings), X, y, **wanted)
     for _ in range(2):
-        found = validate(BestLeafSelector(**settings, checkpoint=Checkpoint(path)), X, y, **wanted)
+        found = validate(BestLeafSelector(choose="training", **settings, checkpoint=Checkpoint(path)), X, y, **wanted)
         assert found.selection_frequency.tolist() == plain.selection_frequency.tolist()
         assert found.scores.tolist() == plain.scores.tolist()
         assert sorted(file.name for file in path.parent.iterdir()) == [
@@ -492,7 +492,9 @@ def test_the_same_command_goes_on(tmp_path, monkeypatch, capsys):
     Path("table.csv").write_text("\n".join([",".join([*(f"x{n}" for n in range(10)), "label"]), *rows]))
 
     def select(*more):
-        monkeypatch.setattr(sys, "argv", ["bestleaf", *["select", "table.csv", "--target", "label"], *more])
+        monkeypatch.setattr(
+            sys, "argv", ["bestleaf", *["select", "table.csv", "--target", "label", "--choose", "training"], *more]
+        )
         with pytest.raises(SystemExit) as end:
             cli.main()
         return end.value.code, capsys.readouterr()

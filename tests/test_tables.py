@@ -114,7 +114,7 @@ def test_columns_that_cannot_be_numbers_are_refused_by_name(column, sentence):
 )
 def test_all_kinds_of_targets_can_be_predicted(targets):
     frame = pd.DataFrame({"a": np.arange(30) % 2, "b": np.arange(30), "target": targets})
-    found = select_from_table(prepared(frame, "target"), task="classification", random_state=0)
+    found = select_from_table(prepared(frame, "target"), task="classification", choose="training", random_state=0)
     assert found.features == ["a"]
 
 
@@ -175,10 +175,10 @@ def test_constant_columns_are_left_out_beside_groups_too():
     frame = pd.DataFrame({"a": rng.normal(size=40), "same": 1.0, "city": ["Oslo", "Rome"] * 20, "land": "Norway"})
     frame["y"] = (frame.a > 0).astype(int)
     with pytest.warns(UserWarning, match=r"columns \['same', 'land=Norway'\] are constant and left out of the search"):
-        found = select_from_table(prepared(frame, "y"), random_state=0)
+        found = select_from_table(prepared(frame, "y"), choose="training", random_state=0)
     assert found.selector.certificate_.exact_evaluations == 3  # of a and the city
     with pytest.warns(UserWarning, match=r"columns \['same'\] are constant"):
-        found = select_from_table(prepared(frame, "y"), random_state=0, forced=["land"])
+        found = select_from_table(prepared(frame, "y"), choose="training", random_state=0, forced=["land"])
     assert "land" in found.features
 
 
@@ -187,10 +187,10 @@ def test_a_group_is_useless_only_if_none_of_it_changes():
     X = np.column_stack([rng.normal(size=40), np.ones(40), np.ones(40), np.ones(40)])
     y = (X[:, 0] > 0).astype(int)
     with pytest.warns(UserWarning, match=r"columns \['x2', 'x3'\] are constant and left out"):
-        selector = BestLeafSelector(feature_groups=[[0, 1], [2, 3]], random_state=0).fit(X, y)
+        selector = BestLeafSelector(choose="training", feature_groups=[[0, 1], [2, 3]], random_state=0).fit(X, y)
     assert selector.support_.tolist() == [True, True, False, False]
     with pytest.raises(ValueError, match="X must have a column that changes, got 4 constant of 4"):
-        BestLeafSelector(feature_groups=[[0, 1], [2, 3]]).fit(np.ones((40, 4)), y)
+        BestLeafSelector(choose="training", feature_groups=[[0, 1], [2, 3]]).fit(np.ones((40, 4)), y)
 
 
 def test_words_count_a_group_as_one_feature_and_one_as_one():
@@ -199,10 +199,14 @@ def test_words_count_a_group_as_one_feature_and_one_as_one():
         {"age": rng.normal(size=60), "city": ["Oslo", "Rome", "Bonn"] * 20, "noise": rng.normal(size=60)}
     )
     frame["y"] = ((frame.age > 0) ^ (frame.city == "Rome")).astype(int)
-    found = select_from_table(prepared(frame, "y"), random_state=0).selector.certificate_
+    found = select_from_table(prepared(frame, "y"), choose="training", random_state=0).selector.certificate_
     assert found.summary().startswith("Selected 2 of 3 features: age, {city=Bonn, city=Oslo, city=Rome}.")
     assert verify(found)
-    one = BestLeafSelector(random_state=0, guarantee=["exhaustive", "local"]).fit(frame[["age"]], frame.y).certificate_
+    one = (
+        BestLeafSelector(choose="training", random_state=0, guarantee=["exhaustive", "local"])
+        .fit(frame[["age"]], frame.y)
+        .certificate_
+    )
     assert "Selected 1 of 1 feature: age." in one.summary()
     assert "The only subset that may be chosen was evaluated: there is no other." in one.summary()
     assert "there is no subset one step away" in one.summary()

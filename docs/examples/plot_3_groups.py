@@ -18,6 +18,7 @@ selector = BestLeafSelector(
     feature_groups={"colour": [0, 1, 2], **{f"x{number}": [number] for number in range(3, 8)}},
     forced=[3],
     forbidden=[7],
+    cv=5,
     random_state=0,
 ).fit(X, y)
 print(selector.certificate_)

@@ -13,7 +13,8 @@ from bestleaf.paper import load_linear
 from bestleaf.report.plotting import plot_intervals
 
 X, y = load_linear(return_X_y=True)
-selector = BestLeafSelector(estimator=NeighbourVotes(scale=False), epsilon=0.005, delta=0.1, random_state=0).fit(X, y)
+votes = NeighbourVotes(scale=False)
+selector = BestLeafSelector(votes, choose="training", epsilon=0.005, delta=0.1, random_state=0).fit(X, y)
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "found.json"
     selector.certificate_.save(path)

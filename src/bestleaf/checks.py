@@ -5,8 +5,9 @@ A sentence has at most 300 characters, because `shown` and `listed` shorten long
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from functools import wraps
 from numbers import Integral, Real
 from reprlib import Repr
 from typing import Any
@@ -111,3 +112,19 @@ def function_or_none(name: str, value: Any) -> Any:
     if value is not None and not callable(value):
         raise TypeError(f"{name} must be a function or None, got {shown(value)}")
     return value
+
+
+def moved(**where: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorate an `__init__`: keywords that belong to another function are refused with a hint at that function."""
+
+    def decorated(init: Callable[..., None]) -> Callable[..., None]:
+        @wraps(init)
+        def checked(self: object, *given: Any, **settings: Any) -> None:
+            for name in where.keys() & settings.keys():
+                owner = type(self).__name__
+                raise TypeError(f"{owner} got an argument that it does not have, {shown(name)}; use {where[name]}")
+            init(self, *given, **settings)
+
+        return checked
+
+    return decorated

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from time import perf_counter
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -15,13 +16,15 @@ from sklearn.base import BaseEstimator
 
 from bestleaf.certificate import Certificate
 from bestleaf.certificate.build import Structure, certificate_of
+from bestleaf.certificate.chosen import answer_with, enter_values
 from bestleaf.certificate.schema import Content, named_objective
 from bestleaf.checkpoint import Saved
 from bestleaf.data_checks import Data
 from bestleaf.engine.intervals import Leaf
 from bestleaf.features import STOP, Subset, SubsetLattice
+from bestleaf.new_data.choosing import Chosen, in_certificate
 from bestleaf.search import Progress, Search
-from bestleaf.search.progress import ProgressLine
+from bestleaf.search.progress import EVERY, ProgressLine
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -139,8 +142,8 @@ class Selection:
             for value, size, columns in self.ranked
         )
 
-    def certificate(self, data: Data, digest: str) -> Certificate:
-        """Return the certificate, and in it what a report also shows."""
+    def certificate(self, data: Data, digest: str, chosen: Chosen | None = None) -> Certificate:
+        """Return the certificate, and in it what a report also shows; `chosen` is what left-out rows decided."""
         lattice, names = self.lattice, [str(name) for name in data.names]
         certificate = certificate_of(
             self,
@@ -155,23 +158,51 @@ class Selection:
                 "terminal": "noisy" if lattice.noisy else "exact",
                 "objective": named_objective(lattice.oracle.settings()),
                 **lattice.oracle.counts(sampled=lattice.noisy),
+                "standard_error": None,  # filled in below
             },
         )
+        if chosen is not None and chosen.choice is not None:
+            self._answer_with(certificate.content, chosen, names)
+        content = certificate.content
+        answer = tuple(content["graph"]["labels"][content["answer"]])
+        content["data"]["standard_error"] = self._standard_error(lattice.features_of(answer))
         scores, best = self.feature_scores, self.evaluated(names).by_size()
         certificate.content["report"] = {  # no claim rests on it
             "history": [{name: row[name] for name in ("seconds", "samples", "gap", "score")} for row in self.history],
             "by_size": [[size, one.score, list(one.features)] for size, one in best.items()],
             "feature_scores": {
                 names[column]: None if np.isnan(scores[column]) else float(scores[column])
-                for column in sorted(self.columns)
+                for column in lattice.features_of(answer)
             },
-            "without": self._values_without(),
+            "without": self._values_without(answer[:-1]),
         }
         return certificate
 
-    def _values_without(self) -> dict[str, float]:
+    def _answer_with(self, content: Content, chosen: Chosen, names: list[str]) -> None:
+        """Let the certificate answer with what left-out rows decided; values of the path count as evaluated."""
+        content["new_data"] = in_certificate(chosen, self.lattice, names, self.values)
+        assert chosen.choice is not None
+        fresh: list[Content] = []
+        for row, units in zip(content["new_data"]["path"], (one.units for one in chosen.choice.path), strict=True):
+            state = self.lattice.terminal(units)
+            may_be_chosen = len(units) <= self.lattice.limit  # not so for all features with `max_features`
+            if row["training"] is not None and may_be_chosen and state not in self.values:
+                self.values[state] = row["training"]
+                fresh.append(row)
+        enter_values(content, fresh)
+        answer_with(content, chosen.choice.chosen.size)
+
+    def _standard_error(self, columns: list[int]) -> float | None:
+        """Return the standard error of the exact value of the answer; None if there is none or it would take long."""
+        oracle, limit = self.lattice.oracle, HURRIED.get(self.reason, CHEAP)
+        if self.lattice.noisy or oracle.value_cost > limit or not hasattr(oracle, "standard_error"):
+            return None
+        error = oracle.standard_error(columns)
+        return float(error) if np.isfinite(error) else None
+
+    def _values_without(self, subset: Subset) -> dict[str, float]:
         """Return the exact value of the answer without each unit that may be dropped, if it is known or cheap."""
-        lattice, subset, found = self.lattice, self.answer.state[:-1], {}
+        lattice, found = self.lattice, {}
         cheap = len(subset) * lattice.oracle.value_cost <= HURRIED.get(self.reason, CHEAP)
         for unit in subset:
             left = (*lattice.without(subset, unit), STOP)
@@ -182,6 +213,31 @@ class Selection:
             elif cheap and not lattice.noisy:
                 found[str(unit)] = float(lattice.oracle.value(lattice.features_of(left)))
         return found
+
+
+class Choosing:
+    """A context that shows how many folds are done while left-out rows choose: as `ProgressLine` shows a search."""
+
+    def __init__(self, verbose: int) -> None:
+        self._console = Console(quiet=not verbose)
+        self._status = self._console.status("Choosing by left-out rows")
+        self._shown_at = perf_counter()
+
+    def __enter__(self) -> Choosing:
+        if self._console.is_terminal:
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._status.stop()
+
+    def tell(self, done: int, of: int) -> None:
+        """Show how many folds are done."""
+        text = f"Choosing by left-out rows: {done} of {of} folds done"
+        self._status.update(text)
+        if not self._console.is_terminal and perf_counter() - self._shown_at >= EVERY:
+            self._shown_at = perf_counter()
+            self._console.print(text, highlight=False)
 
 
 class Watch:

@@ -6,6 +6,8 @@ import os
 import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy, deepcopy
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -18,9 +20,12 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from bestleaf.certificate import Certificate
+from bestleaf.certificate.chosen import answer_with
+from bestleaf.certificate.claims import words_of
 from bestleaf.certificate.verify_data import fingerprint
 from bestleaf.checkpoint import Checkpoint
-from bestleaf.checks import one_of, shown
+from bestleaf.checks import moved, one_of, shown, whole
 from bestleaf.data_checks import (
     METADATA,
     Data,
@@ -36,6 +41,9 @@ from bestleaf.engine.bounds import Bound, Rate
 from bestleaf.features import FeatureLattice, SampledLattice, SubsetLattice
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import VOTES, KNNOracle, NeighbourVotes
+from bestleaf.new_data.choosing import Chosen, choose
+from bestleaf.new_data.path import Path
+from bestleaf.new_data.saved_folds import seed_of_folds
 from bestleaf.search import Progress, Search
 from bestleaf.search.answer import EvaluatedLeaf
 from bestleaf.search.budget import Budget
@@ -43,13 +51,17 @@ from bestleaf.search.executors import executor_for, workers_there
 from bestleaf.search.saving import stored_seed
 from bestleaf.search.settings import GUARANTEES, checked_guarantees
 from bestleaf.search.stages import EveryLeaf, SmallerAnswer, Stage, SubsetsOfAnswers
-from bestleaf.selection import CallbackSupportMixin, Selection, Watch, check_history
+from bestleaf.selection import CallbackSupportMixin, Choosing, Selection, Watch, check_history
 
 BATCH_OF_FITS = 32  # samples asked for at once if each one fits an estimator
 BATCH_OF_QUERIES = 16  # the same for the votes of nearest neighbours among very many rows
 FEW_SUBSETS = 4096  # guarantee "auto" evaluates all subsets if there are at most this many
 CHEAP = 4e9  # and if that takes at most this many distances: some seconds
 MOST_SUBSETS = 1_000_000  # guarantee "exhaustive" evaluates at most this many
+# If nobody gives a limit, the search on all rows takes at most so much of the time of the choice, with an estimator and
+# with votes; with votes it may take at least so many seconds.
+SEARCH_SHARE = (0.25, 0.5)
+SHORTEST_SEARCH = 5.0
 A_SUBSET = 8_000  # bytes of a subset and its terminal leaf in a graph of all subsets
 ENDED_BY = {"interrupted": "Ctrl-C", "callback": "a callback", "no_workers": "The loss of all workers"}
 
@@ -119,7 +131,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     scoring : str or callable, default=None
         How the estimator is scored; None is accuracy for a classifier, the concordance index for a regressor.
     cv : int, splitter or iterable, default=None
-        The splits for the cross-validated score, as scikit-learn understands them; None is 5 folds.
+        The splits for the cross-validated score and for the rows left out, as scikit-learn understands them. None is 5
+        folds for the score. For the rows left out it is 5 or 10 folds; those of a small table are drawn twice.
     score_range : (float, float), default=None
         Lowest and highest score, mapped to 0 and 1; needed by scorers without bounds (R², errors).
     epsilon : float, default=0.01
@@ -131,8 +144,16 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         all subsets one step away from the answer. "quantile": all but a fraction of random subsets. "exhaustive": all
         subsets, which are then all evaluated. "auto" is "exhaustive" if there are at most 4,096 subsets and that takes
         only seconds; otherwise it is "grown".
+    choose : {"new_data", "training"}, default="new_data"
+        Which rows decide. "new_data": rows left out. Candidates are found on the training part of each fold and scored
+        on the rows left out; these scores decide how features are found and how many. The answer is found in that way
+        on all rows. "training": the answer is the best subset on the rows given, as in the paper. With fewer than 20
+        rows, and with more than about 31,000 rows, it is always "training".
+    parsimony : float, default=0.0
+        How much left-out score a smaller subset may cost, in standard errors of the paired difference.
     prefer_small : bool, default=True
-        Answer with the smallest evaluated subset that passes the final test. If False, answer with the best one.
+        On the rows given, answer with the smallest evaluated subset that passes the final test. If False, answer with
+        the best one.
     max_features : int, default=None
         Largest number of features in a subset; a group counts as one.
     forced, forbidden : sequence of int or str, default=()
@@ -140,9 +161,11 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     feature_groups : sequence of sequences, or dict of them, default=None
         Features that enter together, by number or name; every feature is in exactly one group.
     max_time : float, default=None
-        Seconds allowed for all of `fit`; the time of compiling does not count.
+        Seconds allowed for all of `fit`; the time of compiling does not count. If neither this nor `max_samples` is
+        given and left-out rows decide, the search on all rows takes at most half as long as the choice did, or 5 s;
+        with an estimator, a quarter.
     max_samples : int, default=None
-        Rollouts and exact values allowed.
+        Rollouts and exact values allowed in the search on all rows.
     max_memory : int or str, default=None
         Bytes that data, kept votes and graph may take, or a text such as "2 GB"; estimators do not count.
     n_jobs : int, default=None
@@ -167,6 +190,11 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Exact value of the selected subset, or the mean of its samples.
     score_interval_ : (float, float)
         Its confidence interval; both ends are the same if the value is exact.
+    path_ : Path
+        The subset of each size with its value, its score on left-out rows and the difference to all features; None if
+        no rows were left out.
+    optimism_ : float
+        Value of the selected subset minus its score on left-out rows; None if no rows were left out.
     certificate_ : Certificate
         What was found, what is proved and what is not; see ``print(selector.certificate_)``.
     history_ : list of dict
@@ -185,7 +213,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     >>> from bestleaf import BestLeafSelector
     >>> from bestleaf.paper import load_linear
     >>> X, y = load_linear(return_X_y=True)
-    >>> selector = BestLeafSelector(random_state=0).fit(X, y)
+    >>> selector = BestLeafSelector(random_state=0, cv=3).fit(X, y)
     >>> selector.transform(X).shape[1] == len(selector.subset_)
     True
     """
@@ -199,6 +227,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         "epsilon": [Interval(Real, 0, 1, closed="both")],
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "guarantee": [StrOptions({"auto", *GUARANTEES}), list, tuple],
+        "choose": [StrOptions({"new_data", "training"})],
+        "parsimony": [Interval(Real, 0, None, closed="left")],
         "prefer_small": ["boolean"],
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "forced": ["array-like"],
@@ -214,6 +244,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         "search": [SearchOptions, None],
     }
 
+    @moved(**{name: f"bestleaf.validate(selector, X, y, {name}=...)" for name in ("holdout", "test_set", "n_repeats")})
     def __init__(
         self,
         estimator: Any = None,
@@ -224,6 +255,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         epsilon: float = 0.01,
         delta: float = 0.05,
         guarantee: str | Iterable[str] = "auto",
+        choose: str = "new_data",
+        parsimony: float = 0.0,
         prefer_small: bool = True,
         max_features: int | None = None,
         forced: Iterable[int | str] = (),
@@ -245,6 +278,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.epsilon = epsilon
         self.delta = delta
         self.guarantee = guarantee
+        self.choose = choose
+        self.parsimony = parsimony
         self.prefer_small = prefer_small
         self.max_features = max_features
         self.forced = forced
@@ -277,7 +312,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Labels or real targets.
         **metadata
-            ``sample_weight`` and ``groups`` for an estimator and splits that use them; refused otherwise.
+            ``sample_weight`` for an estimator that uses it. ``groups`` for splits by groups; rows of a group are then
+            left out together. Refused otherwise.
         """
         self._fit_within(Budget(max_time=self.max_time), X, y, metadata)
         self._tell_result(stacklevel=3)
@@ -286,20 +322,88 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit_within(self, budget: Budget, X: Any, y: Any, metadata: dict[str, Any], seed: int | None = None) -> None:
         """Fit without telling the result; the clock of the budget runs already."""
-        data = checked_fit_data(self, X, y, metadata)
+        data = checked_fit_data(self, X, y, metadata, splits_by_group=self.choose == "new_data")
         seed = seed_of(self) if seed is None else seed
         with ThreadPoolExecutor(1) as background:
             digest = background.submit(fingerprint, data.X, data.y)  # takes seconds with millions of rows
-            found = self._search(self._lattice(data, seed), data, seed, budget)
+            lattice = self._lattice(data, seed)
+            chosen = self._choose(lattice, data, seed, budget)
+            found = self._search(lattice, data, seed, budget, chosen)
         labels: np.ndarray = data.names if hasattr(self, "feature_names_in_") else np.arange(len(data.names))
-        self.support_ = np.isin(np.arange(len(labels)), found.columns)
-        self.subset_ = labels[found.columns]
-        self.score_ = found.score
-        self.score_interval_ = (float(found.answer.lower), float(found.answer.upper))
         self.feature_scores_ = found.feature_scores
-        self.evaluated_ = found.evaluated(labels.tolist())
         self.history_ = found.history
-        self.certificate_ = found.certificate(data, digest.result())
+        self.certificate_ = found.certificate(data, digest.result(), chosen)
+        self.evaluated_ = found.evaluated(labels.tolist())
+        self._set_answer(labels, found.score)
+
+    def _set_answer(self, labels: np.ndarray, score: float) -> None:
+        """Set the attributes that follow from the answer of the certificate; `score` is that of the search."""
+        content = self.certificate_.content
+        numbers = {name: number for number, name in enumerate(content["data"]["names"])}
+        columns = [numbers[name] for name in content["features"]]
+        self.support_ = np.isin(np.arange(len(labels)), columns)
+        self.subset_ = labels[columns]
+        by_rows = content.get("new_data") is None
+        self.score_ = score if by_rows else content["lower"]
+        self.score_interval_ = (float(content["lower"]), float(content["upper"]))
+        path = self.certificate_.path
+        self.path_ = None if path is None else Path.of(path, {name: labels[one] for name, one in numbers.items()})
+        self.optimism_ = self.certificate_.optimism
+
+    def at_size(self, size: int) -> BestLeafSelector:
+        """Return a fitted selector that selects the subset of another size of the path, without a new search.
+
+        If the path has no subset of this size, it is that of the next smaller one.
+        """
+        check_is_fitted(self)
+        if self.path_ is None:
+            raise ValueError("at_size needs a path: fit with choose='new_data' and at least 20 rows")
+        row, other = self.path_.at(whole("size", size, 1)), copy(self)
+        content = deepcopy(self.certificate_.content)
+        new_data = content["new_data"]
+        if row.size == new_data["size"]:
+            return other
+        limit = content["data"]["choice"]["limit"]
+        if row.size > limit:
+            raise ValueError(f"size must be at most {limit}, the largest subset that may be chosen, got {size}")
+        if row.training != row.training:
+            raise ValueError(
+                f"size must be one whose value on all rows is known, got {size}; fit again with max_features"
+            )
+        decided = new_data.pop("decided", new_data["size"])
+        answer_with(content, row.size)
+        if decided != row.size:
+            new_data["decided"] = decided
+            content |= words_of(content)
+        content["report"]["without"] = {}
+        columns = [content["data"]["names"].index(name) for name in content["features"]]
+        scores = self.feature_scores_[columns].tolist()
+        names = zip(content["features"], scores, strict=True)
+        content["report"]["feature_scores"] = {name: None if np.isnan(one) else one for name, one in names}
+        content["report"].pop("selection_frequency", None)
+        content.pop("unseen", None)
+        content["data"]["standard_error"] = None
+        other.certificate_ = Certificate(content)
+        labels: np.ndarray = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        other._set_answer(labels, np.nan)
+        return other
+
+    def _choose(self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget) -> Chosen | None:
+        """Return what left-out rows decide; None if they are not asked."""
+        if self.choose == "training" or lattice.noisy:
+            return None
+        kind = "threads" if votes_of(self.estimator) is not None else "processes"
+        executor = executor_for(self.n_jobs, kind)
+        with Choosing(self.verbose) as shown:
+            chosen = choose(self, data, lattice, seed, budget, executor, shown.tell)
+        if chosen.cut_short:
+            warnings.warn(
+                f"{'Ctrl-C' if chosen.interrupted else f'max_time={self.max_time:g}'} ended the choice by left-out "
+                "rows before enough folds were scored: the answer is the best subset on the rows given.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        return chosen
 
     def _tell_result(self, stacklevel: int) -> None:
         """Print the result if `verbose`, and warn if the search ended before it was settled."""
@@ -307,11 +411,12 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if self.verbose:
             Console().print(found.summary(), highlight=False, markup=False, soft_wrap=True)
         rival = found.content["search"]["stopping"] == "budget"
-        if found.reason != "identified" and not found.settled and not rival:
+        asked_for = found.reason != "max_time" or self.max_time is not None
+        if found.reason != "identified" and not found.settled and not rival and asked_for:
             warnings.warn(
                 f"{ENDED_BY.get(found.reason, found.reason)} ended the search before it was settled: another subset or "
-                f"partial subset may be better by up to {found.gap:.4f}. Give it more time or samples, or a larger "
-                f"epsilon than {self.epsilon:g}.",
+                f"partial subset may be better by up to {found.search_gap:.4f}. Give it more time or samples, or a "
+                f"larger epsilon than {self.epsilon:g}.",
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
@@ -352,14 +457,16 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 random_state=seed,
                 **data.metadata,
             )
-        for name in ("scoring", "cv", "score_range"):
+        for name in ("scoring", "score_range") if self.choose == "new_data" else ("scoring", "cv", "score_range"):
             if getattr(self, name) is not None:
                 got = f"{shown(getattr(self, name))} and estimator={shown(self.estimator)}"
                 raise ValueError(f"{name} needs an estimator to score, got {got}")
         memory = None if room is None else min(VOTES, room // 2)
         return votes.oracle(data.X, data.y, n_jobs=workers_there(self.n_jobs), memory=memory)
 
-    def _search(self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget) -> Selection:
+    def _search(
+        self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget, chosen: Chosen | None = None
+    ) -> Selection:
         """Search the lattice; return what was found."""
         options, room = self._options(), room_for_search(self.max_memory, data)
         guarantees = checked_guarantees(self.guarantee, ("auto", *GUARANTEES))
@@ -373,11 +480,17 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if self.prefer_small and options.stopping == "sound" and not whole:
             stages.append(SmallerAnswer(len))
 
+        interrupted = chosen is not None and chosen.interrupted
+
         def look(now: Progress) -> bool:
-            return watch.look(now, search.state.values, over=search.state.reason is not None)
+            return watch.look(now, search.state.values, over=search.state.reason is not None) or interrupted
 
         checkpoint = Checkpoint.of(self.checkpoint)
         budget.look()
+        limit = budget.max_time
+        if limit is None and self.max_samples is None and chosen is not None and chosen.choice is not None:
+            least = SHORTEST_SEARCH if voting else 0.0
+            limit = budget.seconds + max(least, SEARCH_SHARE[voting] * budget.seconds)
         search = Search(
             lattice,
             task="leaf",
@@ -388,7 +501,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             expansion=None if whole else options.expansion,
             proposal=None if whole else options.proposal,
             max_samples=self.max_samples,
-            max_time=budget.max_time,
+            max_time=limit,
             max_memory=room,
             guarantee=guarantees - {"auto", "exhaustive"},
             alpha=options.alpha,
@@ -401,14 +514,15 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             answer=EvaluatedLeaf(self.prefer_small),
             seconds=budget.seconds,
         )
-        watch = Watch(self, data, lattice, budget.max_time, search.state.notes)
+        watch = Watch(self, data, lattice, limit, search.state.notes)
         with watch:
             if search.resume() and checkpoint is not None:
                 check_history(watch.history, search.samples, search.budget.seconds)
                 name = os.fspath(checkpoint.path)
                 watch.tell(f"Going on from {name}, saved after {search.samples:,} samples.")
             search.finish()
-        return Selection.of(search, lattice, watch.history)
+        found = Selection.of(search, lattice, watch.history)
+        return replace(found, reason="interrupted") if interrupted else found
 
     def _evaluates_all(self, lattice: SubsetLattice, guarantees: frozenset[str], room: int | None) -> bool:
         """Return whether all subsets are evaluated: with guarantee "exhaustive", or with "auto" if that is cheap."""
@@ -463,8 +577,9 @@ def seed_of(selector: BestLeafSelector) -> int:
     given = selector.random_state
     if isinstance(given, Integral):
         return int(given)
-    if given is None and (stored := stored_seed(getattr(selector, "checkpoint", None))) is not None:
-        return stored
+    for stored in (stored_seed, seed_of_folds) if given is None else ():
+        if (found := stored(getattr(selector, "checkpoint", None))) is not None:
+            return found
     return int(check_random_state(given).randint(np.iinfo(np.int32).max))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
 from math import inf
@@ -16,12 +17,14 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 
-from bestleaf.certificate.claims import counted
+from bestleaf.certificate.claims import counted, words_of
+from bestleaf.certificate.held_out import corrected_error
 from bestleaf.checkpoint import Checkpoint
-from bestleaf.checks import check_keywords, shown, whole
+from bestleaf.checks import check_keywords, number, shown, whole
 from bestleaf.data_checks import METADATA, Data, checked_fit_data, choice_by_number, votes_of
 from bestleaf.features.estimator import described
-from bestleaf.new_data import Score, Split, held_out_scores, in_certificate, splits_of
+from bestleaf.new_data import Split, splits_of
+from bestleaf.new_data.held_out import HeldOut, HeldOutRows, checked_test_set
 from bestleaf.search.budget import Budget, deferred_interrupt
 from bestleaf.search.executors import Joblib, Serial, executor_for, workers_there
 from bestleaf.search.saving import Saver
@@ -41,7 +44,14 @@ class Validation:
     rows : array of int
         The rows that this selector was fitted on: all rows, or those left if `holdout` is a fraction.
     scores : array of float
-        Score on the held-out rows of each split, by the measure of the search; empty without `holdout`.
+        Score on the held-out rows of each split, by the measure of the search; empty without held-out rows.
+    all_features_scores : array of float
+        The same for all features (without those that are forbidden or constant).
+    interval : (float, float) or None
+        Confidence interval, with a proof, for the score on new rows that are drawn like the held-out ones. None with
+        several splits, groups, weights, or a score that has no proof; then the certificate says why.
+    difference_interval : (float, float) or None
+        The same for `difference`: score minus score of all features, on the same rows.
     selection_frequency : array of float or None
         Fraction of the searches that selected each feature; None without repeats.
     n_repeats : int
@@ -53,6 +63,9 @@ class Validation:
     selector: BestLeafSelector
     rows: np.ndarray = field(repr=False)
     scores: np.ndarray
+    all_features_scores: np.ndarray
+    interval: tuple[float, float] | None
+    difference_interval: tuple[float, float] | None
     selection_frequency: np.ndarray | None = field(repr=False)
     n_repeats: int
     reason: str
@@ -64,16 +77,37 @@ class Validation:
 
     @property
     def standard_error(self) -> float:
-        """Standard error of the mean; nan for fewer than two scores."""
-        many = len(self.scores)
-        return float(self.scores.std(ddof=1) / np.sqrt(many)) if many > 1 else np.nan
+        """Standard error of the mean, corrected for splits that share training rows; nan for fewer than two scores."""
+        return self._error(self.scores)
+
+    @property
+    def difference(self) -> float:
+        """Mean of the scores minus those of all features, on the same rows; nan if there are none."""
+        return float(np.mean(self.scores - self.all_features_scores)) if len(self.scores) else np.nan
+
+    @property
+    def difference_error(self) -> float:
+        """Standard error of the difference, corrected like `standard_error`."""
+        return self._error(self.scores - self.all_features_scores)
+
+    def _error(self, values: np.ndarray) -> float:
+        if len(values) < 2:
+            return np.nan
+        parts = self.selector.certificate_.content["unseen"]["parts"]
+        return corrected_error(values.tolist(), *([part[name] for part in parts] for name in ("rows", "trained")))
 
     def __str__(self) -> str:
         content = self.selector.certificate_.content
         lines = [f"Selected: {', '.join(content['features'])}, score {self.selector.score_:.4f}."]
         if many := len(self.scores):
-            error = f" ± {self.standard_error:.4f} (standard error), {many} splits" if many > 1 else ""
+            error, gain = "", ""
+            if many > 1:
+                error = f" ± {self.standard_error:.4f} (corrected standard error), {many} splits"
+                gain = f" ± {self.difference_error:.4f}"
             lines.append(f"Score on held-out rows: {self.mean:.4f}{error}.")
+            every = f"all features {self.all_features_scores.mean():.4f}"
+            lines.append(f"Difference to {every} on the same rows: {self.difference:+.4f}{gain}.")
+        lines += [claim["text"] for claim in content["claims"] if claim["kind"].startswith("new rows")]
         if self.selection_frequency is not None:
             frequency = content["report"]["selection_frequency"]
             searches = counted(self.n_repeats, "search", "searches")
@@ -88,11 +122,17 @@ def validate(
     y: Any,
     *,
     holdout: Any = None,
+    test_set: tuple[Any, Any] | None = None,
+    delta: float | None = None,
     n_repeats: int = 1,
     n_jobs: int | None = None,
     **metadata: Any,
 ) -> Validation:
     """Fit a selector and judge its answer: on rows it has not seen, and by searching again with other seeds.
+
+    With a fraction as `holdout`, or with a `test_set`, the certificate gets a claim about new rows: an interval for the
+    score of the selected features, and one for its difference to the score of all features. Both have a proof, if new
+    rows are drawn like the held-out ones.
 
     Each search gets an equal part of the `max_time` of the selector. If the selector has a `checkpoint` at PATH, the
     further searches are saved to PATH.1, PATH.2 and so on.
@@ -107,6 +147,10 @@ def validate(
         A fraction of the rows, as a float: the answer is found on the other rows and scored on these. Or splits, as
         scikit-learn understands them: the answer is found on all rows; to judge it, the search is repeated on the
         training part of each split and scored on its held-out rows.
+    test_set : (X_new, y_new), default=None
+        Held-out rows that you hand in: the answer is found on all rows of `X` and scored on these.
+    delta : float, default=None
+        Probability with which each interval about new rows may fail; None is the `delta` of the selector.
     n_repeats : int, default=1
         Number of searches with different seeds, the first one included; they show how often each feature is selected.
     n_jobs : int, default=None
@@ -123,8 +167,11 @@ def validate(
     >>> from bestleaf import BestLeafSelector, validate
     >>> from bestleaf.paper import load_linear
     >>> X, y = load_linear(return_X_y=True)
-    >>> found = validate(BestLeafSelector(epsilon=0.05, random_state=0), X, y, holdout=0.25)
+    >>> found = validate(BestLeafSelector(choose="training", epsilon=0.05, random_state=0), X, y, holdout=0.25)
     >>> found.mean > 0.9
+    True
+    >>> low, high = found.interval
+    >>> low <= found.mean <= high
     True
     """
     if not isinstance(selector, BestLeafSelector):
@@ -132,55 +179,69 @@ def validate(
     budget = Budget(max_time=selector.max_time)
     whole("n_repeats", n_repeats, 1)
     workers_there(n_jobs)
-    check_keywords("validate", metadata, (*METADATA, "holdout", "n_repeats", "n_jobs"))
+    check_keywords("validate", metadata, (*METADATA, "holdout", "test_set", "delta", "n_repeats", "n_jobs"))
+    if delta is not None:
+        number("delta", delta, "strictly between 0 and 1", 0.0, 1.0, open_ends=True)
     if isinstance(selector.cv, Iterator):
         what = f"the iterator {described(selector.cv)}, which ends"
         raise ValueError(f"cv must be a number, a splitter or a list, got {what}")
     holdout = float(holdout) if isinstance(holdout, np.floating) else holdout
-    fitted, once = clone(selector), isinstance(holdout, float)
+    fitted = clone(selector)
     fitted._validate_params()
-    data = checked_fit_data(fitted, X, y, metadata, splits_by_group=holdout is not None)
+    data = checked_fit_data(fitted, X, y, metadata, splits_by_group=holdout is not None or fitted.choose == "new_data")
     seed, splits = seed_of(fitted), list[Split]()
+    new = None if test_set is None else checked_test_set(fitted, data, test_set, holdout)
     if holdout is not None:
         if isinstance(fitted.cv, list | tuple):
             raise ValueError("cv must be a number or a splitter with holdout, got a list of rows of all the data")
         splits = splits_of(holdout, data.X, data.y, fitted.estimator, seed, data.metadata.get("groups"))
-    further = n_repeats - 1 + (0 if once else len(splits))
+    held = HeldOutRows(data, splits, new, once=isinstance(holdout, float) or new is not None)
+    further = n_repeats - 1 + (0 if held.once else len(splits))
     searches = Searches(fitted, data, budget, further, fitted.n_jobs if n_jobs is None else n_jobs)
-    rows = splits[0].kept if once else slice(None)  # no copy of large data
+    rows = splits[0].kept if isinstance(holdout, float) else slice(None)  # no copy of large data
     searches.first(X, rows, seed)
     content = fitted.certificate_.content
-    interrupted = fitted.certificate_.reason == "interrupted"
-    scores: list[Score] = []
-    if splits and (once or not interrupted):
-        supports = [fitted.support_] if once else searches.again([(split.kept, seed) for split in splits])
-        splits = _in_time(splits, len(supports), budget)
-        scores = held_out_scores(fitted, data, splits, supports, seed, over=lambda: budget.look() <= 0)
+    reason = "interrupted" if fitted.certificate_.reason == "interrupted" else "identified"
+    scores: list[HeldOut] = []
+    if held.there and (held.once or reason == "identified"):
+        supports = [fitted.support_] if held.once else searches.again([(split.kept, seed) for split in splits])
+        scores = held.scores(fitted, supports, seed, over=lambda: budget.look() <= 0)
+        if len(scores) < held.many:
+            done = f"after {len(scores)} of {counted(held.many, 'split')} of holdout"
+            reason = _ended(budget, "before the held-out rows were scored" if held.once else done)
     if scores:
-        content["unseen"] = in_certificate(splits, scores)
+        content["unseen"] = held.entry(fitted, scores, content["search"]["delta"] if delta is None else float(delta))
+        content |= words_of(content)
     supports, frequency = [fitted.support_], None
     if n_repeats > 1:
-        if not interrupted:
+        if reason == "identified":
             seeds = np.random.SeedSequence(seed).generate_state(n_repeats - 1)
             supports += searches.again([(rows, int(one)) for one in seeds])
+            if len(supports) < n_repeats:
+                reason = "max_time" if budget.look() <= 0 else "interrupted"
         frequency = np.mean(supports, axis=0)
         often = zip(data.names, frequency, strict=True)
         content["report"]["selection_frequency"] = {str(name): float(one) for name, one in often if one > 0}
-    ended = "max_time" if budget.look() <= 0 and not interrupted else "interrupted"
-    reason = "identified" if len(supports) == n_repeats and not interrupted else ended
     fitted._tell_result(stacklevel=3)
-    numbers = np.array([one.score for one in scores])
-    return Validation(fitted, np.arange(len(data.X))[rows], numbers, frequency, len(supports), reason)
+    proof = content.get("unseen", {}).get("proof", {})
+    return Validation(
+        selector=fitted,
+        rows=np.arange(len(data.X))[rows],
+        scores=np.array([one.score for one in scores]),
+        all_features_scores=np.array([one.all_features for one in scores]),
+        interval=tuple(proof["interval"]) if proof else None,
+        difference_interval=tuple(proof["difference_interval"]) if proof else None,
+        selection_frequency=frequency,
+        n_repeats=len(supports),
+        reason=reason,
+    )
 
 
-def _in_time(splits: list[Split], searched: int, budget: Budget) -> list[Split]:
-    """Return the splits whose searches were run; warn if time was over before the others."""
-    if searched < len(splits):
-        if budget.look() > 0:
-            raise KeyboardInterrupt
-        told = f"max_time ended the searches of holdout after {searched} of {len(splits)} splits"
-        warnings.warn(told, ConvergenceWarning, stacklevel=3)
-    return splits[:searched]
+def _ended(budget: Budget, when: str) -> str:
+    """Return what ended the searches before all were run, and warn about it."""
+    reason, by = ("max_time", "max_time") if budget.look() <= 0 else ("interrupted", "Ctrl-C")
+    warnings.warn(f"{by} ended the validation {when}", ConvergenceWarning, stacklevel=3)
+    return reason
 
 
 class Run(NamedTuple):
@@ -200,7 +261,7 @@ class Searches:
         self, selector: BestLeafSelector, data: Data, budget: Budget, further: int, n_jobs: int | None
     ) -> None:
         self.selector, self.data, self.budget, self.n_jobs = selector, data, budget, n_jobs
-        if votes_of(selector.estimator) is not None:
+        if votes_of(selector.estimator) is not None and selector.choose == "training":
             self.data = data._replace(metadata={})  # only the splits use groups
         checkpoint = Checkpoint.of(selector.checkpoint)
         self.files = [None if checkpoint is None else checkpoint.numbered(place + 1) for place in range(further)]
@@ -240,12 +301,13 @@ class Searches:
         if self.workers > 1 and len(runs) > 1:
             return self._side_by_side(runs)
         supports: list[np.ndarray] = []
-        for place, run in enumerate(runs):
-            over = self.budget.look() <= 0
-            support = None if over else _support(self.data, run, self._seconds(len(runs) - place))
-            if support is None:
-                break
-            supports.append(support)
+        with suppress(KeyboardInterrupt):  # what was found so far is kept
+            for place, run in enumerate(runs):
+                over = self.budget.look() <= 0
+                support = None if over else _support(self.data, run, self._seconds(len(runs) - place))
+                if support is None:
+                    break
+                supports.append(support)
         return supports
 
     def _side_by_side(self, runs: list[Run]) -> list[np.ndarray]:

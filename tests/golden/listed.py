@@ -188,6 +188,10 @@ CASES: dict[str, Case] = {
     "select_held_out_real": case(selected, "small real", holdout=0.3),
     "select_cross_validated": case(selected, "small", holdout=KFold(3), also=WORKERS),
     "select_repeats": case(selected, "classes", n_repeats=3, epsilon=0.1, also=WORKERS),
+    # left-out rows decide
+    "new_data": case(selected, "small", choose="new_data", max_samples=400, also=WORKERS),
+    "new_data_three_classes": case(selected, "three classes", choose="new_data", cv=4, max_samples=400),
+    "new_data_real": case(selected, "small real", choose="new_data", parsimony=0.5, cv=4, max_samples=400),
     # the selector with an estimator
     "estimator": case(selected, "classes", **ESTIMATED, max_samples=250, also=WORKERS),
     "estimator_identified": case(selected, "small", **TREE, guarantee="grown", epsilon=0.15),

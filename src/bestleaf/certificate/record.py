@@ -7,12 +7,27 @@ import json
 from html import escape
 from pathlib import Path
 
+import numpy as np
+
 from bestleaf.certificate import claims as words
 from bestleaf.certificate.claims import counted
+from bestleaf.certificate.held_out import corrected_error
+from bestleaf.certificate.path import new_data_in_words, optimism, path_html, path_in_line
 from bestleaf.certificate.schema import FORMAT, FORMAT_VERSION, Content, Json
+from bestleaf.certificate.searched import searched
 from bestleaf.files import write_atomically
 
 LARGEST = 200 * 10**6  # bytes of a file that is read
+
+
+WITHOUT_PROOF = {  # why there is no proof about new rows
+    "splits": "because every part was scored after a search of its own",
+    "groups": "because rows of the same group are not independent",
+    "weights": "because the rows are weighted",
+    "classes": "because there are held-out rows of a class that the search has not seen",
+    "scoring": "because there is no proof for this score",
+    "size": "because there are too many rows to list them",
+}
 
 
 class Certificate:
@@ -25,11 +40,17 @@ class Certificate:
     samples, warmup_samples, exact_evaluations : int
         Samples drawn, how many of them were drawn in the warm-up, and exact values computed.
     gap : float
-        How much better than the answer another one may be.
+        How much better than the answer another one may be on the rows of the search.
+    search_gap : float
+        The same for the answer by these rows alone. It differs from `gap` where left-out rows decided for another
+        subset; `settled` says that it is at most epsilon.
     reason : str
         Why the search ended: ``"identified"``, or the budget that was spent.
     features, score : list of str, float
         Names of the selected features (None if no features were selected), and the exact value or its lower bound.
+    path, optimism : list of dict, float
+        The subset of each size with its score on left-out rows, and the value of the answer minus its left-out score;
+        None if left-out rows decided nothing.
     claims, not_claimed : tuple of str
         What is proved, and what is not.
     leaves : list of dict
@@ -53,6 +74,7 @@ class Certificate:
     seconds = property(lambda self: self.content["cost"]["seconds"])
     reason = property(lambda self: self.content["reason"])
     gap = property(lambda self: self.content["gap"])
+    search_gap = property(lambda self: searched(self.content).gap)
     epsilon = property(lambda self: self.content["search"]["epsilon"])
     delta = property(lambda self: self.content["search"]["delta"])
     bound = property(lambda self: self.content["search"]["bound"])
@@ -63,6 +85,18 @@ class Certificate:
     claims = property(lambda self: tuple(claim["text"] for claim in self.content["claims"]))
     not_claimed = property(lambda self: tuple(self.content["not_claimed"]))
     settled = property(lambda self: words.is_settled(self.content))  # may be true if a budget ended the search
+
+    @property
+    def path(self) -> list[Content] | None:
+        """The subset of each size with its score on left-out rows; None if left-out rows decided nothing."""
+        new_data = self.content.get("new_data")
+        return None if new_data is None else list(new_data["path"])
+
+    @property
+    def optimism(self) -> float | None:
+        """The value of the answer on these rows minus its left-out score; None if that is not known."""
+        new_data = self.content.get("new_data")
+        return None if new_data is None else optimism(new_data)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Certificate) and self.content == other.content
@@ -82,6 +116,10 @@ class Certificate:
         selected = f"Selected {len(units)} of {counted(len(data['groups']), 'feature')}: {listed}."
         return f"{selected}\n{value.capitalize()}: {objective_in_words(data)}."
 
+    def new_data_in_words(self) -> list[str]:
+        """Return what left-out rows say of the answer, as lines; none if they decided nothing."""
+        return [] if self.content.get("new_data") is None else new_data_in_words(self.content)
+
     def unseen_in_words(self) -> str | None:
         """Return the score of held-out rows and how often each row was held out; None if there is none."""
         unseen = self.content.get("unseen")
@@ -91,7 +129,27 @@ class Certificate:
         often = f"{most} times" if least == most else f"{least} to {most} times"
         each = "each kept from its search" if most == 1 else f"each row kept from its search {often}"
         kept = "kept from the search" if splits == 1 else f"in {splits} parts, {each}"
-        return f"On {counted(unseen['rows'], 'row')} {kept}: {unseen['score']:.4f}."
+        kept = "handed in for a test" if unseen.get("given") else kept
+        scores = f"{unseen['score']:.4f}"
+        if "parts" in unseen:
+            error, gain, gain_error = _errors(unseen["parts"])
+            every = unseen["score"] - gain
+            scores += f"{error}; all features {every:.4f}, difference {gain:+.4f}{gain_error}"
+        text = f"On {counted(unseen['rows'], 'row')} {kept}: {scores}."
+        return text + (
+            f" This is an estimate without proof, {WITHOUT_PROOF[unseen['unproved']]}." if "unproved" in unseen else ""
+        )
+
+    def precision_in_words(self) -> str | None:
+        """Return one sentence if the proof is finer than the rows allow to tell; None otherwise."""
+        data, search = self.content["data"], self.content["search"]
+        error = None if data is None else data.get("standard_error")
+        if error is None or error <= search["epsilon"]:
+            return None
+        return (
+            f"The proof is finer than the data: on other rows of the same kind the value would differ by about "
+            f"{error:.4f} (standard error), more than epsilon {search['epsilon']:g}."
+        )
 
     def cost_in_words(self) -> str:
         """Return what the search took, why it ended and how it was run."""
@@ -109,14 +167,17 @@ class Certificate:
 
     def summary(self) -> str:
         """Return everything a reader must know, in words."""
-        found = [self.answer_in_words(), self.unseen_in_words(), self.cost_in_words(), *self.claims]
+        path = None if self.path is None else path_in_line(self.content["new_data"])
+        about_rows = [*self.new_data_in_words(), path, self.unseen_in_words(), self.precision_in_words()]
+        found = [self.answer_in_words(), *about_rows, self.cost_in_words(), *self.claims]
         return "\n".join([*filter(None, found), *(f"Not claimed: {text}" for text in self.not_claimed)])
 
     __str__ = summary
 
     def _repr_html_(self) -> str:
         first, *rest = self.summary().splitlines()
-        return f"<p><b>{escape(first)}</b></p>" + "".join(f"<p>{escape(text)}</p>" for text in rest)
+        path = "" if self.path is None else path_html(self.content)
+        return f"<p><b>{escape(first)}</b></p>{path}" + "".join(f"<p>{escape(text)}</p>" for text in rest)
 
     def __repr__(self) -> str:
         first = self.answer_in_words().splitlines()[0]
@@ -176,6 +237,18 @@ def checksum(content: Content) -> str:
     """Return the SHA-256 of everything but the checksum; it does not depend on the layout of the file."""
     kept = {name: value for name, value in content.items() if name != "checksum"}
     return hashlib.sha256(json.dumps(kept, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _errors(parts: list[Content]) -> tuple[str, float, str]:
+    """Return the mean difference to all features, and with several parts standard errors of score and difference."""
+    gains = [part["score"] - part["all_features"] for part in parts]
+    sizes = [part["rows"] for part in parts], [part["trained"] for part in parts]
+    errors = ["", ""]
+    if len(parts) > 1:
+        values = [part["score"] for part in parts], gains
+        errors = [f" ± {corrected_error(one, *sizes):.4f}" for one in values]
+        errors[0] += " (corrected standard error)"
+    return errors[0], float(np.mean(gains)), errors[1]
 
 
 def objective_in_words(data: Content) -> str:

@@ -19,6 +19,19 @@ MOST = 10**15  # samples, values, nodes: more than any search takes
 CLOSE = 1e-9  # numbers that differ by less are the same
 UNNAMED = "unnamed"  # a rule, bound or score without a proper name, such as a lambda
 
+# Families of candidates for new data, in words. A family has one subset of each size, in every fold and on all rows.
+FAMILIES = {
+    "search": "the best subset of each size that adding and dropping single features found",
+    "inclusion": "features in the order of how often they are in good random subsets",
+    "surrogate": "features in the order of a linear model of the values of random subsets",
+    "importance": "features in the order of their importance in a model",
+    "single values": "features in the order of the value of each one alone",
+    "F-test": "features in the order of the F-test",
+    "consensus": "features in the mean order of five other families",
+    "elimination": "the least useful features dropped from all of them",
+    "all features": "all features that may be chosen",
+}
+
 # What reading a certificate with wrong labels may raise.
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
@@ -30,7 +43,7 @@ certificate: format=bestleaf certificate, format_version=2..2, bestleaf=release,
     gap=-1.0..1.0, features=[text]?, search=<search>, cost=<cost>, graph=<graph>, data=<data>?, leaves=[<leaf>],
     reason=identified|max_samples|max_time|max_memory|interrupted|callback|no_workers|unfinished,
     challenges=<challenges>, claims=[<claim>], not_claimed=[text], report?=<report>?, unseen?=<held-out rows>?,
-    checksum?=any
+    new_data?=<left-out rows>?, checksum?=any
 search: task=leaf|arm, epsilon=value, delta=fraction, rule=rule, bound=name, stopping=sound|paper|budget, seed=seed,
     expansion=value?, proposal=name, proof=none|conditional|rigorous, options?={option}
 cost: samples=0.., warmup_samples=0.., exact_evaluations=0.., values_outside=0.., growths=0.., rollouts?=0..,
@@ -43,7 +56,7 @@ challenges: local?=<challenge local>, quantile?=<challenge quantile>
 challenge local: subsets=[list], choice?=<choice>
 challenge quantile: subsets=[list], alpha=fraction, attempt=1..1000, drawn=rollouts|uniform moves
 data: names=[text], rows=2.., fingerprint=digest, groups=[[0..]], choice=<choice>, terminal=exact|noisy,
-    objective={any}, classes=0..?, queries=0..?
+    objective={any}, classes=0..?, queries=0..?, standard_error?=0.0..1e12?
 choice: allowed=[0..], forced=[0..], limit=1..
 objective of neighbours: task=classification|regression, n_neighbors=1.., subsample=2.., ties=half|strict|row_order,
     scale=flag, drop_zero=flag
@@ -51,7 +64,17 @@ objective of an estimator: kind=text, name=name, estimator=text, scoring=call, s
     splits=1.., fresh_splits=flag, weighted=flag, grouped=flag
 report: history=[<history>], by_size=[list], feature_scores={value?}, without={value}, selection_frequency?={value}
 history: seconds=0.0..1e12, samples=0.., gap=-1.0..1.0, score=value?
-held-out rows: score=number, rows=1.., splits=1.., times=[1..]
+held-out rows: score=number, rows=1.., splits=1.., times=[1..], given?=flag, parts?=[<held-out part>],
+    proof?=<held-out proof>, unproved?=splits|groups|weights|classes|scoring|size
+held-out part: score=number, all_features=number, rows=1.., trained=1..
+held-out proof: measure=auc|concordance|accuracy, delta=fraction, table=[[0..]], interval=[number],
+    difference_interval=[number]
+left-out rows: parsimony=0.0..1e6, folds=1.., rows=2.., size=1.., family=family, families={number?},
+    path=[<row of the path>], best?=<best leaf>, guessing?=number, decided?=1.., judged?=<judged choice>
+row of the path: size=1.., features=[text], family=family, training=value?, left_out=number?,
+    standard_error=0.0..1e300?, difference=number?, difference_error=0.0..1e300?
+best leaf: features=[text], value=value, gap=-1.0..1.0
+judged choice: left_out=number, standard_error=0.0..1e300?, difference=number, difference_error=0.0..1e300?
 """
 
 
@@ -107,6 +130,7 @@ KINDS = {
     "rule": _text(NAME.words, f"{_LETTERS}|fuse-ucd"),
     "option": _text("a short text", r"[\w .,:;+*/='()\[\]<>{}~-]{1,200}"),
     "release": _text("a version of bestleaf", r"[\w.+-]{1,40}"),
+    "family": _text(f"one of {', '.join(FAMILIES)}", "|".join(FAMILIES)),
     "digest": _text("64 hexadecimal digits", "[0-9a-f]{64}"),
 }
 
@@ -190,7 +214,7 @@ def check_form(content: Json) -> None:
     if content["data"] is not None:
         _check_data(content)
         return
-    for name in ("features", "report", "unseen"):
+    for name in ("features", "report", "unseen", "new_data"):
         need(content.get(name) is None, f"the certificate is not about data, so it must have no {name!r}")
 
 

@@ -18,8 +18,10 @@ from bestleaf.certificate.bound_checks import CHECKS, RATES
 from bestleaf.certificate.claims import by_budget, counted, in_line, values_in_words, words_of
 from bestleaf.certificate.record import Certificate, checksum
 from bestleaf.certificate.schema import MALFORMED, Content, RefusedError, check_form, need
+from bestleaf.certificate.searched import searched
 from bestleaf.certificate.verify_data import check_data, check_values
 from bestleaf.certificate.verify_graph import check_answer, check_graph
+from bestleaf.certificate.verify_held_out import check_held_out
 from bestleaf.certificate.verify_leaves import EXACT, FOLLOWS, IDLE, WRITTEN, check_leaves
 
 if TYPE_CHECKING:
@@ -96,6 +98,7 @@ def _checks(certificate: Certificate, bound: Bound | None, *, with_data: bool) -
     found = check_leaves(content, bound)
     check_answer(content)
     check_values(content)
+    check_held_out(content)
     _check_claims(content)
     _check_search(content)
     fits = not sealed or content["checksum"] == checksum(content)
@@ -139,8 +142,9 @@ def _check_search(content: Content) -> None:
     most = "rigorous" if rigorous else "none" if bound in RATES else "conditional"
     fine = proof == "none" or (stopping == "sound" and proof == most)
     need(fine, f"bound {bound!r} with stopping {stopping!r} is not {proof}")
-    settled = content["gap"] <= search["epsilon"] or (reason, stopping) != ("identified", "sound")
-    need(settled, f"an answer that was identified must be within epsilon, got the gap {content['gap']:.6g}")
+    gap = min(content["gap"], searched(content).gap)
+    settled = gap <= search["epsilon"] or (reason, stopping) != ("identified", "sound")
+    need(settled, f"an answer that was identified must be within epsilon, got the gap {gap:.6g}")
 
 
 def _not_shown(content: Content, *, with_data: bool) -> str:
@@ -161,6 +165,9 @@ def _not_shown(content: Content, *, with_data: bool) -> str:
         "that no leaf of the graph was left out": selection and content["search"]["expansion"] is not None,
         "course of the gap, means of the rollouts with a feature": report is not None,
         "how often features were selected again": report is not None and "selection_frequency" in report,
-        "score on unseen examples": content.get("unseen") is not None,
+        "score on held-out rows": content.get("unseen") is not None and "proof" not in content["unseen"],
+        "that the held-out rows were looked at only after the search": "proof" in (content.get("unseen") or {}),
+        "standard error of the value": selection and not with_data and data.get("standard_error") is not None,
+        "scores on left-out rows and the choice by them, which are estimates": content.get("new_data") is not None,
     }
     return ", ".join(words for words, taken in cases.items() if taken)

@@ -12,10 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bestleaf.certificate.schema import CLOSE, VALUE, Content, Json, RefusedError, named_objective, need, same
-from bestleaf.certificate.verify_graph import STOP, Choice
+from bestleaf.certificate.searched import STOP, label_of, searched, unit_of
+from bestleaf.certificate.verify_graph import Choice
+from bestleaf.certificate.verify_path import check_path, check_training, training_values
 
 if TYPE_CHECKING:
     from bestleaf.features.estimator import EstimatorOracle
+    from bestleaf.features.neighbours import KNNOracle
 
 
 def check_values(content: Content) -> None:
@@ -24,8 +27,12 @@ def check_values(content: Content) -> None:
     drawn = sum(leaf["count"] for leaf in content["leaves"] if not leaf["exact"])
     left = cost["samples"] - cost["warmup_samples"]
     need(drawn <= left, f"the leaves have {drawn:,} samples, more than the {left:,} that the search drew for them")
+    if content.get("new_data") is not None:
+        check_path(content)
     if challenges:
-        exact = any(leaf["exact"] for leaf in content["leaves"] if leaf["node"] == content["answer"])
+        best = searched(content)
+        node = content["answer"] if best.is_answer else content["graph"]["labels"].index(best.label)
+        exact = any(leaf["exact"] for leaf in content["leaves"] if leaf["node"] == node)
         need(exact and content["search"]["task"] == "leaf", "challenges need the exact value of a best leaf, got none")
     if "local" in challenges:
         _check_local(content, challenges["local"])
@@ -54,7 +61,7 @@ def _check_local(content: Content, challenge: Content) -> None:
         return
     fine = data is None or challenge["choice"] == data["choice"]
     need(fine, "the claim 'local' must be about the features that the data give to choose from")
-    choice, mine = Choice(challenge["choice"]), set(content["graph"]["labels"][content["answer"]][:-1])
+    choice, mine = Choice(challenge["choice"]), set(searched(content).label[:-1])
     for label in labels:
         choice.check(label)
     free, loose = len(choice.known - mine), len(mine - choice.forced)
@@ -65,14 +72,22 @@ def _check_local(content: Content, challenge: Content) -> None:
     need(fine, f"the claim 'local' must be about all {many:,} subsets one step away")
 
 
-def exact_values(content: Content) -> list[tuple[Json, float]]:
-    """Return every exact value once; refuse two different values of the same leaf."""
+def exact_values(content: Content) -> dict[str, tuple[Json, float]]:
+    """Return every exact value once, by label; refuse two different values of the same leaf.
+
+    Those of the path are compared with them, but not returned.
+    """
     found: dict[str, tuple[Json, float]] = {}
     for label, value in _written_values(content):
-        other = found.setdefault(repr(label), (label, value))[1]
-        if not same(other, value):
-            raise RefusedError(f"{label!r:.80} has two values, {other!r} and {value!r}")
-    return list(found.values())
+        _check_equal(label, found.setdefault(repr(label), (label, value))[1], value)
+    for label, value in training_values(content):
+        _check_equal(label, found.get(repr(label), (label, value))[1], value)
+    return found
+
+
+def _check_equal(label: Json, one: float, other: float) -> None:
+    if not same(one, other):
+        raise RefusedError(f"{label!r:.80} has two values, {one!r} and {other!r}")
 
 
 def _written_values(content: Content) -> Iterator[tuple[Json, float]]:
@@ -82,15 +97,11 @@ def _written_values(content: Content) -> Iterator[tuple[Json, float]]:
         yield from challenge["subsets"]
     report, data, answer = content.get("report"), content["data"], content["graph"]["labels"][content["answer"]]
     if report is not None and data["terminal"] == "exact":
-        unit_of = _unit_of(data)
+        units = unit_of(data)
         for _, value, names in report["by_size"]:
-            yield [*sorted({unit_of[name] for name in names}), STOP], value
+            yield label_of(names, units), value
         for dropped, value in report["without"].items():
             yield [unit for unit in answer if unit != int(dropped)], value
-
-
-def _unit_of(data: Content) -> dict[str, int]:
-    return {data["names"][feature]: unit for unit, group in enumerate(data["groups"]) for feature in group}
 
 
 def _check_report(content: Content) -> None:
@@ -117,9 +128,9 @@ def _check_report(content: Content) -> None:
 def _check_sizes(content: Content) -> None:
     """Check that the best subset of each size may be chosen, and that no exact leaf of its size is better."""
     data, best = content["data"], dict[int, float]()
-    unit_of, choice = _unit_of(data), Choice(data["choice"])
+    known, choice = unit_of(data), Choice(data["choice"])
     for size, value, names in content["report"]["by_size"]:
-        units = sorted({unit_of.get(name, STOP) for name in names})
+        units = sorted({known.get(name, STOP) for name in names})
         columns = sum(len(data["groups"][unit]) for unit in units)
         fine = STOP not in units and type(size) is int and len(units) == size
         fine = fine and columns == len(names) == len(set(names))
@@ -180,8 +191,19 @@ def check_data(content: Content, X: ArrayLike, y: ArrayLike, oracle: EstimatorOr
     if data["terminal"] == "noisy":
         return "The data are the ones it is about; values are sampled, so there are none to compute again."
     values = exact_values(content)
-    for (*units, _), written in values:
+    for (*units, _), written in values.values():
         value = judge.value([feature for unit in units for feature in data["groups"][unit]])
         if not same(value, written):
             raise RefusedError(f"the value of {units} is {value:.6g} on these data, not {written:.6g}")
-    return f"The data are the ones it is about; {len(values):,} exact values were computed again."
+    path = check_training(content, judge, values)
+    _check_error(content, judge)
+    return f"The data are the ones it is about; {len(values):,} exact values were computed again.{path}"
+
+
+def _check_error(content: Content, judge: KNNOracle | EstimatorOracle) -> None:
+    """Check the standard error of the value of the answer, if it is written."""
+    written = content["data"].get("standard_error")
+    if written is not None:
+        columns = [content["data"]["names"].index(name) for name in content["features"]]
+        error = judge.standard_error(columns)
+        need(same(error, written), f"the standard error of the value is {error:.6g} on these data, not {written:.6g}")

@@ -7,8 +7,7 @@ from itertools import chain
 
 from bestleaf.certificate.claims import by_budget
 from bestleaf.certificate.schema import Content, Json, RefusedError, need, same
-
-STOP = -1  # ends the label of a complete subset
+from bestleaf.certificate.searched import STOP, label_of, unit_of
 
 
 class Choice:
@@ -52,15 +51,28 @@ def _check_lattice(content: Content) -> None:
         star = not any(children[1:]) and all(ends[1:])
         need(star, f"{content['search']['rule']} must list the subsets it evaluated below the root")
         children = []
-    for label, below in zip(labels, children, strict=False):
+    chosen = _leaves_of_the_path(content)
+    for node, (label, below) in enumerate(zip(labels, children, strict=False)):
         here = set(label)
         for other in map(labels.__getitem__, below):
+            if node == 0 and repr(other) in chosen:
+                continue
             if len(other) != len(label) + 1 or STOP in here or not here.issubset(other):
                 raise RefusedError(f"{other} cannot be reached from {label} in one step")
     for leaf in content["leaves"]:
         name, node = f"{leaf['label']!r:.80}", leaf["node"]
         if leaf["label"] != labels[node] or leaf["terminal"] != ends[node]:
             raise RefusedError(f"the leaf {name} stands at a node called {labels[node]}, or does not end as that says")
+
+
+def _leaves_of_the_path(content: Content) -> set[str]:
+    """Return the labels that may hang from the root: subsets of the path, which were found without the graph."""
+    new_data, data = content.get("new_data"), content["data"]
+    if new_data is None:
+        return set()
+    units = unit_of(data)
+    known = [row["features"] for row in new_data["path"] if units.keys() >= set(row["features"])]
+    return {repr(label_of(features, units)) for features in known}  # `check_path` tells of unknown features
 
 
 def node_bounds(graph: Content, leaves: list[Content]) -> tuple[list[float], list[float]]:

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 from typer.core import TyperGroup
 
 import bestleaf
 from bestleaf.cli import INTERRUPTED, at_once
+from bestleaf.cli.compare import compare
 from bestleaf.cli.messages import StillWriting, UsageError, complaint, help_without_command, say
-from bestleaf.cli.options import PAGE, Data, Epsilon, Impute, Jobs, Seed, Target, Task, Time, check_ending, fraction
+from bestleaf.cli.options import PAGE, Impute, Seed, check_ending
 from bestleaf.cli.outputs import check_new_file
 from bestleaf.cli.reproduce import app as experiments
 from bestleaf.cli.select import select
@@ -40,6 +39,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command()(select)
+app.command()(compare)
 app.add_typer(experiments, name="reproduce")
 
 
@@ -67,49 +67,6 @@ def _root(
         print(bestleaf.__version__)
         raise typer.Exit
     help_without_command(context)
-
-
-@app.command()
-def compare(
-    data: Data,
-    target: Target,
-    task: Task = "auto",
-    epsilon: Epsilon = 0.01,
-    max_time: Time = None,
-    holdout: Annotated[
-        float, typer.Option(parser=fraction, metavar="FRACTION", help="Part of the rows held out.")
-    ] = 0.25,
-    impute: Impute = None,
-    random_state: Seed = 0,
-    n_jobs: Jobs = None,
-) -> None:
-    """Compare bestleaf with sequential selection, RFECV and mutual information on the same split of a table."""
-    with at_once():
-        from bestleaf.tables import prepared, read_frame
-        from bestleaf.tables.compare import compare as compared
-
-    table = prepared(read_frame(data), target, impute=impute, task=task)
-    shown = Table(title=f"{data.name}, {holdout:.0%} of the rows held out", title_justify="left")
-    for name in ("method", "features", "value", "held-out", "seconds", "which"):
-        shown.add_column(name, justify="left" if name in ("method", "which") else "right")
-    console = Console() if Console().is_terminal else Console(width=160)
-    code = 0
-    with console.status("Selecting") as status:
-        try:
-            settings = {"task": task, "epsilon": epsilon, "max_time": max_time, "n_jobs": n_jobs}
-            for row in compared(table, holdout=holdout, random_state=random_state, **settings):
-                status.update(f"{row.method} done")
-                which = ", ".join(row.columns[:8]) + (", …" if len(row.columns) > 8 else "")
-                numbers = (f"{row.score:.4f}", f"{row.held_out:.4f}", f"{row.seconds:.1f}")
-                shown.add_row(row.method, str(len(row.columns)), *numbers, which)
-        except KeyboardInterrupt:
-            code = INTERRUPTED
-    console.print(shown, markup=False)
-    print(
-        "value: what bestleaf maximises (leave-one-out, 5 nearest neighbours) on the rows selected on; held-out: the "
-        "same measure of 5 nearest neighbours on the rows nobody has seen."
-    )
-    raise typer.Exit(code)
 
 
 @app.command()

@@ -35,7 +35,9 @@ def show(random_state: int) -> None:
     with console.status("Compiling (only the first time)"):
         _fit_briefly(data.data, data.target)
     votes = NeighbourVotes(scale=False)
-    selector = BestLeafSelector(votes, epsilon=0.005, delta=0.1, random_state=random_state, verbose=1)
+    selector = BestLeafSelector(
+        votes, choose="training", epsilon=0.005, delta=0.1, random_state=random_state, verbose=1
+    )
     selector.fit(pd.DataFrame(data.data, columns=data.feature_names), data.target)
     sizes = Table(title="The best subset of each size among those evaluated", title_justify="left")
     for name in ("features", "value", "subset"):
@@ -55,7 +57,7 @@ def _fit_briefly(X: np.ndarray, y: np.ndarray) -> None:
     """Fit a selector with a budget that is just enough to compile all that it uses."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the budget ends it
-        BestLeafSelector(max_samples=20 * X.shape[1] + 200, random_state=0).fit(X, y)
+        BestLeafSelector(choose="training", max_samples=20 * X.shape[1] + 200, random_state=0).fit(X, y)
 
 
 def warm_up() -> float:

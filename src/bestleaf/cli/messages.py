@@ -19,7 +19,7 @@ from bestleaf.files import in_words
 UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 PARAMETERS = (
     "cv|feature_groups|forbidden|forced|guarantee|holdout|max_features|max_memory|max_samples|max_time|n_repeats|"
-    "score_range|scoring|terminal"
+    "parsimony|peers|score_range|scoring|terminal"
 )
 RENAMED = {  # options of earlier versions
     "--seed": "--random-state",
@@ -76,7 +76,7 @@ def _with_options(told: str) -> str:
     told = told.replace("score_range=(lowest, highest)", "--score-range LOW HIGH")
     told = told.replace("estimator=NeighbourVotes()", "--estimator neighbours")
     told = re.sub(r"\bimpute='(\w+)'", r"--impute \1", told)
-    told = re.sub(r"^(target|task)\b", r"--\1", told).replace("--task 'regression'", "--task regression")
+    told = re.sub(r"^(choose|target|task)\b", r"--\1", told).replace("--task 'regression'", "--task regression")
     told = re.sub(r"(?<![\w'/-])X(?![\w'.])", "the table", told)
     return re.sub(rf"(?<![\w'/-])({PARAMETERS})(?![\w'.])", lambda found: f"--{found[1].replace('_', '-')}", told)
 

@@ -1,4 +1,7 @@
-"""Files that a command writes. They are checked before the work begins; files of others are not overwritten."""
+"""What a command puts out: the table of the path, and files.
+
+Files are checked before the work begins; files of others are not overwritten.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.table import Table
+from rich.text import Text
+
+from bestleaf.certificate import Certificate
+from bestleaf.certificate.path import HEADS, path_cells
 from bestleaf.cli.messages import complaint, say
 from bestleaf.cli.options import PAGE, check_ending
 from bestleaf.files import check_writable, write_all_atomically
@@ -52,6 +60,23 @@ def check_files(data: Path, files: Files, checkpoint: Path | None, *, overwrite:
             raise ValueError(f"{other} and {option} must be different files, got {path} for both")
     if itself := places.get(os.path.realpath(data)):
         raise ValueError(f"{itself} must not be the table itself, got {data}")
+
+
+def path_table(certificate: Certificate) -> Table | None:
+    """Return some rows of the path as a table for the terminal; None if left-out rows decided nothing."""
+    if certificate.path is None:
+        return None
+    rows = path_cells(certificate.content)
+    some = "" if len(rows) == len(certificate.path) else f", {len(rows)} of {len(certificate.path):,} sizes"
+    table = Table(title=f"The path: one subset of each size{some} (* chosen)", title_justify="left")
+    for place, name in enumerate(HEADS):
+        numbers = name != "features"
+        longest = max(len(row.texts()[place]) for row in rows) if numbers else 0  # only names are cut, numbers never
+        table.add_column(name, justify="right" if numbers else "left", min_width=longest)
+    for row in rows:
+        cells = [Text(text, no_wrap=True, overflow="ellipsis") for text in row.texts()]
+        table.add_row(*cells, style="bold" if row.chosen else None)
+    return table
 
 
 def write_files(found: TableSelection, files: Files, title: str, checkpoint: Path | None) -> None:

@@ -19,7 +19,7 @@ from bestleaf.checks import cut, shown
 from bestleaf.cli import INTERRUPTED, at_once
 from bestleaf.cli.messages import say
 from bestleaf.cli.options import Data, Epsilon, Impute, Jobs, Seed, Target, Task, Time, fraction
-from bestleaf.cli.outputs import check_files, write_files
+from bestleaf.cli.outputs import check_files, path_table, write_files
 
 EXIT_CODES = {"identified": 0, "interrupted": INTERRUPTED}  # by reason; 3 for a budget
 TOLD = ("constant and left out", "no worker is left")  # warnings with these words are shown
@@ -33,6 +33,7 @@ Guarantee = StrEnum("Guarantee", "auto grown local quantile exhaustive")  # type
 Algorithm = Literal["bli", "fuse", "fuse-ucd", "alphafuse"]
 Estimator = Literal["neighbours", "linear", "boosting", "forest", "svm"]
 Terminal = Literal["auto", "exact", "noisy"]
+Choose = Literal["new_data", "training"]
 Range = tuple[float, float] | None
 
 
@@ -42,6 +43,8 @@ def select(
     task: Task = "auto",
     epsilon: Epsilon = 0.01,
     delta: Annotated[float, Option(parser=fraction, metavar="NUMBER", help="Probability that it is wrong.")] = 0.05,
+    choose: Annotated[Choose, Option(help="Rows that decide: left-out ones, or all.")] = "new_data",
+    parsimony: Annotated[float, Option(min=0, help="Standard errors that fewer features may cost.")] = 0.0,
     max_time: Time = None,
     max_samples: Annotated[int | None, Option(min=1, help="Rollouts and exact values allowed.")] = None,
     max_features: Annotated[int | None, Option(min=1, help="Largest number of features.")] = None,
@@ -95,6 +98,8 @@ def select(
     console = Console(quiet=quiet)
     with _told_warnings(console), workers_of(dask):
         found = select_from_table(table, ready=lambda seen: _tell(console, *seen.notes), **settings)
+    if (path := path_table(found.selector.certificate_)) is not None:
+        console.print(path)
     name = data.name.encode("utf-8", "replace").decode("utf-8")  # without bytes that are no text
     write_files(found, files, f"Features of {name} that predict {target}", checkpoint)
     if found.validation is not None and found.selection_frequency is not None:
@@ -102,7 +107,8 @@ def select(
     if list(table.groups) != list(table.X):
         _tell(console, f"Columns of the file: {', '.join(found.features)}.")
     _tell(console, *(f"{option[2:]}: {path}" for option, path in files.items() if path is not None))
-    raise typer.Exit(EXIT_CODES.get(found.reason, 3))
+    unlimited = max_time is None and max_samples is None  # then ending the search unsettled is no failure
+    raise typer.Exit(0 if found.reason == "max_time" and unlimited else EXIT_CODES.get(found.reason, 3))
 
 
 def _tell(console: Console, *lines: str) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import model_selection as splitters
@@ -17,6 +17,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
+from bestleaf.certificate.held_out import corrected_error
 from bestleaf.checks import shown
 from bestleaf.features.data import checked_data, splits_by
 from bestleaf.features.scoring import chosen_score, in_short
@@ -27,6 +28,13 @@ FOLDS = (splitters.KFold, splitters.StratifiedKFold, splitters.GroupKFold, split
 RANDOM_SPLITS = (splitters.ShuffleSplit, splitters.StratifiedShuffleSplit, splitters.GroupShuffleSplit)
 
 Split = tuple[np.ndarray, np.ndarray]  # rows to fit on, held-out rows
+
+
+class Unseen(NamedTuple):
+    """The score of an estimator on held-out rows, and the numbers of each row that it follows from."""
+
+    score: float
+    rows: np.ndarray | None  # [rows, outputs]: right or not, predictions, or what ranks the rows for each class
 
 
 class EstimatorOracle:
@@ -95,7 +103,7 @@ class EstimatorOracle:
         self.fresh_splits = fresh_splits
         self.sample_weight = self._checked_weights(sample_weight)
         self.cv = self._checked_cv(DEFAULT_FOLDS if cv is None else cv, random_state)
-        self.groups = self._checked_groups(groups)
+        self.groups = groups_for(self.cv, groups, self.n_samples)
         self.splits: list[Split] = splits_by("cv", self.cv, self.X, self.y, self.groups)
         if not self.splits:
             raise ValueError(f"cv must give at least one split, got none from {shown(cv)}")
@@ -137,14 +145,49 @@ class EstimatorOracle:
         except ValueError as error:
             raise ValueError(f"estimator {self.name} cannot be fitted to these data: {in_short(error)}") from None
 
-    def unseen_score(
+    def unseen(
         self, subset: Iterable[int], new_X: np.ndarray, new_y: np.ndarray, new_weight: np.ndarray | None
-    ) -> float:
+    ) -> Unseen:
         """Fit the estimator on all rows; return its score on held-out rows, mapped as values are."""
         features = _sorted(subset)
+        fitted = self.fitted(features, np.arange(self.n_samples))
+        score = self.score_of(fitted, features, new_X, new_y, new_weight)
+        return Unseen(score, self._ranked(fitted, new_X[:, features], new_y))
+
+    def score_of(
+        self,
+        fitted: BaseEstimator,
+        subset: Iterable[int],
+        new_X: np.ndarray,
+        new_y: np.ndarray,
+        new_weight: np.ndarray | None,
+    ) -> float:
+        """Return the score of a fitted estimator on other rows, mapped as values are."""
         weights = {} if new_weight is None else {"sample_weight": new_weight}
-        score = self.score.of(self.fitted(features, np.arange(self.n_samples)), new_X[:, features], new_y, **weights)
+        score = self.score.of(fitted, new_X[:, _sorted(subset)], new_y, **weights)
         return self.score.placed(float(score))
+
+    def _ranked(self, fitted: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+        """Return the numbers of each row that the score follows from; None if the scorer is none of those known."""
+        if self.score.name == "accuracy":
+            return (fitted.predict(X) == y)[:, None]
+        if self.score.name == "concordance":
+            return np.asarray(fitted.predict(X))[:, None]
+        if self.score.name not in ("roc_auc", "roc_auc_ovr"):
+            return None
+        if self.score.name == "roc_auc" and hasattr(fitted, "decision_function"):
+            return np.asarray(fitted.decision_function(X))[:, None]
+        chances = fitted.predict_proba(X)
+        return chances if chances.shape[1] > 2 else chances[:, 1:]
+
+    def standard_error(self, subset: Iterable[int]) -> float:
+        """Return the standard error of the value, from the scores of the fixed splits; nan if there is only one.
+
+        It is corrected for training rows that the splits have in common (Nadeau and Bengio 2003).
+        """
+        scores = [self.part(subset, number) for number in range(self.parts)]
+        train, test = zip(*self.splits, strict=True)
+        return corrected_error(scores, list(map(len, test)), list(map(len, train)))
 
     @property
     def name(self) -> str:
@@ -204,19 +247,13 @@ class EstimatorOracle:
         raise ValueError(f"groups must leave two classes on both sides of a split, got none such in {MOST_TRIES} tries")
 
     def _checked_cv(self, given: Any, random_state: int) -> Any:
-        """Return the splitter; a random one gets a fixed random state."""
-        if isinstance(given, Iterator):
-            what = f"the iterator {described(given)}, which can be used only once"
-            raise ValueError(f"cv must be a number, a splitter or a list, got {what}")
-        cv = splitters.check_cv(given, self.y, classifier=is_classifier(self.estimator))
+        """Return the splitter, with a fixed random state; refuse one that cannot give the fresh splits asked for."""
+        cv = fixed_splitter(given, self.y, random_state, classifier=is_classifier(self.estimator))
         if self.fresh_splits and not isinstance(cv, (*FOLDS, *RANDOM_SPLITS)):
             raise ValueError(
                 f"terminal='noisy' draws random splits, so cv must be a number of folds or a splitter at random or by "
                 f"groups, got {described(cv)}"
             )
-        if getattr(cv, "shuffle", True) and getattr(cv, "random_state", 0) is None:
-            cv = clone(cv, safe=False)
-            cv.random_state = random_state % 2**32
         return cv
 
     def _checked_weights(self, given: Any) -> np.ndarray | None:
@@ -231,23 +268,6 @@ class EstimatorOracle:
         if not self.score.takes_weights:
             raise ValueError(f"sample_weight cannot be used: scoring {self.score.name} does not take it")
         return weights
-
-    def _checked_groups(self, given: Any) -> np.ndarray | None:
-        by_groups, name = isinstance(self.cv, GroupsConsumerMixin), type(self.cv).__name__
-        if given is None:
-            if by_groups:
-                raise ValueError(f"groups must be given to fit, because {name} splits by them, got None")
-            return None
-        if not by_groups and type(self.cv).__module__.startswith("sklearn."):  # a user's own splitter may use groups
-            raise ValueError(
-                f"groups cannot be used: {name} does not split by them; give cv=GroupKFold() or another splitter that "
-                "does"
-            )
-        groups = np.asarray(given)
-        if groups.shape != (self.n_samples,):
-            rule = f"groups must have one value for each of the {self.n_samples} rows"
-            raise ValueError(f"{rule}, got shape {groups.shape}")
-        return groups
 
 
 class _OneThread:
@@ -273,6 +293,35 @@ class _OneThread:
 
 
 ONE_THREAD = _OneThread()
+
+
+def fixed_splitter(given: Any, y: np.ndarray, random_state: int, *, classifier: bool) -> Any:
+    """Return the splitter that `cv` stands for; a random one gets a fixed random state."""
+    if isinstance(given, Iterator):
+        what = f"the iterator {described(given)}, which can be used only once"
+        raise ValueError(f"cv must be a number, a splitter or a list, got {what}")
+    cv = splitters.check_cv(given, y, classifier=classifier)
+    if getattr(cv, "shuffle", True) and getattr(cv, "random_state", 0) is None:
+        cv = clone(cv, safe=False)
+        cv.random_state = random_state % 2**32
+    return cv
+
+
+def groups_for(cv: Any, given: Any, rows: int) -> np.ndarray | None:
+    """Return the groups of the rows that a splitter splits by; refuse groups that it would not use."""
+    by_groups, name = isinstance(cv, GroupsConsumerMixin), type(cv).__name__
+    if given is None:
+        if by_groups:
+            raise ValueError(f"groups must be given to fit, because {name} splits by them, got None")
+        return None
+    if not by_groups and type(cv).__module__.startswith("sklearn."):  # a user's own splitter may use groups
+        raise ValueError(
+            f"groups cannot be used: {name} does not split by them; give cv=GroupKFold() or another splitter that does"
+        )
+    groups = np.asarray(given)
+    if groups.shape != (rows,):
+        raise ValueError(f"groups must have one value for each of the {rows} rows, got shape {groups.shape}")
+    return groups
 
 
 def described(thing: Any) -> str:

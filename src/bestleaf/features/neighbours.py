@@ -187,6 +187,10 @@ class KNNOracle:
         """Return the exact values of several subsets."""
         return [self.value(subset) for subset in subsets]
 
+    def value_on(self, subset: Iterable[int], queries: np.ndarray) -> float:
+        """Return the value on some of the rows, given by their places in `rows`."""
+        return self._value(self._features(subset), queries)
+
     def rough_value(self, subset: Iterable[int]) -> float:
         """Return the value on 500 to 2,000 rows, always the same ones."""
         return self._value(self._features(subset), self.rough_queries)
@@ -199,6 +203,20 @@ class KNNOracle:
             targets = self.targets[:, queries]
             if (targets != targets[:, :1]).any():
                 return self._value(features, queries)
+
+    def standard_error(self, subset: Iterable[int]) -> float:
+        """Return the standard error of the value: how much it would differ on other rows of the same kind.
+
+        It is the one of DeLong for the AUC of the votes, and its analogue for the concordance index. That neighbours
+        would change, too, is left out. With very many rows it is computed on some and scaled.
+        """
+        rows = self.rough_queries
+        sums, found = self._sums(self._features(subset), rows), []
+        for score, target in zip(sums.T, self.targets[:, rows], strict=True):
+            if target.min() < target.max():
+                found.append(pulls(score, target, real=self.classes is None))
+        shrunk = len(rows) / len(self.queries) * len(rows) / (len(rows) - 1)
+        return float(np.sqrt(shrunk * (np.mean(found, axis=0) ** 2).sum()))
 
     def sums(self, subset: Iterable[int]) -> np.ndarray:
         """Return [rows, outputs]: the sums of the targets of the nearest neighbours, rows as in `X`."""
@@ -231,7 +249,10 @@ class KNNOracle:
         return self._workplace()
 
     def _workplace(self) -> Workplace:
-        columns = self._columns.array
+        return self.workplace_on(self._columns.array, self.weights)
+
+    def workplace_on(self, columns: np.ndarray, weights: np.ndarray) -> Workplace:
+        """Return a workplace on other columns; rows after those of the data are queries that do not vote."""
         place = Workplace(NEIGHBOURS)
         place.set(
             examples=self.n_samples,
@@ -241,14 +262,14 @@ class KNNOracle:
             neighbours=self.n_neighbors,
             drop_zero=self.drop_zero,
             real=self.classes is None,
-            weighed=len(self.weights) > 0,
+            weighed=len(weights) > 0,
             sum_nearest=kernels.sum_nearest.address,
             pairs_in_order=kernels.pairs_in_order.address if self.classes is None else 0,
         )
         place.point(
             columns=columns,
             targets=self.targets,
-            weights=self.weights,
+            weights=weights,
             distance=np.zeros(columns.shape[1], np.float32),
             minima=np.zeros(self._lanes, np.int32),
             tally=np.zeros(self._lanes, np.int32),
@@ -308,10 +329,12 @@ class KNNOracle:
         return sums
 
     def _value(self, features: np.ndarray, queries: np.ndarray) -> float:
+        return self.ranked_right(self._sums(features, queries), self.targets[:, queries])
+
+    def ranked_right(self, sums: np.ndarray, targets: np.ndarray) -> float:
         """Return the fraction of pairs in the right order, averaged over the outputs with different targets."""
-        sums, fractions = self._sums(features, queries), []
-        for output in range(len(self.targets)):
-            score, target = sums[:, output], self.targets[output, queries]
+        fractions = []
+        for score, target in zip(sums.T, targets, strict=True):
             if self.classes is None:
                 good, pairs = kernels.counted_pairs(score, target, TIES[self.ties], kernels.pairs_in_order.address)
             else:
@@ -328,3 +351,21 @@ def concordance(score: np.ndarray, truth: np.ndarray) -> float:
     if not pairs:
         raise ValueError(f"concordance needs two different targets, got {len(ranks)} that are the same")
     return float(good / pairs)
+
+
+def pulls(score: np.ndarray, truth: np.ndarray, *, real: bool) -> np.ndarray:
+    """Return by how much each row pulls the fraction of pairs in the right order up or down; the sum is 0.
+
+    The sum of squares estimates the variance of the fraction (Hoeffding's projection of a U-statistic).
+    """
+    if real:
+        differ = np.sign(truth[:, None] - truth)
+        right = (differ * np.sign(score[:, None] - score) + differ**2) / 2  # 0 for pairs with equal targets
+        good, pairs = right.sum(axis=1, dtype=np.float64), (differ**2).sum(axis=1, dtype=np.float64)
+    else:
+        high, good = truth > 0, np.empty(len(truth))
+        for side, sign in ((high, 1.0), (~high, -1.0)):  # the signs turn "higher than" into "lower than"
+            others, ours = np.sort(sign * score[~side]), sign * score[side]
+            good[side] = (np.searchsorted(others, ours, "left") + np.searchsorted(others, ours, "right")) / 2
+        pairs = np.where(high, (~high).sum(), high.sum()).astype(np.float64)
+    return 2 * (good - good.sum() / pairs.sum() * pairs) / pairs.sum()

@@ -6,13 +6,15 @@ from pathlib import Path
 
 from bestleaf.certificate import Certificate
 from bestleaf.certificate.claims import shown
+from bestleaf.certificate.path import HEADS, path_cells
 from bestleaf.certificate.record import objective_in_words
 from bestleaf.certificate.schema import MALFORMED, RefusedError, check_form
+from bestleaf.certificate.searched import searched
 from bestleaf.certificate.verify_data import check_values
 from bestleaf.certificate.verify_graph import check_graph
 from bestleaf.files import write_atomically
 from bestleaf.report.content import chosen_features, graph, leading_leaves
-from bestleaf.report.plotting import draw_gap, draw_intervals, draw_sizes, templates
+from bestleaf.report.plotting import draw_gap, draw_intervals, draw_path, draw_sizes, templates
 
 __all__ = ["report_html", "save_report"]
 
@@ -24,7 +26,7 @@ def report_html(certificate: Certificate, *, title: str | None = None) -> str:
     ----------
     certificate : Certificate
         The certificate of any search. The page of a `BestLeafSelector` also shows the gap over time and the best subset
-        of each size.
+        of each size. If left-out rows decided, its first figure is the path.
     title : str, default=None
         Heading of the page.
 
@@ -57,6 +59,10 @@ def _page(certificate: Certificate, title: str | None) -> str:
         content=content,
         selection=selection,
         title=title or ("Feature selection" if selection else f"Best {content['search']['task']}"),
+        new_data=certificate.new_data_in_words(),
+        path_plot=None if certificate.path is None else draw_path(content),
+        path_heads=HEADS,
+        path=[] if certificate.path is None else path_cells(content, None),
         answer=" ".join(certificate.answer_in_words().splitlines()),
         unseen=certificate.unseen_in_words(),
         cost=certificate.cost_in_words(),
@@ -64,9 +70,10 @@ def _page(certificate: Certificate, title: str | None) -> str:
         features=chosen_features(content),
         frequency=extras is not None and bool(extras.get("selection_frequency")),
         leaves=leaves,
+        searched_is_answer=searched(content).is_answer,
         sizes=[[size, value, [shown(name) for name in names]] for size, value, names in sizes],
         graph=graph(content),
-        interval_plot=draw_intervals(leaves, certificate.score + certificate.epsilon),
+        interval_plot=draw_intervals(content, leaves),
         gap_plot=None if extras is None else draw_gap(content),
         size_plot=draw_sizes(content) if len(sizes) > 1 else None,
     )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from bestleaf.certificate.claims import all_shown, counted, shown
+from bestleaf.certificate.path import path_cells
 from bestleaf.certificate.schema import Content
 from bestleaf.certificate.verify_graph import downwards, node_bounds
 
@@ -50,6 +53,41 @@ def _short_name(label: Label, name: str, answer: Label, units: list[str] | None)
     signs = [("+", added), ("\N{MINUS SIGN}", dropped)]
     signed = [f"{sign} {', '.join(in_short(one, room) for one in names)}" for sign, names in signs if names]
     return " ".join(["answer", *signed]) if signed else "the answer and more"
+
+
+class PathPoint(NamedTuple):
+    """A row of the path in a plot."""
+
+    size: int
+    training: float | None
+    left_out: float | None
+    error: float | None  # standard error of the left-out score
+    chosen: bool
+    words: str
+
+    @property
+    def band(self) -> tuple[float, float] | None:
+        """The left-out score less and plus its standard error; None if one of them is not known."""
+        if self.left_out is None or self.error is None:
+            return None
+        return self.left_out - self.error, self.left_out + self.error
+
+    def heights(self) -> list[float]:
+        """Return all that is drawn at this size."""
+        return [one for one in (self.training, self.left_out, *(self.band or ())) if one is not None]
+
+
+def path_points(content: Content) -> list[PathPoint]:
+    """Return the rows of the path, each with what is shown beside it."""
+    rows, cells = content["new_data"]["path"], path_cells(content, None)
+    found = []
+    for row, text in zip(rows, cells, strict=True):
+        chosen = ", chosen" if text.chosen else ""
+        words = f"{counted(row['size'], 'feature')} ({text.family}{chosen}): training {text.training}, "
+        words += f"left out {text.left_out}" + (f", difference to all {text.difference}" if text.difference else "")
+        scores = row["training"], row["left_out"], row["standard_error"]
+        found.append(PathPoint(row["size"], *scores, text.chosen, f"{words}. {text.features}"))
+    return found
 
 
 def leading_leaves(content: Content) -> list[Content]:

@@ -17,6 +17,7 @@ from bestleaf.data_checks import Data, FeatureGroups, votes_of
 from bestleaf.engine.intervals import Leaf
 from bestleaf.features import FeatureLattice, SubsetLattice
 from bestleaf.features.neighbours import NeighbourVotes
+from bestleaf.new_data.choosing import Chosen
 from bestleaf.rivals.fuse import Fuse, FuseSettings
 from bestleaf.search import Progress
 from bestleaf.search.budget import Budget
@@ -77,6 +78,7 @@ class FuseSelector(BestLeafSelector):
     ) -> None:
         super().__init__(
             estimator,
+            choose="training",
             max_samples=max_samples,
             max_time=max_time,
             epsilon=epsilon,
@@ -98,7 +100,9 @@ class FuseSelector(BestLeafSelector):
         """Return the settings of the search that FUSE has, too."""
         return SearchOptions(terminal="exact", continue_probability=self.continue_probability)
 
-    def _search(self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget) -> Selection:
+    def _search(
+        self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget, chosen: Chosen | None = None
+    ) -> Selection:
         """Search until the budget is spent; return a root with all leaves evaluated as its children."""
         if votes_of(self.estimator) is None:
             values = f"variant {self.variant!r} values subsets by nearest neighbours"

@@ -86,6 +86,8 @@ class TableSelection:
             "notes": list(self.table.notes),
             "version": bestleaf.__version__,
         }
+        if found.path is not None:
+            result |= {"path": found.path, "optimism": found.optimism, "new_data": found.new_data_in_words()}
         if self.validation is not None and len(self.validation.scores):
             result["holdout_score"] = self.validation.mean
         if self.selection_frequency is not None:
@@ -139,7 +141,7 @@ def select_from_table(
     """
     forced, forbidden = forced or [], forbidden or []
     if isinstance(estimator, str):
-        estimator = _named_estimator(estimator, task_of(table.y.to_numpy(), keywords.get("task", "auto")))
+        estimator = named_estimator(estimator, task_of(table.y.to_numpy(), keywords.get("task", "auto")))
     selector = selector_from(
         algorithm,
         estimator=estimator,
@@ -167,7 +169,7 @@ def select_from_table(
     return TableSelection(table, selector, features, judged)
 
 
-def _named_estimator(name: str, task: str) -> BaseEstimator | None:
+def named_estimator(name: str, task: str) -> BaseEstimator | None:
     """Return the estimator of a name; None for "neighbours", the votes of nearest neighbours."""
     classes = task == "classification"
     if name == "linear":

@@ -118,7 +118,7 @@ def run_row(data: dict[str, Data], seed: int, name: str, run: int, **settings: A
     case = CASES[name]
     there, number = data[case.data], int(seed_of(seed, CASES, name, run).generate_state(1)[0])
     started = perf_counter()
-    selector = selector_from(random_state=number, **{**COMMON, **case.settings, **settings})
+    selector = selector_from(choose="training", random_state=number, **{**COMMON, **case.settings, **settings})
     found = selector.fit(there.X, there.y).certificate_
     if found.reason == "interrupted":
         raise KeyboardInterrupt

@@ -1,24 +1,21 @@
-"""Held-out rows: which rows they are, and the score of the selected features on them."""
+"""Held-out rows: which rows they are, and how well the votes of nearest neighbours rank them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit, check_cv
 from sklearn.model_selection._split import GroupsConsumerMixin
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
-from bestleaf.certificate.schema import Content
+from bestleaf.certificate.ranks import auc
 from bestleaf.checks import number, shown
-from bestleaf.data_checks import Data, task_for, votes_of
+from bestleaf.data_checks import task_for
 from bestleaf.features.data import splits_by, unit_range
-from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import NeighbourVotes, concordance
-from bestleaf.selector import BestLeafSelector
 
 AT_A_TIME = 1000  # rows that are scored between two looks at the clock
 
@@ -87,44 +84,6 @@ def _splitter_of(holdout: Any, y: np.ndarray, task: str) -> Any:
     return check_cv(holdout, y, classifier=task != "regression")
 
 
-def held_out_scores(
-    selector: BestLeafSelector,
-    data: Data,
-    splits: list[Split],
-    supports: list[np.ndarray],
-    seed: int,
-    over: Callable[[], bool],
-) -> list[Score]:
-    """Return the score of each split on its held-out rows, by the measure of the search.
-
-    `supports` holds the features that were selected on each split; `over` says whether time is over.
-    """
-    votes, found = votes_of(selector.estimator), []
-    for split, support in zip(splits, supports, strict=True):
-        seen, new, columns = data.part(split.kept), data.part(split.aside), np.flatnonzero(support)
-        if votes is not None:
-            score = votes_score(votes, seen.X[:, columns], seen.y, new.X[:, columns], new.y, over)
-        else:
-            oracle = selector._oracle(seen, seed)
-            assert isinstance(oracle, EstimatorOracle)
-            weights = new.metadata.get("sample_weight")
-            score = Score(oracle.unseen_score(columns, new.X, new.y, weights), len(new.y))
-        found.append(score)
-    return found
-
-
-def in_certificate(splits: list[Split], scores: list[Score]) -> Content:
-    """Return the scores on held-out rows as a part of a certificate."""
-    looked_at = [split.aside[: one.rows] for split, one in zip(splits, scores, strict=True)]
-    times = np.unique(np.concatenate(looked_at), return_counts=True)[1]
-    return {
-        "score": float(np.mean([one.score for one in scores])),
-        "rows": len(times),
-        "splits": len(splits),
-        "times": [int(times.min()), int(times.max())],  # how often a row was held out
-    }
-
-
 def votes_score(
     votes: NeighbourVotes,
     X: np.ndarray,
@@ -137,17 +96,47 @@ def votes_score(
 
     If time is over before all new rows are done, the score is that of the rows done so far.
     """
-    if votes.scale:
-        scaler = StandardScaler().fit(X)
-        X, new_X = scaler.transform(X), scaler.transform(new_X)
-    voters, found, rows = NearestNeighbors(n_neighbors=votes.n_neighbors).fit(X), [], 0
-    while rows < len(new_X) and not (over() and len(np.unique(new_y[:rows])) > 1):
-        found.append(voters.kneighbors(new_X[rows : rows + AT_A_TIME], return_distance=False))
-        rows += len(found[-1])
-    nearest, new_y = np.concatenate(found), new_y[:rows]
-    if task_for(y, votes) == "regression":
-        return Score(concordance(unit_range(y)[nearest].mean(axis=1), new_y), rows)
+    (sums,) = votes_for(votes, y, [(X, new_X)], new_y, over)
+    return Score(score_of_votes(votes, y, sums, new_y[: len(sums)]), len(sums))
+
+
+def votes_for(
+    votes: NeighbourVotes,
+    y: np.ndarray,
+    tables: Sequence[tuple[np.ndarray, np.ndarray]],
+    new_y: np.ndarray,
+    over: Callable[[], bool],
+) -> list[np.ndarray]:
+    """Return the votes of nearest neighbours for new rows, [rows, outputs], for each pair of X and new rows.
+
+    There is one output for real targets, one for the second of two classes, and one for each of more classes. If time
+    is over, there are votes for the first rows only, and some for at least two different targets.
+    """
     classes = np.unique(y)
-    ranked = [(new_y == one, (y[nearest] == one).mean(axis=1)) for one in classes[len(classes) == 2 :]]
-    scores = [roc_auc_score(truth, votes) for truth, votes in ranked if 0 < truth.sum() < len(truth)]
-    return Score(float(np.mean(scores)), rows)
+    if task_for(y, votes) == "regression":
+        targets = unit_range(y)[:, None]
+    else:
+        targets = y[:, None] == classes[len(classes) == 2 :]
+    scaled, voters = [], []
+    for X, new_X in tables:
+        scaler = StandardScaler(with_mean=votes.scale, with_std=votes.scale).fit(X)
+        scaled.append(scaler.transform(new_X))
+        voters.append(NearestNeighbors(n_neighbors=votes.n_neighbors).fit(scaler.transform(X)))
+    found: list[list[np.ndarray]] = [[] for _ in tables]
+    rows = 0
+    while rows < len(new_y) and not (over() and len(np.unique(new_y[:rows])) > 1):
+        for sums, ready, rows_of in zip(found, voters, scaled, strict=True):
+            nearest = ready.kneighbors(rows_of[rows : rows + AT_A_TIME], return_distance=False)
+            sums.append(targets[nearest].sum(axis=1))
+        rows += AT_A_TIME
+    return [np.concatenate(sums) for sums in found]
+
+
+def score_of_votes(votes: NeighbourVotes, y: np.ndarray, sums: np.ndarray, new_y: np.ndarray) -> float:
+    """Return how well votes rank rows: the concordance index, or the mean AUC of the classes that are there."""
+    if task_for(y, votes) == "regression":
+        return concordance(sums[:, 0], new_y)
+    classes = np.unique(y)
+    ranked = zip(classes[len(classes) == 2 :], sums.T, strict=True)
+    scores = [auc(new_y == one, ranks) for one, ranks in ranked if 0 < (new_y == one).sum() < len(new_y)]
+    return float(np.mean(scores))

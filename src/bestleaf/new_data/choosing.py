@@ -1,0 +1,186 @@
+"""Choose features by left-out rows: search on the training part of each fold, score, decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from itertools import takewhile
+from math import inf
+from time import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from bestleaf.certificate.schema import Content
+from bestleaf.data_checks import Data, task_for, votes_of
+from bestleaf.features import SubsetLattice
+from bestleaf.new_data.choice import Choice, decide
+from bestleaf.new_data.left_out import (
+    Plan,
+    Scores,
+    TimeOverError,
+    candidates_on,
+    folds_of,
+    rows_to_choose_by,
+    score_folds,
+)
+from bestleaf.new_data.part import Choosable, Subset
+from bestleaf.new_data.saved_folds import SavedFolds
+from bestleaf.new_data.splits import Split
+from bestleaf.search.budget import Budget, deferred_interrupt
+from bestleaf.search.executors import Executor, Serial, workers_there
+
+if TYPE_CHECKING:
+    from bestleaf.selector import BestLeafSelector
+
+SHARE = 0.6  # of the time that choosing may take
+FEWEST_FOLDS = 3  # that must be done if time is over
+CHEAP = 2e10  # distances on one feature that the training values of the whole path may take;
+A_SECOND = 1.5e8  # at most so many for each second of a limit: about a twentieth of the time
+
+JUDGED = ("left_out", "standard_error", "difference", "difference_error")
+
+Tell = Callable[[int, int], None]  # is told how many folds are done, and of how many
+
+
+class Chosen(NamedTuple):
+    """What left-out rows decided, and whether Ctrl-C was pressed on the way."""
+
+    choice: Choice | None  # None if it could not be made
+    rows: int = 0  # rows that were left out at least once
+    interrupted: bool = False
+    affordable: float = 0.0  # distances that the training values of the path may take
+    cut_short: bool = False  # time was over, or Ctrl-C pressed, before enough folds were done
+
+
+def choose(
+    selector: BestLeafSelector,
+    data: Data,
+    lattice: SubsetLattice,
+    seed: int,
+    budget: Budget,
+    executor: Executor,
+    tell: Tell,
+) -> Chosen:
+    """Return what left-out rows decide about the subsets of a lattice."""
+    votes, task = votes_of(selector.estimator), task_for(data.y, selector.estimator)
+    choosable, rows = Choosable.of(lattice, by_fits=votes is None), rows_to_choose_by(data, selector.cv, task, seed)
+    if rows is None or not choosable.sizes:
+        return Chosen(None)
+    some = data if len(rows) == len(data.y) else data.part(rows)
+    rounds = folds_of(some, selector.cv, task, seed, votes)
+    splits = [(number, split) for number, folds in enumerate(rounds) for split in folds]
+    if len(splits) < 2:
+        return Chosen(None)
+    with (
+        deferred_interrupt() as interrupted,
+        SavedFolds(selector.checkpoint, lattice, choosable, splits, seed) as known,
+    ):
+        budget.look()
+        budget.start(budget.seconds + known.seconds)
+
+        def over() -> bool:
+            return interrupted() or _left(budget) < 0.0
+
+        plan = Plan(some, selector.estimator, selector.scoring, selector.score_range, choosable, task, seed, over)
+        _score(known, plan, splits, executor, workers_there(selector.n_jobs), budget, tell)
+        stopped = interrupted()
+    scores = known.scores
+    if known.candidates is None or len(scores) < min(FEWEST_FOLDS, len(splits)):
+        return Chosen(None, 0, stopped, cut_short=True)
+    left_out = np.unique(np.concatenate([split.aside for _, split in splits[: len(scores)]]))
+    choice = decide(scores, known.candidates, choosable, selector.parsimony)
+    if choice.chosen.size > choosable.limit:  # only all features have scores, and there are too many of them
+        return Chosen(None, 0, stopped)
+    seconds = 1.0 if stopped else inf if budget.max_time is None else budget.max_time
+    return Chosen(choice, len(left_out), stopped, min(CHEAP, A_SECOND * seconds))
+
+
+def _left(budget: Budget) -> float:
+    """Return the seconds left for choosing."""
+    budget.look()
+    return inf if budget.max_time is None else SHARE * budget.max_time - budget.seconds
+
+
+def _score(
+    known: SavedFolds,
+    plan: Plan,
+    splits: list[tuple[int, Split]],
+    executor: Executor,
+    workers: int,
+    budget: Budget,
+    tell: Tell,
+) -> None:
+    """Find candidates and score the folds that are not done yet, until time is over; workers help if there are any."""
+    tell(len(known.scores), len(splits))
+    if known.candidates is None:
+        with suppress(TimeOverError):
+            known.candidates = candidates_on(plan.part(slice(None), 0, inf))
+        budget.look()
+        known.save(budget.seconds)
+    if known.candidates is None:
+        return
+    at_once = 1 if getattr(executor, "patience", 0.0) else workers  # the first fold tells how long one takes
+    while (done := len(known.scores)) < len(splits) and not (plan.over and plan.over()):
+        until, found = time() + _left(budget), list[Scores | None]()
+        items = [(number, *splits[number - 1], until) for number in range(done + 1, len(splits) + 1)][:at_once]
+        if type(executor) is not Serial:
+            found = executor.map(score_folds, plan.for_workers(), items)
+        if not found:  # there are no workers, or none are left
+            found = score_folds(plan, items[:1])
+        known.scores += [one for one in takewhile(lambda scores: scores is not None, found) if one is not None]
+        budget.look()
+        known.save(budget.seconds)
+        tell(len(known.scores), len(splits))
+        if any(one is None for one in found):
+            break
+        at_once = workers
+
+
+def in_certificate(chosen: Chosen, lattice: SubsetLattice, names: list[str], known: Mapping[Subset, float]) -> Content:
+    """Return the choice as a part of a certificate.
+
+    Training values are those known by the states of the lattice, or are computed as far as that is cheap. All features
+    have none if `max_features` does not allow them.
+    """
+    choice = chosen.choice
+    assert choice is not None
+    oracle, path, left = lattice.oracle, [], chosen.affordable
+    order = sorted(choice.path, key=lambda row: (row is not choice.chosen, row.size))  # the chosen row first
+    training: dict[int, float | None] = {}
+    for row in order:
+        columns, state = lattice.features_of(row.units), lattice.terminal(row.units)
+        allowed = len(row.units) <= lattice.limit
+        if state in known:
+            training[row.size] = float(known[state])
+            continue
+        left -= oracle.value_cost * (1 if oracle.parts else len(columns))
+        wanted = allowed and (left >= 0 or row is choice.chosen)
+        training[row.size] = float(oracle.value(columns)) if wanted else None
+    for row in choice.path:
+        path.append(
+            {
+                "size": row.size,
+                "features": [names[column] for column in lattice.features_of(row.units)],
+                "family": row.family,
+                "training": training[row.size],
+                "left_out": row.left_out,
+                "standard_error": _known(row.standard_error),
+                "difference": row.difference,
+                "difference_error": _known(row.difference_error),
+            }
+        )
+    return {
+        "parsimony": float(choice.parsimony),
+        "folds": choice.folds,
+        "rows": chosen.rows,
+        "size": choice.chosen.size,
+        "family": choice.chosen.family,
+        "families": choice.families,
+        "path": path,
+        "judged": {name: _known(getattr(choice.judged, name)) for name in JUDGED},
+    }
+
+
+def _known(number: float) -> float | None:
+    return None if np.isnan(number) else float(number)

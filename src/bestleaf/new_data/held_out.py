@@ -1,0 +1,209 @@
+"""The answer judged on held-out rows: its score, that of all features, and what a proof needs of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bestleaf.certificate.held_out import MEASURES, MOST_ROWS, judged, scores_of, table_of
+from bestleaf.certificate.schema import CLOSE, Content
+from bestleaf.checks import listed, shown
+from bestleaf.data_checks import Data, task_for, votes_of
+from bestleaf.features.data import columns_not_finite
+from bestleaf.features.estimator import EstimatorOracle, Unseen
+from bestleaf.features.neighbours import NeighbourVotes
+from bestleaf.new_data.splits import Split, score_of_votes, votes_for
+
+if TYPE_CHECKING:
+    from bestleaf.selector import BestLeafSelector
+
+
+class HeldOut(NamedTuple):
+    """Scores on held-out rows, of the selected and of all features, and the table that they follow from."""
+
+    score: float
+    all_features: float
+    rows: int
+    trained: int  # rows that the model was trained on
+    measure: str | None = None  # None if the scores do not follow from a table
+    table: np.ndarray | None = None  # see `bestleaf.certificate.held_out.COLUMNS`
+    strange: bool = False  # whether there are rows of a class that was not there to be learned
+
+
+class Part(NamedTuple):
+    """Rows that features were selected on, held-out rows, and which features were selected."""
+
+    seen: Data
+    new: Data
+    support: np.ndarray
+
+
+class HeldOutRows(NamedTuple):
+    """The held-out rows of a validation: those of each split of `data`, or `new` rows that were handed in."""
+
+    data: Data
+    splits: list[Split]
+    new: Data | None
+    once: bool  # whether the answer itself is scored, not that of a search for each split
+
+    @property
+    def there(self) -> bool:
+        """Whether there are any."""
+        return bool(self.splits) or self.new is not None
+
+    @property
+    def many(self) -> int:
+        """The number of parts that are scored."""
+        return 1 if self.once else len(self.splits)
+
+    def scores(
+        self, selector: BestLeafSelector, supports: list[np.ndarray], seed: int, over: Callable[[], bool]
+    ) -> list[HeldOut]:
+        """Return the scores of each part, by the measure of the search; fewer after Ctrl-C.
+
+        `supports` holds the features that were selected for each part; `over` says whether time is over.
+        """
+        found, every = list[HeldOut](), _all_features(selector)
+        with suppress(KeyboardInterrupt):
+            for part in self._parts(supports):
+                found.append(_scored(selector, part, every, seed, over))
+        return found
+
+    def _parts(self, supports: list[np.ndarray]) -> Iterator[Part]:
+        if self.new is not None:
+            yield Part(self.data, self.new, supports[0])
+        for split, support in zip(self.splits, supports, strict=False):
+            yield Part(self.data.part(split.kept), self.data.part(split.aside), support)
+
+    def entry(self, selector: BestLeafSelector, scores: list[HeldOut], delta: float) -> Content:
+        """Return the scores as a part of the certificate, with a proof where there is one."""
+        asides = [split.aside[: one.rows] for split, one in zip(self.splits, scores, strict=False)]
+        times = np.unique(np.concatenate(asides), return_counts=True)[1] if asides else np.ones(scores[0].rows, int)
+        names = ("score", "all_features", "rows", "trained")
+        found: Content = {
+            "score": float(np.mean([one.score for one in scores])),
+            "rows": len(times),
+            "splits": len(scores),
+            "times": [int(times.min()), int(times.max())],  # how often a row was held out
+            "given": self.new is not None,
+            "parts": [{name: getattr(one, name) for name in names} for one in scores],
+        }
+        measure, table, why = scores[0].measure, scores[0].table, self._unproved(scores[0])
+        if why is not None or measure is None or table is None:
+            return {**found, "unproved": why}
+        same = bool((selector.support_ >= _all_features(selector)).all())
+        known = judged(measure, table, delta, same=same)
+        ends = {"interval": list(known.interval), "difference_interval": list(known.difference_interval)}
+        return {**found, "proof": {"measure": measure, "delta": delta, "table": table.tolist(), **ends}}
+
+    def _unproved(self, scored: HeldOut) -> str | None:
+        """Return why there is no proof about new rows; None if there is one."""
+        rows = self.data.metadata if self.new is None else self.new.metadata
+        reasons = {
+            "splits": not self.once,
+            "groups": "groups" in rows,
+            "weights": "sample_weight" in self.data.metadata,
+            "classes": scored.strange,
+            "scoring": scored.table is None,
+            "size": scored.rows > MOST_ROWS,
+        }
+        return next((reason for reason, applies in reasons.items() if applies), None)
+
+
+def _all_features(selector: BestLeafSelector) -> np.ndarray:
+    """Return which columns are meant by all features: those that may be chosen."""
+    data = selector.certificate_.content["data"]
+    units = [*data["choice"]["allowed"], *data["choice"]["forced"]]
+    return np.isin(np.arange(len(data["names"])), [column for unit in units for column in data["groups"][unit]])
+
+
+def _scored(selector: BestLeafSelector, part: Part, every: np.ndarray, seed: int, over: Callable[[], bool]) -> HeldOut:
+    """Return the scores of one part."""
+    votes, sets = votes_of(selector.estimator), [np.flatnonzero(part.support), np.flatnonzero(every)]
+    if votes is not None:
+        return _by_votes(votes, part, sets, over)
+    oracle = selector._oracle(part.seen, seed)
+    assert isinstance(oracle, EstimatorOracle)
+    weights = part.new.metadata.get("sample_weight")
+    chosen, others = (oracle.unseen(columns, part.new.X, part.new.y, weights) for columns in sets)
+    return _by_estimator(oracle, part, chosen, others)
+
+
+def _by_votes(votes: NeighbourVotes, part: Part, sets: list[np.ndarray], over: Callable[[], bool]) -> HeldOut:
+    """Return the scores of the votes of nearest neighbours with two sets of columns."""
+    (seen, new, _), y = part, part.seen.y
+    chosen, every = votes_for(votes, y, [(seen.X[:, some], new.X[:, some]) for some in sets], new.y, over)
+    new_y = new.y[: len(chosen)]  # fewer if time is over
+    score, all_features = (score_of_votes(votes, y, sums, new_y) for sums in (chosen, every))
+    found = HeldOut(score, all_features, len(new_y), len(y))
+    measure = "concordance" if task_for(y, votes) == "regression" else "auc"
+    return _with_table(found, measure, y, new_y, chosen, every)
+
+
+def _by_estimator(oracle: EstimatorOracle, part: Part, chosen: Unseen, every: Unseen) -> HeldOut:
+    """Return the scores of an estimator, and their table if there is a proof for its scorer."""
+    found = HeldOut(chosen.score, every.score, len(part.new.y), len(part.seen.y))
+    measure = MEASURES.get(oracle.score.name)
+    mapped = (oracle.score.low, oracle.score.high) != (0.0, 1.0)
+    if measure is None or mapped or chosen.rows is None or every.rows is None:
+        return found
+    return _with_table(found, measure, part.seen.y, part.new.y, chosen.rows, every.rows)
+
+
+def _with_table(
+    found: HeldOut, measure: str, y: np.ndarray, new_y: np.ndarray, chosen: np.ndarray, every: np.ndarray
+) -> HeldOut:
+    """Return scores with the table that they follow from, if there is one."""
+    if measure == "accuracy":
+        table = table_of(chosen[:, 0], every[:, 0])
+    elif measure == "concordance":
+        table = table_of(new_y.astype(np.float64), *(sums[:, 0].astype(np.float32) for sums in (chosen, every)))
+    else:
+        classes, there = np.unique(y), np.unique(new_y)
+        if not np.isin(there, classes).all():
+            return found._replace(strange=True)
+        outputs = np.isin(classes, there) if len(classes) > 2 else [True]
+        table = table_of(np.searchsorted(there, new_y), *chosen[:, outputs].T, *every[:, outputs].T)
+    same = np.allclose(scores_of(measure, table), found[:2], rtol=0, atol=CLOSE)
+    return found._replace(measure=measure, table=table) if same else found  # a user's scorer may have a name of ours
+
+
+def checked_test_set(selector: BestLeafSelector, data: Data, given: Any, holdout: Any) -> Data:
+    """Return the rows that were handed in, after checks that they go with the rows of the search."""
+    if holdout is not None:
+        raise ValueError(f"test_set must be given without holdout, got holdout={shown(holdout)}, too")
+    if "sample_weight" in data.metadata:
+        raise ValueError("test_set must be given without sample_weight, because its rows would have no weights")
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise ValueError(f"test_set must be a pair (X_new, y_new), got {shown(given)}")
+    names = [str(name) for name in data.names]
+    theirs = [str(name) for name in getattr(given[0], "columns", names)]
+    if hasattr(selector, "feature_names_in_") and len(theirs) == len(names) and theirs != names:
+        other = next(both for both in zip(names, theirs, strict=True) if both[0] != both[1])
+        raise ValueError(
+            f"test_set must have the columns of X in their order, got {other[1]!r} instead of {other[0]!r}"
+        )
+    try:
+        X, y = np.asarray(given[0], data.X.dtype), np.asarray(given[1])
+    except (TypeError, ValueError):
+        raise ValueError(
+            "test_set must hold numbers only in X_new, got text, dates or lines of different length"
+        ) from None
+    if X.ndim != 2 or X.shape[1] != len(names):
+        raise ValueError(f"test_set must have {len(names)} columns in X_new, as X has, got shape {X.shape}")
+    if y.shape != (len(X),):
+        raise ValueError(f"test_set must have one target for each of its {len(X)} rows, got shape {y.shape}")
+    if broken := columns_not_finite(X):
+        which = listed(names[column] for column in broken)
+        raise ValueError(f"test_set must not have missing values (NaN) or infinity (inf), found in columns [{which}]")
+    if task_for(data.y, selector.estimator) == "regression":
+        if y.dtype.kind not in "biuf" or not np.isfinite(y).all():
+            raise ValueError("test_set must have finite numbers as targets, because y has")
+    elif strange := sorted(set(y.tolist()) - set(data.y.tolist()), key=str):
+        raise ValueError(f"test_set must have the classes of y only, got {shown(strange[0])}")
+    if len(np.unique(y)) < 2:
+        raise ValueError(f"test_set must have two different targets at least, got {len(np.unique(y))}")
+    return Data(X, y, data.names, {})

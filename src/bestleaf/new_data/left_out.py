@@ -1,0 +1,193 @@
+"""Candidates found on the training part of each fold, and their scores on the rows left out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
+from numbers import Integral
+from time import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
+
+from bestleaf.data_checks import Data, votes_of
+from bestleaf.features.data import splits_by
+from bestleaf.features.estimator import ONE_THREAD, EstimatorOracle, fixed_splitter, groups_for
+from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
+from bestleaf.features.unseen import UnseenVotes
+from bestleaf.new_data.families import neighbour_families
+from bestleaf.new_data.fitted_families import fitted_families
+from bestleaf.new_data.part import Candidates, Choosable, Part
+from bestleaf.new_data.splits import Split
+
+FOLDS = {20_000: (2, 10), 50_000: (1, 10), inf: (1, 5)}  # numbers in the table: times folds are drawn, folds
+FEWEST_ROWS = 20  # with fewer rows none are left out
+MOST_ROWS = 5000  # of more rows, a random part chooses
+
+
+Fold = tuple[int, int, Split, float]  # number, round, rows, end of time by the clock on the wall, for workers
+
+
+class TimeOverError(Exception):
+    """The time for choosing is over, or Ctrl-C was pressed."""
+
+
+class Scores(NamedTuple):
+    """Scores on the rows left out of one fold."""
+
+    by_family: dict[str, np.ndarray]  # one for each size; nan where the family has no subset of the size
+    everything: float  # of all features
+    sides: tuple[int, int]  # rows that were trained on, and rows left out
+    round: int  # folds of one round have no left-out row in common
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the folds share: data and settings. Workers get a copy."""
+
+    data: Data
+    estimator: Any
+    scoring: Any
+    score_range: Any
+    choosable: Choosable
+    task: str
+    seed: int
+    over: Callable[[], bool] | None = None  # whether Ctrl-C was pressed or time is over; workers cannot ask
+
+    def part(self, rows: np.ndarray | slice, number: int, until: float) -> Part:
+        """Return some rows with their oracle; `number` gives the seed, `until` the end of time."""
+        some, seed = self.data.part(rows), self.seed + 7919 * number
+        check = partial(_check_time, until, self.over)
+        oracle = oracle_of(some, self.estimator, self.scoring, self.score_range, self.seed)
+        return Part(some.X, some.y, oracle, self.choosable, self.task, seed, check)
+
+    def for_workers(self) -> Plan:
+        """Return what can be sent to another process."""
+        return replace(self, over=None)
+
+
+def oracle_of(data: Data, estimator: Any, scoring: Any, score_range: Any, seed: int) -> KNNOracle | EstimatorOracle:
+    """Return an oracle that gives values by votes, or fits the estimator; its cross-validated score is not used."""
+    votes = votes_of(estimator)
+    if votes is not None:
+        return clone(votes).set_params(subsample=None).oracle(data.X, data.y)  # it draws no samples
+    weights, every = data.metadata.get("sample_weight"), np.arange(len(data.y))
+    keywords = {"estimator": estimator, "scoring": scoring, "score_range": score_range, "cv": [(every, every)]}
+    return EstimatorOracle(data.X, data.y, **keywords, sample_weight=weights, random_state=seed)
+
+
+def _check_time(until: float, over: Callable[[], bool] | None) -> None:
+    if time() > until if over is None else over():
+        raise TimeOverError
+
+
+def candidates_on(part: Part) -> dict[str, Candidates]:
+    """Return the candidates of every family on some rows."""
+    families = neighbour_families if isinstance(part.oracle, KNNOracle) else fitted_families
+    return dict(families(part))
+
+
+def score_folds(plan: Plan, items: Sequence[Fold]) -> list[Scores | None]:
+    """Return the scores of each fold; None if time is over."""
+    found: list[Scores | None] = []
+    for fold in items:
+        try:
+            found.append(_score_fold(plan, *fold))
+        except TimeOverError:
+            found.append(None)
+    return found
+
+
+def _score_fold(plan: Plan, number: int, of_round: int, split: Split, until: float) -> Scores:
+    part, new, columns = plan.part(split.kept, number, until), plan.data.part(split.aside), plan.choosable.columns
+    families = candidates_on(part)
+    if isinstance(part.oracle, KNNOracle):
+        unseen = UnseenVotes(part.oracle, part.X, new.X, new.y)
+
+        def score(units: tuple[int, ...]) -> float:
+            part.check()
+            return unseen.score(columns(units))
+    else:
+        oracle, weights = part.oracle, new.metadata.get("sample_weight")
+
+        def score(units: tuple[int, ...]) -> float:
+            fitted = part.model(units)
+            with ONE_THREAD:
+                return oracle.score_of(fitted, columns(units), new.X, new.y, weights)
+
+    known: dict[tuple[int, ...], float] = {}
+    by_family = {}
+    for name, subsets in families.items():
+        for units in subsets.values():
+            known.setdefault(units, np.nan)
+            if np.isnan(known[units]):
+                known[units] = score(units)
+        row = [known[subsets[size]] if size in subsets else np.nan for size in plan.choosable.sizes]
+        by_family[name] = np.array(row)
+    return Scores(by_family, score(plan.choosable.everything), (len(split.kept), len(split.aside)), of_round)
+
+
+def rows_to_choose_by(data: Data, cv: Any, task: str, seed: int) -> np.ndarray | None:
+    """Return the rows that choose: all of them, or a random part of very many; None if there are too few."""
+    many = len(data.y)
+    if many < FEWEST_ROWS:
+        return None
+    if many <= MOST_ROWS or cv is not None:  # `cv` may name rows by number
+        return np.arange(many)
+    rng = np.random.RandomState(seed % 2**32)
+    if task == "regression":
+        return np.sort(rng.permutation(many)[:MOST_ROWS])
+    try:
+        return np.sort(next(StratifiedShuffleSplit(1, train_size=MOST_ROWS, random_state=rng).split(data.X, data.y))[0])
+    except ValueError:  # a class of a single row
+        return np.sort(rng.permutation(many)[:MOST_ROWS])
+
+
+def folds_of(data: Data, cv: Any, task: str, seed: int, votes: NeighbourVotes | None) -> list[list[Split]]:
+    """Return the folds of each round: two rounds for a small table. There are none if a class has too few rows.
+
+    With `cv` they are its splits. Rows of a group stay together, unless `cv` is a splitter that does not know groups.
+    `votes` is None if an estimator is fitted instead.
+    """
+    groups = data.metadata.get("groups")
+    least = FEWEST_ROWS // 2 if votes is None else max(FEWEST_ROWS // 2, votes.n_neighbors + 1)
+    if cv is not None and (groups is None or not isinstance(cv, Integral)):
+        splitter = fixed_splitter(cv, data.y, seed, classifier=task != "regression")
+        groups = groups_for(splitter, groups, len(data.y))
+        return [_usable(splits_by("cv", splitter, data.X, data.y, groups), data, least)]
+    times, folds = (1, 5) if votes is None else next((plan for most, plan in FOLDS.items() if data.X.size <= most))
+    folds = folds if cv is None else int(cv)
+    if task != "regression":
+        folds = min(folds, int(np.unique(data.y, return_counts=True)[1].max()))
+    if groups is not None:
+        folds = min(folds, len(np.unique(groups)))
+    found: list[list[Split]] = []
+    for number in range(times if folds > 1 else 0):
+        keywords = {"shuffle": True, "random_state": (seed + number) % 2**32}
+        if groups is not None:
+            splitter = GroupKFold(folds) if task == "regression" else StratifiedGroupKFold(folds, **keywords)
+            return [_usable(splitter.split(data.X, data.y, groups), data, least)]
+        kind = KFold if task == "regression" else StratifiedKFold
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds
+            found.append(_usable(kind(folds, **keywords).split(data.X, data.y), data, least))
+    return found
+
+
+def _usable(splits: Iterable[tuple[np.ndarray, np.ndarray]], data: Data, least: int) -> list[Split]:
+    """Return the splits with at least two different targets on both sides, and at least so many rows to train on."""
+    sides = [Split(*split) for split in splits]
+    return [
+        split for split in sides if len(split.kept) >= least and min(len(np.unique(data.y[side])) for side in split) > 1
+    ]

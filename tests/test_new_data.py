@@ -1,0 +1,383 @@
+"""Selections that left-out rows decide: what a selector answers, and what it keeps to."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import parallel_config
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GroupKFold, TimeSeriesSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from bestleaf import BestLeafSelector, NeighbourVotes, validate, verify
+from bestleaf.new_data import choosing, families, left_out
+from conftest import binomial_margin
+from test_families import table
+
+SMALL = {"random_state": 0, "cv": 3, "max_samples": 300}  # few folds, and no clock
+LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
+
+
+def noisy(seed=0, rows=60, columns=6):
+    """Return a table in which columns 0 and 3 tell the class, half of it noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, columns))
+    return X, (X[:, 0] + X[:, 3] + rng.normal(size=rows) > 0).astype(int)
+
+
+def fitted(X, y, estimator=None, metadata=None, **settings):
+    return BestLeafSelector(estimator, **{**SMALL, **settings}).fit(X, y, **(metadata or {}))
+
+
+def without_times(selector):
+    """Return the content of the certificate of a selector without what depends on the clock."""
+    content = {**selector.certificate_.content, "cost": {**selector.certificate_.content["cost"], "seconds": 0}}
+    return {name: value for name, value in content.items() if name not in ("report", "summary", "words")}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_models():
+    """Let candidates be found with smaller forests and fewer random subsets; the tests are of what comes after."""
+    with pytest.MonkeyPatch.context() as change:
+        for name, value in {"TREES": 10, "FEWEST_SUBSETS": 100, "MOST_SUBSETS": 100}.items():
+            change.setattr(families, name, value)
+        yield
+
+
+@pytest.fixture(scope="module")
+def by_default():
+    """Return a table, and a selector with the default folds fitted on it."""
+    X, y = noisy()
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    return frame, y, BestLeafSelector(random_state=0, max_samples=300).fit(frame, y)
+
+
+# ---- what is answered
+
+
+def test_the_answer_is_a_row_of_the_path(by_default):
+    _, _, selector = by_default
+    new_data = selector.certificate_.content["new_data"]
+    assert (new_data["folds"], new_data["rows"]) == (20, 60)
+    assert [row.size for row in selector.path_] == [1, 2, 3, 4, 5, 6]
+    chosen = selector.path_.at(new_data["size"])
+    assert set(chosen.features) == set(selector.subset_)
+    assert selector.path_[-1].family == "all features"
+    assert selector.path_[-1].features == tuple("abcdef")
+    assert selector.score_ == chosen.training == selector.score_interval_[0]
+    assert selector.optimism_ == pytest.approx(chosen.training - new_data["judged"]["left_out"])
+    assert selector.support_.sum() == len(selector.subset_) == chosen.size
+    for row in selector.path_:
+        assert row.difference == pytest.approx(row.left_out - selector.path_[-1].left_out)
+
+
+def test_the_path_is_a_table(by_default):
+    _, _, selector = by_default
+    shown = pd.DataFrame(selector.path_)
+    names = ["size", "features", "family", "training", "left_out", "standard_error", "difference", "difference_error"]
+    assert list(shown.columns) == names
+    assert len(shown) == len(str(selector.path_).splitlines()) - 1 == 6
+
+
+def test_a_selector_of_every_size_has_a_certificate_that_holds(by_default):
+    frame, y, selector = by_default
+    assert verify(selector.certificate_, frame, y)
+    before = pickle.dumps(selector.certificate_.content)
+    for row in selector.path_:
+        other = selector.at_size(row.size)
+        assert verify(other.certificate_, frame, y), row.size
+        assert set(other.subset_) == set(row.features)
+        assert other.transform(frame).shape == (60, row.size)
+        assert other.score_ == pytest.approx(row.training)
+        back = other.at_size(len(selector.subset_))
+        assert set(back.subset_) == set(selector.subset_)
+        assert verify(back.certificate_, frame, y)
+    assert pickle.dumps(selector.certificate_.content) == before
+    assert len(selector.at_size(1000).subset_) == 6
+    with pytest.raises(ValueError, match="size must be a whole number of at least 1, got 0"):
+        selector.at_size(0)
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"max_features": 3},
+        {"forced": [2], "forbidden": [0]},
+        {"feature_groups": [[0, 1], [2], [3, 4], [5]]},
+        {"forced": [1, 2], "max_features": 3},
+    ],
+    ids="-".join,
+)
+def test_forced_forbidden_groups_and_limits_hold_for_every_size(choice):
+    X, y = noisy(1)
+    selector = fitted(X, y, **choice)
+    allowed = [row for row in selector.path_ if row.size <= choice.get("max_features", 6)]
+    assert len(allowed) >= 2
+    for row in allowed:
+        other = selector.at_size(row.size)
+        assert verify(other.certificate_, X, y), row.size
+        assert set(choice.get("forced", ())) <= set(other.subset_)
+        assert not set(choice.get("forbidden", ())) & set(other.subset_)
+        for group in choice.get("feature_groups", ()):
+            assert len(set(group) & set(other.subset_)) in (0, len(group))
+    if "max_features" in choice:
+        assert len(selector.subset_) <= 3
+        assert np.isnan(selector.path_[-1].training)
+        with pytest.raises(ValueError, match="size must be at most 3, the largest subset that may be chosen, got 6"):
+            selector.at_size(6)
+
+
+def test_parsimony_gives_a_subset_that_is_not_larger():
+    X, y = noisy(2)
+    sizes = [len(fitted(X, y, parsimony=one).subset_) for one in (0.0, 1.0, 1e6)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] == 1
+
+
+# ---- what it does not depend on
+
+
+def test_candidates_of_a_fold_do_not_depend_on_the_rows_left_out(monkeypatch):
+    X, y = noisy(3)
+    splits = [(np.arange(40), np.arange(40, 50)), (np.arange(40), np.arange(50, 60))]
+    found, real = [], left_out.candidates_on
+    monkeypatch.setattr(left_out, "candidates_on", lambda part: found.append(real(part)) or found[-1])
+    fitted(X, y, cv=splits)
+    changed, other_y = X.copy(), y.copy()
+    changed[40:] = 5 * np.random.default_rng(0).normal(size=(20, 6))
+    other_y[40:] = np.arange(20) % 2
+    fitted(changed, other_y, cv=splits)
+    assert len(found) == 4
+    assert found[:2] == found[2:]
+
+
+def test_the_same_seed_gives_the_same_and_workers_change_nothing():
+    X, y = noisy(4)
+    once = without_times(fitted(X, y))
+    assert without_times(fitted(X, y)) == once
+    assert without_times(fitted(X, y, n_jobs=2)) == once
+
+
+def test_workers_change_nothing_with_an_estimator():
+    X, y = noisy(4)
+    with parallel_config("threading"):
+        one, other = (fitted(X, y, LOGISTIC, n_jobs=n_jobs, max_samples=60, epsilon=0.9) for n_jobs in (1, 2))
+    assert without_times(one) == without_times(other)
+
+
+@pytest.mark.parametrize("turned", ["rows", "columns"])
+def test_the_order_of_rows_and_columns_changes_only_what_is_drawn(turned, by_default):
+    frame, y, selector = by_default
+    order = np.random.default_rng(0).permutation(60 if turned == "rows" else 6)
+    frame, y = (frame.iloc[order], y[order]) if turned == "rows" else (frame.iloc[:, order], y)
+    other = BestLeafSelector(random_state=0, max_samples=300).fit(frame, y)
+    for one, same in zip(selector.path_[1:], other.path_[1:], strict=True):  # folds differ, or what breaks ties
+        assert abs(one.left_out - same.left_out) <= 2.5 * np.hypot(one.standard_error, same.standard_error)
+    assert {"a", "d"} <= set(selector.subset_) & set(other.subset_)
+
+
+# ---- which rows are left out
+
+
+def test_few_rows_and_rare_classes_are_chosen_by_these_rows_alone():
+    X, y = noisy(5)
+    for some, target in ((19, y), (60, (np.arange(60) == 7).astype(int))):
+        selector = fitted(X[:some], target[:some], cv=None)
+        assert selector.path_ is None
+        assert selector.optimism_ is None
+        assert "new_data" not in selector.certificate_.content
+        assert verify(selector.certificate_, X[:some], target[:some])
+        with pytest.raises(ValueError, match="at_size needs a path: fit with choose='new_data' and at least 20 rows"):
+            selector.at_size(1)
+    assert fitted(X[:20], np.arange(20) % 2, cv=None).path_ is not None
+    assert fitted(X, y, NeighbourVotes(55)).path_ is None  # folds have too few rows for so many neighbours
+    assert fitted(X, y, NeighbourVotes(subsample=58)).path_ is not None
+    assert fitted(X[:, :1], y).path_ is None
+
+
+def test_of_very_many_rows_some_choose_and_all_are_searched(monkeypatch):
+    monkeypatch.setattr(left_out, "MOST_ROWS", 50)
+    X, y = noisy(6, rows=90)
+    content = fitted(X, y, cv=None).certificate_.content
+    assert content["new_data"]["rows"] == 50
+    assert content["data"]["rows"] == 90
+
+
+def test_groups_and_time_order_are_kept(monkeypatch):
+    X, y = noisy(7)
+    seen, real = [], choosing.folds_of
+
+    def noted(*given):
+        rounds = real(*given)
+        seen.append([split for one in rounds for split in one])
+        return rounds
+
+    monkeypatch.setattr(choosing, "folds_of", noted)
+    groups = np.arange(60) // 4
+    fitted(X, y, metadata={"groups": groups}, cv=None)
+    fitted(X, y, metadata={"groups": groups}, cv=GroupKFold(3))
+    fitted(X, y, metadata={"groups": groups}, cv=3)
+    assert [len(folds) for folds in seen] == [10, 3, 3]
+    assert all(not set(groups[kept]) & set(groups[aside]) for folds in seen for kept, aside in folds)
+    seen.clear()
+    fitted(X, y, cv=TimeSeriesSplit(3))
+    assert len(seen[0]) == 3
+    assert all(kept.max() < aside.min() for kept, aside in seen[0])
+    with pytest.raises(ValueError, match="groups cannot be used by the votes of nearest neighbours"):
+        fitted(X, y, metadata={"groups": groups}, choose="training", cv=None)
+
+
+# ---- budgets
+
+
+def count_folds(monkeypatch, after_a_fold):
+    """Call a function after each fold, with the number of folds done."""
+    real, done = choosing.score_folds, []
+
+    def scored(plan, items):
+        found = real(plan, items)
+        done.append(items)
+        after_a_fold(len(done))
+        return found
+
+    monkeypatch.setattr(choosing, "score_folds", scored)
+
+
+@pytest.mark.parametrize(("seconds", "folds"), [(10.0, 7), (2.0, None)])
+def test_time_that_is_over_ends_the_choice_and_there_is_an_answer(clock, monkeypatch, seconds, folds):
+    for module in (choosing, left_out):
+        monkeypatch.setattr(module, "time", clock)
+    count_folds(monkeypatch, lambda done: clock.advance(1.0))
+    X, y = noisy(8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the search is not settled, either
+        selector = fitted(X, y, cv=None, max_time=seconds)
+    assert len(selector.subset_) >= 1
+    assert verify(selector.certificate_, X, y)
+    if folds is None:  # too few to choose by
+        assert selector.path_ is None
+    else:  # six of the ten seconds are for the choice
+        assert selector.certificate_.content["new_data"]["folds"] == folds
+
+
+def test_hardly_any_time_gives_an_answer():
+    X, y = noisy(9, 80, 20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        selector = fitted(X, y, max_time=0.01, max_samples=None)
+    assert len(selector.subset_) >= 1
+    assert verify(selector.certificate_, X, y)
+
+
+@pytest.mark.parametrize("at_fold", [1, 5])
+def test_ctrl_c_in_the_choice_gives_an_answer(monkeypatch, at_fold):
+    count_folds(monkeypatch, lambda done: done == at_fold and os.kill(os.getpid(), signal.SIGINT))
+    X, y = noisy(10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        selector = fitted(X, y, cv=None)
+    assert selector.certificate_.reason == "interrupted"
+    assert (selector.path_ is None) == (at_fold < choosing.FEWEST_FOLDS)
+    assert len(selector.subset_) >= 1
+    assert verify(selector.certificate_, X, y)
+
+
+# ---- estimators
+
+
+@pytest.mark.parametrize(
+    ("estimator", "kinds", "tried"),
+    [
+        (LOGISTIC, 2, {"elimination"}),
+        (HistGradientBoostingClassifier(max_iter=5, random_state=0), 3, {"importance", "F-test"}),
+        (Ridge(), 0, {"elimination"}),
+    ],
+    ids=["logistic", "boosting", "ridge"],
+)
+def test_an_estimator_is_scored_on_left_out_rows(estimator, kinds, tried):
+    X, y = table(11, 60, 6, kinds)
+    selector = fitted(X, y, estimator, max_samples=40, epsilon=0.9)
+    assert set(selector.certificate_.content["new_data"]["families"]) == tried
+    assert {0, 3} <= set(selector.subset_)
+    assert all(np.isfinite(row.left_out) for row in selector.path_)
+    for row in selector.path_:
+        assert verify(selector.at_size(row.size).certificate_, X, y)
+
+
+def test_weights_and_groups_reach_the_estimator():
+    X, y = noisy(12)
+    groups, weights = np.arange(60) // 4, np.where(np.arange(60) < 30, 1.0, 0.0)
+    y[30:] = np.arange(30) % 2  # noise of no weight
+    settings = {"cv": GroupKFold(3), "max_samples": 40, "epsilon": 0.9}
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+    both = fitted(X, y, tree, {"groups": groups, "sample_weight": weights}, **settings)
+    alone = fitted(X, y, tree, {"groups": groups}, **settings)
+    assert both.path_[-1].left_out > alone.path_[-1].left_out
+    assert both.certificate_.content["new_data"]["folds"] == 3
+
+
+# ---- noise
+
+
+def test_shuffled_labels_are_not_called_good():
+    """The mean score of 20 tables is within 3 of its standard errors of guessing.
+
+    If 5 % of tables are more than 2 standard errors above guessing, at most 3 of 20 are so with 95 %.
+    """
+    tables, scores, called_good = 20, [], 0
+    for seed in range(tables):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(60, 5)), rng.permutation(np.arange(60) % 2)
+        selector = BestLeafSelector(random_state=seed, max_samples=100).fit(X, y)
+        scores.append(selector.certificate_.content["new_data"]["judged"]["left_out"])
+        called_good += "cannot be told from guessing" not in selector.certificate_.summary()
+    assert abs(np.mean(scores) - 0.5) <= 3 * np.std(scores, ddof=1) / tables**0.5
+    assert called_good <= binomial_margin(tables, 0.05, 0.05) == 3
+
+
+# ---- scikit-learn
+
+
+@parametrize_with_checks([BestLeafSelector(cv=2, epsilon=0.9, random_state=0)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_parameters_copies_and_pickles():
+    X, y = noisy(13)
+    selector = BestLeafSelector(**SMALL, parsimony=0.5)
+    assert selector.get_params()["choose"] == "new_data"
+    assert clone(selector).get_params()["parsimony"] == 0.5
+    selector.fit(X, y)
+    again = pickle.loads(pickle.dumps(selector))
+    assert again.path_ == selector.path_
+    assert type(again.path_) is type(selector.path_)
+    assert again.at_size(2).subset_.tolist() == selector.at_size(2).subset_.tolist()
+    assert not hasattr(clone(selector), "path_")
+    with pytest.raises(ValueError, match=r"'choose' parameter .* must be a str among"):
+        BestLeafSelector(choose="old_data").fit(X, y)
+    with pytest.raises(ValueError, match=r"'parsimony' parameter .* must be a float in the range"):
+        BestLeafSelector(parsimony=-1).fit(X, y)
+
+
+def test_held_out_rows_choose_nothing():
+    X, y = noisy(14, 80)
+    selector = BestLeafSelector(**SMALL)
+    found = validate(selector, X, y, holdout=0.25)
+    alone = clone(selector).fit(X[found.rows], y[found.rows])
+    assert found.selector.subset_.tolist() == alone.subset_.tolist()
+    assert found.selector.path_ == alone.path_
+    assert 0 <= found.mean <= 1
+    groups = np.arange(80) // 4
+    assert validate(selector, X, y, holdout=GroupKFold(2), groups=groups).scores.shape == (2,)

@@ -1,0 +1,392 @@
+"""The choice by left-out rows under hostile conditions: odd data, odd estimators, budgets, killed fits, forgeries."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, ShuffleSplit, TimeSeriesSplit
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bestleaf import BestLeafSelector, EstimatorOracle, NeighbourVotes, validate, verify
+from bestleaf.checkpoint.file import read_file, write_file
+from bestleaf.data_checks import Data
+from bestleaf.new_data import choosing, families
+from bestleaf.new_data.fitted_families import importance_of
+from bestleaf.new_data.left_out import folds_of
+from forging import judged, reworded, rewritten, twin
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def table(rows=60, columns=6, classes=2, seed=0):
+    """Return a table in which three columns tell the class."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, columns))
+    latent = X[:, :3].sum(axis=1) + rng.normal(size=rows)
+    return X, np.searchsorted(np.quantile(latent, np.arange(1, classes) / classes), latent)
+
+
+def fitted(X, y, estimator=None, **settings):
+    return BestLeafSelector(estimator, **{"random_state": 0, "cv": 3, "max_samples": 300, **settings}).fit(X, y)
+
+
+def few_rows_of_a_class():
+    X, y = table(25)
+    y[:] = 0
+    y[:1], y[1:3], y[3:6] = 1, 2, 3
+    return X, y, {"cv": None}
+
+
+def column_constant_in_a_fold():
+    X, y = table(40)
+    X[:, 5] = 0
+    X[3, 5] = 1
+    return X, y, {}
+
+
+TABLES = {
+    "20 rows": lambda: (*table(20), {"cv": None}),
+    "few rows of a class": few_rows_of_a_class,
+    "constant in a fold": column_constant_in_a_fold,
+    "equal columns": lambda: (np.repeat(table()[0][:, :1], 5, axis=1), table()[1], {}),
+    "two columns": lambda: (*table(columns=2), {}),
+    "ties": lambda: (np.round(table()[0]).astype(int), table()[1], {}),
+    "text": lambda: (table()[0], np.array(["no", "yes"])[table()[1]], {}),
+    "negative labels": lambda: (table()[0], table(classes=3)[1] - 5, {}),
+    "few distinct targets": lambda: (table()[0], np.round(table()[0][:, 0]) / 2 + 0.25, {}),
+    "huge targets": lambda: (table()[0] * 1e30, table()[0][:, 0] * 1e300, {}),
+    "all but one forced": lambda: (*table(), {"forced": range(5)}),
+    "groups": lambda: (*table(), {"feature_groups": [[0, 4], [1], [2, 3, 5]]}),
+    "one feature": lambda: (*table(), {"max_features": 1}),
+    "two features": lambda: (*table(), {"max_features": 2}),
+    "as many as forced": lambda: (*table(), {"max_features": 2, "forced": [3, 4]}),
+    "grown": lambda: (*table(columns=14), {"max_features": 3}),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_certificate_of_every_size_holds(name):
+    X, y, settings = TABLES[name]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        selector = fitted(X, y, **settings)
+    assert selector.path_
+    limit = selector.certificate_.content["data"]["choice"]["limit"]
+    assert selector.certificate_.content["new_data"]["size"] <= limit
+    for row in selector.path_:
+        if row.size > limit:
+            with pytest.raises(ValueError, match=f"size must be at most {limit}, the largest subset that may be chos"):
+                selector.at_size(row.size)
+            continue
+        other = selector.at_size(row.size)
+        verdict = verify(other.certificate_, X, y)
+        assert verdict, verdict.text
+        assert set(other.subset_) == set(row.features)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "settings"),
+    [(*table(19), {}), (*table(columns=1), {}), (*table(), {"forced": range(6)}), (table()[0], np.arange(60) == 0, {})],
+    ids=["19 rows", "one column", "all forced", "a class of one row"],
+)
+def test_where_nothing_can_be_left_out_the_rows_given_decide(X, y, settings):
+    selector = fitted(X, y, **{"cv": None, **settings})
+    assert selector.path_ is None
+    assert verify(selector.certificate_, X, y)
+
+
+@pytest.mark.parametrize("cv", [ShuffleSplit(3), KFold(3, shuffle=True)])
+def test_a_random_splitter_gives_the_same_answer_again(cv):
+    assert fitted(*table(), cv=cv).path_ == fitted(*table(), cv=cv).path_
+
+
+def test_splits_that_can_be_used_only_once_are_refused():
+    X, y = table()
+    with pytest.raises(ValueError, match="cv must be a number, a splitter or a list, got the iterator"):
+        fitted(X, y, cv=KFold(3).split(X))
+
+
+def test_rows_of_a_group_are_left_out_together():
+    X, y = table()
+    groups = np.arange(60) % 7
+    data = Data(X, y, np.arange(6), {"groups": groups})
+    for cv in (None, GroupKFold(3), LeaveOneGroupOut()):
+        for folds in folds_of(data, cv, "classification", 0, NeighbourVotes()):
+            assert folds
+            assert all(not set(groups[kept]) & set(groups[aside]) for kept, aside in folds)
+    selector = BestLeafSelector(random_state=0, cv=GroupKFold(3)).fit(X, y, groups=groups)
+    assert verify(selector.certificate_, X, y)
+    with pytest.raises(ValueError, match="groups cannot be used: KFold does not split by them"):
+        BestLeafSelector(cv=KFold(3)).fit(X, y, groups=groups)
+    with pytest.raises(ValueError, match="groups must be given to fit, because GroupKFold splits by them"):
+        BestLeafSelector(cv=GroupKFold(3)).fit(X, y)
+    with pytest.raises(ValueError, match="groups cannot be used by the votes"):
+        BestLeafSelector(choose="training").fit(X, y, groups=groups)
+
+
+@pytest.mark.parametrize("cv", [TimeSeriesSplit(3), list(KFold(3).split(table()[0]))])
+def test_an_estimator_with_splits_of_its_own(cv):
+    X, y = table()
+    selector = fitted(X, y, GaussianNB(), cv=cv)
+    oracle = EstimatorOracle(X, y, estimator=GaussianNB(), cv=cv, random_state=0)
+    assert selector.certificate_.content["new_data"]["folds"] == 3
+    assert verify(selector.certificate_, X, y, oracle=oracle)
+
+
+def test_importance_is_that_of_columns_not_of_what_a_pipeline_makes_of_them():
+    X, y = table()
+    scaled = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    np.testing.assert_array_equal(importance_of(scaled, 6), np.abs(scaled[-1].coef_[0]))
+    assert importance_of(make_pipeline(PCA(), LogisticRegression()).fit(X, y), 6) is None
+
+
+def test_workers_give_the_same_answer():
+    X, y = table(columns=4)
+    alone = fitted(X, y, GaussianNB())
+    with_two = fitted(X, y, GaussianNB(), n_jobs=2)
+    assert alone.path_ == with_two.path_
+    assert fitted(X, y).path_ == fitted(X, y, n_jobs=2).path_
+
+
+def test_the_search_by_single_steps_looks_at_a_limited_number_of_units(monkeypatch):
+    """Of very many units the best by the other families are looked at: 10,000 would take minutes."""
+    monkeypatch.setattr(families, "WIDEST", 10)
+    seen = []
+    steps = families.single_steps
+    monkeypatch.setattr(families, "single_steps", lambda part, units: seen.append(units) or steps(part, units))
+    selector = fitted(*table(columns=30))
+    assert {len(units) for units in seen} == {10}
+    assert verify(selector.certificate_, *table(columns=30))
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+def killed_after(monkeypatch, folds):
+    """Let the process end after so many folds; return the list of the folds that are done from now on."""
+    done, work = [], choosing.score_folds
+
+    def score(plan, items):
+        if len(done) >= folds:
+            raise Killed
+        done.append(items[0][0])
+        return work(plan, items)
+
+    monkeypatch.setattr(choosing, "score_folds", score)
+    return done
+
+
+@pytest.mark.parametrize("seed", [0, None])
+def test_a_killed_fit_goes_on_in_the_middle_of_the_folds(monkeypatch, tmp_path, seed):
+    X, y = table()
+    settings = {"cv": 4, "random_state": seed, "checkpoint": tmp_path / "run.blf"}
+    with monkeypatch.context() as patch:
+        killed_after(patch, 2)
+        with pytest.raises(Killed):
+            fitted(X, y, **settings)
+    with monkeypatch.context() as patch:
+        done = killed_after(patch, 99)
+        selector = fitted(X, y, **settings)
+        assert done == [3, 4]
+    seed = selector.certificate_.content["search"]["seed"]
+    alone = fitted(X, y, cv=4, random_state=seed)
+    assert selector.path_ == alone.path_
+    assert selector.certificate_.content["leaves"] == alone.certificate_.content["leaves"]
+    with monkeypatch.context() as patch:  # all is done: nothing is computed again
+        killed_after(patch, 0)
+        assert fitted(X, y, **settings).path_ == alone.path_
+
+
+def test_a_choice_that_time_cut_short_is_the_same_when_the_command_is_run_again(monkeypatch, tmp_path):
+    X, y = table()
+    settings = {"cv": 5, "checkpoint": tmp_path / "run.blf", "max_time": 1000.0}
+    score = choosing.score_folds
+
+    def slow(plan, items):
+        if items[0][0] == 3:
+            monkeypatch.setattr(choosing, "_left", lambda budget: budget.look() * 0 - 1.0)
+        return score(plan, items)
+
+    monkeypatch.setattr(choosing, "score_folds", slow)
+    first = fitted(X, y, **settings)
+    assert first.path_ is None  # the third fold was not done in time
+    saved = read_file(tmp_path / "run.blf.folds")
+    assert len(saved["scores"]) == 2
+    assert fitted(X, y, **settings).path_ is None
+    monkeypatch.undo()
+    longer = fitted(X, y, **settings)
+    assert longer.path_ == fitted(X, y, cv=5).path_
+
+
+def test_folds_of_another_selection_are_refused(tmp_path):
+    X, y = table()
+    file = tmp_path / "run.blf"
+    fitted(X, y, checkpoint=file)
+    with pytest.raises(ValueError, match=r"run.blf.folds has the folds of another selection: seed was 0, got 1"):
+        fitted(X, y, checkpoint=file, random_state=1)
+    with pytest.raises(ValueError, match=r"has the folds of another selection: its data are different"):
+        fitted(X**3, y, checkpoint=file)
+    assert fitted(X, y, checkpoint=file, parsimony=1.0).path_ == fitted(X, y, checkpoint=file).path_
+    with pytest.raises(ValueError, match=r"checkpoint must be in a folder that exists, got '.*run.blf'"):
+        fitted(X, y, checkpoint=tmp_path / "nowhere" / "run.blf")
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "told"),
+    [
+        (("seconds",), -1.0, "seconds must be a number from 0"),
+        (("candidates", "F-test"), "none", "candidates.F-test must be a list of lists"),
+        (("candidates", "F-test"), [[5, 1]], "candidates.F-test must list subsets that may be chosen"),
+        (("candidates", "F-test"), [[99]], "candidates.F-test must list subsets that may be chosen"),
+        (("scores",), [[]], "scores. must be an object"),
+        (("scores", 0, "everything"), [True], "scores must be 1 numbers"),
+        (("scores", 0, "sides"), [1], "scores.sides must be two numbers of rows"),
+        (("scores", 0, "families", "F-test"), [0.5], "scores must be 5 numbers"),
+        (("candidates",), {}, "at most 3 scores and candidates for them"),
+    ],
+)
+def test_damaged_folds_are_refused(tmp_path, place, value, told):
+    file = tmp_path / "run.blf.folds"
+    fitted(*table(), checkpoint=tmp_path / "run.blf")
+    content = dict(read_file(file))
+    inner = content
+    for step in place[:-1]:
+        inner = inner[step]
+    inner[place[-1]] = value
+    write_file(file, content)
+    with pytest.raises(ValueError, match=f"run.blf.folds is not a checkpoint of bestleaf: .*{told}"):
+        fitted(*table(), checkpoint=tmp_path / "run.blf")
+
+
+def test_too_little_time_is_said():
+    with pytest.warns(ConvergenceWarning, match="max_time=1e-06 ended the choice by left-out rows before enough folds"):
+        selector = fitted(*table(), max_time=1e-6)
+    assert selector.path_ is None
+    assert verify(selector.certificate_, *table())
+
+
+@pytest.mark.parametrize(("fold", "made"), [(1, False), (4, True)])
+def test_ctrl_c_in_a_fold_ends_the_fit_with_what_is_known(monkeypatch, fold, made):
+    score = choosing.score_folds
+
+    def pressed(plan, items):
+        if items[0][0] == fold:
+            signal.raise_signal(signal.SIGINT)
+        return score(plan, items)
+
+    monkeypatch.setattr(choosing, "score_folds", pressed)
+    selector = fitted(*table(columns=14), cv=5)
+    assert selector.certificate_.reason == "interrupted"
+    assert (selector.path_ is not None) == made
+    if made:
+        assert selector.certificate_.content["new_data"]["folds"] == 3
+    assert verify(selector.certificate_, *table(columns=14))
+
+
+def test_a_second_ctrl_c_ends_the_fit_at_once(monkeypatch):
+    def pressed(plan, items):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(choosing, "score_folds", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        fitted(*table())
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+SIZE = 11  # neither what the search found nor the best on these rows
+
+
+@pytest.fixture(scope="module")
+def decided():
+    """Return a selector whose answer hangs from the root, because the search did not find it; and its data."""
+    X, y = table(80, 16, seed=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        selector = fitted(X, y).at_size(SIZE)
+    content = selector.certificate_.content
+    assert content["answer"] in content["graph"]["children"][0]
+    assert content["new_data"]["best"]["features"] != content["features"]
+    return selector, X, y
+
+
+def test_a_path_row_or_a_value_cannot_be_edited(decided):
+    selector, X, y = decided
+    content = selector.certificate_.content
+    assert judged(content, X, y)
+    for row in range(len(content["new_data"]["path"])):
+        other = twin(content)
+        other["new_data"]["path"][row]["training"] = 0.999
+        assert not judged(reworded(other), X, y)
+    other = twin(content)
+    leaf = next(one for one in other["leaves"] if one["node"] == other["answer"])
+    chosen = next(one for one in other["new_data"]["path"] if one["size"] == SIZE)
+    leaf["lower"] = leaf["upper"] = leaf["mean"] = chosen["training"] = 0.999
+    other["report"]["by_size"] = [[s, 0.999 if s == SIZE else v, names] for s, v, names in other["report"]["by_size"]]
+    other["new_data"].pop("best")
+    assert not judged(rewritten(other), X, y)
+
+
+def test_a_leaf_that_is_not_on_the_path_cannot_hang_from_the_root(decided):
+    selector = decided[0]
+    other = twin(selector.certificate_.content)
+    row = next(one for one in other["new_data"]["path"] if one["size"] == SIZE)
+    other["new_data"]["path"].remove(row)
+    other["new_data"] |= {"size": 16, "family": "all features"}
+    assert not judged(rewritten(other))
+    other = twin(selector.certificate_.content)
+    del other["new_data"]
+    verdict = judged(rewritten(other))
+    assert not verdict
+    assert "cannot be reached from" in str(verdict)
+
+
+def test_without_what_left_out_rows_decided_no_claim_is_stronger(decided):
+    selector, X, y = decided
+    content = selector.certificate_.content
+    other = twin(content)
+    del other["new_data"]["best"]
+    verdict = judged(rewritten(other), X, y)
+    gap = other["gap"]
+    assert not verdict or gap >= content["gap"] - 1e-12
+    assert not judged({**twin(content), "new_data": None}, X, y)
+
+
+def test_a_selector_is_still_a_selector_of_scikit_learn():
+    X, y = table(columns=4)
+    selector = fitted(X, y, parsimony=1.0)
+    assert clone(selector).get_params()["parsimony"] == 1.0
+    again = pickle.loads(pickle.dumps(selector))
+    assert again.path_ == selector.path_
+    assert again.at_size(1).subset_.size == 1
+    assert selector.set_output(transform="pandas").transform(X).shape[1] == len(selector.subset_)
+
+
+@pytest.mark.parametrize("holdout", [0.25, 3])
+def test_held_out_rows_take_no_part_in_the_choice(holdout):
+    X, y = table(80, 4)
+    found = validate(BestLeafSelector(random_state=0, cv=3, max_samples=100), X, y, holdout=holdout, n_repeats=2)
+    assert found.selector.path_ is not None
+    rows = found.rows if holdout == 0.25 else slice(None)
+    assert verify(found.selector.certificate_, X[rows], y[rows])
+
+
+def test_a_report_shows_every_path(tmp_path, decided):
+    from bestleaf.report import report_html
+
+    page = report_html(decided[0].certificate_)
+    assert "left-out" in page
+    Path(tmp_path / "page.html").write_text(page)

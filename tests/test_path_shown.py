@@ -1,0 +1,215 @@
+"""Where the path is shown: the page, the plots, a notebook, the terminal and the result file."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from io import StringIO
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from bestleaf import BestLeafSelector, Certificate, best_leaf, problems
+from bestleaf.cli.app import app
+from bestleaf.cli.messages import complaint
+from bestleaf.cli.outputs import path_table
+from bestleaf.report import report_html
+from bestleaf.report.content import path_points
+from bestleaf.report.plotting import LogScale, WholeScale, plot_intervals, plot_path
+from bestleaf.tables import prepared
+from bestleaf.tables import select as tables_select
+from bestleaf.tables.select import TableSelection
+from paths import certificate, chosen, fitted, noisy_table, path_of
+
+HOSTILE = ["<script>alert(1)</script>", "[bold]x[/bold]", "a&b", '"quoted"', "e", "f", "g"]
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    X, y = noisy_table()
+    frame = pd.DataFrame(X, columns=HOSTILE)
+    selector = fitted(frame, y)
+    return Certificate(chosen(selector.certificate_.content, path_of(selector, frame, y), 3))
+
+
+@pytest.fixture(scope="module")
+def long():
+    """Return a certificate with a path of 45 sizes, with scores of its own."""
+    X, y = noisy_table(columns=45)
+    selector = BestLeafSelector(choose="training", epsilon=0.1, guarantee="grown", random_state=0).fit(X, y)
+    content, rng = selector.certificate_.content, np.random.default_rng(0)
+    order = [*content["features"], *(name for name in content["data"]["names"] if name not in content["features"])]
+    path = []
+    for size in range(1, 46):
+        score = float(0.8 - 0.004 * abs(size - 6) + 0.003 * rng.normal())
+        row = {"size": size, "features": order[:size], "family": "inclusion", "training": None, "left_out": score}
+        row |= {"standard_error": 0.02 if size % 10 else None, "difference": None, "difference_error": None}
+        path.append(row)
+    path[-1]["family"] = "all features"
+    size = len(content["features"])
+    path[size - 1]["training"] = content["lower"]
+    return Certificate(chosen(content, path, size, families={"inclusion": 0.8}))
+
+
+def texts(svg):
+    return [node.text for node in ElementTree.fromstring(svg).iter() if node.tag.endswith(("text", "title"))]
+
+
+def test_the_first_figure_of_the_page_is_the_path(hostile):
+    page = report_html(hostile)
+    assert page.index("The path: one subset of each size") < page.index("Selected features")
+    assert page.index("<svg") > page.index("The path: one subset of each size")
+    assert page.count('class="column"') == 7
+    assert "Chosen by left-out rows: 3 features" in page
+    assert "Optimism " in page
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert page.count('<tr class="chosen">') == 2  # in the table of the path, and in that of the leaves
+
+
+def test_a_page_without_a_path_is_as_before(selected):
+    page = report_html(Certificate(selected))
+    assert "left out" not in page
+    assert 'class="column"' not in page
+
+
+def test_hovering_over_a_size_tells_its_features(hostile):
+    picture = plot_path(hostile)
+    titles = [text for text in texts(picture.svg) if text and " features (" in text]
+    assert len(titles) == 6  # and one of a single feature
+    row = next(one for one in titles if one.startswith("3 features (search, chosen): training 0."))
+    assert re.search(r"left out 0\.\d{4} ± 0\.\d{4}, difference to all [+-]0\.\d{4} ± 0\.\d{4}\. ", row)
+    assert all(name in row for name in hostile.features)
+
+
+def test_many_sizes_have_a_logarithmic_scale_and_gaps_in_the_band(long):
+    svg = plot_path(long).svg
+    assert svg.count('class="band" points') == 5  # sizes 10, 20, 30 and 40 have no standard error
+    ticks = [node.text for node in ElementTree.fromstring(svg).iter() if node.get("text-anchor") == "middle"]
+    assert ticks == ["1", "2", "5", "10", "20", "45", "features"]
+    few = plot_path(certificate()[0]).svg
+    assert few.count('class="band" points') == 1
+    assert few.count('class="dot"') == 6
+
+
+def test_scales_of_sizes_have_whole_numbers():
+    assert WholeScale(1, 3, 0.0, 1.0).ticks() == [1.0, 2.0, 3.0]
+    assert LogScale(1, 1000, 0.0, 3.0)(10) == pytest.approx(1.0)
+    assert LogScale(1, 1000, 0.0, 3.0).ticks()[-2:] == [500.0, 1000.0]
+    assert LogScale(1, 1, 0.0, 3.0)(1) == 0.0
+
+
+def test_what_is_not_known_is_not_drawn(hostile):
+    content = json.loads(json.dumps(hostile.content))
+    for row in content["new_data"]["path"]:
+        row |= dict.fromkeys(("left_out", "standard_error", "difference", "difference_error", "training"))
+    for picture in (plot_path(Certificate(content)).svg, plot_path(hostile).svg):
+        ElementTree.fromstring(picture)
+        assert "None" not in picture
+    assert all(point.heights() == [] for point in path_points(content))
+    axes = pytest.importorskip("matplotlib.figure").Figure().subplots()
+    assert plot_path(Certificate(content), axes) is axes
+
+
+def test_axes_of_matplotlib_get_the_same_curves(hostile, long, tmp_path):
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    axes = plot_path(hostile, ax=figure.subplots())
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == ["training", "left out ± one standard error", "all features, left out", "chosen: 3"]
+    by_label = {line.get_label(): line for line in axes.get_lines()}
+    assert by_label["training"].get_ydata().tolist() == [row["training"] for row in hostile.path]
+    assert by_label["left out ± one standard error"].get_ydata().tolist() == [row["left_out"] for row in hostile.path]
+    assert axes.get_xscale() == "linear"
+    assert plot_path(long, ax=pytest.importorskip("matplotlib.figure").Figure().subplots()).get_xscale() == "log"
+    figure.savefig(tmp_path / "path.png")
+
+
+def test_a_selector_can_be_given_and_others_are_refused(hostile):
+    class Fitted:
+        certificate_ = hostile
+
+    assert plot_path(Fitted()).svg == plot_path(hostile).svg
+    with pytest.raises(TypeError, match="found must be a fitted selector or a Certificate, got a BestLeafSelector"):
+        plot_path(BestLeafSelector(choose="training"))
+    other = best_leaf(problems.paper_lattice(), epsilon=0.2, delta=0.1, seed=0).certificate
+    with pytest.raises(ValueError, match="found must be fitted with choose='new_data'"):
+        plot_path(other)
+
+
+def test_the_limit_of_the_rivals_is_that_of_the_answer_by_these_rows():
+    found = certificate(size=2, epsilon=0.001)[0]
+    assert "the answer by these rows alone + epsilon" in texts(plot_intervals(found).svg)
+    assert "Left-out rows decided, so the answer need not be the best here" in report_html(found)
+    assert "answer + epsilon" in texts(plot_intervals(certificate()[0]).svg)  # which is the best here, too
+
+
+def test_a_notebook_shows_a_table_of_the_path(hostile):
+    html = hostile._repr_html_()
+    assert html.count("<tr") == 8
+    assert html.count('style="font-weight:bold"') == 1
+    assert "<script>" not in html
+    ElementTree.fromstring(f"<div>{html}</div>")
+
+
+def printed(table, width):
+    console = Console(file=StringIO(), width=width)
+    console.print(table)
+    return console.file.getvalue()
+
+
+def test_the_terminal_shows_some_rows_of_the_path(hostile, long):
+    text = printed(path_table(hostile), 160)
+    assert "The path: one subset of each size (* chosen)" in text
+    assert "[bold]x[/bold]" in text
+    assert len(re.findall(r"^│ +\d \* │", text, re.MULTILINE)) == 1
+    text = printed(path_table(long), 80)
+    assert "12 of 45 sizes" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert "± 0.0200" in text
+    assert len(text.splitlines()) < 20
+
+
+def test_the_command_prints_the_path_and_its_exit_code_is_that_of_the_search(tmp_path, monkeypatch, capsys):
+    """The answer may be worse here by more than epsilon; the search is settled all the same."""
+    X, y = noisy_table()
+    pd.DataFrame(X, columns=[f"x{n}" for n in range(7)]).assign(target=y).to_csv(tmp_path / "table.csv", index=False)
+    original = tables_select.select_from_table
+
+    def with_path(table, **keywords):
+        found = original(table, **keywords)
+        path = path_of(found.selector, table.X, y)
+        found.selector.certificate_ = Certificate(chosen(found.selector.certificate_.content, path, 7))
+        return found
+
+    monkeypatch.setattr(tables_select, "select_from_table", with_path)
+    for quiet in ([], ["--quiet"]):
+        typed = ["select", str(tmp_path / "table.csv"), "--target", "target", "--json", str(tmp_path / "found.json")]
+        assert not app([*typed, "--force-overwrite", *quiet], standalone_mode=False)  # the exit code
+        assert ("The path: one subset of each size" in capsys.readouterr().out) == (not quiet)
+    result = json.loads((tmp_path / "found.json").read_text())
+    assert result["settled"]
+    assert result["gap"] > result["epsilon"]
+
+
+def test_without_a_path_there_is_no_table(selected):
+    assert path_table(Certificate(selected)) is None
+
+
+def test_the_result_file_has_the_path(hostile):
+    X, y = noisy_table()
+    frame = pd.DataFrame(X, columns=HOSTILE).assign(target=y)
+    selector = BestLeafSelector(choose="training", random_state=0).fit(frame[HOSTILE], y)
+    selector.certificate_ = hostile
+    result = json.loads(TableSelection(prepared(frame, "target"), selector, list(hostile.features)).to_json())
+    assert result["path"] == hostile.path
+    assert math.isclose(result["optimism"], hostile.optimism)
+    assert result["new_data"][0].startswith("Chosen by left-out rows")
+
+
+def test_complaints_about_the_choice_name_the_option():
+    assert complaint(ValueError("choose must be new_data, got 7")).startswith("--choose must be")
+    assert complaint(ValueError("parsimony must be at least 0, got -1")).startswith("--parsimony must be")

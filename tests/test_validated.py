@@ -1,0 +1,328 @@
+"""`validate` with held-out rows: the claims about new rows, what is refused, and certificates that were changed."""
+
+from __future__ import annotations
+
+import copy
+from math import sqrt
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold
+from sklearn.naive_bayes import GaussianNB
+
+from bestleaf import BestLeafSelector, Certificate, FuseSelector, NeighbourVotes, validate, verify
+from bestleaf.new_data import votes_score
+from forging import judged as verdict_on
+from forging import reworded
+
+DELTA = 0.2
+
+
+def table(rows, seed=0, columns=4):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, columns))
+    return X, (X[:, 0] + X[:, 1] + rng.normal(size=rows) > 0).astype(int)
+
+
+def quick(estimator=None, **settings):
+    return BestLeafSelector(estimator, **{"choose": "training", "epsilon": 0.1, "random_state": 0, **settings})
+
+
+@pytest.fixture(scope="module")
+def proved():
+    return validate(quick(), *table(160), holdout=0.4)
+
+
+def test_intervals_of_whole_validations_hold():
+    missed, tables, (many_X, many_y) = np.zeros(2), 40, table(4000, seed=1)
+    for seed in range(tables):
+        X, y = table(70, seed=100 + seed)
+        found = validate(quick(random_state=seed, max_features=2), X, y, holdout=0.5, delta=DELTA)
+        support, kept = found.selector.support_, found.rows
+        sets = support, np.ones(4, bool)
+        truth = [votes_score(NeighbourVotes(), X[kept][:, s], y[kept], many_X[:, s], many_y).score for s in sets]
+        for place, (ends, true) in enumerate(
+            ((found.interval, truth[0]), (found.difference_interval, truth[0] - truth[1]))
+        ):
+            missed[place] += not ends[0] <= true <= ends[1]
+    assert (missed <= tables * DELTA + 3 * sqrt(tables * DELTA * (1 - DELTA))).all()
+
+
+def test_the_claims_keep_rows_of_the_search_and_new_rows_apart(proved):
+    low, high = proved.interval
+    found = proved.selector.certificate_
+    assert low <= proved.mean <= high
+    assert proved.difference == pytest.approx(proved.mean - proved.all_features_scores[0])
+    about = [claim for claim in found.content["claims"] if claim["kind"].startswith("new rows")]
+    assert [claim["delta"] for claim in about] == [0.05, 0.05]
+    assert "on new rows drawn like the 64 held-out rows is between " in about[0]["text"]
+    assert "Nothing was chosen by the held-out rows" in about[0]["text"]
+    assert "minus the score of all features" in about[1]["text"]
+    assert "anything more about new data" in found.not_claimed[-1]
+    for text in (claim["text"] for claim in about):
+        assert text in str(proved)
+        assert text in str(verify(found))
+    together = found.content["claims"][-1]
+    assert together["kind"] == "joint"
+    assert together["text"].startswith("Each of these 2 claims may fail with probability 0.05")
+
+
+def test_delta_is_that_of_the_selector_unless_it_is_given(proved):
+    strict = validate(quick(), *table(160), holdout=0.4, delta=0.001)
+    assert strict.interval[0] < proved.interval[0]
+    assert strict.difference_interval[0] < proved.difference_interval[0]
+    assert "at least 1 - 0.001 the score" in str(strict)
+    other = validate(quick(guarantee="grown"), *table(160), holdout=0.4, delta=0.001).selector.certificate_
+    assert verify(other)
+    with pytest.raises(ValueError, match="delta must be strictly between 0 and 1, got 1"):
+        validate(quick(), *table(40), holdout=0.4, delta=1)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "settings", "measure"),
+    [
+        (GaussianNB(), {}, "accuracy"),
+        (GaussianNB(), {"scoring": "roc_auc"}, "auc"),
+        (LogisticRegression(), {"scoring": "roc_auc"}, "auc"),
+        (GaussianNB(), {"scoring": "roc_auc_ovr", "classes": 3}, "auc"),
+        (GaussianNB(), {"classes": 3}, "accuracy"),
+        (None, {"classes": 3}, "auc"),
+        (RandomForestRegressor(5), {"classes": 0}, "concordance"),
+        (None, {"classes": 0}, "concordance"),
+    ],
+)
+def test_every_measure_with_a_proof(estimator, settings, measure):
+    settings, (X, y) = dict(settings), table(120)
+    classes = settings.pop("classes", 2)
+    if classes != 2:
+        target = X[:, 0] + np.random.default_rng(0).normal(size=120)
+        y = np.digitize(target, [-0.5, 0.5]) if classes else target
+    found = validate(quick(estimator, max_samples=200, **settings), X, y, holdout=0.4)
+    unseen = found.selector.certificate_.content["unseen"]
+    assert unseen["proof"]["measure"] == measure
+    assert sum(line[-1] for line in unseen["proof"]["table"]) == 48
+    assert 0 <= found.interval[0] <= found.mean <= found.interval[1] <= 1
+    assert ("share of every class" in str(found)) == (measure == "accuracy" or classes == 3)
+    assert verify(Certificate.from_json(found.selector.certificate_.to_json()))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "settings", "keywords", "why"),
+    [
+        (GaussianNB(), {"scoring": "f1"}, {}, "there is no proof for this score"),
+        (GaussianNB(), {"score_range": (-1, 1)}, {}, "there is no proof for this score"),
+        (GaussianNB(), {}, {"sample_weight": np.ones(90)}, "the rows are weighted"),
+        (None, {}, {"groups": np.arange(90) // 3}, "rows of the same group are not independent"),
+        (None, {}, {"holdout": 3}, "every part was scored after a search of its own"),
+    ],
+)
+def test_without_a_proof_the_score_is_called_an_estimate(estimator, settings, keywords, why):
+    found = validate(quick(estimator, max_samples=100, **settings), *table(90, seed=3), **{"holdout": 0.4, **keywords})
+    certificate = found.selector.certificate_
+    assert found.interval is None
+    assert found.difference_interval is None
+    assert np.isfinite(found.difference)
+    assert f"This is an estimate without proof, because {why}." in str(certificate)
+    assert "is an estimate without proof" in certificate.not_claimed[-1]
+    assert verify(certificate)
+
+
+def test_all_features_differ_from_themselves_by_nothing():
+    found = validate(quick(forced=[0, 1, 2, 3]), *table(80), holdout=0.4)
+    assert found.difference == 0
+    assert found.difference_interval == (0, 0)
+    assert "minus" not in str(found)
+    assert verify(found.selector.certificate_)
+
+
+def test_forbidden_features_are_no_part_of_all_features():
+    X, y = table(120)
+    X[:, 3] = y  # gives the target away
+    found = validate(quick(forbidden=[3]), X, y, holdout=0.4)
+    assert found.all_features_scores[0] < 1
+    assert verify(found.selector.certificate_)
+
+
+def test_a_search_by_budget_can_be_judged_too():
+    found = validate(FuseSelector(max_samples=200, random_state=0), *table(80), holdout=0.4)
+    assert found.interval is not None
+    assert verify(found.selector.certificate_)
+
+
+FORGERIES = [
+    (("score",), 0.99, "the mean score of held-out rows is"),
+    (("parts", 0, "score"), 0.99, "the mean score of held-out rows is"),
+    (("parts", 0, "all_features"), 0.1, "'all_features' of the held-out rows is"),
+    (("parts", 0, "rows"), 65, "held-out rows"),
+    (("rows",), 6400, "held-out rows"),
+    (("splits",), 2, "a score for each of 2 parts"),
+    (("proof", "interval", 0), 0.9, "'interval' of new rows follows from the table as"),
+    (("proof", "interval", 0), 0.0, "'interval' of new rows follows from the table as"),
+    (("proof", "interval"), [0.9], "'interval' of new rows follows from the table as"),
+    (("proof", "difference_interval", 0), 0.01, "'difference_interval' of new rows follows from the table as"),
+    (("proof", "delta"), 0.0001, "of new rows follows from the table as"),
+    (("proof", "measure"), "accuracy", "must be scored as the search was, got accuracy"),
+    (("proof", "table", 0), [0, 0, 0, 1], "held-out rows, not 64"),
+    (("proof", "table", 0, 1), 5, "by their table"),
+    (("proof", "table", 0), [0, 0, 1], "is not one of auc"),
+    (("proof", "table", 0, 3), 10**14, "held-out rows, not 64"),
+    (("proof", "table", 0, 0), -1, "'table' of the held-out proof must be"),
+    (("proof", "table"), [], "is not one of auc"),
+    (("proof", "table"), [[0, 1, 1, 1, 1, 32], [1, 2, 2, 2, 2, 32]], "must be about 2 classes"),
+    (("unproved",), "size", "with a proof, or with the reason"),
+    (("proof", "remark"), 1, "unknown part"),
+    (("given",), None, "'given' of the held-out rows must be"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "words"), FORGERIES, ids=lambda one: str(one)[:40])
+def test_a_changed_number_about_new_rows_is_found(proved, path, value, words):
+    content = copy.deepcopy(proved.selector.certificate_.content)
+    *steps, last = path
+    place = content["unseen"]
+    for step in steps:
+        place = place[step]
+    place[last] = value
+    verdict = verdict_on(reworded(content))
+    assert not verdict
+    assert words in str(verdict)
+
+
+def test_changed_words_about_new_rows_are_found(proved):
+    content = copy.deepcopy(proved.selector.certificate_.content)
+    content["claims"] = [one for one in content["claims"] if one["kind"] != "new rows, difference"]
+    assert "not the one that follows from the numbers" in str(verdict_on(content))
+
+
+def test_an_answer_that_is_not_all_features_has_a_difference(proved):
+    content = copy.deepcopy(proved.selector.certificate_.content)
+    content["unseen"]["proof"]["difference_interval"] = [0.0, 0.0]
+    assert "'difference_interval' of new rows follows" in str(verdict_on(reworded(content)))
+
+
+def test_a_certificate_of_an_older_bestleaf_still_holds(proved):
+    content = copy.deepcopy(proved.selector.certificate_.content)
+    content["unseen"] = {name: content["unseen"][name] for name in ("score", "rows", "splits", "times")}
+    content["data"].pop("standard_error")
+    assert verdict_on(reworded(content))
+    content["unseen"]["proof"] = proved.selector.certificate_.content["unseen"]["proof"]
+    assert not verdict_on(reworded(content))
+
+
+def test_rows_can_be_handed_in():
+    X, y = table(150)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    found = validate(quick(), frame[:90], y[:90], test_set=(frame[90:], y[90:]), n_repeats=2)
+    certificate = found.selector.certificate_
+    assert found.rows.tolist() == list(range(90))
+    assert certificate.content["unseen"]["given"]
+    assert "On 60 rows handed in for a test: " in str(certificate)
+    assert verify(certificate, frame[:90], y[:90])
+    plain = validate(quick(), X[:90], y[:90], test_set=(X[90:].tolist(), y[90:].tolist()))
+    assert plain.scores == pytest.approx(found.scores)
+    assert plain.interval == found.interval
+
+
+X, Y = table(60)
+FRAME = pd.DataFrame(X, columns=list("abcd"))
+
+
+@pytest.mark.parametrize(
+    ("test_set", "keywords", "told"),
+    [
+        ((X, Y), {"holdout": 0.5}, r"test_set must be given without holdout, got holdout=0\.5, too"),
+        (X, {}, r"test_set must be a pair \(X_new, y_new\), got array"),
+        ((X, Y, Y), {}, "test_set must be a pair"),
+        ((X[:, :3], Y), {}, r"test_set must have 4 columns in X_new, as X has, got shape \(60, 3\)"),
+        ((X[0], Y), {}, "test_set must have 4 columns"),
+        ((X, Y[:9]), {}, r"test_set must have one target for each of its 60 rows, got shape \(9,\)"),
+        ((X, Y + 1), {}, "test_set must have the classes of y only, got 2"),
+        ((X, np.where(Y, "a", "b")), {}, "test_set must have the classes of y only, got 'a'"),
+        ((X, np.ones(60, int)), {}, "test_set must have two different targets at least, got 1"),
+        ((np.where(X > 2, np.nan, X), Y), {}, r"test_set must not have missing values \(NaN\) or infinity"),
+        ((X.astype(str), Y), {}, None),
+        ((np.full((60, 4), "a"), Y), {}, "test_set must hold numbers only in X_new"),
+        ((FRAME[list("abdc")], Y), {}, "test_set must have the columns of X in their order, got 'd' instead of 'c'"),
+        ((FRAME.rename(columns={"c": "e"}), Y), {}, "got 'e' instead of 'c'"),
+        ((X[:0], Y[:0]), {}, "test_set must have two different targets at least, got 0"),
+        ((X, Y), {"sample_weight": np.ones(60)}, "test_set must be given without sample_weight"),
+    ],
+)
+def test_rows_that_do_not_go_with_the_search_are_refused_before_it(test_set, keywords, told, monkeypatch):
+    selector = quick(GaussianNB()) if "sample_weight" in keywords else quick()
+    if told is None:  # numbers written as text
+        assert validate(selector, FRAME, Y, test_set=test_set).interval is not None
+        return
+    monkeypatch.setattr("bestleaf.selector.Search", lambda *given, **settings: pytest.fail("the search began"))
+    with pytest.raises(ValueError, match=told):
+        validate(selector, FRAME, Y, test_set=test_set, **keywords)
+
+
+def test_real_targets_that_are_handed_in_are_checked():
+    target = X[:, 0] * 1.5
+    with pytest.raises(ValueError, match="test_set must have finite numbers as targets, because y has"):
+        validate(quick(), X, target, test_set=(X, np.where(target > 1, np.nan, target)))
+
+
+def test_ctrl_c_in_a_later_split_keeps_what_was_found(monkeypatch):
+    from bestleaf import validation
+
+    first, calls = validation._support, []
+
+    def interrupted(*given):
+        calls.append(given)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return first(*given)
+
+    monkeypatch.setattr(validation, "_support", interrupted)
+    with pytest.warns(UserWarning, match="Ctrl-C ended the validation after 2 of 5 splits of holdout"):
+        found = validate(quick(), X, Y, holdout=5, n_repeats=3)
+    assert (found.reason, len(found.scores), found.n_repeats) == ("interrupted", 2, 1)
+    assert found.selector.certificate_.content["unseen"]["splits"] == 2
+    assert verify(found.selector.certificate_)
+
+
+def test_ctrl_c_while_held_out_rows_are_scored_keeps_the_answer(monkeypatch):
+    def interrupted(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bestleaf.new_data.held_out._scored", interrupted)
+    with pytest.warns(UserWarning, match="Ctrl-C ended the validation before the held-out rows were scored"):
+        found = validate(quick(), X, Y, holdout=0.3)
+    assert (found.reason, len(found.scores)) == ("interrupted", 0)
+    assert np.isnan(found.difference)
+    assert verify(found.selector.certificate_)
+
+
+def test_few_rows_are_said_to_be_few():
+    coarse = quick(epsilon=0.2).fit(X, Y).certificate_
+    fine = quick(epsilon=0.001).fit(X, Y).certificate_
+    error = fine.content["data"]["standard_error"]
+    assert 0.001 < error < 0.2
+    told = "The proof is finer than the data: on other rows of the same kind the value would differ by about "
+    assert f"{told}{error:.4f} (standard error), more than epsilon 0.001." in str(fine)
+    assert "finer than the data" not in str(coarse)
+    assert verify(fine, X, Y)
+    fine.content["data"]["standard_error"] = 0.0001
+    assert "the standard error of the value is" in str(verify(fine, X, Y))
+
+
+def test_the_standard_error_with_an_estimator_is_that_of_its_splits():
+    selector = quick(GaussianNB(), max_samples=50).fit(X, Y)
+    oracle_error = selector.certificate_.content["data"]["standard_error"]
+    assert 0 < oracle_error < 0.3
+    grouped = quick(GaussianNB(), max_samples=50, cv=GroupKFold(3)).fit(X, Y, groups=np.arange(60) % 6)
+    assert grouped.certificate_.content["data"]["standard_error"] > 0
+
+
+@pytest.mark.parametrize("name", ["holdout", "test_set", "n_repeats"])
+def test_the_selector_points_to_validate(name):
+    with pytest.raises(TypeError, match=rf"does not have, '{name}'; use bestleaf.validate\(selector, X, y, {name}="):
+        BestLeafSelector(**{name: 3})
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        BestLeafSelector(hold=3)
+    assert "epsilon" in BestLeafSelector().get_params()
