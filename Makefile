@@ -11,7 +11,7 @@ USE := $(VENV)/.use
 STAMP := $(VENV)/.develop
 OLDEST := .venv-oldest
 OLDEST_STAMP := $(OLDEST)/.develop
-BENCHMARKS ?= engine oracle revisions bounds listings proposals rivals selection estimators workers interruptions
+BENCHMARKS ?= engine oracle revisions bounds listings proposals rivals selection estimators workers interruptions new_data
 TESTS ?= --numprocesses=2 --doctest-modules src tests
 
 .PHONY: demo test test-oldest lint format bench docs wheel clean

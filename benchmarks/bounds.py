@@ -24,6 +24,7 @@ def select(X, y, epsilon, bound, seed):
     found = (
         BestLeafSelector(
             NeighbourVotes(scale=False),
+            choose="training",
             **settings,
             search=SearchOptions(bound=bound),
             random_state=seed,

@@ -85,6 +85,7 @@ def compared(case: str, split: int) -> list[tuple[float, float, int, float]]:
     forward_time = perf_counter() - begun
     begun = perf_counter()
     ours = BestLeafSelector(
+        choose="training",
         estimator=estimator,
         scoring=scoring,
         cv=folds,

@@ -50,6 +50,7 @@ def main(runs):
                 started = perf_counter()
                 settings = {"epsilon": epsilon, "delta": 0.1, "max_samples": samples, "guarantee": "grown"}
                 found = BestLeafSelector(
+                    choose="training",
                     estimator=NeighbourVotes(scale=False),
                     **settings,
                     search=SearchOptions(proposal=proposal),

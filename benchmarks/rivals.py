@@ -73,9 +73,9 @@ def on_features(title, X, y, samples):
         "alphafuse": {"algorithm": "alphafuse"},
     }
     for name, setting in settings.items():
-        selector_from(**{**common, **setting, "max_samples": 300}).fit(X, y)
+        selector_from(choose="training", **{**common, **setting, "max_samples": 300}).fit(X, y)
         started = perf_counter()
-        found = selector_from(**{**common, **setting}).fit(X, y)
+        found = selector_from(choose="training", **{**common, **setting}).fit(X, y)
         seconds = perf_counter() - started
         note = f"V {found.score_:.4f}, {len(found.subset_)} features, {found.certificate_.exact_evaluations:,} exact"
         rows.append((name, found.certificate_.samples, seconds, note))

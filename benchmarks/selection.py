@@ -68,6 +68,7 @@ def main(seeds, folder):
         for share in (None, 0.25):
             started = perf_counter()
             selector = BestLeafSelector(
+                choose="training",
                 estimator=votes,
                 epsilon=0.005,
                 delta=0.1,

