@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from math import inf
 from typing import Any
 
 import pytest
@@ -101,3 +102,20 @@ def selected() -> dict[str, Any]:
         choose="training", epsilon=0.05, guarantee="grown", search=SearchOptions(expansion=0.5), random_state=0
     )
     return selector.fit(X, y).certificate_.content
+
+
+ABOUT_THE_CHOICE = (
+    "golden",
+    "test_families",
+    "test_choice",
+    "test_new_data",
+    "act_together",
+)  # these tests set what they need
+
+
+@pytest.fixture(autouse=True)
+def quick_choice(request, monkeypatch):
+    """Most tests of a default fit do not depend on the number of folds and trees, which take most of the time."""
+    if not any(name in request.node.nodeid for name in ABOUT_THE_CHOICE):
+        monkeypatch.setattr("bestleaf.new_data.families.TREES", 10)
+        monkeypatch.setattr("bestleaf.new_data.left_out.FOLDS", {inf: (1, 5)})

@@ -49,7 +49,7 @@ from bestleaf.search.answer import EvaluatedLeaf
 from bestleaf.search.budget import Budget
 from bestleaf.search.executors import executor_for, workers_there
 from bestleaf.search.saving import stored_seed
-from bestleaf.search.settings import GUARANTEES, checked_guarantees
+from bestleaf.search.settings import GUARANTEES, Settings, checked_guarantees
 from bestleaf.search.stages import EveryLeaf, SmallerAnswer, Stage, SubsetsOfAnswers
 from bestleaf.selection import CallbackSupportMixin, Choosing, Selection, Watch, check_history
 
@@ -392,6 +392,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """Return what left-out rows decide; None if they are not asked."""
         if self.choose == "training" or lattice.noisy:
             return None
+        self._check_search(lattice, data)
         kind = "threads" if votes_of(self.estimator) is not None else "processes"
         executor = executor_for(self.n_jobs, kind)
         with Choosing(self.verbose) as shown:
@@ -523,6 +524,13 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             search.finish()
         found = Selection.of(search, lattice, watch.history)
         return replace(found, reason="interrupted") if interrupted else found
+
+    def _check_search(self, lattice: SubsetLattice, data: Data) -> None:
+        """Refuse settings of the search before the choice, which takes longer."""
+        options, guarantees = self._options(), checked_guarantees(self.guarantee, ("auto", *GUARANTEES))
+        self._evaluates_all(lattice, guarantees, room_for_search(self.max_memory, data))
+        given = {name: getattr(options, name) for name in ("bound", "stopping", "expansion", "proposal", "alpha")}
+        Settings(task="leaf", epsilon=self.epsilon, delta=self.delta, guarantee=guarantees - {"auto"}, **given)
 
     def _evaluates_all(self, lattice: SubsetLattice, guarantees: frozenset[str], room: int | None) -> bool:
         """Return whether all subsets are evaluated: with guarantee "exhaustive", or with "auto" if that is cheap."""
