@@ -157,7 +157,8 @@ def asked_for(options: Namespace) -> list[Job]:
         console.print(table.title, *(f"({note})" for note in table.notes))
         with_oracle = table.name == "Madelon" and options.estimator == "neighbours"
         methods = [method for method in options.methods if method not in ORACLES or with_oracle]
-        jobs += [Job(table, split, one, options.estimator) for split in range(options.splits) for one in methods]
+        splits = range(options.first_split, options.first_split + options.splits)
+        jobs += [Job(table, split, one, options.estimator) for split in splits for one in methods]
     if "noise" in names and "bestleaf" in options.methods and options.estimator == "neighbours":
         bases = [table_of(name, options) for name in NOISE]
         noise = [shuffled(bases[number % len(bases)], number) for number in range(SHUFFLES)]
@@ -223,6 +224,7 @@ def parsed() -> Namespace:
     parser.add_argument("--methods", type=names, help=f"of {', '.join(METHODS)}; all that are installed without it")
     parser.add_argument("--estimator", choices=ESTIMATORS, default="neighbours", help="the judge")
     parser.add_argument("--splits", type=int, default=SPLITS)
+    parser.add_argument("--first-split", type=int, default=0, help="number of the first split, for other splits")
     parser.add_argument("--jobs", type=int, default=1, help="fits at a time")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for a fit")
     parser.add_argument("--out", type=Path, default=Path("out/new_data.jsonl"), help="file of results")

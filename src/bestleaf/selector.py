@@ -530,7 +530,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         options, guarantees = self._options(), checked_guarantees(self.guarantee, ("auto", *GUARANTEES))
         self._evaluates_all(lattice, guarantees, room_for_search(self.max_memory, data))
         given = {name: getattr(options, name) for name in ("bound", "stopping", "expansion", "proposal", "alpha")}
-        Settings(task="leaf", epsilon=self.epsilon, delta=self.delta, guarantee=guarantees - {"auto"}, **given)
+        guarantees -= {"auto", "exhaustive"}  # for the latter all subsets are evaluated, whatever `expansion` is
+        Settings(task="leaf", epsilon=self.epsilon, delta=self.delta, guarantee=guarantees, **given)
 
     def _evaluates_all(self, lattice: SubsetLattice, guarantees: frozenset[str], room: int | None) -> bool:
         """Return whether all subsets are evaluated: with guarantee "exhaustive", or with "auto" if that is cheap."""
