@@ -20,16 +20,18 @@ from sklearn.utils import _safe_indexing
 from bestleaf.certificate.claims import counted, words_of
 from bestleaf.certificate.held_out import corrected_error
 from bestleaf.checkpoint import Checkpoint
-from bestleaf.checks import check_keywords, number, shown, whole
-from bestleaf.data_checks import METADATA, Data, checked_fit_data, choice_by_number, votes_of
+from bestleaf.checks import check_keywords, number, one_of, shown, whole
+from bestleaf.data_checks import METADATA, Data, checked_fit_data, choice_by_number, task_for, votes_of
 from bestleaf.features.estimator import described
 from bestleaf.new_data import Split, splits_of
 from bestleaf.new_data.held_out import HeldOut, HeldOutRows, checked_test_set
+from bestleaf.new_data.resample import RESAMPLE, resampled_rows
 from bestleaf.search.budget import Budget, deferred_interrupt
 from bestleaf.search.executors import Joblib, Serial, executor_for, workers_there
 from bestleaf.search.saving import Saver
 from bestleaf.selector import BestLeafSelector, seed_of
 
+RESAMPLES = 20  # searches if `resample` is given and `n_repeats` is not
 STARTING = 10.0  # seconds of a search from which on it pays to start processes
 
 
@@ -55,7 +57,7 @@ class Validation:
     selection_frequency : array of float or None
         Fraction of the searches that selected each feature; None without repeats.
     n_repeats : int
-        Searches with different seeds that were run: fewer than asked for after Ctrl-C or when time was over.
+        Searches that were run, with different seeds or rows: fewer than asked for after Ctrl-C or when time was over.
     reason : str
         ``"identified"`` if all searches were run, otherwise what ended them: ``"interrupted"`` or ``"max_time"``.
     """
@@ -110,7 +112,7 @@ class Validation:
         lines += [claim["text"] for claim in content["claims"] if claim["kind"].startswith("new rows")]
         if self.selection_frequency is not None:
             frequency = content["report"]["selection_frequency"]
-            searches = counted(self.n_repeats, "search", "searches")
+            searches = searches_in_words(self.n_repeats, content["report"].get("resample"))
             often = [f"{name} {one:.0%}" for name, one in sorted(frequency.items(), key=lambda item: -item[1])]
             lines.append(f"Selected in {searches}: {', '.join(often)}.")
         return "\n".join(lines)
@@ -124,11 +126,12 @@ def validate(
     holdout: Any = None,
     test_set: tuple[Any, Any] | None = None,
     delta: float | None = None,
-    n_repeats: int = 1,
+    n_repeats: int | None = None,
+    resample: str | None = None,
     n_jobs: int | None = None,
     **metadata: Any,
 ) -> Validation:
-    """Fit a selector and judge its answer: on rows it has not seen, and by searching again with other seeds.
+    """Fit a selector and judge its answer: on rows it has not seen, and by searching again with other seeds or rows.
 
     With a fraction as `holdout`, or with a `test_set`, the certificate gets a claim about new rows: an interval for the
     score of the selected features, and one for its difference to the score of all features. Both have a proof, if new
@@ -151,8 +154,12 @@ def validate(
         Held-out rows that you hand in: the answer is found on all rows of `X` and scored on these.
     delta : float, default=None
         Probability with which each interval about new rows may fail; None is the `delta` of the selector.
-    n_repeats : int, default=1
-        Number of searches with different seeds, the first one included; they show how often each feature is selected.
+    n_repeats : int, default=None
+        Number of searches, the first one included; they show how often each feature is selected. None is 1, or 20 with
+        `resample`.
+    resample : {"bootstrap", "half"}, default=None
+        The rows of the searches after the first one. None: the same rows, with other seeds. "bootstrap": as many rows
+        drawn with replacement; one drawn twice is kept once. "half": a random half of the rows.
     n_jobs : int, default=None
         Searches at a time; None is the `n_jobs` of the selector.
     **metadata
@@ -177,9 +184,13 @@ def validate(
     if not isinstance(selector, BestLeafSelector):
         raise TypeError(f"selector must be a BestLeafSelector or a FuseSelector, got {shown(selector)}")
     budget = Budget(max_time=selector.max_time)
-    whole("n_repeats", n_repeats, 1)
+    if resample is not None:
+        one_of("resample", resample, RESAMPLE)
+    n_repeats = (1 if resample is None else RESAMPLES) if n_repeats is None else whole("n_repeats", n_repeats, 1)
+    if resample is not None and n_repeats == 1:
+        raise ValueError("n_repeats must be at least 2 with resample, got 1")
     workers_there(n_jobs)
-    check_keywords("validate", metadata, (*METADATA, "holdout", "test_set", "delta", "n_repeats", "n_jobs"))
+    check_keywords("validate", metadata, (*METADATA, "holdout", "test_set", "delta", "n_repeats", "resample", "n_jobs"))
     if delta is not None:
         number("delta", delta, "strictly between 0 and 1", 0.0, 1.0, open_ends=True)
     if isinstance(selector.cv, Iterator):
@@ -216,12 +227,15 @@ def validate(
     if n_repeats > 1:
         if reason == "identified":
             seeds = np.random.SeedSequence(seed).generate_state(n_repeats - 1)
-            supports += searches.again([(rows, int(one)) for one in seeds])
+            wanted = [(_rows_again(resample, rows, data, fitted, int(one)), int(one)) for one in seeds]
+            supports += searches.again(wanted)
             if len(supports) < n_repeats:
                 reason = "max_time" if budget.look() <= 0 else "interrupted"
         frequency = np.mean(supports, axis=0)
         often = zip(data.names, frequency, strict=True)
         content["report"]["selection_frequency"] = {str(name): float(one) for name, one in often if one > 0}
+        if resample is not None:
+            content["report"]["resample"] = resample
     fitted._tell_result(stacklevel=3)
     proof = content.get("unseen", {}).get("proof", {})
     return Validation(
@@ -235,6 +249,23 @@ def validate(
         n_repeats=len(supports),
         reason=reason,
     )
+
+
+def searches_in_words(many: int, resample: str | None) -> str:
+    """Return how many searches were run, and on which rows."""
+    rows = "" if resample is None else f" (the first on all rows, the others on resampled rows: {resample})"
+    return counted(many, "search", "searches") + rows
+
+
+def _rows_again(
+    resample: str | None, rows: np.ndarray | slice, data: Data, selector: BestLeafSelector, seed: int
+) -> np.ndarray | slice:
+    """Return the rows of a further search: those of the first one, or others drawn from them."""
+    if resample is None:
+        return rows
+    classes = task_for(data.y, selector.estimator) == "classification"
+    rows = np.arange(len(data.X))[rows]
+    return resampled_rows(resample, rows, data.y, data.metadata.get("groups"), classes, seed)
 
 
 def _ended(budget: Budget, when: str) -> str:

@@ -62,7 +62,8 @@ objective of neighbours: task=classification|regression, n_neighbors=1.., subsam
     scale=flag, drop_zero=flag
 objective of an estimator: kind=text, name=name, estimator=text, scoring=call, score_range=[number], cv=text,
     splits=1.., fresh_splits=flag, weighted=flag, grouped=flag
-report: history=[<history>], by_size=[list], feature_scores={value?}, without={value}, selection_frequency?={value}
+report: history=[<history>], by_size=[list], feature_scores={value?}, without={value}, selection_frequency?={value},
+    resample?=bootstrap|half
 history: seconds=0.0..1e12, samples=0.., gap=-1.0..1.0, score=value?
 held-out rows: score=number, rows=1.., splits=1.., times=[1..], given?=flag, parts?=[<held-out part>],
     proof?=<held-out proof>, unproved?=splits|groups|weights|classes|scoring|size

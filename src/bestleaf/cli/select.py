@@ -34,6 +34,7 @@ Algorithm = Literal["bli", "fuse", "fuse-ucd", "alphafuse"]
 Estimator = Literal["neighbours", "linear", "boosting", "forest", "svm"]
 Terminal = Literal["auto", "exact", "noisy"]
 Choose = Literal["new_data", "training"]
+Resample = Literal["bootstrap", "half"]
 Range = tuple[float, float] | None
 
 
@@ -63,7 +64,10 @@ def select(
     holdout: Annotated[
         float | None, Option(parser=fraction, metavar="FRACTION", help="Part of the rows held out.")
     ] = None,
-    n_repeats: Annotated[int, Option(min=1, max=1_000_000, help="Searches with different seeds, to compare.")] = 1,
+    n_repeats: Annotated[
+        int | None, Option(min=1, max=1_000_000, help="Searches with different seeds or rows, to compare.")
+    ] = None,
+    resample: Annotated[Resample | None, Option(help="Other rows for these searches (20 by default).")] = None,
     random_state: Seed = 0,
     max_memory: Annotated[str | None, Option(metavar="SIZE", help="For data and graph: 500MB, 2GB.")] = None,
     n_jobs: Jobs = None,
@@ -103,7 +107,7 @@ def select(
     name = data.name.encode("utf-8", "replace").decode("utf-8")  # without bytes that are no text
     write_files(found, files, f"Features of {name} that predict {target}", checkpoint)
     if found.validation is not None and found.selection_frequency is not None:
-        _tell(console, _again_in_words(found.selection_frequency, found.validation.n_repeats))
+        _tell(console, _again_in_words(found.selection_frequency, found.validation.n_repeats, resample))
     if list(table.groups) != list(table.X):
         _tell(console, f"Columns of the file: {', '.join(found.features)}.")
     _tell(console, *(f"{option[2:]}: {path}" for option, path in files.items() if path is not None))
@@ -155,12 +159,14 @@ def workers_of(address: str | None) -> Iterator[None]:
         yield
 
 
-def _again_in_words(frequency: dict[str, float], searches: int) -> str:
+def _again_in_words(frequency: dict[str, float], searches: int, resample: str | None) -> str:
     """Return how often each column was selected."""
+    from bestleaf.validation import searches_in_words
+
     often = sorted((one for one in frequency.items() if one[1] > 0), key=lambda one: -one[1])
     listed = ", ".join(f"{name} in {round(one * searches)}" for name, one in often[:MOST_SHOWN])
     more = f" and {len(often) - MOST_SHOWN} more" if len(often) > MOST_SHOWN else ""
-    return f"Selected in {searches} searches: {listed}{more}."
+    return f"Selected in {searches_in_words(searches, resample)}: {listed}{more}."
 
 
 def _read_groups(path: Path | None) -> dict[str, list[str]] | None:

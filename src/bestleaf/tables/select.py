@@ -112,7 +112,8 @@ def select_from_table(
     feature_groups: dict[str, list[str]] | None = None,
     algorithm: str = "bli",
     holdout: Any = None,
-    n_repeats: int = 1,
+    n_repeats: int | None = None,
+    resample: str | None = None,
     ready: Callable[[Table], object] | None = None,
     **keywords: Any,
 ) -> TableSelection:
@@ -132,7 +133,7 @@ def select_from_table(
         Columns that enter together, by the name of their group; the others enter one by one.
     algorithm : {"bli", "fuse", "fuse-ucd", "alphafuse"}, default="bli"
         Best leaf identification, or a variant of `FuseSelector`.
-    holdout, n_repeats
+    holdout, n_repeats, resample
         As in `bestleaf.validate`.
     ready : callable, default=None
         Called before the search, with the table as it will be searched.
@@ -159,10 +160,10 @@ def select_from_table(
     if ready is not None:
         ready(table)
     judged = None
-    if holdout is None and n_repeats == 1:
+    if holdout is None and resample is None and n_repeats in (None, 1):
         selector.fit(table.X, table.y)
     else:
-        judged = validate(selector, table.X, table.y, holdout=holdout, n_repeats=n_repeats)
+        judged = validate(selector, table.X, table.y, holdout=holdout, n_repeats=n_repeats, resample=resample)
         selector = judged.selector
     chosen = set(selector.subset_)
     features = [name for name, columns in table.groups.items() if chosen.intersection(columns)]
