@@ -3,6 +3,7 @@
 # make test-oldest  all tests with the lowest version of every dependency
 # make lint    style and types
 # make bench   all benchmarks, each printing ratios (hours; BENCHMARKS="engine oracle" for some)
+# make dist    wheel and source archive, in dist
 # make docs    the documentation, in docs/_build
 PYTHON ?= python3
 VENV := .venv
@@ -14,7 +15,7 @@ OLDEST_STAMP := $(OLDEST)/.develop
 BENCHMARKS ?= engine oracle revisions bounds listings proposals rivals selection estimators workers interruptions new_data
 TESTS ?= --numprocesses=2 --doctest-modules src tests
 
-.PHONY: demo test test-oldest lint format bench docs wheel clean
+.PHONY: demo test test-oldest lint format bench docs dist clean
 
 $(USE): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -52,8 +53,9 @@ format: $(STAMP)
 bench: $(STAMP)
 	for name in $(BENCHMARKS); do echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
-wheel: $(STAMP)
-	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+dist: $(USE)
+	$(BIN)/python -m pip install --quiet build
+	$(BIN)/python -m build --outdir dist
 
 clean:
 	rm -rf $(VENV) $(OLDEST) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis
