@@ -11,11 +11,11 @@ from rich.table import Table
 from scipy.stats import binom
 from tables import GENES
 
-from bestleaf.tables.compare import corrected_error
+from bestleaf.certificate.held_out import corrected_error
 from bestleaf.tables.peers import PEERS
 
 Record = dict[str, Any]  # one line of the file of results
-KEPT_TO_HELD_OUT = (3, 1)  # a quarter of the rows is held out
+HELD_OUT, KEPT = 1, 3  # a quarter of the rows is held out
 TITLES = {
     "all": "all features",
     "bestleaf-parsimony": "bestleaf, parsimony 1",
@@ -40,7 +40,8 @@ class Cell(NamedTuple):
     @property
     def error(self) -> float:
         """Standard error of the mean over splits of the same rows."""
-        return corrected_error(list(self.aucs.values()), [KEPT_TO_HELD_OUT] * len(self.aucs))
+        many = len(self.aucs)
+        return corrected_error(list(self.aucs.values()), [HELD_OUT] * many, [KEPT] * many)
 
 
 class Paired(NamedTuple):

@@ -53,7 +53,7 @@ def test_all_features_are_chosen_if_nothing_is_better():
     found = decided({"search": bump(6, -0.01), "F-test": bump(12, -0.01)}, noise=0.01)
     assert (found.chosen.family, found.chosen.size) == (ALL, UNITS)
     assert found.chosen is found.path[-1]
-    assert (found.chosen.difference, found.chosen.difference_error) == (0.0, 0.0)
+    assert (found.chosen.scores.difference, found.chosen.scores.difference_error) == (0.0, 0.0)
 
 
 def test_of_equal_sizes_the_smallest_is_chosen():
@@ -76,7 +76,7 @@ def test_one_size_that_is_good_by_chance_is_not_chosen():
     spike = np.full(UNITS - 1, -0.02)
     spike[9] = 0.04
     found = decided({"search": spike}, noise=0.005)
-    assert found.path[9].difference > 0.03  # the path shows what was measured
+    assert found.path[9].scores.difference > 0.03  # the path shows what was measured
     assert found.chosen.family == ALL
 
 
@@ -102,13 +102,13 @@ def test_rows_of_the_path_are_what_was_measured():
     assert [row.size for row in found.path] == list(range(1, UNITS + 1))
     fourth, everything = np.array([one.by_family["search"][3] for one in scores]), [one.everything for one in scores]
     widening = np.sqrt(1 / FOLDS + 10 / 90)  # of Nadeau and Bengio, for folds that share rows
-    row = found.path[3]
-    assert row.units == (0, 1, 2, 3)
+    assert found.path[3].units == (0, 1, 2, 3)
+    row = found.path[3].scores
     assert row.left_out == pytest.approx(fourth.mean())
     assert row.standard_error == pytest.approx(widening * fourth.std(ddof=1))
     assert row.difference == pytest.approx((fourth - everything).mean())
     assert row.difference_error == pytest.approx(widening * (fourth - everything).std(ddof=1))
-    assert found.path[-1].left_out == pytest.approx(np.mean(everything))
+    assert found.path[-1].scores.left_out == pytest.approx(np.mean(everything))
 
 
 def test_the_best_family_of_each_size_is_in_the_path():

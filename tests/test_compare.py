@@ -15,9 +15,10 @@ import pytest
 from sklearn.feature_selection import RFECV, SequentialFeatureSelector
 
 from bestleaf import BestLeafSelector, cli
+from bestleaf.certificate.held_out import corrected_error
 from bestleaf.features import FeatureLattice
 from bestleaf.tables import prepared
-from bestleaf.tables.compare import Compared, _other_sizes, compare, corrected_error, standings
+from bestleaf.tables.compare import Compared, _other_sizes, compare, standings
 from bestleaf.tables.peers import PEERS, Peer
 
 QUICK = ["f-test", "mutual-information"]
@@ -127,7 +128,7 @@ def test_the_corrected_error_of_splits_is_not_too_small():
         values = rng.normal(size=100)
         held_out = [values[rng.permutation(100)[:25]].mean() for _ in range(5)]
         means.append(np.mean(held_out))
-        errors.append(corrected_error(held_out, [(75, 25)] * 5))
+        errors.append(corrected_error(held_out, [25] * 5, [75] * 5))
     # 400 tables know a standard deviation to 1 / sqrt(800) = 3.5%; four of these are 14%
     assert np.sqrt(np.mean(np.square(errors))) > 0.86 * np.std(means)
 
@@ -153,7 +154,7 @@ def test_a_peer_that_selects_nothing_ranks_by_chance(shop, monkeypatch):
 def test_other_sizes_are_taken_from_the_path():
     def selector(sizes, chosen):
         return SimpleNamespace(
-            path_=[SimpleNamespace(size=size) for size in sizes],
+            path_=[SimpleNamespace(size=size, training=0.5) for size in sizes],
             certificate_=SimpleNamespace(content={"new_data": {"size": chosen}}),
             at_size=lambda size: SimpleNamespace(support_=size),
         )
@@ -162,7 +163,10 @@ def test_other_sizes_are_taken_from_the_path():
     assert list(_other_sizes(selector([1, 2, 4, 9, 30], 9))) == [("half the size", 4), ("twice the size", 30)]
     assert [size for _, size in _other_sizes(selector([1, 2], 1))] == [1, 2]
     assert [size for _, size in _other_sizes(selector([1, 2], 2))] == [1, 2]
-    assert list(_other_sizes(SimpleNamespace())) == []
+    assert list(_other_sizes(SimpleNamespace(path_=None))) == []
+    limited = selector([1, 2, 3, 6], 2)
+    limited.path_[-1].training = nan  # all features, which max_features does not allow
+    assert [size for _, size in _other_sizes(limited)] == [1, 3]
 
 
 @pytest.mark.skipif(not hasattr(BestLeafSelector, "at_size"), reason="the selector has no path of sizes")

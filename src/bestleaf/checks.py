@@ -119,7 +119,7 @@ def moved(**where: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
     def decorated(init: Callable[..., None]) -> Callable[..., None]:
         @wraps(init)
-        def checked(self: object, *given: Any, **settings: Any) -> None:
+        def checked(self: object, *given: object, **settings: object) -> None:
             for name in where.keys() & settings.keys():
                 owner = type(self).__name__
                 raise TypeError(f"{owner} got an argument that it does not have, {shown(name)}; use {where[name]}")

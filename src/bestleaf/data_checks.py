@@ -69,7 +69,7 @@ def checked_fit_data(
     return Data(X, y, names, _checked_metadata(selector, metadata, len(X), splits_by_group))
 
 
-def votes_of(estimator: Any) -> NeighbourVotes | None:
+def votes_of(estimator: BaseEstimator | None) -> NeighbourVotes | None:
     """Return the settings of the votes of nearest neighbours; None if subsets are valued by another estimator."""
     if estimator is None:
         return NeighbourVotes()
@@ -115,7 +115,7 @@ def _checked_metadata(
     return found
 
 
-def task_for(y: np.ndarray, estimator: Any) -> str:
+def task_for(y: np.ndarray, estimator: BaseEstimator | None) -> str:
     """Return "classification" or "regression": the kind of the estimator or, for the votes, the kind of `y`."""
     votes = votes_of(estimator)
     if votes is None:

@@ -22,7 +22,7 @@ from bestleaf.checkpoint import Saved
 from bestleaf.data_checks import Data
 from bestleaf.engine.intervals import Leaf
 from bestleaf.features import STOP, Subset, SubsetLattice
-from bestleaf.new_data.choosing import Chosen, in_certificate
+from bestleaf.new_data.choosing import Chosen, fresh_values, in_certificate
 from bestleaf.search import Progress, Search
 from bestleaf.search.progress import EVERY, ProgressLine
 
@@ -180,17 +180,11 @@ class Selection:
 
     def _answer_with(self, content: Content, chosen: Chosen, names: list[str]) -> None:
         """Let the certificate answer with what left-out rows decided; values of the path count as evaluated."""
+        fresh = fresh_values(chosen, self.lattice, self.values)
+        self.values.update(fresh)
         content["new_data"] = in_certificate(chosen, self.lattice, names, self.values)
-        assert chosen.choice is not None
-        fresh: list[Content] = []
-        for row, units in zip(content["new_data"]["path"], (one.units for one in chosen.choice.path), strict=True):
-            state = self.lattice.terminal(units)
-            may_be_chosen = len(units) <= self.lattice.limit  # not so for all features with `max_features`
-            if row["training"] is not None and may_be_chosen and state not in self.values:
-                self.values[state] = row["training"]
-                fresh.append(row)
         enter_values(content, fresh)
-        answer_with(content, chosen.choice.chosen.size)
+        answer_with(content, content["new_data"]["size"])
 
     def _standard_error(self, columns: list[int]) -> float | None:
         """Return the standard error of the exact value of the answer; None if there is none or it would take long."""

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from copy import copy, deepcopy
+from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
@@ -21,8 +21,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from bestleaf.certificate import Certificate
-from bestleaf.certificate.chosen import answer_with
-from bestleaf.certificate.claims import words_of
+from bestleaf.certificate.chosen import with_size
 from bestleaf.certificate.verify_data import fingerprint
 from bestleaf.checkpoint import Checkpoint
 from bestleaf.checks import moved, one_of, shown, whole
@@ -247,7 +246,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     @moved(**{name: f"bestleaf.validate(selector, X, y, {name}=...)" for name in ("holdout", "test_set", "n_repeats")})
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: BaseEstimator | None = None,
         *,
         scoring: str | Callable[..., float] | None = None,
         cv: Any = None,
@@ -334,17 +333,16 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.history_ = found.history
         self.certificate_ = found.certificate(data, digest.result(), chosen)
         self.evaluated_ = found.evaluated(labels.tolist())
-        self._set_answer(labels, found.score)
+        self._set_answer(labels)
+        self.score_ = found.score if self.path_ is None else self.score_interval_[0]  # a row of the path is exact
 
-    def _set_answer(self, labels: np.ndarray, score: float) -> None:
-        """Set the attributes that follow from the answer of the certificate; `score` is that of the search."""
+    def _set_answer(self, labels: np.ndarray) -> None:
+        """Set the attributes that follow from the answer of the certificate."""
         content = self.certificate_.content
         numbers = {name: number for number, name in enumerate(content["data"]["names"])}
         columns = [numbers[name] for name in content["features"]]
         self.support_ = np.isin(np.arange(len(labels)), columns)
         self.subset_ = labels[columns]
-        by_rows = content.get("new_data") is None
-        self.score_ = score if by_rows else content["lower"]
         self.score_interval_ = (float(content["lower"]), float(content["upper"]))
         path = self.certificate_.path
         self.path_ = None if path is None else Path.of(path, {name: labels[one] for name, one in numbers.items()})
@@ -358,34 +356,20 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         if self.path_ is None:
             raise ValueError("at_size needs a path: fit with choose='new_data' and at least 20 rows")
-        row, other = self.path_.at(whole("size", size, 1)), copy(self)
-        content = deepcopy(self.certificate_.content)
-        new_data = content["new_data"]
-        if row.size == new_data["size"]:
+        row, other, content = self.path_.at(whole("size", size, 1)), copy(self), self.certificate_.content
+        if row.size == content["new_data"]["size"]:
             return other
         limit = content["data"]["choice"]["limit"]
         if row.size > limit:
             raise ValueError(f"size must be at most {limit}, the largest subset that may be chosen, got {size}")
-        if row.training != row.training:
+        if np.isnan(row.training):
             raise ValueError(
                 f"size must be one whose value on all rows is known, got {size}; fit again with max_features"
             )
-        decided = new_data.pop("decided", new_data["size"])
-        answer_with(content, row.size)
-        if decided != row.size:
-            new_data["decided"] = decided
-            content |= words_of(content)
-        content["report"]["without"] = {}
-        columns = [content["data"]["names"].index(name) for name in content["features"]]
-        scores = self.feature_scores_[columns].tolist()
-        names = zip(content["features"], scores, strict=True)
-        content["report"]["feature_scores"] = {name: None if np.isnan(one) else one for name, one in names}
-        content["report"].pop("selection_frequency", None)
-        content.pop("unseen", None)
-        content["data"]["standard_error"] = None
-        other.certificate_ = Certificate(content)
-        labels: np.ndarray = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
-        other._set_answer(labels, np.nan)
+        scores = dict(zip(content["data"]["names"], self.feature_scores_.tolist(), strict=True))
+        other.certificate_ = Certificate(with_size(content, row.size, scores))
+        other.score_ = row.training
+        other._set_answer(getattr(self, "feature_names_in_", np.arange(self.n_features_in_)))
         return other
 
     def _choose(self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget) -> Chosen | None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import parallel_config
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
@@ -123,8 +124,8 @@ def validate(
     X: Any,
     y: Any,
     *,
-    holdout: Any = None,
-    test_set: tuple[Any, Any] | None = None,
+    holdout: object = None,
+    test_set: tuple[ArrayLike, ArrayLike] | None = None,
     delta: float | None = None,
     n_repeats: int | None = None,
     resample: str | None = None,

@@ -108,14 +108,18 @@ def columns_fit(measure: str, table: Sequence[Sequence[int]]) -> bool:
     return outputs > 0 and width == 2 + 2 * outputs and targets == set(range(max(2, outputs)))
 
 
-def corrected_error(scores: Sequence[float], tested: Sequence[int], trained: Sequence[int]) -> float:
-    """Return the standard error of the mean score of several splits of the same rows (Nadeau and Bengio 2003).
+def widening(tested: Sequence[int], trained: Sequence[int]) -> float:
+    """Return by what the variance of a score is multiplied to get that of the mean over splits of the same rows.
 
-    Their training rows overlap, so the scores depend on each other: the variance is larger than that of as many
-    independent scores.
+    The splits share training rows, so their scores depend on each other: the variance of the mean is larger than that
+    of as many independent scores (Nadeau and Bengio 2003). Rows tested and trained on are given for each split.
     """
-    ratio = np.mean(np.array(tested) / np.array(trained))
-    return float(np.sqrt(np.var(scores, ddof=1) * (1 / len(scores) + ratio))) if len(scores) > 1 else np.nan
+    return float(1 / len(tested) + np.mean(np.divide(tested, trained)))
+
+
+def corrected_error(scores: Sequence[float], tested: Sequence[int], trained: Sequence[int]) -> float:
+    """Return the standard error of the mean score of several splits of the same rows; nan for fewer than two."""
+    return float(np.sqrt(np.var(scores, ddof=1) * widening(tested, trained))) if len(scores) > 1 else np.nan
 
 
 def _rows(table: Sequence[Sequence[int]] | np.ndarray) -> np.ndarray:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.multiclass import type_of_target
 
 from bestleaf.checks import cut, shown
@@ -21,7 +23,9 @@ LARGE = 10**7  # numbers that are copied at once
 VECTOR = 16  # single-precision numbers in the widest vector
 
 
-def splits_by(name: str, splitter: Any, X: Any, y: Any, groups: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+def splits_by(
+    name: str, splitter: BaseCrossValidator, X: ArrayLike, y: np.ndarray, groups: np.ndarray | None
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the rows on both sides of each split of a splitter, by their numbers; `name` is the user's argument."""
     try:
         found = list(splitter.split(X, y, groups))
@@ -31,7 +35,7 @@ def splits_by(name: str, splitter: Any, X: Any, y: Any, groups: Any) -> list[tup
     return [_rows_of(name, split, len(y)) for split in found]
 
 
-def _rows_of(name: str, split: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
+def _rows_of(name: str, split: Iterable[ArrayLike], rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the two sides of a split, given as numbers of rows or as truth values, as numbers of rows."""
     try:
         kept, aside = (np.arange(rows)[np.asarray(side)] for side in split)
@@ -42,7 +46,7 @@ def _rows_of(name: str, split: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
     return kept, aside
 
 
-def checked_data(X: Any) -> np.ndarray:
+def checked_data(X: ArrayLike) -> np.ndarray:
     """Return X as a table of finite numbers; refuse anything else."""
     try:
         data = np.asarray(X)
@@ -66,7 +70,7 @@ def columns_not_finite(data: np.ndarray) -> list[int]:
     return [number for number, column in enumerate(data.T) if not np.isfinite(column).all()]
 
 
-def task_of(y: Any, task: str) -> str:
+def task_of(y: ArrayLike, task: str) -> str:
     """Return "classification" or "regression": the task given or, for "auto", what the targets look like."""
     if task != "auto":
         return task
@@ -77,7 +81,7 @@ def task_of(y: Any, task: str) -> str:
     return "regression" if many or kind.startswith("continuous") else "classification"
 
 
-def checked_targets(y: Any, rows: int, task: str) -> tuple[np.ndarray | None, np.ndarray]:
+def checked_targets(y: ArrayLike, rows: int, task: str) -> tuple[np.ndarray | None, np.ndarray]:
     """Return the classes (None for real targets) and the targets [outputs, rows].
 
     Two classes and real targets have one output; more classes have one output each.

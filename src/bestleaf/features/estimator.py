@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn import model_selection as splitters
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.model_selection._split import GroupsConsumerMixin
@@ -295,7 +296,9 @@ class _OneThread:
 ONE_THREAD = _OneThread()
 
 
-def fixed_splitter(given: Any, y: np.ndarray, random_state: int, *, classifier: bool) -> Any:
+def fixed_splitter(
+    given: object, y: np.ndarray, random_state: int, *, classifier: bool
+) -> splitters.BaseCrossValidator:
     """Return the splitter that `cv` stands for; a random one gets a fixed random state."""
     if isinstance(given, Iterator):
         what = f"the iterator {described(given)}, which can be used only once"
@@ -307,7 +310,7 @@ def fixed_splitter(given: Any, y: np.ndarray, random_state: int, *, classifier: 
     return cv
 
 
-def groups_for(cv: Any, given: Any, rows: int) -> np.ndarray | None:
+def groups_for(cv: splitters.BaseCrossValidator, given: ArrayLike | None, rows: int) -> np.ndarray | None:
     """Return the groups of the rows that a splitter splits by; refuse groups that it would not use."""
     by_groups, name = isinstance(cv, GroupsConsumerMixin), type(cv).__name__
     if given is None:
@@ -324,7 +327,7 @@ def groups_for(cv: Any, given: Any, rows: int) -> np.ndarray | None:
     return groups
 
 
-def described(thing: Any) -> str:
+def described(thing: object) -> str:
     """Return the repr of something in one line, without addresses in memory."""
     text = thing.__repr__(N_CHAR_MAX=10**6) if isinstance(thing, BaseEstimator) else repr(thing)
     return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(text.split()))

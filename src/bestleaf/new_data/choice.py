@@ -8,12 +8,14 @@ without each fold, and scored on that fold. If it then does worse than all featu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from bestleaf.certificate.held_out import widening
 from bestleaf.new_data.left_out import Scores
 from bestleaf.new_data.part import Candidates, Choosable, Subset
 
@@ -24,25 +26,34 @@ ALL = "all features"
 
 
 class Candidate(NamedTuple):
-    """A family and a size, and how much better than all features it is on left-out rows."""
+    """A size and a family, by their places among those that are tried."""
 
-    cautious: float  # mean difference less CAUTION standard errors
-    family: str
-    place: int  # of the size among the sizes that are tried
-    by_fold: np.ndarray  # difference in each fold, averaged over neighbouring sizes
+    size: int
+    family: int
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Scores on left-out rows: means over folds, with standard errors."""
+
+    left_out: float
+    standard_error: float
+    difference: float  # to all features
+    difference_error: float
 
 
 @dataclass(frozen=True)
 class Row:
     """One row of the path, in units."""
 
-    size: int
     units: Subset
     family: str
-    left_out: float
-    standard_error: float
-    difference: float
-    difference_error: float
+    scores: LeftOut
+
+    @property
+    def size(self) -> int:
+        """How many units there are."""
+        return len(self.units)
 
 
 @dataclass(frozen=True)
@@ -50,7 +61,7 @@ class Choice:
     """What left-out rows decided."""
 
     chosen: Row
-    judged: Row  # scores of the choice on folds that had no part in it
+    judged: LeftOut  # scores of the choice on folds that had no part in it
     path: tuple[Row, ...]  # by size; the last row is all features
     families: dict[str, float]  # highest left-out score of each family, averaged over sizes
     folds: int
@@ -59,64 +70,90 @@ class Choice:
 
 def decide(scores: list[Scores], candidates: dict[str, Candidates], choosable: Choosable, parsimony: float) -> Choice:
     """Choose a family and a size by scores on left-out rows; `candidates` are those found on all rows."""
-    ballot = Ballot(scores, candidates, choosable)
-    best, last = ballot.elected(parsimony), ballot.row(None)
-    rows = {place: ballot.row(max(some, key=_merit)) for place, some in ballot.by_size().items()}
+    families = [name for name in candidates if all(name in one.by_family for one in scores)]
+    ballot = Ballot.of(scores, {name: candidates[name] for name in families}, choosable)
+
+    def row(one: Candidate) -> Row:
+        name = families[one.family]
+        return Row(candidates[name][choosable.sizes[one.size]], name, ballot.left_out(one))
+
+    best, last = ballot.elected(parsimony), Row(choosable.everything, ALL, ballot.left_out(None))
+    rows = {one.size: row(one) for one in ballot.best_of_each_size()}
     if best is not None:
-        rows[best.place] = ballot.row(best)
-    chosen = last if best is None else rows[best.place]
-    judged = ballot.scored(chosen.units, chosen.family, ballot.judged(Ballot.elected, parsimony))
-    path = (*(rows[place] for place in sorted(rows)), last)
-    return Choice(chosen, judged, path, ballot.highest_scores(), len(scores), parsimony)
+        rows[best.size] = row(best)
+    chosen = last if best is None else rows[best.size]
+    judged = ballot.summed_up(ballot.judged(Ballot.elected, parsimony))
+    path = (*(rows[size] for size in sorted(rows)), last)
+    return Choice(chosen, judged, path, ballot.highest_scores(families), len(scores), parsimony)
 
 
+@dataclass(frozen=True)
 class Ballot:
-    """The scores of all candidates on left-out rows."""
+    """The scores of all candidates on the left-out rows of some folds."""
 
-    def __init__(self, scores: list[Scores], candidates: dict[str, Candidates], choosable: Choosable) -> None:
-        self.scores, self.candidates, self.choosable = scores, candidates, choosable
-        self.sizes, self.everything = np.array(choosable.sizes), np.array([one.everything for one in scores])
-        train, aside = np.mean([one.sides for one in scores], axis=0)
-        self.widening = np.sqrt(1.0 / len(scores) + aside / train)  # folds share rows: they are not independent
-        families = [name for name in candidates if all(name in one.by_family for one in scores)]
-        self.raw = {name: np.stack([one.by_family[name] for one in scores]) for name in families}
-        self.tried = [one for name in families for one in self._of_family(name)]
+    scores: np.ndarray  # [folds, sizes, families]; nan where there is no score
+    gains: np.ndarray  # scores less those of all features, averaged over sizes; nan for what cannot be chosen
+    everything: np.ndarray  # [folds]: scores of all features
+    sides: np.ndarray  # [folds, 2]: rows that were trained on, and rows left out
+    rounds: np.ndarray  # [folds]: folds of one round have no left-out row in common
+    all_allowed: bool  # whether all features may be the answer
 
-    def _of_family(self, name: str) -> Iterator[Candidate]:
-        smooth = averaged(self.raw[name] - self.everything[:, None], self.sizes)
-        for place, by_fold in enumerate(smooth.T):
-            if self.sizes[place] in self.candidates[name] and np.isfinite(by_fold).all():
-                yield Candidate(float(by_fold.mean() - CAUTION * self.error(by_fold)), name, place, by_fold)
+    @classmethod
+    def of(cls, scores: list[Scores], candidates: dict[str, Candidates], choosable: Choosable) -> Ballot:
+        """Return the scores of these families in all folds."""
+        everything, sizes = np.array([one.everything for one in scores]), choosable.sizes
+        raw = np.empty((len(scores), len(sizes), len(candidates)))
+        gains = np.empty_like(raw)
+        for number, (name, subsets) in enumerate(candidates.items()):
+            by_fold = np.stack([one.by_family[name] for one in scores])
+            raw[:, :, number] = by_fold
+            smooth = averaged(by_fold - everything[:, None], np.array(sizes))
+            gains[:, :, number] = np.where([size in subsets for size in sizes], smooth, np.nan)
+        sides, rounds = np.array([one.sides for one in scores]), np.array([one.round for one in scores])
+        return cls(raw, gains, everything, sides, rounds, choosable.limit == len(choosable.everything))
 
-    @property
-    def all_allowed(self) -> bool:
-        """Whether all features may be the answer."""
-        return self.choosable.limit == len(self.choosable.everything)
+    def part(self, folds: np.ndarray) -> Ballot:
+        """Return the scores of some of the folds."""
+        arrays = {name: getattr(self, name)[folds] for name in ("scores", "gains", "everything", "sides", "rounds")}
+        return replace(self, **arrays)
 
-    def error(self, by_fold: np.ndarray) -> float:
-        """Return the standard error of a mean over folds, corrected for the rows they share (Nadeau and Bengio)."""
-        return float(self.widening * by_fold.std(ddof=1))
+    @cached_property
+    def _widening(self) -> float:
+        trained, left_out = self.sides.T.tolist()
+        return widening(left_out, trained)
 
-    def by_size(self) -> dict[int, list[Candidate]]:
-        """Return the candidates of each size."""
-        found: dict[int, list[Candidate]] = {}
-        for one in self.tried:
-            found.setdefault(one.place, []).append(one)
-        return found
+    def error(self, by_fold: np.ndarray) -> np.ndarray:
+        """Return the standard error of a mean over folds, which are the first axis; it allows for rows they share."""
+        return np.sqrt(self._widening * by_fold.var(axis=0, ddof=1))
+
+    @cached_property
+    def merits(self) -> np.ndarray:
+        """[sizes, families]: what candidates are compared by, the mean gain less CAUTION standard errors.
+
+        -inf where there is no candidate. Of equal ones `argmax` finds the smallest, because sizes are the first axis.
+        """
+        return np.nan_to_num(self.gains.mean(axis=0) - CAUTION * self.error(self.gains), nan=-np.inf)
+
+    def best_of_each_size(self) -> list[Candidate]:
+        """Return the best candidate of each size that has one."""
+        there = np.flatnonzero(np.isfinite(self.merits).any(axis=1))
+        return [Candidate(int(size), int(self.merits[size].argmax())) for size in there]
 
     def winner(self, parsimony: float) -> Candidate | None:
         """Return the best candidate, or a smaller one that costs little; None for all features."""
-        best = max(self.tried, key=_merit, default=None)
-        if best is not None and best.cautious < 0.0 and self.all_allowed:
+        best = _highest(self.merits)
+        if best is not None and self.all_allowed and self.merits[best] < 0.0:
             best = None
         if parsimony == 0.0:
             return best
-        reference = np.zeros(len(self.everything)) if best is None else best.by_fold
-        smaller = [one for one in self.tried if best is None or one.place < best.place]
-        losses = [(one, reference - one.by_fold) for one in smaller]
-        within = [one for one, lost in losses if lost.mean() <= parsimony * self.error(lost)]
-        smallest = min((one.place for one in within), default=None)
-        return max((one for one in within if one.place == smallest), key=_merit, default=best)
+        reference = np.zeros(len(self.everything)) if best is None else self.gains[:, best.size, best.family]
+        lost = reference[:, None, None] - self.gains
+        within = lost.mean(axis=0) <= parsimony * self.error(lost)
+        smaller = within[: None if best is None else best.size]
+        if not smaller.any():
+            return best
+        smallest = int(smaller.any(axis=1).argmax())
+        return Candidate(smallest, int(np.where(smaller[smallest], self.merits[smallest], -np.inf).argmax()))
 
     def elected(self, parsimony: float) -> Candidate | None:
         """Return the winner; None for all features, also if the choice itself is worse than all features."""
@@ -128,41 +165,36 @@ class Ballot:
     def judged(self, choice: Callable[[Ballot, float], Candidate | None], parsimony: float) -> np.ndarray:
         """Return the score in each fold of what the other folds of its round choose."""
         found = self.everything.copy()
-        for number, mine in enumerate(self.scores):
-            others = [one for one in self.scores if one.round == mine.round and one is not mine]
+        for fold, of_round in enumerate(self.rounds):
+            others = np.flatnonzero((self.rounds == of_round) & (np.arange(len(self.rounds)) != fold))
             if len(others) >= FEWEST_JUDGES - 1:
-                best = choice(Ballot(others, self.candidates, self.choosable), parsimony)
-                score = np.nan if best is None else mine.by_family[best.family][best.place]
-                found[number] = score if np.isfinite(score) else mine.everything
+                best = choice(self.part(others), parsimony)
+                if best is not None and np.isfinite(self.scores[fold][best]):
+                    found[fold] = self.scores[fold][best]
         return found
 
-    def row(self, one: Candidate | None) -> Row:
-        """Return the row of the path for a candidate; None is all features. Its scores are not averaged over sizes."""
-        by_fold = self.everything if one is None else self.raw[one.family][:, one.place]
-        units, family = self.choosable.everything, ALL
-        if one is not None:
-            units, family = self.candidates[one.family][int(self.sizes[one.place])], one.family
-        return self.scored(units, family, by_fold)
+    def left_out(self, one: Candidate | None) -> LeftOut:
+        """Return the scores of a candidate, not averaged over sizes; None is all features."""
+        return self.summed_up(self.everything if one is None else self.scores[:, one.size, one.family])
 
-    def scored(self, units: Subset, family: str, by_fold: np.ndarray) -> Row:
-        """Return a row with these scores in each fold."""
-        return Row(
-            len(units),
-            units,
-            family,
-            float(by_fold.mean()),
-            self.error(by_fold),
-            float(by_fold.mean() - self.everything.mean()),
-            self.error(by_fold - self.everything),
-        )
+    def summed_up(self, by_fold: np.ndarray) -> LeftOut:
+        """Return means and standard errors of scores in each fold."""
+        difference = float(by_fold.mean() - self.everything.mean())
+        error, difference_error = float(self.error(by_fold)), float(self.error(by_fold - self.everything))
+        return LeftOut(float(by_fold.mean()), error, difference, difference_error)
 
-    def highest_scores(self) -> dict[str, float]:
-        """Return the highest left-out score of each family, averaged over neighbouring sizes."""
-        found: dict[str, float] = {}
-        for one in self.tried:
-            score = float(self.everything.mean() + one.by_fold.mean())
-            found[one.family] = max(score, found.get(one.family, -np.inf))
-        return found
+    def highest_scores(self, families: list[str]) -> dict[str, float]:
+        """Return the highest left-out score of each family that can be chosen, averaged over neighbouring sizes."""
+        highest = self.everything.mean() + np.nan_to_num(self.gains.mean(axis=0), nan=-np.inf).max(axis=0)
+        return {name: float(one) for name, one in zip(families, highest, strict=True) if np.isfinite(one)}
+
+
+def _highest(merits: np.ndarray) -> Candidate | None:
+    """Return the candidate of highest merit, of equal ones the smallest; None if there is none."""
+    if not np.isfinite(merits).any():
+        return None
+    size, family = np.unravel_index(merits.argmax(), merits.shape)
+    return Candidate(int(size), int(family))
 
 
 def averaged(by_fold: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -173,8 +205,3 @@ def averaged(by_fold: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         found = (np.where(there, by_fold, 0.0) @ weights) / (there @ weights)
     return np.where(there, found, np.nan)
-
-
-def _merit(one: Candidate) -> tuple[float, int]:
-    """Return what candidates are compared by; of equal ones the smaller is better."""
-    return one.cautious, -one.place

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from itertools import takewhile
-from math import inf
+from math import inf, isnan
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +15,7 @@ import numpy as np
 from bestleaf.certificate.schema import Content
 from bestleaf.data_checks import Data, task_for, votes_of
 from bestleaf.features import SubsetLattice
-from bestleaf.new_data.choice import Choice, decide
+from bestleaf.new_data.choice import Choice, LeftOut, decide
 from bestleaf.new_data.left_out import (
     Plan,
     Scores,
@@ -33,12 +34,12 @@ from bestleaf.search.executors import Executor, Serial, workers_there
 if TYPE_CHECKING:
     from bestleaf.selector import BestLeafSelector
 
-SHARE = 0.6  # of the time that choosing may take
-FEWEST_FOLDS = 3  # that must be done if time is over
-CHEAP = 2e10  # distances on one feature that the training values of the whole path may take;
-A_SECOND = 1.5e8  # at most so many for each second of a limit: about a twentieth of the time
-
-JUDGED = ("left_out", "standard_error", "difference", "difference_error")
+SHARE = 0.6  # of `max_time`: when it is used up, no further fold is scored, and the search on all rows begins
+FEWEST_FOLDS = 3  # if time is over, there is a choice only if so many folds are scored
+# The training values of the path are computed until they have taken so many distances on one feature: some seconds.
+# With a limit of time it is at most so many for each of its seconds, about a twentieth of the time.
+CHEAP = 2e10
+CHEAP_A_SECOND = 1.5e8
 
 Tell = Callable[[int, int], None]  # is told how many folds are done, and of how many
 
@@ -93,7 +94,7 @@ def choose(
     if choice.chosen.size > choosable.limit:  # only all features have scores, and there are too many of them
         return Chosen(None, 0, stopped)
     seconds = 1.0 if stopped else inf if budget.max_time is None else budget.max_time
-    return Chosen(choice, len(left_out), stopped, min(CHEAP, A_SECOND * seconds))
+    return Chosen(choice, len(left_out), stopped, min(CHEAP, CHEAP_A_SECOND * seconds))
 
 
 def _left(budget: Budget) -> float:
@@ -137,37 +138,39 @@ def _score(
         at_once = workers
 
 
-def in_certificate(chosen: Chosen, lattice: SubsetLattice, names: list[str], known: Mapping[Subset, float]) -> Content:
-    """Return the choice as a part of a certificate.
+def fresh_values(chosen: Chosen, lattice: SubsetLattice, known: Mapping[Subset, float]) -> dict[Subset, float]:
+    """Return training values of the path that are not known yet, by state of the lattice, as far as that is cheap.
 
-    Training values are those known by the states of the lattice, or are computed as far as that is cheap. All features
-    have none if `max_features` does not allow them.
+    The chosen row always gets one; all features get none if `max_features` does not allow them.
     """
-    choice = chosen.choice
-    assert choice is not None
-    oracle, path, left = lattice.oracle, [], chosen.affordable
-    order = sorted(choice.path, key=lambda row: (row is not choice.chosen, row.size))  # the chosen row first
-    training: dict[int, float | None] = {}
-    for row in order:
+    assert chosen.choice is not None
+    choice, oracle, left, found = chosen.choice, lattice.oracle, chosen.affordable, dict[Subset, float]()
+    for row in sorted(choice.path, key=lambda row: (row is not choice.chosen, row.size)):
         columns, state = lattice.features_of(row.units), lattice.terminal(row.units)
-        allowed = len(row.units) <= lattice.limit
-        if state in known:
-            training[row.size] = float(known[state])
+        if state in known or row.size > lattice.limit:
             continue
         left -= oracle.value_cost * (1 if oracle.parts else len(columns))
-        wanted = allowed and (left >= 0 or row is choice.chosen)
-        training[row.size] = float(oracle.value(columns)) if wanted else None
+        if left >= 0 or row is choice.chosen:
+            found[state] = float(oracle.value(columns))
+    return found
+
+
+def in_certificate(
+    chosen: Chosen, lattice: SubsetLattice, names: list[str], training: Mapping[Subset, float]
+) -> Content:
+    """Return the choice as a part of a certificate; `training` has the values that are known, by state."""
+    choice = chosen.choice
+    assert choice is not None
+    path: list[Content] = []
     for row in choice.path:
+        value = training.get(lattice.terminal(row.units))
         path.append(
             {
                 "size": row.size,
                 "features": [names[column] for column in lattice.features_of(row.units)],
                 "family": row.family,
-                "training": training[row.size],
-                "left_out": row.left_out,
-                "standard_error": _known(row.standard_error),
-                "difference": row.difference,
-                "difference_error": _known(row.difference_error),
+                "training": None if value is None else float(value),
+                **_known(row.scores),
             }
         )
     return {
@@ -178,9 +181,10 @@ def in_certificate(chosen: Chosen, lattice: SubsetLattice, names: list[str], kno
         "family": choice.chosen.family,
         "families": choice.families,
         "path": path,
-        "judged": {name: _known(getattr(choice.judged, name)) for name in JUDGED},
+        "judged": _known(choice.judged),
     }
 
 
-def _known(number: float) -> float | None:
-    return None if np.isnan(number) else float(number)
+def _known(scores: LeftOut) -> dict[str, float | None]:
+    """Return scores as JSON, which has no nan."""
+    return {name: None if isnan(score) else score for name, score in asdict(scores).items()}

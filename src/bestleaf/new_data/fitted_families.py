@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from bestleaf.new_data.families import f_test, forest_importance
 from bestleaf.new_data.part import Candidates, Part, Subset
 
-FEW_UNITS = 24
+FEW_UNITS = 24  # with more free units, the fits of a second order are few beside those of an elimination
 
 
 def fitted_families(part: Part) -> Iterator[tuple[str, Candidates]]:

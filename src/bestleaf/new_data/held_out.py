@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -171,7 +171,7 @@ def _with_table(
     return found._replace(measure=measure, table=table) if same else found  # a user's scorer may have a name of ours
 
 
-def checked_test_set(selector: BestLeafSelector, data: Data, given: Any, holdout: Any) -> Data:
+def checked_test_set(selector: BestLeafSelector, data: Data, given: object, holdout: object) -> Data:
     """Return the rows that were handed in, after checks that they go with the rows of the search."""
     if holdout is not None:
         raise ValueError(f"test_set must be given without holdout, got holdout={shown(holdout)}, too")

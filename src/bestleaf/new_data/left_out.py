@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from math import inf
 from numbers import Integral
 from time import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -28,14 +28,14 @@ from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
 from bestleaf.features.unseen import UnseenVotes
 from bestleaf.new_data.families import neighbour_families
 from bestleaf.new_data.fitted_families import fitted_families
-from bestleaf.new_data.part import Candidates, Choosable, Part
+from bestleaf.new_data.part import Candidates, Choosable, Part, Subset
 from bestleaf.new_data.splits import Split
 
 FOLDS = {20_000: (2, 10), 50_000: (1, 10), inf: (1, 5)}  # numbers in the table: times folds are drawn, folds
 FEWEST_ROWS = 20  # with fewer rows none are left out
 MOST_ROWS = 5000  # of more rows, a random part chooses
 
-
+Scoring = str | Callable[..., float] | None  # as scikit-learn understands it
 Fold = tuple[int, int, Split, float]  # number, round, rows, end of time by the clock on the wall, for workers
 
 
@@ -57,9 +57,9 @@ class Plan:
     """What the folds share: data and settings. Workers get a copy."""
 
     data: Data
-    estimator: Any
-    scoring: Any
-    score_range: Any
+    estimator: BaseEstimator | None
+    scoring: Scoring
+    score_range: tuple[float, float] | None
     choosable: Choosable
     task: str
     seed: int
@@ -77,18 +77,34 @@ class Plan:
         return replace(self, over=None)
 
 
-def oracle_of(data: Data, estimator: Any, scoring: Any, score_range: Any, seed: int) -> KNNOracle | EstimatorOracle:
+def oracle_of(
+    data: Data,
+    estimator: BaseEstimator | None,
+    scoring: Scoring,
+    score_range: tuple[float, float] | None,
+    seed: int,
+) -> KNNOracle | EstimatorOracle:
     """Return an oracle that gives values by votes, or fits the estimator; its cross-validated score is not used."""
     votes = votes_of(estimator)
     if votes is not None:
         return clone(votes).set_params(subsample=None).oracle(data.X, data.y)  # it draws no samples
-    weights, every = data.metadata.get("sample_weight"), np.arange(len(data.y))
-    keywords = {"estimator": estimator, "scoring": scoring, "score_range": score_range, "cv": [(every, every)]}
-    return EstimatorOracle(data.X, data.y, **keywords, sample_weight=weights, random_state=seed)
+    every = np.arange(len(data.y))
+    return EstimatorOracle(
+        data.X,
+        data.y,
+        estimator=estimator,
+        scoring=scoring,
+        cv=[(every, every)],
+        score_range=score_range,
+        sample_weight=data.metadata.get("sample_weight"),
+        random_state=seed,
+    )
 
 
 def _check_time(until: float, over: Callable[[], bool] | None) -> None:
-    if time() > until if over is None else over():
+    """Raise an error if time is over; a worker, which has no `over` to ask, looks at the clock on the wall."""
+    is_over = time() > until if over is None else over()
+    if is_over:
         raise TimeOverError
 
 
@@ -110,35 +126,36 @@ def score_folds(plan: Plan, items: Sequence[Fold]) -> list[Scores | None]:
 
 
 def _score_fold(plan: Plan, number: int, of_round: int, split: Split, until: float) -> Scores:
-    part, new, columns = plan.part(split.kept, number, until), plan.data.part(split.aside), plan.choosable.columns
-    families = candidates_on(part)
-    if isinstance(part.oracle, KNNOracle):
-        unseen = UnseenVotes(part.oracle, part.X, new.X, new.y)
-
-        def score(units: tuple[int, ...]) -> float:
-            part.check()
-            return unseen.score(columns(units))
-    else:
-        oracle, weights = part.oracle, new.metadata.get("sample_weight")
-
-        def score(units: tuple[int, ...]) -> float:
-            fitted = part.model(units)
-            with ONE_THREAD:
-                return oracle.score_of(fitted, columns(units), new.X, new.y, weights)
-
-    known: dict[tuple[int, ...], float] = {}
-    by_family = {}
-    for name, subsets in families.items():
-        for units in subsets.values():
-            known.setdefault(units, np.nan)
-            if np.isnan(known[units]):
-                known[units] = score(units)
-        row = [known[subsets[size]] if size in subsets else np.nan for size in plan.choosable.sizes]
-        by_family[name] = np.array(row)
+    part, new = plan.part(split.kept, number, until), plan.data.part(split.aside)
+    families, score = candidates_on(part), cache(_score_on(part, new))  # families may have subsets in common
+    by_family = {
+        name: np.array([score(subsets[size]) if size in subsets else np.nan for size in plan.choosable.sizes])
+        for name, subsets in families.items()
+    }
     return Scores(by_family, score(plan.choosable.everything), (len(split.kept), len(split.aside)), of_round)
 
 
-def rows_to_choose_by(data: Data, cv: Any, task: str, seed: int) -> np.ndarray | None:
+def _score_on(part: Part, new: Data) -> Callable[[Subset], float]:
+    """Return a function that gives a subset, trained on a part, its score on other rows."""
+    columns, oracle = part.choosable.columns, part.oracle
+    if isinstance(oracle, KNNOracle):
+        unseen = UnseenVotes(oracle, part.X, new.X, new.y)
+
+        def by_votes(units: Subset) -> float:
+            part.check()
+            return unseen.score(columns(units))
+
+        return by_votes
+
+    def by_estimator(units: Subset) -> float:
+        fitted = part.model(units)
+        with ONE_THREAD:
+            return oracle.score_of(fitted, columns(units), new.X, new.y, new.metadata.get("sample_weight"))
+
+    return by_estimator
+
+
+def rows_to_choose_by(data: Data, cv: object, task: str, seed: int) -> np.ndarray | None:
     """Return the rows that choose: all of them, or a random part of very many; None if there are too few."""
     many = len(data.y)
     if many < FEWEST_ROWS:
@@ -154,11 +171,11 @@ def rows_to_choose_by(data: Data, cv: Any, task: str, seed: int) -> np.ndarray |
         return np.sort(rng.permutation(many)[:MOST_ROWS])
 
 
-def folds_of(data: Data, cv: Any, task: str, seed: int, votes: NeighbourVotes | None) -> list[list[Split]]:
+def folds_of(data: Data, cv: object, task: str, seed: int, votes: NeighbourVotes | None) -> list[list[Split]]:
     """Return the folds of each round: two rounds for a small table. There are none if a class has too few rows.
 
-    With `cv` they are its splits. Rows of a group stay together, unless `cv` is a splitter that does not know groups.
-    `votes` is None if an estimator is fitted instead.
+    With `cv` they are its splits. Rows of a group stay together; a splitter of scikit-learn that does not split by
+    groups is refused if there are any. `votes` is None if an estimator is fitted instead.
     """
     groups = data.metadata.get("groups")
     least = FEWEST_ROWS // 2 if votes is None else max(FEWEST_ROWS // 2, votes.n_neighbors + 1)

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit, check_cv
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import (
+    BaseCrossValidator,
+    GroupShuffleSplit,
+    ShuffleSplit,
+    StratifiedShuffleSplit,
+    check_cv,
+)
 from sklearn.model_selection._split import GroupsConsumerMixin
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
@@ -34,7 +42,14 @@ class Score(NamedTuple):
     rows: int
 
 
-def splits_of(holdout: Any, X: Any, y: np.ndarray, estimator: Any, seed: int, groups: Any = None) -> list[Split]:
+def splits_of(
+    holdout: object,
+    X: ArrayLike,
+    y: np.ndarray,
+    estimator: BaseEstimator | None,
+    seed: int,
+    groups: np.ndarray | None = None,
+) -> list[Split]:
     """Return the splits of `holdout`: one split for a fraction of the rows, or all splits of a splitter."""
     task, named = task_for(y, estimator), shown(holdout)
     if groups is not None and not isinstance(holdout, float | GroupsConsumerMixin):
@@ -74,7 +89,7 @@ def splits_of(holdout: Any, X: Any, y: np.ndarray, estimator: Any, seed: int, gr
     return found
 
 
-def _splitter_of(holdout: Any, y: np.ndarray, task: str) -> Any:
+def _splitter_of(holdout: object, y: np.ndarray, task: str) -> BaseCrossValidator:
     """Return the splitter that a number of splits, a splitter or splits stand for, as scikit-learn understands them."""
     folds = isinstance(holdout, int | np.integer) and not isinstance(holdout, bool) and holdout >= 2
     given = hasattr(holdout, "split") or isinstance(holdout, Iterable)

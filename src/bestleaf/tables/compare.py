@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from bestleaf.certificate.held_out import corrected_error
 from bestleaf.checks import one_of, shown, whole
 from bestleaf.features.data import task_of, unit_range
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
 from bestleaf.features.scoring import in_short
 from bestleaf.new_data import Split, splits_of, votes_score
+from bestleaf.selector import BestLeafSelector
 from bestleaf.tables.encode import Table
 from bestleaf.tables.peers import NEIGHBOURS, PEERS, Setting, installed_peers
 from bestleaf.tables.select import check_rows, select_from_table
@@ -164,11 +166,12 @@ class _OneSplit:
         return len(self.y), len(self.new_y)
 
 
-def _other_sizes(selector: Any) -> Iterator[tuple[str, np.ndarray]]:
+def _other_sizes(selector: BestLeafSelector) -> Iterator[tuple[str, np.ndarray]]:
     """Yield what a selector selects at about half and at about twice its size, if it has a path of sizes."""
-    if getattr(selector, "path_", None) is None:
+    if selector.path_ is None:
         return
-    sizes, size = [row.size for row in selector.path_], selector.certificate_.content["new_data"]["size"]
+    sizes = [row.size for row in selector.path_ if not np.isnan(row.training)]  # at_size needs the value
+    size = selector.certificate_.content["new_data"]["size"]
     smaller = max((one for one in sizes if one <= size / 2), default=min(sizes))
     larger = min((one for one in sizes if one >= size * 2), default=max(sizes))
     for words, other in (("half the size", smaller), ("twice the size", larger)):
@@ -195,18 +198,17 @@ def standings(results: Iterable[Compared]) -> list[Standing]:
 
 def _standing(method: str, ones: list[Compared], ours: dict[int, float]) -> Standing:
     done = [one for one in ones if not np.isnan(one.held_out)]
-    rows = [one.rows for one in done]
-    differences = [one.held_out - ours[one.split] for one in done if one.split in ours]
-    held_out = [one.held_out for one in done]
+    paired = [one for one in done if one.split in ours]
+    held_out, differences = [one.held_out for one in done], [one.held_out - ours[one.split] for one in paired]
     often = Counter(name for one in done for name in one.columns)
     return Standing(
         method,
         _mean([len(one.columns) for one in done]),
         _mean([one.score for one in done]),
         _mean(held_out),
-        corrected_error(held_out, rows),
+        _error(held_out, done),
         _mean(differences),
-        corrected_error(differences, rows),
+        _error(differences, paired),
         _mean([one.seconds for one in ones]),
         dict(often.most_common()),
         tuple(one.note for one in ones if one.note),
@@ -217,13 +219,6 @@ def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values)) if values else nan
 
 
-def corrected_error(values: Sequence[float], rows: Sequence[tuple[int, int]]) -> float:
-    """Return the standard error of the mean of a value over splits of the same rows; nan for fewer than two splits.
-
-    The splits share rows, so their values depend on each other. The variance is therefore enlarged by the ratio of rows
-    held out to rows selected on (Nadeau and Bengio, 2003).
-    """
-    if len(values) < 2:
-        return nan
-    ratio = np.mean([held_out / kept for kept, held_out in rows])
-    return float(np.sqrt(np.var(values, ddof=1) * (1 / len(values) + ratio)))
+def _error(values: Sequence[float], ones: Sequence[Compared]) -> float:
+    """Return the standard error of the mean of a value of each result; nan for fewer than two."""
+    return corrected_error(values, [one.rows[1] for one in ones], [one.rows[0] for one in ones])

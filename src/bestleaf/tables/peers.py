@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+from bestleaf.new_data.fitted_families import importance_of
+
 NEIGHBOURS = 5  # neighbours that vote
 FOLDS = 5
 SMALLEST_GAIN = 1e-3  # forward selection adds a feature only for a larger gain
@@ -36,7 +38,7 @@ MRMR_MOST = 100  # mRMR orders at most this many features
 FLOATING_MOST = 20  # floating selection takes at most this many features
 
 
-def mean_auc(fitted: Any, X: np.ndarray, y: np.ndarray) -> float:
+def mean_auc(fitted: BaseEstimator, X: np.ndarray, y: np.ndarray) -> float:
     """Score a fitted classifier: the AUC of two classes, the mean one-against-rest AUC of more classes.
 
     A class that is missing in `y`, as may happen in a fold, is left out of the mean. Without two classes it is 0.5.
@@ -86,7 +88,7 @@ class Setting:
         return kind(TREES, random_state=self.seed)
 
     @property
-    def scoring(self) -> str | Callable[[Any, np.ndarray, np.ndarray], float]:
+    def scoring(self) -> str | Callable[[BaseEstimator, np.ndarray, np.ndarray], float]:
         """How predictions are scored."""
         return mean_auc if self.classes else "r2"
 
@@ -140,14 +142,15 @@ def recursive_elimination(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.
     return found.fit(X, y).get_support()
 
 
-def _importances(fitted: Any) -> np.ndarray:
-    """Return how important features are in a fitted estimator: its own figures, coefficients or gains of its trees."""
+def _importances(fitted: BaseEstimator) -> np.ndarray:
+    """Return how important features are in a fitted estimator: by its own figures, or by the gains of its trees."""
+    found = importance_of(fitted, fitted.n_features_in_)
+    if found is not None:
+        return found
     last = fitted[-1] if isinstance(fitted, Pipeline) else fitted
-    if hasattr(last, "feature_importances_"):
-        return last.feature_importances_
-    if hasattr(last, "coef_"):
-        return np.abs(np.atleast_2d(last.coef_)).sum(axis=0)
-    gains = np.zeros(last.n_features_in_)  # histogram boosting keeps the gains in its trees only
+    if not hasattr(last, "_predictors"):  # histogram boosting keeps the gains in its trees only
+        raise ValueError(f"{type(last).__name__} does not say how important features are")
+    gains = np.zeros(last.n_features_in_)
     for tree in (tree for trees in last._predictors for tree in trees):
         inner = tree.nodes[tree.nodes["is_leaf"] == 0]
         np.add.at(gains, inner["feature_idx"], inner["gain"])
@@ -174,7 +177,7 @@ def best_of_order(order: Order, X: np.ndarray, y: np.ndarray, setting: Setting) 
     return np.isin(np.arange(X.shape[1]), order(X, y, setting)[:size])
 
 
-def _by(score: Callable[..., Any], X: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _by(score: Callable[..., np.ndarray | tuple[np.ndarray, ...]], X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the order of the features by a score of each; features without a score, such as constant ones, last."""
     found = score(X, y)
     found = found[0] if isinstance(found, tuple) else found
@@ -206,7 +209,7 @@ def l1_penalty(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
     else:
         solver = "liblinear" if len(np.unique(y)) == 2 else "saga"
         recent = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
-        only_l1: dict[str, Any] = {"l1_ratios": (1.0,), "use_legacy_attributes": False} if recent else {"penalty": "l1"}
+        only_l1 = {"l1_ratios": (1.0,), "use_legacy_attributes": False} if recent else {"penalty": "l1"}
         model = LogisticRegressionCV(cv=folds, scoring=mean_auc, solver=solver, random_state=setting.seed, **only_l1)
     fitted = make_pipeline(StandardScaler(), selection.SelectFromModel(model)).fit(X, y)
     return fitted[-1].get_support()
