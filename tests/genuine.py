@@ -6,6 +6,7 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from sklearn.naive_bayes import GaussianNB
 
 from bestleaf import (
@@ -193,3 +194,13 @@ def of_guarantees(seed):
     lattice = FeatureLattice(KNNOracle(*table(seed)), max_features=2)
     found = best_leaf(lattice, guarantee="local", **{**settings, "expansion": 0.5, "epsilon": 0.1})
     yield Genuine("lattice local", found.certificate)
+
+
+def shop(*noise: str) -> pd.DataFrame:
+    """Return a table of customers: who bought follows from age and city; columns of noise have the names given."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(20, 80, 120), "city": rng.choice(["Oslo", "Rome", "Bonn"], 120)})
+    for name in noise:
+        frame[name] = rng.normal(size=120)
+    frame["bought"] = np.where((frame.age > 50) ^ (frame.city == "Rome"), "yes", "no")
+    return frame

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from threading import Timer
+from time import sleep
+
 import numpy as np
 import pytest
 from joblib import parallel_config
@@ -10,6 +15,7 @@ from bestleaf import BestLeafSelector, Search, SearchOptions, best_arm, best_lea
 from bestleaf.features import FeatureLattice, SampledLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear
+from bestleaf.search.budget import deferred_interrupt
 from bestleaf.search.evaluator import useful_leaves
 from bestleaf.search.executors import Joblib, Serial, chunks, draw_samples, exact_values
 from conftest import binomial_margin
@@ -49,6 +55,17 @@ def test_processes_draw_the_same_samples_as_this_thread():
     problem = problems.paper_lattice()
     items = [((0, 1, number % 4 + 2), (5, 2, number)) for number in range(12)]
     assert Joblib(2).map(draw_samples, problem, items) == draw_samples(problem, items)
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be blocked here")
+def test_ctrl_c_ends_the_wait_for_processes():
+    executor, long = Joblib(2), 40.0
+    with deferred_interrupt() as interrupted:
+        executor.until(interrupted)
+        Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+        found = executor.map(lambda _, items: [sleep(one) or one for one in items], None, [0.0, long, long])
+        assert interrupted()
+    assert long not in found
 
 
 def test_batches_of_other_sizes_are_other_searches_with_the_same_promise():

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from sklearn.feature_selection import RFECV, SequentialFeatureSelector
 
+import genuine
 from bestleaf import BestLeafSelector, cli
 from bestleaf.certificate.held_out import corrected_error
 from bestleaf.features import FeatureLattice
@@ -26,16 +27,7 @@ QUICK = ["f-test", "mutual-information"]
 
 @pytest.fixture(scope="module")
 def shop():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "age": rng.integers(20, 80, 120),
-            "city": rng.choice(["Oslo", "Rome", "Bonn"], 120),
-            "[b]noise": rng.normal(size=120),
-        }
-    )
-    frame["bought"] = np.where((frame.age > 50) ^ (frame.city == "Rome"), "yes", "no")
-    return frame
+    return genuine.shop("[b]noise")
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import sklearn
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -25,6 +26,13 @@ from bestleaf.features.scoring import RANGES
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # budgets are part of it
 IRIS = load_iris(return_X_y=True)
 MODEL = GaussianNB()
+
+
+class Mute(ClassifierMixin, BaseEstimator):
+    """Can be fitted, but does not predict."""
+
+    def fit(self, X, y):
+        return self
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +120,7 @@ def test_the_oracle_gives_the_same_at_a_worker(table):
     [
         ({"estimator": 3}, TypeError, "estimator must be a scikit-learn classifier or regressor, got 3"),
         ({"estimator": GaussianNB}, TypeError, "estimator must be a scikit-learn classifier or regressor"),
+        ({"estimator": Mute()}, ValueError, "must have the method predict, which scoring accuracy needs, got Mute"),
         ({"estimator": MODEL, "scoring": "nope"}, ValueError, "scoring must be a scorer .*, got 'nope'"),
         ({"estimator": MODEL, "score_range": (1, 0)}, ValueError, "the lower one first, got"),
         ({"estimator": MODEL, "score_range": 3}, ValueError, "score_range must be two numbers"),

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
 
+import genuine
 from bestleaf import cli
 from bestleaf.tables import prepared, read_frame
 
@@ -21,17 +22,7 @@ BY_THESE_ROWS = ("--choose", "training")  # the search alone, without folds
 
 @pytest.fixture(scope="module")
 def shop():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "age": rng.integers(20, 80, 120),
-            "city": rng.choice(["Oslo", "Rome", "Bonn"], 120),
-            SCRIPT: rng.normal(size=120),
-            "noise": rng.normal(size=120),
-        }
-    )
-    frame["bought"] = np.where((frame.age > 50) ^ (frame.city == "Rome"), "yes", "no")
-    return frame
+    return genuine.shop(SCRIPT, "noise")
 
 
 @pytest.fixture
@@ -59,6 +50,11 @@ def bestleaf(*arguments, monkeypatch=None):
 def is_one_sentence(said):
     """Return whether a complaint is one line that says who complains."""
     return said.startswith("bestleaf: ") and "\n" not in said.strip() and "Traceback" not in said
+
+
+def test_a_choice_that_time_ended_is_told(folder, capsys):
+    bestleaf("select", "shop.csv", "--target", "bought", "--max-time", "1e-6")
+    assert "max_time=1e-06 ended the choice by left-out rows" in capsys.readouterr().out
 
 
 def test_from_a_table_to_its_columns(folder, capsys):

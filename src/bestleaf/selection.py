@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from time import perf_counter
@@ -22,7 +22,7 @@ from bestleaf.checkpoint import Saved
 from bestleaf.data_checks import Data
 from bestleaf.engine.intervals import Leaf
 from bestleaf.features import STOP, Subset, SubsetLattice
-from bestleaf.new_data.choosing import Chosen, fresh_values, in_certificate
+from bestleaf.new_data.choosing import Chosen, fresh_scores, in_certificate
 from bestleaf.search import Progress, Search
 from bestleaf.search.progress import EVERY, ProgressLine
 
@@ -81,6 +81,7 @@ class Selection:
     rave: np.ndarray  # [units, 2]: sum and number of the values of rollouts with each unit
     history: list[Note]
     guide: float | None = None  # rough value of the answer, if it has no exact one
+    fold_scores: dict[Any, list[float]] = field(default_factory=dict)  # of leaves whose value is the mean of these
 
     @classmethod
     def of(cls, search: Search, lattice: SubsetLattice, history: list[Note]) -> Selection:
@@ -102,6 +103,7 @@ class Selection:
             state.rollouts.global_rave_sums,
             history,
             guides.get(result.answer),
+            search.evaluator.known_scores(),
         )
 
     @property
@@ -165,7 +167,7 @@ class Selection:
             self._answer_with(certificate.content, chosen, names)
         content = certificate.content
         answer = tuple(content["graph"]["labels"][content["answer"]])
-        content["data"]["standard_error"] = self._standard_error(lattice.features_of(answer))
+        content["data"]["standard_error"] = self._standard_error(answer)
         scores, best = self.feature_scores, self.evaluated(names).by_size()
         certificate.content["report"] = {  # no claim rests on it
             "history": [{name: row[name] for name in ("seconds", "samples", "gap", "score")} for row in self.history],
@@ -180,18 +182,26 @@ class Selection:
 
     def _answer_with(self, content: Content, chosen: Chosen, names: list[str]) -> None:
         """Let the certificate answer with what left-out rows decided; values of the path count as evaluated."""
-        fresh = fresh_values(chosen, self.lattice, self.values)
+        scores = fresh_scores(chosen, self.lattice, self.values)
+        fresh = {state: float(np.mean(some)) for state, some in scores.items()}
         self.values.update(fresh)
+        if self.lattice.oracle.parts:
+            self.fold_scores.update(scores)
         content["new_data"] = in_certificate(chosen, self.lattice, names, self.values)
         enter_values(content, fresh)
         answer_with(content, content["new_data"]["size"])
 
-    def _standard_error(self, columns: list[int]) -> float | None:
+    def _standard_error(self, answer: Subset) -> float | None:
         """Return the standard error of the exact value of the answer; None if there is none or it would take long."""
-        oracle, limit = self.lattice.oracle, HURRIED.get(self.reason, CHEAP)
-        if self.lattice.noisy or oracle.value_cost > limit or not hasattr(oracle, "standard_error"):
+        oracle, columns, known = self.lattice.oracle, self.lattice.features_of(answer), self.fold_scores.get(answer)
+        if self.lattice.noisy or not hasattr(oracle, "standard_error"):
             return None
-        error = oracle.standard_error(columns)
+        if known is not None:
+            error = oracle.standard_error(columns, known)
+        elif oracle.value_cost <= HURRIED.get(self.reason, CHEAP):
+            error = oracle.standard_error(columns)
+        else:
+            return None
         return float(error) if np.isfinite(error) else None
 
     def _values_without(self, subset: Subset) -> dict[str, float]:

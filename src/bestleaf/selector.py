@@ -465,15 +465,15 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if self.prefer_small and options.stopping == "sound" and not whole:
             stages.append(SmallerAnswer(len))
 
-        interrupted = chosen is not None and chosen.interrupted
-
         def look(now: Progress) -> bool:
-            return watch.look(now, search.state.values, over=search.state.reason is not None) or interrupted
+            return watch.look(now, search.state.values, over=search.state.reason is not None)
 
         checkpoint = Checkpoint.of(self.checkpoint)
         budget.look()
-        limit = budget.max_time
-        if limit is None and self.max_samples is None and chosen is not None and chosen.choice is not None:
+        limit, interrupted = budget.max_time, chosen is not None and chosen.interrupted
+        if interrupted:
+            limit = budget.seconds  # after Ctrl-C there is no time left
+        elif limit is None and self.max_samples is None and chosen is not None and chosen.choice is not None:
             least = SHORTEST_SEARCH if voting else 0.0
             limit = budget.seconds + max(least, SEARCH_SHARE[voting] * budget.seconds)
         search = Search(

@@ -22,7 +22,8 @@ from bestleaf.cli.options import Data, Epsilon, Impute, Jobs, Seed, Target, Task
 from bestleaf.cli.outputs import check_files, path_table, write_files
 
 EXIT_CODES = {"identified": 0, "interrupted": INTERRUPTED}  # by reason; 3 for a budget
-TOLD = ("constant and left out", "no worker is left")  # warnings with these words are shown
+# Warnings with these words are shown; the result tells the rest.
+TOLD = ("constant and left out", "no worker is left", "ended the choice by left-out rows")
 MOST_SHOWN = 20  # columns whose selection frequency is shown
 PATIENCE = 10  # seconds to wait for a scheduler
 
@@ -123,7 +124,7 @@ def _tell(console: Console, *lines: str) -> None:
 
 @contextmanager
 def _told_warnings(console: Console) -> Iterator[None]:
-    """Show warnings about constant columns, workers and checkpoints at once; the result tells the rest."""
+    """Show warnings of `TOLD` and about checkpoints at once."""
 
     def tell(message: Warning | str, *_: object, **__: object) -> None:
         text = str(message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from threading import Lock
 from typing import Any, NamedTuple
@@ -181,12 +181,12 @@ class EstimatorOracle:
         chances = fitted.predict_proba(X)
         return chances if chances.shape[1] > 2 else chances[:, 1:]
 
-    def standard_error(self, subset: Iterable[int]) -> float:
+    def standard_error(self, subset: Iterable[int], known: Sequence[float] | None = None) -> float:
         """Return the standard error of the value, from the scores of the fixed splits; nan if there is only one.
 
-        It is corrected for training rows that the splits have in common (Nadeau and Bengio 2003).
+        It is corrected for training rows that the splits have in common. `known` are these scores, if they are known.
         """
-        scores = [self.part(subset, number) for number in range(self.parts)]
+        scores = [self.part(subset, number) for number in range(self.parts)] if known is None else known
         train, test = zip(*self.splits, strict=True)
         return corrected_error(scores, list(map(len, test)), list(map(len, train)))
 

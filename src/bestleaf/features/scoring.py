@@ -64,6 +64,13 @@ class Score:
         except ValueError as error:
             what = f"{self.name} cannot score {type(fitted).__name__} on these data"
             raise ValueError(f"scoring {what}: {in_short(error)}") from None
+        except AttributeError:
+            methods = getattr(self.scorer, "_response_method", "predict")
+            methods = [methods] if isinstance(methods, str) else list(methods)
+            if any(hasattr(fitted, name) for name in methods):
+                raise  # an error of the estimator, or of a user's scorer
+            needed = f"the method {' or '.join(methods)}, which scoring {self.name} needs"
+            raise ValueError(f"estimator must have {needed}, got {type(fitted).__name__}") from None
 
     @property
     def takes_weights(self) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
-from itertools import takewhile
 from math import inf, isnan
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
@@ -83,6 +82,8 @@ def choose(
         def over() -> bool:
             return interrupted() or _left(budget) < 0.0
 
+        if hasattr(executor, "until"):
+            executor.until(interrupted)
         plan = Plan(some, selector.estimator, selector.scoring, selector.score_range, choosable, task, seed, over)
         _score(known, plan, splits, executor, workers_there(selector.n_jobs), budget, tell)
         stopped = interrupted()
@@ -122,36 +123,41 @@ def _score(
     if known.candidates is None:
         return
     at_once = 1 if getattr(executor, "patience", 0.0) else workers  # the first fold tells how long one takes
-    while (done := len(known.scores)) < len(splits) and not (plan.over and plan.over()):
+    over = False
+    while (done := len(known.scores)) < len(splits) and not over and not (plan.over and plan.over()):
         until, found = time() + _left(budget), list[Scores | None]()
-        items = [(number, *splits[number - 1], until) for number in range(done + 1, len(splits) + 1)][:at_once]
+        items = [(number + 1, *splits[number], until) for number in range(done, min(done + at_once, len(splits)))]
         if type(executor) is not Serial:
-            found = executor.map(score_folds, plan.for_workers(), items)
+            found = executor.map(score_folds, plan, items)
         if not found:  # there are no workers, or none are left
             found = score_folds(plan, items[:1])
-        known.scores += [one for one in takewhile(lambda scores: scores is not None, found) if one is not None]
+        for scores in found:
+            if scores is None or over:  # time was over in this fold, or in one before it
+                over = True
+            else:
+                known.scores.append(scores)
         budget.look()
         known.save(budget.seconds)
         tell(len(known.scores), len(splits))
-        if any(one is None for one in found):
-            break
         at_once = workers
 
 
-def fresh_values(chosen: Chosen, lattice: SubsetLattice, known: Mapping[Subset, float]) -> dict[Subset, float]:
-    """Return training values of the path that are not known yet, by state of the lattice, as far as that is cheap.
+def fresh_scores(chosen: Chosen, lattice: SubsetLattice, known: Mapping[Subset, float]) -> dict[Subset, list[float]]:
+    """Return what training values of the path that are not known yet are the means of, by state of the lattice.
 
-    The chosen row always gets one; all features get none if `max_features` does not allow them.
+    These are the scores of the splits of an estimator; of votes there is one value. They are computed as far as that is
+    cheap. The chosen row always gets one; all features get none if `max_features` does not allow them.
     """
     assert chosen.choice is not None
-    choice, oracle, left, found = chosen.choice, lattice.oracle, chosen.affordable, dict[Subset, float]()
+    choice, oracle, left, found = chosen.choice, lattice.oracle, chosen.affordable, dict[Subset, list[float]]()
     for row in sorted(choice.path, key=lambda row: (row is not choice.chosen, row.size)):
         columns, state = lattice.features_of(row.units), lattice.terminal(row.units)
         if state in known or row.size > lattice.limit:
             continue
         left -= oracle.value_cost * (1 if oracle.parts else len(columns))
         if left >= 0 or row is choice.chosen:
-            found[state] = float(oracle.value(columns))
+            by_split = [lattice.part(state, number) for number in range(oracle.parts)]
+            found[state] = by_split or [oracle.value(columns)]
     return found
 
 

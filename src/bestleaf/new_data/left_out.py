@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from math import inf
 from numbers import Integral
@@ -63,7 +63,7 @@ class Plan:
     choosable: Choosable
     task: str
     seed: int
-    over: Callable[[], bool] | None = None  # whether Ctrl-C was pressed or time is over; workers cannot ask
+    over: Callable[[], bool] | None = None  # whether Ctrl-C was pressed or time is over; other processes cannot ask
 
     def part(self, rows: np.ndarray | slice, number: int, until: float) -> Part:
         """Return some rows with their oracle; `number` gives the seed, `until` the end of time."""
@@ -72,9 +72,9 @@ class Plan:
         oracle = oracle_of(some, self.estimator, self.scoring, self.score_range, self.seed)
         return Part(some.X, some.y, oracle, self.choosable, self.task, seed, check)
 
-    def for_workers(self) -> Plan:
-        """Return what can be sent to another process."""
-        return replace(self, over=None)
+    def __getstate__(self) -> dict[str, object]:
+        """Return what is sent to another process."""
+        return {**vars(self), "over": None}
 
 
 def oracle_of(
@@ -102,7 +102,7 @@ def oracle_of(
 
 
 def _check_time(until: float, over: Callable[[], bool] | None) -> None:
-    """Raise an error if time is over; a worker, which has no `over` to ask, looks at the clock on the wall."""
+    """Raise an error if time is over; another process has no `over` to ask and looks at the clock on the wall."""
     is_over = time() > until if over is None else over()
     if is_over:
         raise TimeOverError

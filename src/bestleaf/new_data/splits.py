@@ -127,6 +127,9 @@ def votes_for(
     There is one output for real targets, one for the second of two classes, and one for each of more classes. If time
     is over, there are votes for the first rows only, and some for at least two different targets.
     """
+    # `UnseenVotes` is faster for many subsets. Its votes are the same but where neighbours are at the same distance: it
+    # takes the first ones in a random order, as the search does. Here scikit-learn takes those that it also takes for a
+    # user who fits KNeighborsClassifier to the selected features: held-out rows are to tell what that user gets.
     classes = np.unique(y)
     if task_for(y, votes) == "regression":
         targets = unit_range(y)[:, None]

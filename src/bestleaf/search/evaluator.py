@@ -327,6 +327,14 @@ class Evaluator:
             self._scores.update(zip(missing, self._map(fold_scores, missing), strict=False))
         return [self._scores[one] for one in takewhile(self._scores.__contains__, items)]
 
+    def known_scores(self) -> dict[State, list[float]]:
+        """Return the scores of all folds of the states for which all of them were computed and are remembered."""
+        found: dict[State, dict[int, float]] = {}
+        for (state, fold), score in self._scores.items():
+            found.setdefault(state, {})[fold] = float(score)
+        every = range(self.folds)
+        return {state: [one[fold] for fold in every] for state, one in found.items() if len(one) == self.folds}
+
     def _map(self, work: Work, items: Sequence[Any]) -> list[Any]:
         """Return the results of the executor; only if time or workers ran out, there may be fewer than items."""
         found = self.executor.map(work, self.problem, items)

@@ -11,15 +11,17 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from numbers import Integral
 from time import perf_counter, sleep
+from types import FrameType
 from typing import Any, Protocol
 
 import numpy as np
 
 from bestleaf.checks import shown
 from bestleaf.engine.records import UNLIMITED
+from bestleaf.search.budget import SecondInterrupt
 
 CHUNKS_A_WORKER = 2  # each chunk is this part of a worker's share of what is left, so that no worker ends late
 LOOK = 0.25  # seconds of work between two looks at the clock
@@ -141,7 +143,7 @@ class Joblib(Serial):
 
         one_by_one = getattr(get_active_backend(prefer=self.prefer)[0], "supports_return_generator", False)
         found: list[Any] = []
-        with _without_interrupts() as pending:
+        with _without_interrupts() as waiting:
             done: Any = Parallel(
                 n_jobs=self.n_jobs,
                 prefer=self.prefer,
@@ -149,12 +151,15 @@ class Joblib(Serial):
                 return_as="generator" if one_by_one else "list",
             )(delayed(work)(problem, part) for part in parts)
             try:
-                for results in done:
-                    found += results
-                    if self.over() or pending():
-                        break
-            except KeyboardInterrupt:  # from a worker: Ctrl-C reaches all processes
-                if not pending():
+                with waiting():
+                    for results in done:
+                        found += results
+                        if self.over():
+                            break
+            except SecondInterrupt:
+                raise
+            except KeyboardInterrupt:  # joblib has stopped its workers; some may have heard Ctrl-C themselves
+                if not self.over():
                     raise
             if one_by_one:
                 with warnings.catch_warnings():
@@ -164,16 +169,37 @@ class Joblib(Serial):
 
 
 @contextmanager
-def _without_interrupts() -> Iterator[Callable[[], bool]]:
-    """Delay Ctrl-C; yield a function that says whether it was pressed. Processes started meanwhile ignore it."""
+def _without_interrupts() -> Iterator[Callable[[], AbstractContextManager[None]]]:
+    """Delay Ctrl-C; processes started meanwhile ignore it. Yield a context in which Ctrl-C ends the wait for them."""
     if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
-        yield bool
+        yield nullcontext
         return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        yield lambda: signal.SIGINT in signal.sigpending()
+        yield lambda: _interrupts_raised(before)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _interrupts_raised(mask: set[signal.Signals | int]) -> Iterator[None]:
+    """Let Ctrl-C through, and raise KeyboardInterrupt after what is to be done for it otherwise, such as noting it."""
+    usual = signal.getsignal(signal.SIGINT)
+
+    def note_and_raise(number: int, frame: FrameType | None) -> None:
+        if callable(usual):
+            usual(number, frame)
+            raise KeyboardInterrupt
+
+    if callable(usual):
+        signal.signal(signal.SIGINT, note_and_raise)
+    try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        if callable(usual):
+            signal.signal(signal.SIGINT, usual)
 
 
 class Dask(Serial):
