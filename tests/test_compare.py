@@ -238,7 +238,7 @@ def test_ctrl_c_keeps_the_rows_so_far(run, monkeypatch, owner, name, rows):
         return real(*arguments, **keywords)
 
     monkeypatch.setattr(owner, name, interrupted)
-    code, shown, _ = run("wide.csv", "--target", "y", "--epsilon", "0", "--max-time", "1")
+    code, shown, _ = run("wide.csv", "--target", "y", "--epsilon", "0", "--max-time", "3")
     assert code == 130
     methods = ["bestleaf", "all features", "F-test", "mutual information", "L1 penalty", "forward selection", "RFECV "]
     table = shown[: shown.index("value: the AUC")]

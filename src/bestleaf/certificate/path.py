@@ -100,7 +100,11 @@ def path_in_line(new_data: Content) -> str:
     """Return the left-out scores of some sizes in one line."""
     known = [row for row in new_data["path"] if row["left_out"] is not None]
     rows = [_in_short(row, new_data) for row in thinned(known, new_data["size"], IN_LINE)]
-    return f"Left-out score by size: {', '.join(rows)}." if rows else "No size was scored on left-out rows."
+    if not rows:
+        return "No size was scored on left-out rows."
+    # The score above is that of folds that had no part in the choice; these ones decided, so the highest is partly luck.
+    decided = " (of the folds that decided, so rather high at the chosen size)" if "judged" in new_data else ""
+    return f"Left-out score by size{decided}: {', '.join(rows)}."
 
 
 def _in_short(row: Content, new_data: Content) -> str:
