@@ -451,7 +451,7 @@ def test_states_without_a_form_in_json_are_refused_before_anything_is_done(path)
             return np.datetime64("2020-01-01")
 
         def children(self, state):
-            return [state + 1, state + 2]
+            return [state + np.timedelta64(1, "D"), state + np.timedelta64(2, "D")]
 
         def is_terminal(self, state):
             return state > np.datetime64("2020-01-03")
