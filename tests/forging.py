@@ -99,7 +99,7 @@ def aspects(content):
     search, claims = content["search"], {claim["kind"]: claim for claim in content["claims"]}
     first, data = content["claims"][0], content["data"]
     proved = {"rigorous": 3, "conditional": 2, "none": 1}[search["proof"]]
-    rank = {"open": 0, "evaluated": 0, "unproved": 1}.get(first["kind"], proved)
+    rank = {"open": 0, "looked at": 0, "evaluated": 0, "unproved": 1}.get(first["kind"], proved)
     found = {
         "kind": 4 if rank and is_certain(content) else rank,
         "whole": search["expansion"] is None,
@@ -110,6 +110,7 @@ def aspects(content):
         "lower": content["lower"],
         "epsilon": -search["epsilon"],
         "gap": -max(0.0, content["gap"]),
+        "known_gap": -max(0.0, content.get("known_gap", content["gap"])),
         "settled": content["reason"] == "identified",
     }
     found |= {name: name in claims for name in ("exhaustive", "ceiling", "local", "quantile")}
@@ -138,7 +139,18 @@ def strengthened(genuine, forged):
     untouched = all(forged[name] == genuine[name] for name in numbers)
     same = {name: forged["search"][name] == genuine["search"][name] for name in genuine["search"]}
     if untouched and all(same[name] for name in ("task", "delta", "bound", "stopping", "expansion", "proof")):
-        found -= {"answer", "lower", "epsilon", "gap", "kind", "exhaustive", "ceiling", "local", "quantile"}
+        found -= {
+            "answer",
+            "lower",
+            "epsilon",
+            "gap",
+            "known_gap",
+            "kind",
+            "exhaustive",
+            "ceiling",
+            "local",
+            "quantile",
+        }
     if untouched and same["delta"] and same["expansion"] and forged["search"]["bound"] in (*CHECKS, "theory"):
         found.discard("kind")  # the same samples prove it by the formula of a bound that holds
     return found

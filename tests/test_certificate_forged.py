@@ -39,7 +39,8 @@ def test_certain_is_only_what_has_exact_leaves_alone():
     """A leaf that waits for its value has no share of delta, and is not exact."""
     found = best_leaf(random_dag(3, exact_share=1.0), epsilon=0.1, delta=0.1, seed=0, max_samples=2).certificate
     assert any(not leaf["exact"] and leaf["share"] == 0 for leaf in found.leaves)
-    assert "certain" not in found.claims[0]
+    assert found.claims[0].startswith("Not settled. Of the ")
+    assert "looked at. It is certain that none of these is better" in found.claims[0]
     content = twin(found.content)
     content["search"]["epsilon"] = 1.0
     assert judged(reworded(content))
@@ -141,6 +142,7 @@ def test_one_useless_feature_is_not_all_there_is(selected):
         0  # all counts forged, too: nothing is left to contradict, so the claim must say it all
     )
     forged["cost"] |= {"exact_evaluations": 1, "values_outside": 0}
+    forged["data"]["all_features"] = None
     verdict = judged(rewritten(forged))
     assert "1 allowed of 6 features; forbidden: " in str(verdict)
     assert "what was forced, forbidden and limited" in str(verdict)

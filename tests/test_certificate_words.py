@@ -74,7 +74,7 @@ def test_a_genuine_table_with_strange_names_verifies():
     frame = pd.DataFrame(X, columns=["dose ", "dose", "a\nb\u200b\u202e"])
     found = BestLeafSelector(choose="training", random_state=0, epsilon=0.1).fit(frame, y).certificate_
     assert verify(found, frame, y)
-    assert len(found.summary().splitlines()) == len(twin(found.content)["claims"]) + len(found.not_claimed) + 3
+    assert len(found.summary().splitlines()) == len(twin(found.content)["claims"]) + len(found.not_claimed) + 4
 
 
 def test_line_breaks_of_labels_are_not_lines_of_a_verdict(sampled):

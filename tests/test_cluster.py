@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # what Dask and its sockets say is their own affair
     pytest.mark.slow,
 ]
-SETTINGS = {"estimator": GaussianNB(), "epsilon": 0.05, "max_samples": 500, "random_state": 0}
+SETTINGS = {"estimator": GaussianNB(), "epsilon": 0.05, "max_samples": 250, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def test_the_command_line_uses_a_cluster(client, table, tmp_path):
     frame = pd.DataFrame(X, columns=[f"c{number}" for number in range(10)]).assign(label=y)
     frame.to_csv(tmp_path / "table.csv", index=False)
     command = [sys.executable, "-m", "bestleaf", "select", "table.csv", "--target", "label", "--estimator", "linear"]
-    command += ["--choose", "training", "--max-samples", "150", "--quiet", "--json"]
+    command += ["--choose", "training", "--max-samples", "60", "--quiet", "--json"]
     here = subprocess.run([*command, "here.json"], cwd=tmp_path, check=False, timeout=120)
     there = subprocess.run(
         [*command, "there.json", "--dask", client.scheduler.address], cwd=tmp_path, check=False, timeout=120

@@ -244,3 +244,24 @@ def test_ctrl_c_keeps_the_rows_so_far(run, monkeypatch, owner, name, rows):
     table = shown[: shown.index("value: the AUC")]
     assert all(row in table for row in rows)
     assert not any(method in table for method in methods[len(rows) :])
+
+
+def test_a_category_is_selected_as_a_whole(shop, monkeypatch):
+    monkeypatch.setitem(PEERS, "f-test", Peer("one level", lambda X, y, setting: np.arange(X.shape[1]) == 2))
+    table = prepared(shop, "bought")
+    assert len(table.groups["city"]) > 1
+    row = list(compare(table, peers=["f-test"], choose="training", epsilon=0.1))[-1]
+    assert row.columns == ("city",)
+    assert isnan(row.by_estimator)
+
+
+def test_all_methods_are_judged_by_the_estimator_as_well(run, shop):
+    settings = {"choose": "training", "epsilon": 0.1, "peers": ["f-test"], "max_samples": 20}
+    rows = list(compare(prepared(shop, "bought"), estimator="linear", **settings))
+    assert all(0 <= row.by_estimator <= 1 for row in rows)
+    everything = next(row for row in rows if row.method == "all features")
+    shares = shop.bought.value_counts(normalize=True)
+    assert everything.by_estimator >= shares.min()  # the accuracy of a linear model
+    code, shown, _ = run("shop.csv", "--target", "bought", "--estimator", "linear", "--max-time", "1", "--peers", "l1")
+    assert code == 0
+    assert "by linear" in shown

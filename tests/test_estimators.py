@@ -69,7 +69,7 @@ def test_scores_are_mapped_to_the_unit_interval(table):
     oracle = EstimatorOracle(X, y, estimator=MODEL, scoring="matthews_corrcoef")
     expected = cross_val_score(MODEL, X[:, [0]], y, scoring="matthews_corrcoef").mean()
     assert oracle.value([0]) == pytest.approx((expected + 1) / 2)
-    assert "mapped from [-1, 1] to [0, 1]" in estimator_in_words(oracle.settings())
+    assert "epsilon is a fraction of the range from -1 to 1" in estimator_in_words(oracle.settings())
 
 
 @pytest.mark.parametrize("name", sorted(set(RANGES) - {"concordance"}))
@@ -77,12 +77,8 @@ def test_every_range_that_is_known_belongs_to_a_scorer_of_scikit_learn(name):
     assert name in sklearn.metrics.get_scorer_names()
 
 
-def test_an_unbounded_scorer_needs_a_range_that_holds():
+def test_a_range_that_is_given_must_hold():
     X, y = make_regression(80, 5, noise=20, random_state=0)
-    with pytest.raises(
-        ValueError, match=r"scoring r2 has no bounds that are known, so score_range=\(lowest, highest\)"
-    ):
-        EstimatorOracle(X, y, estimator=Ridge(), scoring="r2")
     with pytest.raises(ValueError, match=r"score_range must hold every score of r2, got .* outside \[0.9, 1\]"):
         EstimatorOracle(X, y, estimator=Ridge(), scoring="r2", score_range=(0.9, 1)).value([0])
     own = make_scorer(mean_absolute_error, greater_is_better=False)
@@ -239,8 +235,8 @@ def test_metadata_are_used_or_refused_never_dropped(table):
     X, y = table
     weights, groups = np.ones(150), np.arange(150) // 5
     keywords = {"epsilon": 0.2, "max_samples": 150, "random_state": 0}
-    with pytest.raises(ValueError, match="sample_weight cannot be used by the votes of nearest neighbours"):
-        BestLeafSelector(choose="training", **keywords).fit(X, y, sample_weight=weights)
+    by_votes = BestLeafSelector(choose="training", **keywords).fit(X, y, sample_weight=weights)
+    assert by_votes.certificate_.content["data"]["objective"]["weighted"]
     with pytest.raises(TypeError, match=r"fit takes X, y, sample_weight and groups, got 'colour'"):
         BestLeafSelector(choose="training", estimator=MODEL, **keywords).fit(X, y, colour=groups)
     with pytest.raises(ValueError, match="scoring needs an estimator to score"):
@@ -339,3 +335,20 @@ def test_a_race_ends_with_the_best_of_clear_cases(table):
     assert len(left) == proposals.FINALISTS
     assert max(proposals.values_of(left)) == max(search.state.problem.exact((*one, -1)) for one in field)
     assert search.state.warmup_samples < 12 * 5 / 2
+
+
+def test_an_estimator_uses_one_thread_where_nobody_said_how_many(table):
+    class Threaded(GaussianNB):  # as boosting libraries name it
+        def __init__(self, thread_count=None, n_jobs=-1):
+            self.thread_count, self.n_jobs = thread_count, n_jobs
+            super().__init__()
+
+    asked = make_pipeline(Threaded())
+    oracle = EstimatorOracle(*table, estimator=asked)
+    inside = oracle.estimator.steps[-1][1]
+    assert (inside.thread_count, inside.n_jobs) == (1, 1)
+    assert (asked.steps[-1][1].thread_count, asked.steps[-1][1].n_jobs) == (None, -1)
+    wanted = EstimatorOracle(*table, estimator=Threaded(thread_count=3, n_jobs=2)).estimator
+    assert (wanted.thread_count, wanted.n_jobs) == (3, 2)
+    plain = EstimatorOracle(*table, estimator=KNeighborsClassifier()).estimator
+    assert plain.n_jobs is None  # None is one in scikit-learn

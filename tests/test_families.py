@@ -150,7 +150,7 @@ def test_families_of_an_estimator_have_subsets_that_may_be_chosen(choice, estima
 
 def test_an_estimator_without_importances_gets_those_of_a_forest():
     part = part_of(*table(0), HistGradientBoostingClassifier(max_iter=5))
-    assert set(candidates_on(part)) == {"importance", "F-test"}
+    assert set(candidates_on(part)) == {"importance", "F-test", "L1 path"}
 
 
 @pytest.mark.parametrize("kinds", [2, 4, 0])

@@ -99,7 +99,10 @@ def test_gaps_are_filled_from_the_rows_that_the_search_sees(impute, typical, ran
     if random_state is not None:  # by chance two medians may be the same
         assert number != typical(frame.b.dropna())
     assert set(found.table.X.b[frame.b.isna()]) == {number}
-    assert list(found.table.notes) == [f"b: 15 missing values filled with {number:g} ({impute} of the rows searched)"]
+    many = frame.b.isna()[kept].sum()
+    assert list(found.table.notes) == [
+        f"b: {many} missing values filled with {number:g} ({impute} of the rows searched)"
+    ]
     assert seen == [found.table]
 
 
@@ -122,19 +125,21 @@ def test_without_rows_kept_aside_all_rows_fill_gaps():
     assert found.table.notes == (f"b: 15 missing values filled with {frame.b.mean():g} (mean)",)
 
 
-def test_a_column_that_is_known_only_in_rows_kept_aside_is_refused():
+def test_a_column_that_is_known_only_in_rows_kept_aside_is_left_out():
     frame = table_with_gaps()
     settings = {"holdout": 0.3, "random_state": 0, "choose": "training"}
     kept = select_from_table(prepared(frame.drop(columns="b"), "y"), **settings, epsilon=0.1)
     frame.loc[kept.validation.rows, "b"] = np.nan
-    told = "'b' must have a number of the rows searched to fill its missing values with, got missing values only"
-    with pytest.raises(ValueError, match=told):
-        select_from_table(prepared(frame, "y", impute="mean"), **settings)
+    found = select_from_table(prepared(frame, "y", impute="mean"), **settings, epsilon=0.1)
+    assert found.table.notes == ("b: left out, because it has no value at all",)
+    assert found.selector.encoder_.left_out_ == {"b": "it has no value at all"}
 
 
-def test_splits_of_a_table_whose_gaps_were_filled_are_refused():
-    with pytest.raises(ValueError, match="holdout must be a fraction where missing values were filled, got 5"):
-        select_from_table(prepared(table_with_gaps(), "y", impute="mean"), holdout=5)
+def test_each_split_of_a_table_fills_gaps_anew():
+    settings = {"holdout": 3, "choose": "training", "random_state": 0, "epsilon": 0.1}
+    found = select_from_table(prepared(table_with_gaps(), "y", impute="mean"), **settings)
+    assert len(found.validation.scores) == 3
+    assert found.features == ["a"]
 
 
 def test_compare_fills_gaps_from_the_rows_selected_on(monkeypatch):
@@ -167,8 +172,8 @@ def test_the_command_line_tells_what_gaps_were_filled_with(tmp_path, monkeypatch
     with pytest.raises(SystemExit):
         cli.main()
     notes = json.loads((tmp_path / "r.json").read_text())["notes"]
-    assert "(median of the rows searched)" in notes[0]
-    assert notes[0] in capsys.readouterr().out
+    assert "(median of the rows searched)" in notes[-1]
+    assert notes[-1] in capsys.readouterr().out
 
 
 def test_evaluated_subsets_name_features_as_the_answer_does():

@@ -265,7 +265,7 @@ def test_an_executor_that_gives_too_few_results_is_told_so():
 @pytest.mark.parametrize("keywords", [{"n_repeats": 5}, {"holdout": 4}])
 def test_repeats_and_holdout_share_the_time_of_the_fit(keywords, clock):
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 20)), rng.integers(0, 2, 60)
+    X, y = rng.normal(size=(200, 40)), rng.integers(0, 2, 200)
     selector = BestLeafSelector(choose="training", epsilon=0.0, max_time=5.0, random_state=0)
     clock.tick, begun = 0.01, clock.now
     with pytest.warns(ConvergenceWarning):

@@ -127,13 +127,11 @@ def test_rows_of_a_group_are_left_out_together():
             assert folds
             assert all(not set(groups[kept]) & set(groups[aside]) for kept, aside in folds)
     selector = BestLeafSelector(random_state=0, cv=GroupKFold(3)).fit(X, y, groups=groups)
-    assert verify(selector.certificate_, X, y)
+    assert verify(selector.certificate_, X, y, groups=groups)
     with pytest.raises(ValueError, match="groups cannot be used: KFold does not split by them"):
         BestLeafSelector(cv=KFold(3)).fit(X, y, groups=groups)
     with pytest.raises(ValueError, match="groups must be given to fit, because GroupKFold splits by them"):
         BestLeafSelector(cv=GroupKFold(3)).fit(X, y)
-    with pytest.raises(ValueError, match="groups cannot be used by the votes"):
-        BestLeafSelector(choose="training").fit(X, y, groups=groups)
 
 
 @pytest.mark.parametrize("cv", [TimeSeriesSplit(3), list(KFold(3).split(table()[0]))])

@@ -14,7 +14,7 @@ from bestleaf import KNNOracle
 from bestleaf.certificate import held_out
 from bestleaf.certificate.bets import Tally, bet_on_score, bets_on_difference, binomial_interval, log_capital
 from bestleaf.certificate.held_out import corrected_error, judged, scores_of, table_of
-from bestleaf.features.neighbours import concordance, pulls
+from bestleaf.features.ranking import concordance, pulls
 
 DELTA = 0.1
 TABLES = 500  # of each of four kinds

@@ -16,6 +16,7 @@ from bestleaf.certificate import path as words
 from bestleaf.certificate import verify_path
 from bestleaf.certificate.claims import words_of
 from bestleaf.certificate.path import path_cells, thinned
+from bestleaf.certificate.units import Units
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.report import report_html
 from forging import judged, reworded, strengthened, twin
@@ -135,6 +136,7 @@ def grown_with_path():
         X, y
     )
     content = selector.certificate_.content
+    del content["data"]["all_features"]  # so that the path alone tells their value
     rows = [row for row in path_of(selector, X, y) if row["size"] <= len(content["features"])]
     for row in rows:
         row |= {"family": "search", "difference": None, "difference_error": None}
@@ -219,7 +221,7 @@ def test_without_the_best_leaf_the_search_is_not_called_settled(decided):
     found = Certificate(reworded(content))
     assert verify(found)
     assert not found.settled
-    assert found.claims[0].startswith("Not settled: another leaf of the whole graph")
+    assert found.claims[0].startswith("Not settled. All 127 leaves of the whole graph")
 
 
 def test_words_keep_apart_what_is_proved_here_and_what_is_estimated(decided):
@@ -346,7 +348,7 @@ def test_cells_are_what_a_table_shows(decided):
     assert cells[1].left_out == "0.8671 ± 0.0532"
     assert cells[1].difference.startswith("+0.0731 ± ")
     assert cells[-1].features.startswith("all: x0, x1")
-    assert words.with_error(None, None) == "–"  # noqa: RUF001
+    assert words.with_error(None, None, Units()) == "–"  # noqa: RUF001
 
 
 def test_a_path_goes_through_a_file(decided, tmp_path):

@@ -18,8 +18,9 @@ from bestleaf.cli.app import app
 from bestleaf.cli.messages import complaint
 from bestleaf.cli.outputs import path_table
 from bestleaf.report import report_html
-from bestleaf.report.content import path_points
-from bestleaf.report.plotting import LogScale, WholeScale, plot_intervals, plot_path
+from bestleaf.report.content import leading_leaves, path_points
+from bestleaf.report.drawing import LogScale, WholeScale, draw_intervals, draw_path
+from bestleaf.report.plotting import plot_path
 from bestleaf.tables import prepared
 from bestleaf.tables import select as tables_select
 from bestleaf.tables.select import TableSelection
@@ -78,8 +79,7 @@ def test_a_page_without_a_path_is_as_before(selected):
 
 
 def test_hovering_over_a_size_tells_its_features(hostile):
-    picture = plot_path(hostile)
-    titles = [text for text in texts(picture.svg) if text and " features (" in text]
+    titles = [text for text in texts(draw_path(hostile.content)) if text and " features (" in text]
     assert len(titles) == 6  # and one of a single feature
     row = next(one for one in titles if one.startswith("3 features (search, chosen): training 0."))
     assert re.search(r"left out 0\.\d{4} ± 0\.\d{4}, difference to all [+-]0\.\d{4} ± 0\.\d{4}\. ", row)
@@ -87,11 +87,11 @@ def test_hovering_over_a_size_tells_its_features(hostile):
 
 
 def test_many_sizes_have_a_logarithmic_scale_and_gaps_in_the_band(long):
-    svg = plot_path(long).svg
+    svg = draw_path(long.content)
     assert svg.count('class="band" points') == 5  # sizes 10, 20, 30 and 40 have no standard error
     ticks = [node.text for node in ElementTree.fromstring(svg).iter() if node.get("text-anchor") == "middle"]
     assert ticks == ["1", "2", "5", "10", "20", "45", "features"]
-    few = plot_path(certificate()[0]).svg
+    few = draw_path(certificate()[0].content)
     assert few.count('class="band" points') == 1
     assert few.count('class="dot"') == 6
 
@@ -107,7 +107,7 @@ def test_what_is_not_known_is_not_drawn(hostile):
     content = json.loads(json.dumps(hostile.content))
     for row in content["new_data"]["path"]:
         row |= dict.fromkeys(("left_out", "standard_error", "difference", "difference_error", "training"))
-    for picture in (plot_path(Certificate(content)).svg, plot_path(hostile).svg):
+    for picture in (draw_path(content), draw_path(hostile.content)):
         ElementTree.fromstring(picture)
         assert "None" not in picture
     assert all(point.heights() == [] for point in path_points(content))
@@ -132,7 +132,10 @@ def test_a_selector_can_be_given_and_others_are_refused(hostile):
     class Fitted:
         certificate_ = hostile
 
-    assert plot_path(Fitted()).svg == plot_path(hostile).svg
+    axes = pytest.importorskip("matplotlib.figure").Figure().subplots(2)
+    curves = [plot_path(found, ax).get_lines() for found, ax in zip((Fitted(), hostile), axes, strict=True)]
+    one, other = ([list(line.get_ydata()) for line in lines] for lines in curves)
+    assert one == other
     with pytest.raises(TypeError, match="found must be a fitted selector or a Certificate, got a BestLeafSelector"):
         plot_path(BestLeafSelector(choose="training"))
     other = best_leaf(problems.paper_lattice(), epsilon=0.2, delta=0.1, seed=0).certificate
@@ -142,9 +145,11 @@ def test_a_selector_can_be_given_and_others_are_refused(hostile):
 
 def test_the_limit_of_the_rivals_is_that_of_the_answer_by_these_rows():
     found = certificate(size=2, epsilon=0.001)[0]
-    assert "the answer by these rows alone + epsilon" in texts(plot_intervals(found).svg)
+    drawing = draw_intervals(found.content, leading_leaves(found.content))
+    assert "the answer by these rows alone + epsilon" in texts(drawing)
     assert "Left-out rows decided, so the answer need not be the best here" in report_html(found)
-    assert "answer + epsilon" in texts(plot_intervals(certificate()[0]).svg)  # which is the best here, too
+    best = certificate()[0].content  # whose answer is the best here, too
+    assert "answer + epsilon" in texts(draw_intervals(best, leading_leaves(best)))
 
 
 def test_a_notebook_shows_a_table_of_the_path(hostile):

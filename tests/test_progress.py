@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from io import StringIO
+from types import ModuleType
 
 import numpy as np
+import pytest
 from rich.console import Console
 
 from bestleaf import BestLeafSelector
 from bestleaf.search import Progress
+from bestleaf.search.live import LiveLine
 from bestleaf.search.progress import ProgressLine
 
-NOW = Progress(samples=12_000, exact_evaluations=1, growths=3, leaves=9, gap=0.25, best=(0, 1), seconds=4.0)
+NOW = Progress(
+    samples=12_000, exact_evaluations=1, growths=3, leaves=9, gap=0.25, best=(0, 1), seconds=4.0, looked_at=9
+)
 
 
 def shown_by(*, terminal, width=200, now=NOW, value=0.875, **budgets):
@@ -31,6 +37,11 @@ def test_a_line_tells_value_gap_speed_budget_and_subset():
     )
     assert line == expected + "\n"
     assert shown_by(terminal=False).strip().endswith("1 exact value · 4 s · {(0, 1)}")
+
+
+def test_the_gap_is_that_of_the_leaves_looked_at_and_the_others_are_counted():
+    assert "gap 0.2500 (3 leaves not looked at) · 12,000" in shown_by(terminal=False, now=NOW._replace(looked_at=6))
+    assert "gap 0.2500 (1 leaf not looked at) · 12,000" in shown_by(terminal=False, now=NOW._replace(looked_at=8))
 
 
 def test_a_narrow_terminal_cuts_the_subset_and_not_the_numbers():
@@ -56,3 +67,64 @@ def test_the_best_subset_in_the_history_goes_with_its_value():
     told = [row for row in selector.history_ if row["score"] is not None]
     assert told
     assert [values[row["best"]] for row in told] == [row["score"] for row in told]
+
+
+class Cell:
+    """The output of a notebook cell, as IPython fills it: outputs that can be changed later."""
+
+    def __init__(self, monkeypatch):
+        self.outputs = []
+        self.changes = 0
+        module = ModuleType("IPython.display")
+        module.HTML = str
+        module.display = self.display
+        monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+        monkeypatch.setitem(sys.modules, "IPython.display", module)
+
+    def display(self, shown, *, display_id):
+        assert display_id
+        self.outputs.append(shown)
+        return self
+
+    def update(self, shown):
+        self.changes += 1
+        self.outputs[-1] = shown
+
+
+@pytest.fixture
+def cell(monkeypatch):
+    return Cell(monkeypatch)
+
+
+def in_notebook(**more):
+    file = StringIO()
+    return file, Console(file=file, force_jupyter=True, force_terminal=False, **more)
+
+
+def test_in_a_notebook_one_line_changes_and_nothing_is_printed(cell):
+    file, console = in_notebook()
+    with ProgressLine(console, lambda state: "<b>", max_time=None, max_samples=None) as line:
+        for seconds in range(1, 60):
+            line.show(NOW._replace(seconds=float(seconds)), 0.875)
+        assert len(cell.outputs) == 1
+        assert "59 s" in cell.outputs[0]
+        assert "&lt;b&gt;" in cell.outputs[0]
+        assert cell.changes == 58
+        line.show(NOW._replace(seconds=59.1), 0.875)  # too soon: a notebook keeps every message
+        assert cell.changes == 58
+    assert cell.outputs == [""]
+    assert file.getvalue() == ""
+
+
+def test_a_quiet_notebook_shows_nothing(cell):
+    file, console = in_notebook(quiet=True)
+    with LiveLine(console) as line:
+        line.show("a", 9.0)
+    assert cell.outputs == []
+    assert file.getvalue() == ""
+
+
+def test_a_line_that_never_came_leaves_no_output(cell):
+    with LiveLine(in_notebook()[1]):
+        pass
+    assert cell.outputs == []

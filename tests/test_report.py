@@ -5,17 +5,29 @@ from __future__ import annotations
 import json
 import re
 from html.parser import HTMLParser
+from itertools import product
 from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from bestleaf import BestLeafSelector, best_arm, best_leaf, problems, validate
+from bestleaf import BestLeafSelector, best_arm, best_leaf, problems, validate, verify
 from bestleaf.paper import load_linear
 from bestleaf.report import report_html, save_report
-from bestleaf.report.content import LONGEST, MOST_NODES, graph, in_short, leading_leaves
-from bestleaf.report.plotting import Scale, plot_gap, plot_intervals, plot_sizes
+from bestleaf.report.content import (
+    LONGEST,
+    MOST_NODES,
+    Namer,
+    fitted,
+    gap_runs,
+    graph,
+    in_short,
+    known_gap,
+    leading_leaves,
+    leaves_not_drawn,
+)
+from bestleaf.report.drawing import Scale, draw_gap, draw_intervals, draw_sizes
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</script><b>", "a&b", "{{ 7*7 }}", "größe"]
 
@@ -108,9 +120,51 @@ def test_long_names_are_told_apart_beside_the_plot():
     shown = leading_leaves(found.content)
     assert shown[0]["short"] == "the answer, 2 features"
     assert all(len(leaf["short"]) <= LONGEST for leaf in shown)
-    exchanged = [leaf["short"] for leaf in shown if " + " in leaf["short"] and " \N{MINUS SIGN} " in leaf["short"]]
+    exchanged = [leaf["short"] for leaf in shown if re.fullmatch(r"\+ \S.*, \N{MINUS SIGN} \S.*\d", leaf["short"])]
     assert len(set(exchanged)) == len(exchanged) > 10
-    assert "answer, 2 added, 2 dropped" in {leaf["short"] for leaf in shown}
+    others = [leaf for leaf in shown if len(leaf["changes"]) == 4]  # its own two features are a shorter name
+    assert others
+    for leaf in others:
+        assert re.fullmatch(r"\{measu\S*….*, measu\S*….*\}", leaf["short"])
+        assert sorted(change[0] for change in leaf["changes"]) == ["+", "+", "\N{MINUS SIGN}", "\N{MINUS SIGN}"]
+    assert shown[0]["changes"] == []
+
+
+def test_leaves_that_nothing_is_known_of_are_not_drawn_but_counted():
+    made = best_leaf(problems.paper_lattice(), epsilon=0.2, delta=0.1, seed=0).certificate.content
+    rivals = sorted((leaf for leaf in made["leaves"] if leaf["node"] != made["answer"]), key=lambda leaf: leaf["upper"])
+    unknown = {leaf["node"] for leaf in rivals[:2]}
+    leaves = [{**leaf, "upper": 1.0} if leaf["node"] in unknown else leaf for leaf in made["leaves"]]
+    content = {**made, "leaves": leaves}
+    assert unknown.isdisjoint(leaf["node"] for leaf in leading_leaves(content))
+    assert leaves_not_drawn(content) == 2
+    assert leaves_not_drawn(made) == 0
+    nothing = {**made, "leaves": [{**leaf, "upper": 1.0, "exact": False} for leaf in made["leaves"]]}
+    assert leaves_not_drawn(nothing) == 0  # then all are drawn
+    assert len(leading_leaves(nothing)) == min(31, len(leaves))
+
+
+def test_a_short_name_begins_with_what_few_leaves_have():
+    units = [f"feature number {n}" for n in range(10)]
+    labels = [[0, 1, 2, 3, -1], [0, 4, 5, 6, -1], [4, 5, 6, 7, -1], [0, 1, 2, 3, 4, 5, 6]]
+    leaves = [{"label": label, "terminal": label[-1] == -1} for label in labels]
+    namer = Namer(leaves, labels[0], units)
+    name = "{" + ", ".join(units) + "}"
+    assert namer.short(leaves[0], name) == "the answer, 4 features"
+    assert set(namer.changes(leaves[2])[:2]) == {"\N{MINUS SIGN} feature number 0", "+ feature number 7"}
+    assert namer.short(leaves[2], name).startswith("{featur…mber 7, ")  # eight changes are more than four features
+    assert namer.short(leaves[3], name).endswith(", …}")
+    assert namer.changes(leaves[3]) == []
+    assert namer.short(leaves[1], "short") == "short"
+
+
+def test_several_words_fit_into_a_short_line():
+    assert fitted(["+ area", "\N{MINUS SIGN} texture"]) == "+ area, \N{MINUS SIGN} texture"
+    assert fitted(["a" * 60]) == "a" * 21 + "…" + "a" * 20
+    assert fitted(["+ " + "a" * 30, "+ " + "b" * 30]) == "+ aaaaaaaa…aaaaaaaaa, + bbbbbbbb…bbbbbbbbb"
+    assert fitted([f"+ feature number {n}" for n in range(9)]) == "+ featur…umber 0, + featur…umber 1, 7 more"
+    for size, many in product((1, 9, 40), range(1, 9)):
+        assert len(fitted([letter * size for letter in "abcdefgh"[:many]])) <= LONGEST
     assert in_short("abcdefghij", 5) == "ab…ij"
 
 
@@ -136,23 +190,54 @@ def test_scales_have_round_numbers():
     assert Scale(3.0, 3.0, 0.0, 1.0).ticks() == [3.0]
 
 
-def test_plots_stand_alone_and_certificates_show_themselves(hostile, tmp_path):
-    for draw in (plot_intervals, plot_sizes):
-        picture = draw(hostile)
-        ElementTree.fromstring(picture._repr_svg_())  # well formed
-        picture.save(tmp_path / "plot.svg")
-        assert (tmp_path / "plot.svg").read_text(encoding="utf-8").startswith("<svg")
-    assert plot_intervals(hostile, rivals=3).svg.count('class="leaf') == 4
-    with pytest.raises(ValueError, match="rivals must be a whole number of at least 1, got 0"):
-        plot_intervals(hostile, rivals=0)
-    linear = (
-        BestLeafSelector(choose="training", epsilon=0.005, random_state=0)
-        .fit(*load_linear(return_X_y=True))
-        .certificate_
-    )
-    ElementTree.fromstring(plot_gap(linear).svg)
-    other = best_leaf(problems.paper_lattice(), epsilon=0.2, delta=0.1, seed=0).certificate
-    with pytest.raises(ValueError, match="must be that of a BestLeafSelector"):
-        plot_sizes(other)
+def test_plots_are_well_formed_and_certificates_show_themselves(hostile):
+    for drawing in (draw_intervals(hostile.content, leading_leaves(hostile.content)), draw_sizes(hostile.content)):
+        ElementTree.fromstring(drawing)
     assert "<script>" not in hostile._repr_html_()
     assert "&lt;script&gt;" in hostile._repr_html_()
+
+
+def with_history(*rows):
+    """Return the parts of a certificate that the plot of the gap needs."""
+    history = [{"seconds": second, "samples": 0, "gap": gap, "score": score} for second, gap, score in rows]
+    return {"report": {"history": history}, "search": {"epsilon": 0.01}}
+
+
+def test_a_gap_that_nothing_is_known_of_is_not_drawn():
+    rows = (0, 1.0, None), (1, 0.2, 0.9), (2, 0.05, 0.9), (3, 0.1, 0.9), (4, 0.04, 0.9), (5, 0.02, 0.91)
+    content = with_history(*rows)
+    assert gap_runs(content) == [[(2, 0.05), (3, 0.05)], [(4, 0.04), (5, 0.02)]]
+    drawing = draw_gap(content)
+    assert drawing.count("<polyline") == 2
+    ElementTree.fromstring(drawing)
+    assert draw_gap(with_history((0, 1.0, None), (1, 0.1, 0.9), (2, 0.05, 0.9))) is None
+
+
+def test_when_a_gap_is_known():
+    assert known_gap({"gap": 0.1, "score": 0.9}, 0.01) is None
+    assert known_gap({"gap": 0.1, "score": 0.9}, 0.1) == 0.1
+    assert known_gap({"gap": 0.1, "score": 0.9, "looked_at": 7}, 0.01) == 0.1
+    assert known_gap({"gap": 1.0, "score": None, "looked_at": 0}, 0.01) is None
+    assert known_gap({"gap": 0.3, "score": None}, 0.01) == 0.3
+
+
+def test_the_page_tells_how_to_repeat_it_and_what_was_done_to_the_table():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["a", "b", "c"])
+    found = BestLeafSelector(choose="training", random_state=7, epsilon=0.02, verbose=0).fit(X, X["a"] > 0).certificate_
+    page = report_html(found)
+    assert "BestLeafSelector(choose=&#39;training&#39;, epsilon=0.02, random_state=7).fit(X, y)" in page
+    assert "About the table" not in page
+    assert "With all 3 features the value is 0." in page
+    found.add_to_report(repeat="bestleaf select 'a <b>.csv'", notes=["age: 3 missing values filled with 28 (<median>)"])
+    page = report_html(found)
+    assert "bestleaf select &#39;a &lt;b&gt;.csv&#39;" in page
+    assert "About the table" in page
+    assert "3 missing values filled with 28 (&lt;median&gt;)" in page
+    assert verify(found)
+    assert "how to repeat the search, notes about the table" in str(verify(found))
+
+
+def test_a_validation_is_repeated_by_validate(hostile):
+    call = hostile.content["report"]["repeat"]
+    selector = "BestLeafSelector(choose='training', random_state=0)"
+    assert call == f"validate({selector}, X, y, holdout=0.25, n_repeats=2)"

@@ -242,13 +242,12 @@ def test_metadata_and_splits_are_checked_against_all_rows(keywords, given, sente
         validate(selector, *table, holdout=keywords.get("holdout"), **given)
 
 
-def test_groups_may_be_for_the_holdout_alone(table):
+def test_groups_are_for_the_holdout_and_for_the_votes(table):
     X, y = table
     groups = np.arange(120) // 6
     selector = BestLeafSelector(choose="training", epsilon=0.1, random_state=0)
     assert validate(selector, X, y, holdout=GroupKFold(3), n_repeats=2, groups=groups).scores.shape == (3,)
-    with pytest.raises(ValueError, match="groups cannot be used by the votes of nearest neighbours"):
-        selector.fit(X, y, groups=groups)
+    assert selector.fit(X, y, groups=groups).certificate_.content["data"]["objective"]["grouped"]
 
 
 def test_batches_of_a_stream_that_was_handed_in_go_on_with_it(tmp_path, monkeypatch):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -63,7 +62,7 @@ def test_from_a_table_to_its_columns(folder, capsys):
     shown = capsys.readouterr().out
     assert "city: 3 categories" in shown
     result = json.loads((folder / "found.json").read_text())
-    assert f"Columns of the file: {', '.join(result['features'])}." in shown
+    assert f"of 4 features: {', '.join(result['features'])}." in shown
     assert {"age", "city"} <= set(result["features"])
     assert [row["size"] for row in result["path"]] == [1, 2, 3, 4]
     judged = json.loads((folder / "proof.json").read_text())["new_data"]["judged"]
@@ -171,7 +170,7 @@ BAD_TABLES = {
     "twice.csv": b"a,a,y\n1,2,0\n2,3,1\n",
     "one_class.csv": b"a,b,y\n" + b"".join(b"%d,%d,1\n" % (i, i % 3) for i in range(30)),
     "constant.csv": b"a,b,y\n" + b"".join(b"1,1,%d\n" % (i % 2) for i in range(30)),
-    "gaps.csv": b"a,b,y\n" + b"".join(b"%d,,%d\n" % (i, i % 2) for i in range(30)),
+    "gaps.csv": b"a,b,y\n" + b"".join(b"%d,%s,%d\n" % (i, b"7" * (i % 3), i % 2) for i in range(30)),
     "infinite.csv": b"a,b,y\n" + b"".join(b"inf,%d,%d\n" % (i, i % 2) for i in range(30)),
     "target_gaps.csv": b"a,b,y\n" + b"".join(b"%d,%d,\n" % (i, i) for i in range(30)),
     "only_target.csv": b"y\n" + b"1\n0\n" * 20,
@@ -181,15 +180,13 @@ BAD_TABLES = {
     "words.data": b"one two three\n",
     "table.xlsx": b"PK",
     "noending": b"a,b\n1,2\n",
-    "ids.csv": b"a,b,y\n" + b"".join(b"id%d,%d,%d\n" % (i, i, i % 2) for i in range(1500)),
+    "ids.csv": b"a,y\n" + b"".join(b"id%d,%d\n" % (i, i % 2) for i in range(1500)),
     "letters.csv": b"a,b,y\n" + b"".join(b"%d,%d,%d\n" % (i, i, i % 2) for i in range(1500)) + b"x,1,0\n",
     "few.csv": b"a,b,y\n1,2,0\n2,3,1\n3,4,0\n4,5,1\n",
     "infinite_target.csv": b"a,b,y\n" + b"".join(b"%d,%d,inf\n" % (i, i) for i in range(30)),
     "bars_and_semicolons.csv": b"a;b|y\n" + b"1;2|0\n2;3|1\n" * 15,
 }
 UNUSABLE = {
-    "dates.parquet": pd.date_range("2020", periods=30),
-    "days.parquet": [date(2020, 1, 1)] * 30,
     "lists.parquet": [[1, 2]] * 30,
     "dictionaries.parquet": [{"a": 1}] * 30,
     "bytes.parquet": [b"a"] * 30,
@@ -420,7 +417,7 @@ def damaged(text, rng):
 @pytest.mark.parametrize("part", range(10))
 def test_damaged_tables_never_raise(folder, part, capsys):
     text = (folder / "shop.csv").read_bytes()
-    for number in range(30):
+    for number in range(20):
         rng = np.random.default_rng([part, number])
         (folder / "damaged.csv").write_bytes(damaged(text, rng))
         options = ["--json", "r.json", "--out", "r.csv", "--max-samples", "60", "--max-time", "2", "--quiet"]
@@ -484,12 +481,12 @@ def test_groups_of_a_file(folder, groups, code, capsys):
 
 
 def test_clashing_names_an_index_and_rare_classes(folder, shop, capsys):
-    pd.DataFrame({"a": ["b", "c"] * 20, "a=b": range(40), "y": [0, 1] * 20}).to_csv("clash.csv", index=False)
+    pd.DataFrame({"a": ["b", "c"] * 20, "a=b": np.arange(40) % 7, "y": [0, 1] * 20}).to_csv("clash.csv", index=False)
     assert bestleaf("select", "clash.csv", "--target", "y") == 2
     assert "'a=b'" in capsys.readouterr().err
     shop.set_index("age").to_parquet("indexed.parquet")
     assert "age" in read_frame("indexed.parquet").columns
-    rare = pd.DataFrame({"a": range(60), "y": [1] + [0] * 58 + [1]})
+    rare = pd.DataFrame({"a": np.arange(60) % 7, "y": [1] + [0] * 58 + [1]})
     rare.to_csv("rare.csv", index=False)
     assert bestleaf("select", "rare.csv", "--target", "y", "--holdout", "0.1", "--json", "r.json") == 2
     assert not (folder / "r.json").exists()

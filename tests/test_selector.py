@@ -130,9 +130,9 @@ def test_clone_and_pickle(fitted, frame):
     assert "BestLeafSelector" in fitted._repr_html_()
 
 
-def test_twenty_two_parameters_and_those_of_votes_and_search_inside():
+def test_twenty_six_parameters_and_those_of_votes_and_search_inside():
     selector = BestLeafSelector(choose="training", estimator=NeighbourVotes(), search=SearchOptions())
-    assert len(selector.get_params(deep=False)) == 22
+    assert len(selector.get_params(deep=False)) == 26
     selector.set_params(search__bound="hoeffding", estimator__n_neighbors=3)
     twin = clone(selector)
     assert (twin.search.bound, twin.estimator.n_neighbors) == ("hoeffding", 3)

@@ -291,7 +291,7 @@ def test_ctrl_c_in_a_command_is_one_line(tmp_path, monkeypatch, capsys):
     def interrupted(*given, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bestleaf.tables.read_frame", interrupted)
+    monkeypatch.setattr("bestleaf.tables.load_table", interrupted)
     monkeypatch.setattr(sys, "argv", ["bestleaf", "select", "t.csv", "--target", "y"])
     with pytest.raises(SystemExit) as end:
         cli.main()
@@ -377,7 +377,7 @@ def test_python_callers_hear_of_arguments_not_of_options(tmp_path):
         prepared(table, "ag")
     with pytest.raises(ValueError, match=r"^task 'regression' needs numbers in the target, got text in 'y'$"):
         prepared(table.assign(y="a").assign(y=lambda one: one.y.where(one.age > 0, "b")), "y", task="regression")
-    with pytest.raises(ValueError, match=r"^impute must be one of median, mean, most_frequent, got 'guess'$"):
+    with pytest.raises(ValueError, match=r"^impute must be one of median, mean, most_frequent, keep, got 'guess'$"):
         prepared(table, "y", impute="guess")
     with pytest.raises(ValueError, match=r"columns 'age'; impute='median' fills them$"):
         prepared(table.assign(age=table.age.where(table.age > 0)), "y")

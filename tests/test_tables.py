@@ -89,11 +89,8 @@ def test_gaps_are_filled_as_pandas_would(impute):
         (pd.Series([1, "one", 2.5] * 10, dtype=object), "numbers or text, not both, got the columns 'a'"),
         ([Decimal("Infinity")] * 30, "no infinite numbers, got some in the columns 'a'"),
         (pd.Series([10**400] * 30, dtype=object), "column 'a' must hold numbers of 64 bits"),
-        (
-            pd.Series([None] * 30, dtype=object),
-            "column 'a' must have a number to fill its missing values with, got missing values only",
-        ),
-        (pd.period_range("2020", periods=30, freq="D"), "dates must be turned into numbers first, got the columns 'a'"),
+        (pd.Series([None] * 30, dtype=object), "a column that can be used, got none; 'a' is left out: it has no value"),
+        ([f"id {number}" for number in range(30)], "got none; 'a' is left out: every row has a text of its own"),
     ],
 )
 def test_columns_that_cannot_be_numbers_are_refused_by_name(column, sentence):
@@ -136,8 +133,12 @@ def test_targets_that_cannot_be_predicted_are_refused(targets, words):
 def test_text_among_the_numbers_of_a_file_is_named(tmp_path):
     cells = "".join(f"{number % 7},{number % 2}\n" for number in range(40))
     (tmp_path / "a.csv").write_text(f"a,y\n{cells}unknown,0\n")
-    table = prepared(read_frame(tmp_path / "a.csv"), "y")
-    assert table.notes == ("a: 8 categories, because 1 cell is no number: 'unknown'",)
+    told = "got some in the columns 'a' \\(1 cell is no number: 'unknown' in row 41\\); impute='median' fills them"
+    with pytest.raises(ValueError, match=told):
+        prepared(read_frame(tmp_path / "a.csv"), "y")
+    table = prepared(read_frame(tmp_path / "a.csv"), "y", impute="median")
+    assert table.notes == ("a: 1 cell is no number: 'unknown' in row 41, 1 missing value filled with 3 (median)",)
+    assert list(table.X) == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +175,7 @@ def test_constant_columns_are_left_out_beside_groups_too():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=40), "same": 1.0, "city": ["Oslo", "Rome"] * 20, "land": "Norway"})
     frame["y"] = (frame.a > 0).astype(int)
-    with pytest.warns(UserWarning, match=r"columns \['same', 'land=Norway'\] are constant and left out of the search"):
+    with pytest.warns(UserWarning, match=r"columns \['same', 'land'\] are constant and left out of the search"):
         found = select_from_table(prepared(frame, "y"), choose="training", random_state=0)
     assert found.selector.certificate_.exact_evaluations == 3  # of a and the city
     with pytest.warns(UserWarning, match=r"columns \['same'\] are constant"):
@@ -200,7 +201,8 @@ def test_words_count_a_group_as_one_feature_and_one_as_one():
     )
     frame["y"] = ((frame.age > 0) ^ (frame.city == "Rome")).astype(int)
     found = select_from_table(prepared(frame, "y"), choose="training", random_state=0).selector.certificate_
-    assert found.summary().startswith("Selected 2 of 3 features: age, {city=Bonn, city=Oslo, city=Rome}.")
+    assert found.summary().startswith("Selected 2 of 3 features: age, city.")
+    assert found.content["data"]["encoding"]["levels"] == {"city": ["Bonn", "Oslo", "Rome"]}
     assert verify(found)
     one = (
         BestLeafSelector(choose="training", random_state=0, guarantee=["exhaustive", "local"])

@@ -23,4 +23,4 @@ print(*selector.at_size(3).subset_)
 # %%
 # The same as a plot:
 
-plot_path(selector)
+axes = plot_path(selector)

@@ -30,4 +30,4 @@ print(verify(certificate))
 # %%
 # The intervals of the answer and its closest rivals:
 
-plot_intervals(selector.certificate_)
+axes = plot_intervals(selector)

@@ -21,7 +21,7 @@ print(*selector.certificate_.new_data_in_words(), sep="\n")
 # Where the two curves part, the value on the rows given is partly fitted noise. The band is one standard error on each
 # side.
 
-plot_path(selector)
+axes = plot_path(selector)
 
 # %%
 # The same path as rows, with the paired difference to all features:

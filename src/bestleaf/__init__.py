@@ -10,9 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bestleaf import features, paper, problems, report, rivals, tables
+    from bestleaf import features, paper, problems, report, rivals, tables, watch
     from bestleaf.certificate import Certificate, Verdict, verify
     from bestleaf.checkpoint import Checkpoint
+    from bestleaf.encoding import TableEncoder
     from bestleaf.engine import bounds, rules
     from bestleaf.engine.bounds import Bound, Rate
     from bestleaf.engine.rules import Rule
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 _NAMES = {  # by the module that defines them
     "certificate": ("Certificate", "Verdict", "verify"),
     "checkpoint": ("Checkpoint",),
+    "encoding": ("TableEncoder",),
     "engine.bounds": ("Bound", "Rate"),
     "engine.rules": ("Rule",),
     "features.estimator": ("EstimatorOracle",),
@@ -47,7 +49,7 @@ _NAMES = {  # by the module that defines them
     "validation": ("Validation", "validate"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
-_MODULES = {name: name for name in ("features", "paper", "problems", "report", "rivals", "search", "tables")}
+_MODULES = {name: name for name in ("features", "paper", "problems", "report", "rivals", "search", "tables", "watch")}
 _MODULES |= {"bounds": "engine.bounds", "plotting": "report.plotting", "rules": "engine.rules"}
 
 __all__ = [
@@ -68,6 +70,7 @@ __all__ = [
     "Rule",
     "Search",
     "SearchOptions",
+    "TableEncoder",
     "UCTResult",
     "Validation",
     "Verdict",
@@ -88,6 +91,7 @@ __all__ = [
     "uct_search",
     "validate",
     "verify",
+    "watch",
 ]
 
 

@@ -9,18 +9,22 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from pandas import DataFrame
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils._param_validation import Interval, InvalidParameterError
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_X_y, validate_data
 
-from bestleaf.checks import did_you_mean, listed, one_of, shown
+from bestleaf.checks import UNITS, bytes_in_words, did_you_mean, listed, one_of, shown
+from bestleaf.encoding import EncodedRows, TableEncoder, encoder_for, takes_missing
+from bestleaf.encoding.inputs import check_target, dense
 from bestleaf.features.data import columns_not_finite, task_of
-from bestleaf.features.lattice import checked_groups
+from bestleaf.features.lattice import checked_costs, checked_groups
 from bestleaf.features.neighbours import TASKS, NeighbourVotes
 
 METADATA = ("sample_weight", "groups")  # what `fit` takes in addition to X and y
 FeatureGroups = Sequence[Iterable[int | str]] | dict[str, Iterable[int | str]]  # features that enter together
-UNITS = {"": 1, "B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+Costs = Sequence[float] | dict[int | str, float]  # of every feature, or of those named
+AtMost = dict[str, tuple[int, Iterable[int | str]]]  # how many of a set of features may be chosen, by the set's name
 
 
 class Data(NamedTuple):
@@ -28,13 +32,38 @@ class Data(NamedTuple):
 
     X: np.ndarray
     y: np.ndarray
-    names: np.ndarray  # x0, x1, … if the data have none
+    names: np.ndarray  # of the features: x0, x1, … if the data have none
     metadata: dict[str, np.ndarray]
+    encoded: EncodedRows | None = None  # what X was made of, if a feature can be several columns of X
 
     def part(self, rows: np.ndarray | slice) -> Data:
         """Return some of the rows."""
         metadata = {name: value[rows] for name, value in self.metadata.items()}
-        return Data(self.X[rows], self.y[rows], self.names, metadata)
+        encoded = None if self.encoded is None else self.encoded.part(rows)
+        return Data(self.X[rows], self.y[rows], self.names, metadata, encoded)
+
+    @property
+    def given(self) -> np.ndarray | DataFrame:
+        """The rows in the form that `fit` takes, for another selector."""
+        return self.X if self.encoded is None else self.encoded.frame
+
+    def learned_from(self, rows: np.ndarray) -> Data:
+        """Return the same rows, with missing values filled and levels known from some of them only."""
+        return self if self.encoded is None else self._replace(X=self.encoded.learned_from(rows))
+
+    def columns_of(self, features: Iterable[int]) -> list[int]:
+        """Return the columns of X that some features are."""
+        if self.encoded is None:
+            return [int(feature) for feature in features]
+        columns = self.encoded.encoder.columns_
+        return [column for feature in features for column in columns[feature]]
+
+    def features_of(self, columns: Iterable[int]) -> list[int]:
+        """Return the features that some columns of X belong to, in order."""
+        if self.encoded is None:
+            return list(columns)
+        owners = self.encoded.encoder.owners_
+        return sorted({owners[column] for column in columns})
 
     @property
     def bytes(self) -> int:
@@ -43,30 +72,62 @@ class Data(NamedTuple):
         return int(self.X.nbytes + 4 * self.X.size + 8 * len(self.X) * min(outputs, 1000))
 
 
-def checked_fit_data(
-    selector: BaseEstimator, X: Any, y: Any, metadata: dict[str, Any], *, splits_by_group: bool = False
-) -> Data:
-    """Return the data after the checks of scikit-learn and ours; an error about a column names it.
-
-    `splits_by_group` allows groups with the votes of nearest neighbours: the votes do not use them, but splits do.
-    """
+def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: dict[str, Any]) -> Data:
+    """Return the data after the checks of scikit-learn and ours; an error about a column names it."""
     _check_numbers(selector)
+    check_target(y)
+    encoder = encoder_for(selector.encode, selector.estimator)
+    if encoder is not None:
+        return _encoded_data(selector, encoder, X, y, metadata)
+    X = dense(X, checked_memory(selector.max_memory))
     _check_frame(X)
     with np.errstate(over="ignore", invalid="ignore"):  # X may hold the largest numbers there are
         X, y = validate_data(
             selector, X, y, dtype=(np.float64, np.float32), ensure_all_finite=False, ensure_min_samples=2
         )
-    if y.dtype.kind == "O" and len({isinstance(label, str) for label in y.tolist()}) > 1:
-        raise ValueError("y must hold labels of one kind, got text and numbers")
-    names = getattr(selector, "feature_names_in_", None)
-    if names is None:
-        names = np.array([f"x{number}" for number in range(X.shape[1])], object)
-    if broken := columns_not_finite(X):
+    _check_labels(y)
+    names = _names_of(selector)
+    if broken := columns_not_finite(X, missing=takes_missing(selector.estimator)):
         raise ValueError(
             "Input X must not have missing values (NaN) or infinity (inf), found in columns "
-            f"[{listed(str(name) for name in names[broken])}]; impute or drop them"
+            f"[{listed(str(name) for name in names[broken])}]; encode='auto' fills them, or drop them"
         )
-    return Data(X, y, names, _checked_metadata(selector, metadata, len(X), splits_by_group))
+    return Data(X, y, names, _checked_metadata(metadata, len(X)))
+
+
+def _encoded_data(selector: BaseEstimator, encoder: TableEncoder, X: Any, y: Any, metadata: dict[str, Any]) -> Data:
+    """Return the data of a table of any kind, encoded; a feature is a column of the table."""
+    X = dense(X, checked_memory(selector.max_memory))
+    encoded = EncodedRows.of(encoder, X)
+    validate_data(selector, X, skip_check_array=True)
+    numbers, y = check_X_y(
+        encoded.numbers(), y, ensure_all_finite=False, ensure_min_samples=2, estimator=selector, y_numeric=False
+    )
+    _check_labels(y)
+    names = _names_of(selector)
+    if broken := columns_not_finite(numbers, missing=takes_missing(selector.estimator)):
+        which = listed(str(names[encoder.owners_[column]]) for column in broken)
+        got = f"got some in columns [{which}]; impute='median' fills them"
+        raise ValueError(f"estimator must take missing values if they are kept, {got}")
+    return Data(
+        numbers,
+        y,
+        names,
+        _checked_metadata(metadata, len(numbers)),
+        None if encoder.changes_nothing else encoded,
+    )
+
+
+def _names_of(selector: BaseEstimator) -> np.ndarray:
+    """Return the names of the features."""
+    numbered = np.array([f"x{number}" for number in range(selector.n_features_in_)], object)
+    return getattr(selector, "feature_names_in_", numbered)
+
+
+def _check_labels(y: np.ndarray) -> None:
+    """Refuse labels of different kinds, which cannot be sorted."""
+    if y.dtype.kind == "O" and len({isinstance(label, str) for label in y.tolist()}) > 1:
+        raise ValueError("y must hold labels of one kind, got text and numbers")
 
 
 def votes_of(estimator: BaseEstimator | None) -> NeighbourVotes | None:
@@ -94,24 +155,18 @@ def _check_frame(X: Any) -> None:
     if repeated := sorted(str(name) for name, times in Counter(X.columns).items() if times > 1):
         raise ValueError(f"X must have a different name for every column, got [{listed(repeated)}] more than once")
     if text := _columns_of_text(X):
-        raise ValueError(
-            f"X must hold numbers only, got text or dates in columns [{listed(text)}]; encode or drop them"
-        )
+        got = f"text or dates in columns [{listed(text)}]"
+        raise ValueError(f"X must hold numbers only, got {got}; encode='auto' takes them, or drop them")
 
 
-def _checked_metadata(
-    selector: BaseEstimator, given: dict[str, Any], rows: int, splits_by_group: bool
-) -> dict[str, np.ndarray]:
-    """Return the metadata of `fit`; refuse what has the wrong length or would not be used."""
-    voting = votes_of(selector.estimator) is not None
+def _checked_metadata(given: dict[str, Any], rows: int) -> dict[str, np.ndarray]:
+    """Return the metadata of `fit`; refuse what has the wrong length or an unknown name."""
     found = {name: np.asarray(value) for name, value in given.items() if value is not None}
     if strange := sorted(set(found) - set(METADATA)):
         raise TypeError(f"fit takes X, y, {' and '.join(METADATA)}, got {shown(strange[0])}")
     for name, value in found.items():
         if value.shape != (rows,):
             raise ValueError(f"{name} must have one value for each of the {rows} rows, got shape {value.shape}")
-        if voting and not (name == "groups" and splits_by_group):
-            raise ValueError(f"{name} cannot be used by the votes of nearest neighbours; give an estimator that can")
     return found
 
 
@@ -124,24 +179,50 @@ def task_for(y: np.ndarray, estimator: BaseEstimator | None) -> str:
 
 
 class Choice(NamedTuple):
-    """Numbers of the features that every subset has, that no subset has, and that enter together."""
+    """What may be chosen, by numbers of features: the parameters of a selector with these names."""
 
     forced: list[int]
     forbidden: list[int]
     feature_groups: list[list[int]] | None
+    costs: list[float] | None  # of every feature
+    at_most: dict[str, tuple[int, list[int]]] | None
 
 
 def choice_by_number(selector: BaseEstimator, names: np.ndarray) -> Choice:
-    """Return what a selector forces, forbids and groups, as numbers of features."""
+    """Return what a selector forces, forbids, groups and limits, by numbers of features."""
     number_of = {text: number for number, text in enumerate(getattr(selector, "feature_names_in_", ()))}
     forced = _numbers("forced", selector.forced, number_of, len(names))
     forbidden = _numbers("forbidden", selector.forbidden, number_of, len(names))
+    costs, at_most = _costs_by_number(selector.costs, number_of, names), None
+    if selector.at_most is not None:
+        at_most = {name: _set_by_number(name, one, number_of, len(names)) for name, one in selector.at_most.items()}
     groups = selector.feature_groups
     if groups is None:
-        return Choice(forced, forbidden, None)
+        return Choice(forced, forbidden, None, costs, at_most)
     labelled = groups.items() if isinstance(groups, dict) else enumerate(groups)
     by_number = {label: _numbers("feature_groups", group, number_of, len(names)) for label, group in labelled}
-    return Choice(forced, forbidden, checked_groups("feature_groups", by_number, [shown(name) for name in names]))
+    checked = checked_groups("feature_groups", by_number, [shown(name) for name in names])
+    return Choice(forced, forbidden, checked, costs, at_most)
+
+
+def _costs_by_number(given: Costs | None, number_of: dict[str, int], names: np.ndarray) -> list[float] | None:
+    """Return what every feature costs; those that a dict does not name cost nothing."""
+    if given is None:
+        return None
+    if not isinstance(given, dict):
+        return checked_costs(np.asarray(given).ravel().tolist(), [shown(name) for name in names])
+    costs: list[float] = [0.0] * len(names)
+    for number, cost in zip(_numbers("costs", given, number_of, len(names)), given.values(), strict=True):
+        costs[number] = cost
+    return checked_costs(costs, [shown(name) for name in names])
+
+
+def _set_by_number(name: str, given: Any, number_of: dict[str, int], many: int) -> tuple[int, list[int]]:
+    """Return how many features of a set may be chosen, and these features."""
+    if not isinstance(given, tuple | list) or len(given) != 2 or type(given[0]) is not int or given[0] < 1:
+        rule = "at_most must give a number of at least 1 and a list of features for each set"
+        raise ValueError(f"{rule}, got {shown(given)} for {shown(name)}")
+    return given[0], _numbers("at_most", given[1], number_of, many)
 
 
 def _numbers(argument: str, given: Any, number_of: dict[str, int], many: int) -> list[int]:
@@ -163,24 +244,58 @@ def _numbers(argument: str, given: Any, number_of: dict[str, int], many: int) ->
     return found
 
 
+def choice_of_columns(data: Data, choice: Choice) -> Choice:
+    """Return a choice by numbers of columns of X; the columns of a feature enter together."""
+    if data.encoded is None:
+        return choice
+    groups = choice.feature_groups or [[feature] for feature in range(len(data.names))]
+    if strange := [str(data.names[one]) for one in choice.forced if not data.columns_of([one])]:
+        why = data.encoded.encoder.left_out_[strange[0]]
+        raise ValueError(f"forced must not have a column that is left out, got {shown(strange[0])}: {why}")
+    by_columns = [data.columns_of(group) for group in groups]
+    costs = choice.costs
+    if costs is not None:  # the first of the columns that a feature became has its cost
+        firsts = {
+            columns[0]: cost for columns, cost in zip(data.encoded.encoder.columns_, costs, strict=True) if columns
+        }
+        costs = [firsts.get(column, 0.0) for column in range(data.X.shape[1])]
+    at_most = None
+    if choice.at_most is not None:
+        sets = {name: (most, data.columns_of(some)) for name, (most, some) in choice.at_most.items()}
+        at_most = {name: (most, some) for name, (most, some) in sets.items() if some}
+    return Choice(
+        data.columns_of(choice.forced),
+        data.columns_of(choice.forbidden),
+        [group for group in by_columns if group],
+        costs,
+        at_most,
+    )
+
+
 def constant_columns(data: Data, choice: Choice) -> list[int]:
     """Return the constant columns, which are left out of the search, and warn about them.
 
     A group is left out only if all of its columns are constant.
     """
-    X, (wanted, unwanted, groups) = data.X, choice
-    suspect = np.flatnonzero((X[:1000] == X[0]).all(axis=0)).tolist()  # a look at every row of every column takes long
-    constant = {number for number in suspect if (X[:, number] == X[0, number]).all()}
+    X, wanted, unwanted, groups = data.X, choice.forced, choice.forbidden, choice.feature_groups
+    suspect = np.flatnonzero(_same(X[:1000])).tolist()  # a look at every row of every column takes long
+    constant = {number for number in suspect if _same(X[:, [number]]).all()}
     units = [[number] for number in range(X.shape[1])] if groups is None else groups
     free = [unit for unit in units if not {*wanted, *unwanted}.intersection(unit)]
     useless = sorted(number for unit in free if constant.issuperset(unit) for number in unit)
     if not useless:
         return []
     if all(constant.issuperset(unit) for unit in free) and not wanted:
-        raise ValueError(f"X must have a column that changes, got {len(constant)} constant of {X.shape[1]}")
-    which = listed(str(name) for name in data.names[useless])
+        same = len(data.features_of(constant))
+        raise ValueError(f"X must have a column that changes, got {same} constant of {len(data.names)}")
+    which = listed(str(name) for name in data.names[data.features_of(useless)])
     warnings.warn(f"columns [{which}] are constant and left out of the search", UserWarning, stacklevel=6)
     return useless
+
+
+def _same(X: np.ndarray) -> np.ndarray:
+    """Return which columns have the same value, or no value, in all rows."""
+    return ((X[0] == X) | (np.isnan(X) & np.isnan(X[0]))).all(axis=0)
 
 
 def _columns_of_text(X: Any) -> list[Hashable]:
@@ -228,9 +343,3 @@ def room_for_search(max_memory: float | str | None, data: Data) -> int | None:
             f"{bytes_in_words(limit)}"
         )
     return (limit - data.bytes) // 2
-
-
-def bytes_in_words(size: int) -> str:
-    """Return a number of bytes with its unit."""
-    unit = next(unit for unit in ("TB", "GB", "MB", "KB", "B") if size >= UNITS[unit] or unit == "B")
-    return f"{size / UNITS[unit]:,.4g} {unit}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from itertools import pairwise
 from time import perf_counter
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from rich.console import Console
@@ -17,14 +19,22 @@ from sklearn.base import BaseEstimator
 from bestleaf.certificate import Certificate
 from bestleaf.certificate.build import Structure, certificate_of
 from bestleaf.certificate.chosen import answer_with, enter_values
+from bestleaf.certificate.claims import counted, first_of, shown
+from bestleaf.certificate.rows import groups_digest, weights_digest
 from bestleaf.certificate.schema import Content, named_objective
+from bestleaf.certificate.units import Units
 from bestleaf.checkpoint import Saved
 from bestleaf.data_checks import Data
 from bestleaf.engine.intervals import Leaf
 from bestleaf.features import STOP, Subset, SubsetLattice
-from bestleaf.new_data.choosing import Chosen, fresh_scores, in_certificate
+from bestleaf.features.estimator import described
+from bestleaf.new_data.choosing import CHEAP_A_SECOND, Chosen, fresh_scores, in_certificate
 from bestleaf.search import Progress, Search
-from bestleaf.search.progress import EVERY, ProgressLine
+from bestleaf.search.live import LiveLine
+from bestleaf.search.progress import ProgressLine
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -37,8 +47,10 @@ except ImportError:  # before scikit-learn 1.9
 CHEAP = 1e9  # distances that may be computed for the report alone: about a second
 HURRIED = dict.fromkeys(("max_time", "interrupted", "no_workers"), 1e7)  # the same if the search had to end at once
 HISTORY = frozenset((*Progress._fields, "score"))  # keys of an entry of `history_`
+SHOWN = ("seconds", "samples", "gap", "score", "leaves", "looked_at")  # what a report gets of it
 HISTORY_RATIO = 1.01  # each entry is later than the last one by this factor: a long search has a few hundred
 ROUNDING = 1e-9
+PRINTED = 10  # subsets that are printed
 
 Note = dict[str, Any]  # an entry of `history_`
 
@@ -52,10 +64,33 @@ class EvaluatedSubset(NamedTuple):
 
 
 class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
-    """Every subset evaluated exactly, best first."""
+    """Every subset evaluated exactly, best first. It is printed as its ten best; `to_frame` has all of them."""
 
     def __str__(self) -> str:
-        return "\n".join(f"{subset.score:.4f}  {', '.join(map(str, subset.features))}" for subset in self)
+        lines = [f"{subset.score:.4f}  {_in_line(subset)}" for subset in self[:PRINTED]]
+        return "\n".join([*lines, *self._more()]) or "no subset was evaluated"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{subset.score:.4f}</td><td>{subset.size}</td><td>{escape(_in_line(subset))}</td></tr>"
+            for subset in self[:PRINTED]
+        )
+        caption = f"{counted(len(self), 'subset')} evaluated, best first"
+        heads = "<tr><th>value</th><th>size</th><th>features</th></tr>"
+        table = f"<table><caption>{caption}</caption><thead>{heads}</thead><tbody>{rows}</tbody></table>"
+        return table + "".join(f"<p>{line}</p>" for line in self._more())
+
+    def _more(self) -> list[str]:
+        """Return one line that says how many are not shown; none if all are."""
+        return [f"and {len(self) - PRINTED:,} more"] if len(self) > PRINTED else []
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table of all of them, with a column for each of features, score and size."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self), columns=list(EvaluatedSubset._fields))
 
     def by_size(self) -> dict[int, EvaluatedSubset]:
         """Return the best subset of each size, smallest size first; a group counts as one."""
@@ -63,6 +98,11 @@ class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
         for subset in self:
             found.setdefault(subset.size, subset)
         return dict(sorted(found.items()))
+
+
+def _in_line(subset: EvaluatedSubset) -> str:
+    """Return the first features of a subset, and how many more it has."""
+    return first_of([shown(str(feature)) for feature in subset.features])
 
 
 @dataclass(frozen=True)
@@ -82,6 +122,7 @@ class Selection:
     history: list[Note]
     guide: float | None = None  # rough value of the answer, if it has no exact one
     fold_scores: dict[Any, list[float]] = field(default_factory=dict)  # of leaves whose value is the mean of these
+    data: Data | None = None  # says which features the columns of the lattice are; None if each column is one
 
     @classmethod
     def of(cls, search: Search, lattice: SubsetLattice, history: list[Note]) -> Selection:
@@ -106,10 +147,10 @@ class Selection:
             search.evaluator.known_scores(),
         )
 
-    @property
-    def columns(self) -> list[int]:
-        """The features of the answer."""
-        return self.lattice.features_of(self.answer.state)
+    def features_of(self, state: Subset) -> list[int]:
+        """Return the features of a subset; a feature can be several columns of the lattice."""
+        columns = self.lattice.features_of(state)
+        return columns if self.data is None else self.data.features_of(columns)
 
     @property
     def score(self) -> float:
@@ -125,42 +166,48 @@ class Selection:
             for state, value in self.values.items():
                 sums[list(state[:-1])] += value
                 counts[list(state[:-1])] += 1
-        scores = np.full(self.lattice.oracle.n_features, np.nan)
-        for unit, group in enumerate(self.lattice.groups):
-            scores[group] = sums[unit] / counts[unit] if counts[unit] else np.nan
+        scores = np.full(self.lattice.oracle.n_features if self.data is None else len(self.data.names), np.nan)
+        for unit in range(len(self.lattice.groups)):
+            scores[self.features_of((unit,))] = sums[unit] / counts[unit] if counts[unit] else np.nan
         return scores
 
     @cached_property
     def ranked(self) -> list[tuple[float, int, list[int]]]:
         """Value, size and features of every subset evaluated, best first; of equal values the smaller one first."""
-        features_of = self.lattice.features_of
-        subsets = [(float(value), len(state) - 1, features_of(state)) for state, value in self.values.items()]
+        subsets = [(float(value), len(state) - 1, self.features_of(state)) for state, value in self.values.items()]
         return sorted(subsets, key=lambda one: (-one[0], *one[1:]))
 
-    def evaluated(self, labels: Sequence[str | int]) -> EvaluatedSubsets:
-        """Return every subset evaluated, best first, with the labels of its features."""
+    def evaluated(self, labels: Sequence[str | int], units: Units) -> EvaluatedSubsets:
+        """Return every subset evaluated, best first, with the labels of its features and its score in some units."""
         return EvaluatedSubsets(
-            EvaluatedSubset(tuple(labels[column] for column in columns), value, size)
-            for value, size, columns in self.ranked
+            EvaluatedSubset(tuple(labels[feature] for feature in features), units.score(value), size)
+            for value, size, features in self.ranked
         )
 
-    def certificate(self, data: Data, digest: str, chosen: Chosen | None = None) -> Certificate:
-        """Return the certificate, and in it what a report also shows; `chosen` is what left-out rows decided."""
+    def certificate(
+        self, data: Data, digest: str, chosen: Chosen | None = None, repeat: str | None = None
+    ) -> Certificate:
+        """Return the certificate, and in it what a report also shows.
+
+        `chosen` is what left-out rows decided, `repeat` the call that repeats the search.
+        """
         lattice, names = self.lattice, [str(name) for name in data.names]
         certificate = certificate_of(
             self,
             self.answer.state,
-            features=[names[column] for column in self.columns],
+            features=[names[feature] for feature in self.features_of(self.answer.state)],
             data={
                 "names": names,
                 "rows": len(data.X),
                 "fingerprint": digest,
-                "groups": lattice.groups,
+                "groups": self._groups(data),
                 "choice": lattice.choice(),
                 "terminal": "noisy" if lattice.noisy else "exact",
                 "objective": named_objective(lattice.oracle.settings()),
                 **lattice.oracle.counts(sampled=lattice.noisy),
                 "standard_error": None,  # filled in below
+                **_row_digests(data),
+                **({} if data.encoded is None else {"encoding": data.encoded.encoder.settings()}),
             },
         )
         if chosen is not None and chosen.choice is not None:
@@ -168,17 +215,26 @@ class Selection:
         content = certificate.content
         answer = tuple(content["graph"]["labels"][content["answer"]])
         content["data"]["standard_error"] = self._standard_error(answer)
-        scores, best = self.feature_scores, self.evaluated(names).by_size()
+        if "new_data" not in content:  # the path has the score of all features
+            content["data"]["all_features"] = self._value_of_all()
+        scores, best = self.feature_scores, self.evaluated(names, Units()).by_size()
         certificate.content["report"] = {  # no claim rests on it
-            "history": [{name: row[name] for name in ("seconds", "samples", "gap", "score")} for row in self.history],
+            "history": [{name: row[name] for name in SHOWN} for row in self.history],
             "by_size": [[size, one.score, list(one.features)] for size, one in best.items()],
             "feature_scores": {
-                names[column]: None if np.isnan(scores[column]) else float(scores[column])
-                for column in lattice.features_of(answer)
+                names[feature]: None if np.isnan(scores[feature]) else float(scores[feature])
+                for feature in self.features_of(answer)
             },
             "without": self._values_without(answer[:-1]),
         }
+        certificate.add_to_report(repeat=repeat)
         return certificate
+
+    def _groups(self, data: Data) -> list[list[int]]:
+        """Return the features of each unit; one that was left out is a unit that may not be chosen."""
+        groups = [self.features_of((unit,)) for unit in range(len(self.lattice.groups))]
+        left_out = set(range(len(data.names))).difference(*groups)
+        return [*groups, *([feature] for feature in sorted(left_out))]
 
     def _answer_with(self, content: Content, chosen: Chosen, names: list[str]) -> None:
         """Let the certificate answer with what left-out rows decided; values of the path count as evaluated."""
@@ -187,7 +243,7 @@ class Selection:
         self.values.update(fresh)
         if self.lattice.oracle.parts:
             self.fold_scores.update(scores)
-        content["new_data"] = in_certificate(chosen, self.lattice, names, self.values)
+        content["new_data"] = in_certificate(chosen, self.lattice, names, self.values, self.features_of)
         enter_values(content, fresh)
         answer_with(content, content["new_data"]["size"])
 
@@ -204,6 +260,27 @@ class Selection:
             return None
         return float(error) if np.isfinite(error) else None
 
+    def _value_of_all(self) -> float | None:
+        """Return the exact value of all features together; None if there is none or it would take long."""
+        lattice, oracle = self.lattice, self.lattice.oracle
+        units = tuple(sorted({*lattice.allowed, *lattice.forced}))
+        columns, state = lattice.features_of(units), lattice.terminal(units)
+        if lattice.noisy:
+            return None
+        if state in self.values:
+            return float(self.values[state])
+        cost = oracle.value_cost * (1 if oracle.parts else len(columns))
+        late = self.reason == "max_time"
+        most = min(CHEAP, CHEAP_A_SECOND * self.cost["seconds"]) if late else CHEAP
+        if late and oracle.parts:  # nobody knows how long fits of an estimator take
+            return None
+        if self.reason in ("interrupted", "no_workers") or cost > most:
+            return None
+        try:
+            return float(oracle.value(columns))
+        except ValueError:  # an estimator that cannot be fitted to so many features
+            return None
+
     def _values_without(self, subset: Subset) -> dict[str, float]:
         """Return the exact value of the answer without each unit that may be dropped, if it is known or cheap."""
         lattice, found = self.lattice, {}
@@ -219,29 +296,38 @@ class Selection:
         return found
 
 
+def call_of(selector: BaseEstimator, seed: int) -> str:
+    """Return the Python call that makes the selector again: the parameters that are not defaults, and the seed used."""
+    again, given = copy(selector), {"random_state": seed, "checkpoint": None, "verbose": 0}
+    return described(again.set_params(**{name: given[name] for name in given.keys() & again.get_params(deep=False)}))
+
+
+def _row_digests(data: Data) -> dict[str, str]:
+    """Return the fingerprints of the groups and the weights of rows, if there are any."""
+    parts = {"groups": ("row_groups", groups_digest), "sample_weight": ("row_weights", weights_digest)}
+    known = ((*parts[name], value) for name, value in data.metadata.items())
+    return {part: digest(value, len(data.X)) for part, digest, value in known}
+
+
 class Choosing:
     """A context that shows how many folds are done while left-out rows choose: as `ProgressLine` shows a search."""
 
     def __init__(self, verbose: int) -> None:
-        self._console = Console(quiet=not verbose)
-        self._status = self._console.status("Choosing by left-out rows")
-        self._shown_at = perf_counter()
+        self._line = LiveLine(Console(quiet=not verbose), moving=True)
+        self._began = perf_counter()
 
     def __enter__(self) -> Choosing:
-        if self._console.is_terminal:
-            self._status.start()
+        self._line.__enter__()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._status.stop()
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._line.__exit__(kind, error, trace)
 
     def tell(self, done: int, of: int) -> None:
         """Show how many folds are done."""
-        text = f"Choosing by left-out rows: {done} of {of} folds done"
-        self._status.update(text)
-        if not self._console.is_terminal and perf_counter() - self._shown_at >= EVERY:
-            self._shown_at = perf_counter()
-            self._console.print(text, highlight=False)
+        self._line.show(f"Choosing by left-out rows: {done} of {of} folds done", perf_counter() - self._began)
 
 
 class Watch:
@@ -258,7 +344,8 @@ class Watch:
         max_time: float | None,
         history: list[Note],
     ) -> None:
-        self.history, self._lattice, self._names = history, lattice, data.names
+        self.history, self._lattice, self._data = history, lattice, data
+        self._units = Units.of({"objective": lattice.oracle.settings()})
         self._console = Console(quiet=not selector.verbose)
         self._line = ProgressLine(self._console, self._in_words, max_time=max_time, max_samples=selector.max_samples)
         self._given = {"estimator": selector, "X": data.X, "y": data.y}
@@ -284,7 +371,8 @@ class Watch:
         best: Any = max(values, key=values.__getitem__, default=now.best)
         if over or not self.history or now.seconds > HISTORY_RATIO * self.history[-1]["seconds"]:
             self.history.append({**now._asdict(), "best": self._in_words(best), "score": values.get(best)})
-        self._line.show(now._replace(best=best), values.get(best))
+        value = values.get(best)
+        self._line.show(now._replace(best=best), None if value is None else self._units.score(value))
         if self._task is None:
             return False
         part = self._task.subcontext(task_name="slice")
@@ -296,17 +384,21 @@ class Watch:
         self._console.print(text, highlight=False, markup=False)
 
     def _in_words(self, state: Subset) -> str:
-        return "{" + ", ".join(self._names[self._lattice.features_of(state)]) + "}"
+        features = self._data.features_of(self._lattice.features_of(state))
+        return "{" + ", ".join(self._data.names[features]) + "}"
 
 
 def check_history(history: list[Note], samples: int, seconds: float) -> None:
     """Refuse a history from a checkpoint with impossible numbers, steps back, or more samples than the search has."""
     for note in history:
+        if "leaves" in note:  # earlier versions did not tell how many leaves were looked at
+            note.setdefault("looked_at", note["leaves"])
         if note.keys() != HISTORY:
             raise ValueError(f"the notes of a checkpoint must have {', '.join(sorted(HISTORY))}")
         row = Saved(note, {}, "history.")
         for name in ("samples", "exact_evaluations", "growths", "leaves"):
             row.whole(name)
+        row.whole("looked_at", 0, note["leaves"])
         row.number("gap", -1.0, 1.0)
         row.number("seconds", 0.0, seconds)
         if note["score"] is not None:

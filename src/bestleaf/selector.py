@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from rich.console import Console
@@ -18,28 +18,36 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bestleaf.certificate import Certificate
 from bestleaf.certificate.chosen import with_size
-from bestleaf.certificate.verify_data import fingerprint
+from bestleaf.certificate.claims import unsettled_in_words
+from bestleaf.certificate.same_data import fingerprint
+from bestleaf.certificate.units import Units
 from bestleaf.checkpoint import Checkpoint
-from bestleaf.checks import moved, one_of, shown, whole
+from bestleaf.checks import bytes_in_words, moved, one_of, shown, whole
 from bestleaf.data_checks import (
     METADATA,
+    AtMost,
+    Costs,
     Data,
     FeatureGroups,
-    bytes_in_words,
     checked_fit_data,
     choice_by_number,
+    choice_of_columns,
     constant_columns,
     room_for_search,
     votes_of,
 )
+from bestleaf.encoding import TableEncoder, pandas_frame, takes_missing
+from bestleaf.encoding.frames import selected_columns
 from bestleaf.engine.bounds import Bound, Rate
 from bestleaf.features import FeatureLattice, SampledLattice, SubsetLattice
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import VOTES, KNNOracle, NeighbourVotes
+from bestleaf.features.scoring import ScoreOutsideError
 from bestleaf.new_data.choosing import Chosen, choose
 from bestleaf.new_data.path import Path
 from bestleaf.new_data.saved_folds import seed_of_folds
@@ -50,7 +58,7 @@ from bestleaf.search.executors import executor_for, workers_there
 from bestleaf.search.saving import stored_seed
 from bestleaf.search.settings import GUARANTEES, Settings, checked_guarantees
 from bestleaf.search.stages import EveryLeaf, SmallerAnswer, Stage, SubsetsOfAnswers
-from bestleaf.selection import CallbackSupportMixin, Choosing, Selection, Watch, check_history
+from bestleaf.selection import CallbackSupportMixin, Choosing, Selection, Watch, call_of, check_history
 
 BATCH_OF_FITS = 32  # samples asked for at once if each one fits an estimator
 BATCH_OF_QUERIES = 16  # the same for the votes of nearest neighbours among very many rows
@@ -61,6 +69,7 @@ MOST_SUBSETS = 1_000_000  # guarantee "exhaustive" evaluates at most this many
 # with votes; with votes it may take at least so many seconds.
 SEARCH_SHARE = (0.25, 0.5)
 SHORTEST_SEARCH = 5.0
+LOCAL_PROOF = 45.0  # seconds that the local proof may take with an estimator, if nobody gives a limit
 A_SUBSET = 8_000  # bytes of a subset and its terminal leaf in a graph of all subsets
 ENDED_BY = {"interrupted": "Ctrl-C", "callback": "a callback", "no_workers": "The loss of all workers"}
 
@@ -127,15 +136,22 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     estimator : NeighbourVotes, or scikit-learn classifier or regressor, default=None
         What gives a subset its value: the votes of nearest neighbours (None is ``NeighbourVotes()``), or the
         cross-validated score of an estimator on the columns of the subset.
+    encode : {None, "auto"} or TableEncoder, default=None
+        How a data frame with text, categories, truth values, dates or missing values becomes numbers. None refuses
+        them. With "auto" a category is one feature, dates become their parts, and missing values are filled with
+        medians, unless the estimator takes them; see `TableEncoder` for other ways. What is filled, and which levels
+        are known, follows from the rows searched, and in a fold from its training part.
     scoring : str or callable, default=None
         How the estimator is scored; None is accuracy for a classifier, the concordance index for a regressor.
     cv : int, splitter or iterable, default=None
         The splits for the cross-validated score and for the rows left out, as scikit-learn understands them. None is 5
         folds for the score. For the rows left out it is 5 or 10 folds; those of a small table are drawn twice.
     score_range : (float, float), default=None
-        Lowest and highest score, mapped to 0 and 1; needed by scorers without bounds (R², errors).
+        Lowest and highest score. None is the range of the scorer. If it has no bounds (R², errors), the range is found
+        by a first look at the data; if a score lies outside, the search begins again with a wider one. `epsilon` is a
+        fraction of this range.
     epsilon : float, default=0.01
-        How much better than the answer another leaf may be.
+        How much better than the answer another leaf may be, as a fraction of the range of the scores.
     delta : float, default=0.05
         Probability with which the guarantee may fail.
     guarantee : {"auto", "grown", "local", "quantile", "exhaustive"} or several, default="auto"
@@ -148,8 +164,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         on the rows left out; these scores decide how features are found and how many. The answer is found in that way
         on all rows. "training": the answer is the best subset on the rows given, as in the paper. With fewer than 20
         rows, and with more than about 31,000 rows, it is always "training".
-    parsimony : float, default=0.0
-        How much left-out score a smaller subset may cost, in standard errors of the paired difference.
+    parsimony : float, default=None
+        How much left-out score a smaller subset may cost, in standard errors of the paired difference. None is 0 for
+        the votes of nearest neighbours, and 0.5 with an estimator.
     prefer_small : bool, default=True
         On the rows given, answer with the smallest evaluated subset that passes the final test. If False, answer with
         the best one.
@@ -159,6 +176,14 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Features that every subset has, and features that no subset has; by number or name.
     feature_groups : sequence of sequences, or dict of them, default=None
         Features that enter together, by number or name; every feature is in exactly one group.
+    costs : sequence of float, or dict, default=None
+        What each feature costs: in the order of the columns, or by number or name; features that a dict does not name
+        cost nothing. A group costs what its features cost together.
+    max_cost : float, default=None
+        What the features of a subset may cost together.
+    at_most : dict, default=None
+        Sets of features of which a subset may have only some, such as ``{"lab tests": (2, ["a", "b", "c"])}`` for at
+        most two of three; a group counts as one.
     max_time : float, default=None
         Seconds allowed for all of `fit`; the time of compiling does not count. If neither this nor `max_samples` is
         given and left-out rows decide, the search on all rows takes at most half as long as the choice did, or 5 s;
@@ -186,7 +211,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     subset_ : array
         The selected features: their names, or numbers if the data have no names.
     score_ : float
-        Exact value of the selected subset, or the mean of its samples.
+        Exact value of the selected subset, or the mean of its samples, in the units of the scorer.
     score_interval_ : (float, float)
         Its confidence interval; both ends are the same if the value is exact.
     path_ : Path
@@ -194,6 +219,12 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         no rows were left out.
     optimism_ : float
         Value of the selected subset minus its score on left-out rows; None if no rows were left out.
+    levels_ : dict
+        The levels of each category, and the parts of each date; empty without `encode`.
+    notes_ : tuple of str
+        What was done to the columns, in words; empty without `encode`.
+    encoder_ : TableEncoder or None
+        The fitted encoder; None if all columns are numbers already.
     certificate_ : Certificate
         What was found, what is proved and what is not; see ``print(selector.certificate_)``.
     history_ : list of dict
@@ -220,6 +251,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     __metadata_request__fit = dict.fromkeys(METADATA)
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  as in scikit-learn
         "estimator": [HasMethods("fit"), NeighbourVotes, None],
+        "encode": [StrOptions({"auto"}), TableEncoder, None],
         "scoring": [str, callable, None],
         "cv": ["cv_object"],
         "score_range": ["array-like", None],
@@ -227,12 +259,15 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "guarantee": [StrOptions({"auto", *GUARANTEES}), list, tuple],
         "choose": [StrOptions({"new_data", "training"})],
-        "parsimony": [Interval(Real, 0, None, closed="left")],
+        "parsimony": [Interval(Real, 0, None, closed="left"), None],
         "prefer_small": ["boolean"],
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "forced": ["array-like"],
         "forbidden": ["array-like"],
         "feature_groups": [list, tuple, dict, None],
+        "costs": ["array-like", dict, None],
+        "max_cost": [Interval(Real, 0, None, closed="left"), None],
+        "at_most": [dict, None],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "max_samples": [Interval(Integral, 1, None, closed="left"), None],
         "max_memory": [Real, str, None],
@@ -248,6 +283,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self,
         estimator: BaseEstimator | None = None,
         *,
+        encode: str | TableEncoder | None = None,
         scoring: str | Callable[..., float] | None = None,
         cv: Any = None,
         score_range: tuple[float, float] | None = None,
@@ -255,12 +291,15 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         delta: float = 0.05,
         guarantee: str | Iterable[str] = "auto",
         choose: str = "new_data",
-        parsimony: float = 0.0,
+        parsimony: float | None = None,
         prefer_small: bool = True,
         max_features: int | None = None,
         forced: Iterable[int | str] = (),
         forbidden: Iterable[int | str] = (),
         feature_groups: FeatureGroups | None = None,
+        costs: Costs | None = None,
+        max_cost: float | None = None,
+        at_most: AtMost | None = None,
         max_time: float | None = None,
         max_samples: int | None = None,
         max_memory: int | str | None = None,
@@ -271,6 +310,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         search: SearchOptions | None = None,
     ) -> None:
         self.estimator = estimator
+        self.encode = encode
         self.scoring = scoring
         self.cv = cv
         self.score_range = score_range
@@ -284,6 +324,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.forced = forced
         self.forbidden = forbidden
         self.feature_groups = feature_groups
+        self.costs = costs
+        self.max_cost = max_cost
+        self.at_most = at_most
         self.max_time = max_time
         self.max_samples = max_samples
         self.max_memory = max_memory
@@ -307,12 +350,17 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Numbers without missing values.
+            Numbers without missing values, unless the estimator takes them. With `encode`, columns of any kind, in a
+            data frame of pandas, polars or another library that narwhals knows. A sparse matrix becomes an array.
         y : array-like of shape (n_samples,)
             Labels or real targets.
         **metadata
-            ``sample_weight`` for an estimator that uses it. ``groups`` for splits by groups; rows of a group are then
-            left out together. Refused otherwise.
+            ``groups``: rows that belong together, such as all visits of a patient. They are left out together, and
+            with the votes of nearest neighbours the neighbours of a row are searched among the rows of other groups.
+            An estimator needs a `cv` that splits by groups. ``sample_weight``: a row of weight w counts as w rows in
+            the value of a subset and in scores on left-out rows; a pair of rows counts the product of its weights. The
+            votes themselves are not weighted: every row has one vote, also a row of weight 0. An estimator must use
+            weights both to fit and to score.
         """
         self._fit_within(Budget(max_time=self.max_time), X, y, metadata)
         self._tell_result(stacklevel=3)
@@ -321,20 +369,45 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit_within(self, budget: Budget, X: Any, y: Any, metadata: dict[str, Any], seed: int | None = None) -> None:
         """Fit without telling the result; the clock of the budget runs already."""
-        data = checked_fit_data(self, X, y, metadata, splits_by_group=self.choose == "new_data")
+        data = checked_fit_data(self, X, y, metadata)
         seed = seed_of(self) if seed is None else seed
         with ThreadPoolExecutor(1) as background:
             digest = background.submit(fingerprint, data.X, data.y)  # takes seconds with millions of rows
-            lattice = self._lattice(data, seed)
-            chosen = self._choose(lattice, data, seed, budget)
-            found = self._search(lattice, data, seed, budget, chosen)
+            chosen, found = self._chosen_and_found(data, seed, budget)
+        self.encoder_ = None if data.encoded is None else data.encoded.encoder
+        self.levels_ = {} if self.encoder_ is None else self.encoder_.levels_
+        self.notes_ = () if self.encoder_ is None else self.encoder_.notes_
         labels: np.ndarray = data.names if hasattr(self, "feature_names_in_") else np.arange(len(data.names))
         self.feature_scores_ = found.feature_scores
         self.history_ = found.history
-        self.certificate_ = found.certificate(data, digest.result(), chosen)
-        self.evaluated_ = found.evaluated(labels.tolist())
+        given = "".join(f", {name}={name}" for name in data.metadata)
+        repeat = f"{call_of(self, seed)}.fit(X, y{given})"
+        self.certificate_ = found.certificate(data, digest.result(), chosen, repeat)
+        units = Units.of(self.certificate_.content["data"])
+        self.evaluated_ = found.evaluated(labels.tolist(), units)
         self._set_answer(labels)
-        self.score_ = found.score if self.path_ is None else self.score_interval_[0]  # a row of the path is exact
+        by_rows = self.path_ is None  # a row of the path is exact
+        self.score_ = units.score(found.score) if by_rows else self.score_interval_[0]
+
+    def _chosen_and_found(self, data: Data, seed: int, budget: Budget) -> tuple[Chosen | None, Selection]:
+        """Choose and search; begin again if a score is outside of the range that a first look at the data has found."""
+        score_range: tuple[float, float] | None = None
+        while True:
+            lattice = self._lattice(data, seed, score_range)
+            try:
+                chosen = self._choose(lattice, data, seed, budget)
+                return chosen, replace(self._search(lattice, data, seed, budget, chosen), data=data)
+            except ScoreOutsideError as error:
+                if self.checkpoint is not None:  # it holds values of the former range
+                    raise ValueError(f"{error}; with a checkpoint it must be given") from None
+                score = cast(EstimatorOracle, lattice.oracle).score
+                low, high = score_range = score.widened(error.score)
+                warnings.warn(
+                    f"a {score.name} of {error.score:g} lies outside of [{score.low:g}, {score.high:g}], the range "
+                    f"that a first look at the data found; the search begins again with [{low:g}, {high:g}]",
+                    UserWarning,
+                    stacklevel=5,
+                )
 
     def _set_answer(self, labels: np.ndarray) -> None:
         """Set the attributes that follow from the answer of the certificate."""
@@ -343,10 +416,12 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         columns = [numbers[name] for name in content["features"]]
         self.support_ = np.isin(np.arange(len(labels)), columns)
         self.subset_ = labels[columns]
-        self.score_interval_ = (float(content["lower"]), float(content["upper"]))
-        path = self.certificate_.path
-        self.path_ = None if path is None else Path.of(path, {name: labels[one] for name, one in numbers.items()})
-        self.optimism_ = self.certificate_.optimism
+        units = Units.of(content["data"])
+        self.score_interval_ = (units.score(float(content["lower"])), units.score(float(content["upper"])))
+        path, named = self.certificate_.path, {name: labels[one] for name, one in numbers.items()}
+        self.path_ = None if path is None else Path.of(path, named, units)
+        optimism = self.certificate_.optimism
+        self.optimism_ = None if optimism is None else units.difference(optimism)
 
     def at_size(self, size: int) -> BestLeafSelector:
         """Return a fitted selector that selects the subset of another size of the path, without a new search.
@@ -397,21 +472,24 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             Console().print(found.summary(), highlight=False, markup=False, soft_wrap=True)
         rival = found.content["search"]["stopping"] == "budget"
         asked_for = found.reason != "max_time" or self.max_time is not None
-        if found.reason != "identified" and not found.settled and not rival and asked_for:
+        proved_local = "local" in found.content["challenges"]
+        if found.reason != "identified" and not found.settled and not rival and asked_for and not proved_local:
             warnings.warn(
-                f"{ENDED_BY.get(found.reason, found.reason)} ended the search before it was settled: another subset or "
-                f"partial subset may be better by up to {found.search_gap:.4f}. Give it more time or samples, or a "
-                f"larger epsilon than {self.epsilon:g}.",
+                f"{ENDED_BY.get(found.reason, found.reason)} ended the search before it was settled. "
+                f"{unsettled_in_words(found.content)} Give it more time or samples, or a larger epsilon than "
+                f"{self.epsilon:g}.",
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
 
-    def _lattice(self, data: Data, seed: int) -> SubsetLattice:
-        """Return the lattice of the subsets that may be chosen."""
+    def _lattice(self, data: Data, seed: int, score_range: tuple[float, float] | None = None) -> SubsetLattice:
+        """Return the lattice of the subsets that may be chosen; `score_range` is a wider one than was found first."""
         options, oracle = self._options(), self._oracle(data, seed)
+        if isinstance(oracle, EstimatorOracle) and score_range is not None:
+            oracle = oracle.with_range(*score_range)
         too_many_rows = isinstance(oracle, KNNOracle) and len(oracle.queries) < oracle.n_samples
         noisy = options.terminal == "noisy" or (options.terminal == "auto" and too_many_rows)
-        choice = choice_by_number(self, data.names)
+        choice = choice_of_columns(data, choice_by_number(self, data.names))
         return (SampledLattice if noisy else FeatureLattice)(
             oracle,
             continue_probability=options.continue_probability,
@@ -419,6 +497,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             forced=choice.forced,
             forbidden=choice.forbidden + constant_columns(data, choice),
             groups=choice.feature_groups,
+            costs=choice.costs,
+            max_cost=self.max_cost,
+            at_most=choice.at_most,
         )
 
     def _options(self) -> SearchOptions:
@@ -447,7 +528,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 got = f"{shown(getattr(self, name))} and estimator={shown(self.estimator)}"
                 raise ValueError(f"{name} needs an estimator to score, got {got}")
         memory = None if room is None else min(VOTES, room // 2)
-        return votes.oracle(data.X, data.y, n_jobs=workers_there(self.n_jobs), memory=memory)
+        return votes.oracle(data.X, data.y, **data.metadata, n_jobs=workers_there(self.n_jobs), memory=memory)
 
     def _search(
         self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget, chosen: Chosen | None = None
@@ -457,6 +538,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         guarantees = checked_guarantees(self.guarantee, ("auto", *GUARANTEES))
         whole = self._evaluates_all(lattice, guarantees, room)
         voting = votes_of(self.estimator) is not None
+        choice, by_default = None if chosen is None else chosen.choice, "auto" in guarantees
+        races = not voting and not whole and not lattice.noisy and bool(guarantees & {"auto", "local"})
+        if races:
+            guarantees |= {"local"}
         batch = _batch_size(lattice, voting) if options.batch_size is None else options.batch_size
 
         stages: list[Stage] = [EveryLeaf()] if whole else []
@@ -471,11 +556,14 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         checkpoint = Checkpoint.of(self.checkpoint)
         budget.look()
         limit, interrupted = budget.max_time, chosen is not None and chosen.interrupted
+        wider, share = None, SEARCH_SHARE[voting] * budget.seconds
         if interrupted:
             limit = budget.seconds  # after Ctrl-C there is no time left
-        elif limit is None and self.max_samples is None and chosen is not None and chosen.choice is not None:
-            least = SHORTEST_SEARCH if voting else 0.0
-            limit = budget.seconds + max(least, SEARCH_SHARE[voting] * budget.seconds)
+        elif limit is None and self.max_samples is None:
+            least = SHORTEST_SEARCH if voting else LOCAL_PROOF if races else 0.0
+            limit = None if choice is None else budget.seconds + max(least, share)
+            many = by_default and lattice.count_subsets() > FEW_SUBSETS  # of few subsets more can be proved soon
+            wider = share if choice is not None else 0.0 if many else None
         search = Search(
             lattice,
             task="leaf",
@@ -498,6 +586,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             stages=stages,
             answer=EvaluatedLeaf(self.prefer_small),
             seconds=budget.seconds,
+            centre=lattice.terminal(choice.chosen.units) if races and choice is not None else None,
+            wider=wider,
         )
         watch = Watch(self, data, lattice, limit, search.state.notes)
         with watch:
@@ -541,6 +631,21 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         cheap = fits and many <= FEW_SUBSETS and many * lattice.value_cost <= CHEAP
         return "exhaustive" in guarantees or ("auto" in guarantees and cheap)
 
+    def transform(self, X: Any) -> Any:
+        """Return the selected columns of X; with `encode`, as they are, in a data frame of the same library.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The columns that `fit` has seen.
+        """
+        if self.encode is None:
+            return super().transform(X)
+        support = self.get_support()
+        validate_data(self, X, skip_check_array=True, reset=False)
+        asked_for = _get_output_config("transform", estimator=self)["dense"]
+        return selected_columns(pandas_frame(X) if asked_for == "pandas" else X, support)
+
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
         return self.support_
@@ -548,6 +653,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        encodes, inputs = self.encode is not None, tags.input_tags
+        inputs.sparse, inputs.string, inputs.categorical = True, encodes, encodes
+        inputs.allow_nan = encodes or takes_missing(self.estimator)
         return tags
 
     def _repr_html_inner(self) -> str:

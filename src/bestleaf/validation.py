@@ -20,9 +20,10 @@ from sklearn.utils import _safe_indexing
 
 from bestleaf.certificate.claims import counted, words_of
 from bestleaf.certificate.held_out import corrected_error
+from bestleaf.certificate.units import Units
 from bestleaf.checkpoint import Checkpoint
 from bestleaf.checks import check_keywords, number, one_of, shown, whole
-from bestleaf.data_checks import METADATA, Data, checked_fit_data, choice_by_number, task_for, votes_of
+from bestleaf.data_checks import METADATA, Data, checked_fit_data, choice_by_number, task_for
 from bestleaf.features.estimator import described
 from bestleaf.new_data import Split, splits_of
 from bestleaf.new_data.held_out import HeldOut, HeldOutRows, checked_test_set
@@ -30,9 +31,11 @@ from bestleaf.new_data.resample import RESAMPLE, resampled_rows
 from bestleaf.search.budget import Budget, deferred_interrupt
 from bestleaf.search.executors import Joblib, Serial, executor_for, workers_there
 from bestleaf.search.saving import Saver
+from bestleaf.selection import call_of
 from bestleaf.selector import BestLeafSelector, seed_of
 
 RESAMPLES = 20  # searches if `resample` is given and `n_repeats` is not
+NAMED = {"test_set": "(X_new, y_new)"}  # data in the call that repeats a validation
 STARTING = 10.0  # seconds of a search from which on it pays to start processes
 
 
@@ -164,7 +167,7 @@ def validate(
     n_jobs : int, default=None
         Searches at a time; None is the `n_jobs` of the selector.
     **metadata
-        ``sample_weight`` and ``groups``; the splits use groups, too.
+        ``sample_weight`` and ``groups``, as in `BestLeafSelector.fit`; the splits use groups, too.
 
     Returns
     -------
@@ -200,7 +203,7 @@ def validate(
     holdout = float(holdout) if isinstance(holdout, np.floating) else holdout
     fitted = clone(selector)
     fitted._validate_params()
-    data = checked_fit_data(fitted, X, y, metadata, splits_by_group=holdout is not None or fitted.choose == "new_data")
+    data = checked_fit_data(fitted, X, y, metadata)
     seed, splits = seed_of(fitted), list[Split]()
     new = None if test_set is None else checked_test_set(fitted, data, test_set, holdout)
     if holdout is not None:
@@ -237,13 +240,17 @@ def validate(
         content["report"]["selection_frequency"] = {str(name): float(one) for name, one in often if one > 0}
         if resample is not None:
             content["report"]["resample"] = resample
+    given = {"holdout": holdout, "resample": resample, "delta": delta}
+    given |= {"n_repeats": n_repeats} if n_repeats > 1 else {}
+    named = {**metadata, "test_set": test_set}
+    fitted.certificate_.add_to_report(repeat=f"validate({call_of(fitted, seed)}, X, y{_keywords(given, named)})")
     fitted._tell_result(stacklevel=3)
-    proof = content.get("unseen", {}).get("proof", {})
+    proof, units = content.get("unseen", {}).get("proof", {}), Units.of(content["data"])
     return Validation(
         selector=fitted,
         rows=np.arange(len(data.X))[rows],
-        scores=np.array([one.score for one in scores]),
-        all_features_scores=np.array([one.all_features for one in scores]),
+        scores=np.array([units.score(one.score) for one in scores]),
+        all_features_scores=np.array([units.score(one.all_features) for one in scores]),
         interval=tuple(proof["interval"]) if proof else None,
         difference_interval=tuple(proof["difference_interval"]) if proof else None,
         selection_frequency=frequency,
@@ -267,6 +274,13 @@ def _rows_again(
     classes = task_for(data.y, selector.estimator) == "classification"
     rows = np.arange(len(data.X))[rows]
     return resampled_rows(resample, rows, data.y, data.metadata.get("groups"), classes, seed)
+
+
+def _keywords(given: dict[str, object], named: dict[str, object]) -> str:
+    """Return the keywords of the call that repeats a validation; data that were given are called by their names."""
+    words = {name: described(one) for name, one in given.items() if one is not None}
+    words |= {name: NAMED.get(name, name) for name, one in named.items() if one is not None}
+    return "".join(f", {name}={one}" for name, one in words.items())
 
 
 def _ended(budget: Budget, when: str) -> str:
@@ -293,8 +307,6 @@ class Searches:
         self, selector: BestLeafSelector, data: Data, budget: Budget, further: int, n_jobs: int | None
     ) -> None:
         self.selector, self.data, self.budget, self.n_jobs = selector, data, budget, n_jobs
-        if votes_of(selector.estimator) is not None and selector.choose == "training":
-            self.data = data._replace(metadata={})  # only the splits use groups
         checkpoint = Checkpoint.of(selector.checkpoint)
         self.files = [None if checkpoint is None else checkpoint.numbered(place + 1) for place in range(further)]
         for file in self.files:
@@ -316,7 +328,7 @@ class Searches:
     def first(self, X: Any, rows: np.ndarray | slice, seed: int) -> None:
         """Fit the selector on some rows."""
         part = self.data.part(rows)
-        given: Any = part.X
+        given: Any = part.given
         if hasattr(self.selector, "feature_names_in_"):  # the selector learns the names from a data frame
             given = X if isinstance(rows, slice) else _safe_indexing(X, rows)
         budget = Budget(max_time=None if self.equal == inf else self.equal)
@@ -380,5 +392,5 @@ def _support(data: Data, run: Run, seconds: float | None) -> np.ndarray | None:
     part = data.part(run.rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the first search has warned already
-        found = run.selector.set_params(max_time=seconds).fit(part.X, part.y, **part.metadata)
+        found = run.selector.set_params(max_time=seconds).fit(part.given, part.y, **part.metadata)
     return None if found.certificate_.reason == "interrupted" else found.support_

@@ -98,8 +98,10 @@ def proved_by(certificate: Certificate) -> dict[str, Any]:
         named = {name: value for name, value in objective.items() if name not in ("estimator", "cv")}
         found["data"] = {**content["data"], "objective": named}
         found["data"].pop("standard_error")  # no search depends on it; tests/test_held_out.py compares it with DeLong's
+        found["data"].pop("all_features", None)  # nor on this; see tests/test_all_features.py
     if "report" in content:
-        found["report"] = {name: value for name, value in content["report"].items() if name != "history"}
+        dropped = ("history", "repeat", "notes")
+        found["report"] = {name: value for name, value in content["report"].items() if name not in dropped}
     for name in ("unseen", "new_data"):
         if name in content:
             found[name] = rounded(content[name])

@@ -5,6 +5,7 @@ from naive.flat import NaiveFlat
 from naive.lookahead import NaiveLookahead
 from naive.search import NaiveLattice, NaiveSearch, NaiveSelection
 from naive.uct import NaiveCompeting, NaiveFuse, NaiveUCT
+from naive.votes import naive_value
 
 __all__ = [
     "NaiveBatches",
@@ -16,4 +17,5 @@ __all__ = [
     "NaiveSearch",
     "NaiveSelection",
     "NaiveUCT",
+    "naive_value",
 ]

@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil, floor
 
-from bestleaf.certificate.schema import Content
-from bestleaf.certificate.searched import searched
+from bestleaf.certificate.local import SINGLE, Centre, centre_of
+from bestleaf.certificate.schema import CLOSE, Content, Json
+from bestleaf.certificate.searched import STOP, known_gap, label_of_all, searched
+from bestleaf.certificate.units import Units
 
 FEW, MANY, LONGEST = 5, 20, 120  # features named in a claim and in the answer, and letters of a name that is shown
 # Letters of other alphabets, each above the Latin letter that it looks like.
@@ -33,6 +35,7 @@ ESTIMATED = (
 )
 
 BY_THESE_ROWS = "the answer by these rows alone"  # where left-out rows decided for another subset
+LOOKED_AT = "looked at"  # kind of a claim that is about the leaves looked at only
 
 
 def words_of(content: Content) -> Content:
@@ -40,6 +43,8 @@ def words_of(content: Content) -> Content:
     claims = [_about_graph(content), *_about_best(content)]
     if not by_budget(content):
         claims += _about_all_subsets(content) + _about_challenges(content)
+        if claims[0]["kind"] in ("open", LOOKED_AT):  # what is proved comes first
+            claims.sort(key=lambda claim: claim["kind"] != "local")
     claims += _about_new_rows(content)
     claims += _jointly(claims, certain=is_certain(content))
     return {"claims": claims, "not_claimed": _not_claimed(content, {claim["kind"] for claim in claims})}
@@ -70,11 +75,11 @@ def is_settled(content: Content) -> bool:
 def _about_graph(content: Content) -> Content:
     """Return what the intervals say about the answer: a claim if it is proved, otherwise how much is still open."""
     search, gap, certain, where = content["search"], content["gap"], is_certain(content), _where(content)
-    limit, beyond, kind = _limit(content), gap > search["epsilon"], "open"
+    limit, beyond, kind, units = _limit(content), gap > search["epsilon"], "open", Units.of(content["data"])
     why = "" if searched(content).is_answer else f" {_why_chosen(content['new_data'])}"
     if by_budget(content):
         space, many = _choice_in_words(content["data"]), len(content["leaves"])
-        better = f"none is better by more than {gap:.4f}" if gap > 0 else "it is the best"
+        better = f"none is better by more than {units.gain(gap)}" if gap > 0 else "it is the best"
         text = (
             f"Nothing is proved beyond exact values: of {counted(many, 'subset')} evaluated exactly ({space}), "
             f"{better}. {search['rule']} stops when its budget is spent, not when the answer is known."
@@ -83,14 +88,65 @@ def _about_graph(content: Content) -> Content:
     elif is_settled(content):
         who = " for the opponent, who moves first," if 0 in content["graph"]["minimizes"] else ""
         kind = "unproved" if search["proof"] == "none" and not certain else "chosen" if beyond else "grown"
-        better = f"no {where} is better{who} by more than {limit:g}{' on these rows' if beyond else ''}"
+        better = f"no {where} is better{who} by more than {units.margin(limit)}{' on these rows' if beyond else ''}"
         text = _promise(better, search, certain=certain) + (why if beyond else "")
     elif beyond:
-        text = f"Not settled: another {where} may be better by up to {gap:.4f}.{why}"
+        kind, limit, text = _unsettled(content, gap, known_gap(content), rows=bool(why))
+        text = f"Not settled. {text}{why or _larger_one(content)}"
     else:
         text = f"Not settled: no other {where} was there to compare with."
-    limit = limit if kind == "chosen" else search["epsilon"]
+    limit = limit if kind in ("chosen", LOOKED_AT) else search["epsilon"]
     return {"kind": kind, "epsilon": limit, "delta": search["delta"], "proof": search["proof"], "text": text}
+
+
+def unsettled_in_words(content: Content) -> str:
+    """Return what is known of the answer by these rows alone, if a budget ended the search before it was settled."""
+    best = searched(content)
+    return _unsettled(content, best.gap, best.known_gap, than="" if best.is_answer else f" than {BY_THESE_ROWS}")[2]
+
+
+def _unsettled(
+    content: Content, gap: float, known: float, *, rows: bool = False, than: str = ""
+) -> tuple[str, float, str]:
+    """Return the claim about an answer that is not settled, by the leaves looked at: its kind, limit and words.
+
+    `rows`: the answer was not chosen by its value on these rows. `than`: the answer in words, if it is another one.
+    """
+    search, many, looked = content["search"], len(content["leaves"]), content.get("looked_at", 0)
+    units = Units.of(content["data"])
+    rest = many - looked
+    if looked < 2 or content["graph"]["two_player"] or known >= (gap if rest else 1.0):
+        return "open", search["epsilon"], f"Another {_where(content)} may be better{than} by up to {units.gain(gap)}."
+    limit = max(0.0, ceil(1e4 * known - 1e-6) / 1e4)
+    better = f"better{than}{' on these rows' if rows else ''}{f' by more than {units.gain(limit)}' if limit else ''}"
+    none = f"none of these is {better}"
+    if search["task"] == "arm":
+        none = f"none of these shows that another arm is {better}"
+    exact = sum(leaf["exact"] for leaf in content["leaves"])
+    space = "" if content["data"] is None else f" ({_choice_in_words(content['data'])})"
+    graph = f"the {'whole graph' if search['expansion'] is None else 'graph as grown'}{space}"
+    text = f"All {many:,} leaves of {graph} were looked at."
+    if rest:
+        text = f"Of the {many:,} leaves of {graph}, {looked:,} were looked at."
+    text += f" {_promise(none, search, certain=exact == looked)}"
+    if rest:
+        was, they = ("one was", "it") if rest == 1 else (f"{rest:,} were", "they")
+        text += f" The other {was} not looked at, or not often enough: {they} may be better by up to {units.gain(gap)}."
+    return LOOKED_AT, limit, text
+
+
+def _larger_one(content: Content) -> str:
+    """Return by how much the best subset evaluated is better, if the answer was preferred because it is smaller."""
+    exact = [leaf for leaf in content["leaves"] if leaf["exact"]]
+    own = next((leaf for leaf in exact if leaf["node"] == content["answer"]), None)
+    if content["data"] is None or own is None:
+        return ""
+    best = max(exact, key=lambda leaf: leaf["lower"])
+    if best["lower"] <= own["lower"] or len(best["label"]) <= len(own["label"]):
+        return ""
+    size = counted(len(best["label"]) - 1, "feature")
+    more = Units.of(content["data"]).gain(best["lower"] - own["lower"])
+    return f" The best subset evaluated has {size} and is better by {more}; the answer is smaller."
 
 
 def _why_chosen(new_data: Content) -> str:
@@ -116,13 +172,20 @@ def _where(content: Content) -> str:
 def _about_best(content: Content) -> list[Content]:
     """Return the claim about the answer by these rows alone, if left-out rows decided for a subset worse here."""
     best, search, certain = searched(content), content["search"], is_certain(content)
-    if best.is_answer or not is_settled(content) or content["gap"] <= search["epsilon"]:
+    if best.is_answer or by_budget(content) or content["gap"] <= search["epsilon"]:
         return []
-    named = f"{_few(best.label[:-1], content['data'])} (value {best.value:.4f})"
-    what = f"no leaf is better by more than {search['epsilon']:g} than {BY_THESE_ROWS}, which is {named}"
-    text = _promise(what, search, certain=certain)
-    kind = "unproved" if search["proof"] == "none" and not certain else "grown"
-    return [{"kind": kind, **{name: search[name] for name in ("epsilon", "delta", "proof")}, "text": text}]
+    units = Units.of(content["data"])
+    named = f"{_few(best.label[:-1], content['data'])} (value {units.text(best.value)})"
+    than = f"than {BY_THESE_ROWS}, which is {named}"
+    if is_settled(content):
+        limit = search["epsilon"]
+        text = _promise(f"no leaf is better by more than {units.margin(limit)} {than}", search, certain=certain)
+        kind = "unproved" if search["proof"] == "none" and not certain else "grown"
+    else:
+        kind, limit, text = _unsettled(content, best.gap, best.known_gap, than=f" {than}")
+        if kind != LOOKED_AT:
+            return []
+    return [{"kind": kind, "epsilon": limit, **{name: search[name] for name in ("delta", "proof")}, "text": text}]
 
 
 def _promise(what: str, search: Content, *, certain: bool) -> str:
@@ -151,12 +214,14 @@ def _about_all_subsets(content: Content) -> list[Content]:
         return []
     exact = any(leaf["exact"] for leaf in content["leaves"] if leaf["node"] == content["answer"])
     if content["search"]["expansion"] is None and is_certain(content) and is_settled(content):
-        space, better = _choice_in_words(data), f"no other subset is better by more than {_limit(content):g}"
+        limit = Units.of(data).margin(_limit(content))
+        space, better = _choice_in_words(data), f"no other subset is better by more than {limit}"
         kind, text = "exhaustive", f"All {many:,} subsets that may be chosen were evaluated ({space}): {better}."
         if many == 1:
             text = f"The only subset that may be chosen was evaluated: there is no other. To choose from: {space}."
     elif exact and 1.0 - content["lower"] <= epsilon:
-        kind, text = "ceiling", f"No subset at all can be better by more than {epsilon:g}, because no value exceeds 1."
+        most, top = Units.of(data).margin(epsilon), f"{Units.of(data).score(1.0):g}"
+        kind, text = "ceiling", f"No subset at all can be better by more than {most}, because no value exceeds {top}."
     else:
         return []
     return [{"kind": kind, "epsilon": epsilon, "text": text}]
@@ -166,25 +231,29 @@ def _about_challenges(content: Content) -> list[Content]:
     """Return the claims of the guarantees "local" and "quantile", unless one of their leaves beats the answer."""
     found, search, value = [], content["search"], searched(content).value
     for name, challenge in sorted(content["challenges"].items()):  # "local" comes before "quantile"
+        if name == "local":
+            found += _local(content, challenge)
+            continue
         best = max((value for _, value in challenge["subsets"]), default=0.0)
         if best - value <= search["epsilon"]:
-            claim = {"kind": name, "epsilon": search["epsilon"]}
-            if name == "quantile":
-                claim |= {"delta": search["delta"], "alpha": challenge["alpha"]}
-            found.append({**claim, "text": (_local if name == "local" else _quantile)(content, challenge)})
+            about = {"epsilon": search["epsilon"], "delta": search["delta"], "alpha": challenge["alpha"]}
+            found.append({"kind": name, **about, "text": _quantile(content, challenge)})
     return found
 
 
-def _local(content: Content, challenge: Content) -> str:
+def _local(content: Content, challenge: Content) -> list[Content]:
     """Return the claim about all leaves one step away, with the limits on what may be chosen."""
-    data, many, better = content["data"], len(challenge["subsets"]), f"by more than {content['search']['epsilon']:g}"
-    one, several = ("leaf", "leaves") if data is None else ("subset", "subsets")
-    nearby = f"all {many:,} {several} one step away were evaluated"
-    if many < 2:
-        nearby = f"the only {one} one step away was evaluated" if many else f"there is no {one} one step away"
+    data, centre, epsilon = content["data"], centre_of(content), content["search"]["epsilon"]
+    best = max((value for _, value in challenge["subsets"]), default=0.0)
+    if best > centre.limit:
+        return []
+    limit = epsilon if centre.gain <= epsilon + CLOSE else ceil(1e4 * centre.gain - 1e-6) / 1e4
+    better = f"by more than {Units.of(data).margin(limit)}"
+    nearby = _compared(challenge, "leaf" if data is None else "subset")
     if "choice" not in challenge:
-        return f"No leaf one step away, as the problem lists them, is better {better}: {nearby}."
-    choice, chosen = challenge["choice"], len(searched(content).label) - 1
+        text = f"No leaf one step away, as the problem lists them, is better {better}: {nearby}."
+        return [{"kind": "local", "epsilon": epsilon, "text": text}]
+    choice, chosen = challenge["choice"], len(centre.label) - 1
     usable = len(choice["allowed"]) + len(choice["forced"])
     which = "" if data is None or usable == len(data["groups"]) else f" of the {usable:,} allowed"
     limits = ""
@@ -192,8 +261,37 @@ def _local(content: Content, challenge: Content) -> str:
         limits = f" within the limit of {counted(choice['limit'], 'feature')}"
     if choice["forced"]:
         limits += f" with {_few(choice['forced'], data)} always in"
-    step = f"No single feature{which} added, dropped or exchanged{limits}"
-    return f"{step} improves {_centre(content)} {better}: {nearby}."
+    if within := _limits_in_words(choice):
+        limits += f" within the limits ({'; '.join(within)})"
+    step = "added or dropped" if challenge.get("steps") == SINGLE else "added, dropped or exchanged"
+    who = "the answer" if centre.is_answer else BY_THESE_ROWS
+    text = f"No single feature{which} {step}{limits} improves {who} {better}: {nearby}."
+    if limit > epsilon:
+        text += f" The best step is {_step(centre, data)}. {_why_chosen(content['new_data'])}"
+    return [{"kind": "local", "epsilon": limit, "text": text}]
+
+
+def _compared(challenge: Content, one: str) -> str:
+    """Return how the leaves one step away were compared: all evaluated, or some ruled out by a race."""
+    ruled_out, several = len(challenge.get("pruned", [])), {"leaf": "leaves"}.get(one, f"{one}s")
+    many = len(challenge["subsets"]) + ruled_out
+    where = "one step away" if challenge.get("steps") != SINGLE else "with one feature more or less"
+    if ruled_out:
+        folds = f"after some of the {len(challenge['folds'])} folds"
+        how = f"{len(challenge['subsets']):,} evaluated, {ruled_out:,} ruled out {folds}"
+        return f"all {many:,} {several} {where} were compared ({how})"
+    if many < 2:
+        return f"the only {one} {where} was evaluated" if many else f"there is no {one} {where}"
+    return f"all {many:,} {several} {where} were evaluated"
+
+
+def _step(centre: Centre, data: Content) -> str:
+    """Return what the best leaf one step away adds and drops."""
+    mine, other = set(centre.label[:-1]), set(centre.best[:-1])
+    added, dropped = _few(sorted(other - mine), data), _few(sorted(mine - other), data)
+    if added and dropped:
+        return f"{added} in exchange for {dropped}"
+    return f"to add {added}" if added else f"to drop {dropped}"
 
 
 def _centre(content: Content) -> str:
@@ -205,10 +303,11 @@ def _quantile(content: Content, challenge: Content) -> str:
     """Return the claim about random leaves."""
     search, things = content["search"], "leaves" if content["data"] is None else "subsets"
     than = "" if searched(content).is_answer else f" than {_centre(content)}"
+    most = Units.of(content["data"]).margin(search["epsilon"])
     ways = {"rollouts": "drawn as rollouts from the root are", "uniform moves": "reached by uniform random moves"}
     return (
         f"With confidence 1 - {search['delta']:g} at most a share {challenge['alpha']:g} of random {things} "
-        f"({ways[challenge['drawn']]}) is better{than} by more than {search['epsilon']:g}: none of "
+        f"({ways[challenge['drawn']]}) is better{than} by more than {most}: none of "
         f"{len(challenge['subsets']):,} was."
     )
 
@@ -216,8 +315,7 @@ def _quantile(content: Content, challenge: Content) -> str:
 def has_all_features(content: Content) -> bool:
     """Whether the answer has all features that may be chosen."""
     data = content["data"]
-    choice, groups = data["choice"], data["groups"]
-    every = {data["names"][column] for unit in (*choice["allowed"], *choice["forced"]) for column in groups[unit]}
+    every = {data["names"][column] for unit in label_of_all(data)[:-1] for column in data["groups"][unit]}
     return every == set(content["features"])
 
 
@@ -249,7 +347,7 @@ def _between(ends: Sequence[float], sign: str = "") -> str:
 
 def _jointly(claims: list[Content], *, certain: bool) -> list[Content]:
     """Return with what probability all claims hold together, if more than one of them may fail."""
-    chancy = {"quantile", "new rows", "new rows, difference"} | (set() if certain else {"grown"})
+    chancy = {"quantile", "new rows", "new rows, difference"} | (set() if certain else {"grown", LOOKED_AT})
     spending = [one for one in claims if one["kind"] in chancy]
     if len(spending) < 2:
         return []
@@ -311,7 +409,13 @@ def _choice_in_words(data: Content) -> str:
     forbidden = [unit for unit in range(total) if unit not in known]
     for what, units in (("forbidden", forbidden), ("always in", choice["forced"])):
         text += f"; {what}: {_few(units, data)}" if units else ""
-    return text
+    return text + "".join(f"; {one}" for one in _limits_in_words(choice))
+
+
+def _limits_in_words(choice: Content) -> list[str]:
+    """Return the limits on costs and on how many of a set may be chosen, each in words."""
+    sets = [f"at most {one['most']:,} of {in_line(one['name'], LONGEST)}" for one in choice.get("at_most", ())]
+    return [f"costs of at most {choice['max_cost']:g}", *sets] if "costs" in choice else sets
 
 
 def _few(units: Sequence[int], data: Content | None) -> str:
@@ -327,6 +431,15 @@ def unit_names(data: Content) -> list[str]:
     names = all_shown(tuple(data["names"]))
     groups = [[names[column] for column in group] for group in data["groups"]]
     return [one[0] if len(one) == 1 else f"{{{first_of(one)}}}" for one in groups]
+
+
+def subset_in_words(label: Json, data: Content | None) -> str:
+    """Return a subset by the names of its features; the label of another state, or a wrong one, as it is written."""
+    units = range(0 if data is None else len(data["groups"]))
+    if data is None or not isinstance(label, list) or not all(unit in units for unit in label if unit != STOP):
+        return f"{label!r:.80}"
+    names = unit_names(data)
+    return f"{{{first_of([names[unit] for unit in label if unit != STOP])}}}"
 
 
 def first_of(names: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from bestleaf.certificate.claims import counted, first_of, unit_names
 from bestleaf.certificate.schema import FAMILIES, Content
 from bestleaf.certificate.searched import label_of, unit_of
+from bestleaf.certificate.units import Units
 
 ERRORS = 2  # standard errors on each side of an interval
 SHOWN = 12  # rows of a path in a table that is not too long
@@ -83,35 +84,37 @@ def like_guessing(content: Content) -> float | None:
 def new_data_in_words(content: Content) -> list[str]:
     """Return what left-out rows say of the answer: how it was chosen, its score, and its optimism."""
     new_data, row = content["new_data"], chosen_row(content["new_data"])
-    lines = [f"{_choice(new_data)} {_score(new_data, row)}"]
+    units = Units.of(content["data"])
+    lines = [f"{_choice(new_data)} {_score(new_data, row, units)}"]
     guessing, lost = like_guessing(content), optimism(new_data)
     if guessing is not None:
-        cannot = f"The left-out score cannot be told from guessing ({guessing:g})"
+        cannot = f"The left-out score cannot be told from guessing ({units.read(guessing):g})"
         lines.append(f"{cannot}: do not take these features for good.")
     if lost is not None:
         lines.append(
-            f"Optimism {lost:.4f}: the value on these rows, {row['training']:.4f}, minus the left-out score, "
-            f"{judged(new_data)['left_out']:.4f}."
+            f"Optimism {units.signed(lost).removeprefix('+')}: the value on these rows, {units.text(row['training'])}, "
+            f"minus the left-out score, {units.text(judged(new_data)['left_out'])}."
         )
     return lines
 
 
-def path_in_line(new_data: Content) -> str:
+def path_in_line(content: Content) -> str:
     """Return the left-out scores of some sizes in one line."""
+    new_data, units = content["new_data"], Units.of(content["data"])
     known = [row for row in new_data["path"] if row["left_out"] is not None]
-    rows = [_in_short(row, new_data) for row in thinned(known, new_data["size"], IN_LINE)]
+    rows = [_in_short(row, new_data, units) for row in thinned(known, new_data["size"], IN_LINE)]
     if not rows:
         return "No size was scored on left-out rows."
-    # The score above is that of folds that had no part in the choice; these ones decided, so the highest is partly luck.
+    # The score above is of folds that had no part in the choice; these folds decided, so the highest is partly luck.
     decided = " (of the folds that decided, so rather high at the chosen size)" if "judged" in new_data else ""
     return f"Left-out score by size{decided}: {', '.join(rows)}."
 
 
-def _in_short(row: Content, new_data: Content) -> str:
+def _in_short(row: Content, new_data: Content, units: Units) -> str:
     """Return size and left-out score of a row."""
     is_marked = {"chosen": row["size"] == new_data["size"], "all": row["family"] == ALL}
     marks = [word for word, here in is_marked.items() if here]
-    return f"{row['size']}: {row['left_out']:.4f}" + (f" ({', '.join(marks)})" if marks else "")
+    return f"{row['size']}: {units.text(row['left_out'])}" + (f" ({', '.join(marks)})" if marks else "")
 
 
 def _choice(new_data: Content) -> str:
@@ -134,29 +137,31 @@ def counted_errors(number: float) -> str:
     return f"{number:g} standard error{'' if number == 1 else 's'}"
 
 
-def _score(new_data: Content, row: Content) -> str:
+def _score(new_data: Content, row: Content, units: Units) -> str:
     """Return the left-out score and the difference to all features, with their errors."""
     family, row = row["family"], judged(new_data)
     if row["left_out"] is None:
         return "It was not scored on left-out rows."
     error = "" if row["standard_error"] is None else "one standard error; "
     parts = f"{error}{counted(new_data['folds'], 'left-out part')}, {new_data['rows']:,} rows"
-    text = f"Left-out score {with_error(row['left_out'], row['standard_error'])} ({parts})."
+    text = f"Left-out score {with_error(row['left_out'], row['standard_error'], units)} ({parts})."
     difference, spread = row["difference"], row["difference_error"]
     if family != ALL and difference is not None:
-        text += f" Difference to all features {difference:+.4f}"
+        text += f" Difference to all features {units.signed(difference)}"
         if spread is not None:
-            low, high = difference - ERRORS * spread, difference + ERRORS * spread
-            text += f", from {low:+.4f} to {high:+.4f} (± {counted_errors(ERRORS)})"
+            ends = [difference - ERRORS * spread, difference + ERRORS * spread]
+            low, high = map(units.signed, ends[::-1] if units.is_error else ends)
+            text += f", from {low} to {high} (± {counted_errors(ERRORS)})"
         text += "."
     return f"{text} These are estimates, not proofs."
 
 
-def with_error(score: float | None, error: float | None, sign: str = "") -> str:
-    """Return a score with its standard error, as far as they are known."""
+def with_error(score: float | None, error: float | None, units: Units, *, is_difference: bool = False) -> str:
+    """Return a score, or a difference of scores, with its standard error, as far as they are known."""
     if score is None:
         return "–"  # noqa: RUF001
-    return f"{score:{sign}.4f}" + ("" if error is None else f" ± {error:.4f}")
+    text = units.signed(score) if is_difference else units.text(score)
+    return text + ("" if error is None else f" ± {units.gain(error)}")
 
 
 def thinned(path: Sequence[Content], size: int, most: int = SHOWN) -> list[Content]:
@@ -179,18 +184,19 @@ def path_cells(content: Content, most: int | None = SHOWN) -> list[Cells]:
     new_data, data = content["new_data"], content["data"]
     units, names = unit_of(data), unit_names(data)
     rows = new_data["path"] if most is None else thinned(new_data["path"], new_data["size"], most)
-    return [_cells(row, new_data, names, units) for row in rows]
+    return [_cells(row, content, names, units) for row in rows]
 
 
-def _cells(row: Content, new_data: Content, names: Sequence[str], units: dict[str, int]) -> Cells:
-    chosen = row["size"] == new_data["size"]
+def _cells(row: Content, content: Content, names: Sequence[str], units: dict[str, int]) -> Cells:
+    chosen, shown_in = row["size"] == content["new_data"]["size"], Units.of(content["data"])
+    difference = with_error(row["difference"], row["difference_error"], shown_in, is_difference=True)
     listed = first_of([names[unit] for unit in label_of(row["features"], units)[:-1]])
     return Cells(
         f"{row['size']}{' *' if chosen else ''}",
         f"all: {listed}" if row["family"] == ALL else listed,
-        with_error(row["training"], None),
-        with_error(row["left_out"], row["standard_error"]),
-        with_error(row["difference"], row["difference_error"], "+") if row["family"] != ALL else "",
+        with_error(row["training"], None, shown_in),
+        with_error(row["left_out"], row["standard_error"], shown_in),
+        difference if row["family"] != ALL else "",
         row["family"],
         chosen,
     )

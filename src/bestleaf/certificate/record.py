@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
@@ -12,9 +13,10 @@ import numpy as np
 from bestleaf.certificate import claims as words
 from bestleaf.certificate.claims import counted
 from bestleaf.certificate.held_out import corrected_error
-from bestleaf.certificate.path import new_data_in_words, optimism, path_html, path_in_line
+from bestleaf.certificate.path import ALL, new_data_in_words, optimism, path_html, path_in_line
 from bestleaf.certificate.schema import FORMAT, FORMAT_VERSION, Content, Json
-from bestleaf.certificate.searched import searched
+from bestleaf.certificate.searched import label_of_all, searched
+from bestleaf.certificate.units import Units
 from bestleaf.files import write_atomically
 
 LARGEST = 200 * 10**6  # bytes of a file that is read
@@ -44,6 +46,8 @@ class Certificate:
     search_gap : float
         The same for the answer by these rows alone. It differs from `gap` where left-out rows decided for another
         subset; `settled` says that it is at most epsilon.
+    known_gap, looked_at : float, int
+        `search_gap` among the leaves that were looked at, and how many these are.
     reason : str
         Why the search ended: ``"identified"``, or the budget that was spent.
     features, score : list of str, float
@@ -51,6 +55,8 @@ class Certificate:
     path, optimism : list of dict, float
         The subset of each size with its score on left-out rows, and the value of the answer minus its left-out score;
         None if left-out rows decided nothing.
+    all_features : dict
+        Value and left-out score of all features together, as far as they are known.
     claims, not_claimed : tuple of str
         What is proved, and what is not.
     leaves : list of dict
@@ -75,6 +81,8 @@ class Certificate:
     reason = property(lambda self: self.content["reason"])
     gap = property(lambda self: self.content["gap"])
     search_gap = property(lambda self: searched(self.content).gap)
+    known_gap = property(lambda self: searched(self.content).known_gap)
+    looked_at = property(lambda self: self.content.get("looked_at", len(self.content["leaves"])))
     epsilon = property(lambda self: self.content["search"]["epsilon"])
     delta = property(lambda self: self.content["search"]["delta"])
     bound = property(lambda self: self.content["search"]["bound"])
@@ -98,6 +106,15 @@ class Certificate:
         new_data = self.content.get("new_data")
         return None if new_data is None else optimism(new_data)
 
+    @property
+    def all_features(self) -> dict[str, float | None] | None:
+        """Value and left-out score of all features together, as far as they are known; None if this is no selection."""
+        content = self.content
+        if content["data"] is None:
+            return None
+        row = {} if self.path is None else next((one for one in self.path if one["family"] == ALL), {})
+        return {"value": row.get("training", content["data"].get("all_features")), "left_out": row.get("left_out")}
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Certificate) and self.content == other.content
 
@@ -107,14 +124,30 @@ class Certificate:
         """Return the answer with its value; of a feature selection, in two lines."""
         content, data = self.content, self.content["data"]
         label, low, high = content["graph"]["labels"][content["answer"]], content["lower"], content["upper"]
-        value = f"value {low:.4f}" if low == high else f"value between {low:.4f} and {high:.4f}"
+        scale = Units.of(data)
+        ends = [scale.text(end) for end in sorted((low, high), key=scale.read)]
+        value = f"value {ends[0]}" if low == high else f"value between {ends[0]} and {ends[1]}"
         if data is None:
             exactly = ", exactly" if low == high else ""
             return f"Best {content['search']['task']}: {words.in_line(str(label), 200)}, {value}{exactly}."
-        names, units = words.unit_names(data), sorted(label[:-1], key=lambda unit: data["groups"][unit])
-        listed = words.first_of([names[unit] for unit in units])
-        selected = f"Selected {len(units)} of {counted(len(data['groups']), 'feature')}: {listed}."
+        names, chosen = words.unit_names(data), sorted(label[:-1], key=lambda unit: data["groups"][unit])
+        listed = words.first_of([names[unit] for unit in chosen])
+        selected = f"Selected {len(chosen)} of {counted(len(data['groups']), 'feature')}: {listed}."
         return f"{selected}\n{value.capitalize()}: {objective_in_words(data)}."
+
+    def all_features_in_words(self) -> str | None:
+        """Return the value of all features together; None if it is not known, and where the path shows their score."""
+        content, data = self.content, self.content["data"]
+        value = None if data is None else data.get("all_features")
+        if value is None or content.get("new_data") is not None or words.has_all_features(content):
+            return None
+        units = Units.of(data)
+        every = f"With all {counted(len(label_of_all(data)) - 1, 'feature')} the value is {units.text(value)}"
+        if content["lower"] < content["upper"]:
+            return f"{every}."
+        better = content["lower"] - value
+        how = f"{'better' if better > 0 else 'worse'} by {units.gain(abs(better))}" if better else "as good"
+        return f"{every}: the answer is {how}."
 
     def new_data_in_words(self) -> list[str]:
         """Return what left-out rows say of the answer, as lines; none if they decided nothing."""
@@ -130,11 +163,12 @@ class Certificate:
         each = "each kept from its search" if most == 1 else f"each row kept from its search {often}"
         kept = "kept from the search" if splits == 1 else f"in {splits} parts, {each}"
         kept = "handed in for a test" if unseen.get("given") else kept
-        scores = f"{unseen['score']:.4f}"
+        units = Units.of(self.content["data"])
+        scores = units.text(unseen["score"])
         if "parts" in unseen:
-            error, gain, gain_error = _errors(unseen["parts"])
-            every = unseen["score"] - gain
-            scores += f"{error}; all features {every:.4f}, difference {gain:+.4f}{gain_error}"
+            error, gain, gain_error = _errors(unseen["parts"], units)
+            every = units.text(unseen["score"] - gain)
+            scores += f"{error}; all features {every}, difference {units.signed(gain)}{gain_error}"
         text = f"On {counted(unseen['rows'], 'row')} {kept}: {scores}."
         return text + (
             f" This is an estimate without proof, {WITHOUT_PROOF[unseen['unproved']]}." if "unproved" in unseen else ""
@@ -146,9 +180,10 @@ class Certificate:
         error = None if data is None else data.get("standard_error")
         if error is None or error <= search["epsilon"]:
             return None
+        units = Units.of(data)
         return (
             f"The proof is finer than the data: on other rows of the same kind the value would differ by about "
-            f"{error:.4f} (standard error), more than epsilon {search['epsilon']:g}."
+            f"{units.gain(error)} (standard error), more than epsilon {units.margin(search['epsilon'])}."
         )
 
     def cost_in_words(self) -> str:
@@ -167,9 +202,9 @@ class Certificate:
 
     def summary(self) -> str:
         """Return everything a reader must know, in words."""
-        path = None if self.path is None else path_in_line(self.content["new_data"])
+        path = None if self.path is None else path_in_line(self.content)
         about_rows = [*self.new_data_in_words(), path, self.unseen_in_words(), self.precision_in_words()]
-        found = [self.answer_in_words(), *about_rows, self.cost_in_words(), *self.claims]
+        found = [self.answer_in_words(), self.all_features_in_words(), *about_rows, self.cost_in_words(), *self.claims]
         return "\n".join([*filter(None, found), *(f"Not claimed: {text}" for text in self.not_claimed)])
 
     __str__ = summary
@@ -186,6 +221,13 @@ class Certificate:
     def to_json(self) -> str:
         """Return the certificate as text, with a checksum of all of it."""
         return json.dumps({**self.content, "checksum": checksum(self.content)}, indent=1, allow_nan=False)
+
+    def add_to_report(self, *, repeat: str | None = None, notes: Sequence[str] = ()) -> None:
+        """Note for the page how the search is repeated, and what was done to the table; no claim rests on it."""
+        if repeat is not None:
+            self.content["report"]["repeat"] = repeat
+        if notes:
+            self.content["report"]["notes"] = list(notes)
 
     def save(self, path: str | Path) -> None:
         """Write the certificate to a file, whole or not at all."""
@@ -239,14 +281,14 @@ def checksum(content: Content) -> str:
     return hashlib.sha256(json.dumps(kept, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def _errors(parts: list[Content]) -> tuple[str, float, str]:
+def _errors(parts: list[Content], units: Units) -> tuple[str, float, str]:
     """Return the mean difference to all features, and with several parts standard errors of score and difference."""
     gains = [part["score"] - part["all_features"] for part in parts]
     sizes = [part["rows"] for part in parts], [part["trained"] for part in parts]
     errors = ["", ""]
     if len(parts) > 1:
         values = [part["score"] for part in parts], gains
-        errors = [f" ± {corrected_error(one, *sizes):.4f}" for one in values]
+        errors = [f" ± {units.gain(corrected_error(one, *sizes))}" for one in values]
         errors[0] += " (corrected standard error)"
     return errors[0], float(np.mean(gains)), errors[1]
 
@@ -257,13 +299,24 @@ def objective_in_words(data: Content) -> str:
     if objective.get("kind") == "estimator":
         return estimator_in_words(objective, sampled=sampled)
     numbers = {name: data[name] for name in ("classes", "queries", "rows")}
-    return neighbours_in_words(n_neighbors=objective["n_neighbors"], sampled=sampled, **numbers)
+    about_rows = {"sampled": sampled, **{name: bool(objective.get(name)) for name in ("grouped", "weighted")}}
+    return neighbours_in_words(n_neighbors=objective["n_neighbors"], **about_rows, **numbers)
 
 
-def neighbours_in_words(*, classes: int, n_neighbors: int, queries: int, rows: int, sampled: bool = False) -> str:
+def neighbours_in_words(
+    *,
+    classes: int,
+    n_neighbors: int,
+    queries: int,
+    rows: int,
+    sampled: bool = False,
+    grouped: bool = False,
+    weighted: bool = False,
+) -> str:
     """Return how the votes of nearest neighbours are scored (0 classes: real targets), and on which rows.
 
-    A value is computed on a fixed set of `queries` rows or, if `sampled`, on random ones.
+    A value is computed on a fixed set of `queries` rows or, if `sampled`, on random ones. If rows are `grouped`, the
+    neighbours are of other groups; if they are `weighted`, a pair counts the product of its weights.
     """
     kind = {0: "concordance index", 2: "AUC"}.get(classes, f"mean one-against-rest AUC ({classes} classes)")
     where = f"all {rows:,} examples"
@@ -271,15 +324,15 @@ def neighbours_in_words(*, classes: int, n_neighbors: int, queries: int, rows: i
         which = "random subsamples" if sampled else "a fixed random subsample"
         why = "" if sampled else "computing it on all would take too long; "
         where = f"{which} of {queries:,} of the {rows:,} examples ({why}neighbours are searched among all)"
-    return (
-        f"{'mean ' if sampled else ''}leave-one-out {kind} of the votes of {n_neighbors} nearest neighbours on {where}"
-    )
+    one, others = ("one-group", " from other groups") if grouped else ("one", "")
+    votes = f"the votes of {n_neighbors} nearest neighbours{others}"
+    return f"{'mean ' if sampled else ''}leave-{one}-out {kind} of {votes} on {where}{', rows weighted' * weighted}"
 
 
 def estimator_in_words(settings: Content, *, sampled: bool = False) -> str:
     """Return what the score of an estimator on a subset is, on fixed splits or, if `sampled`, on random ones."""
     how = "random splits" if sampled and settings["fresh_splits"] else f"{settings['splits']} fixed splits"
-    low, high = settings["score_range"]
-    mapped = "" if (low, high) == (0, 1) else f", mapped from [{low:g}, {high:g}] to [0, 1]"
+    units = Units.of({"objective": settings})
+    scale = "" if units.plain else f"; epsilon is a fraction of the range from {units.low:g} to {units.high:g}"
     weighted = "weighted " if settings["weighted"] else ""
-    return f"mean {weighted}{settings['scoring']} of {settings['name']} on {how}{mapped}"
+    return f"mean {weighted}{units.title} of {settings['name']} on {how}{scale}"

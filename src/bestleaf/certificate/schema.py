@@ -27,6 +27,7 @@ FAMILIES = {
     "importance": "features in the order of their importance in a model",
     "single values": "features in the order of the value of each one alone",
     "F-test": "features in the order of the F-test",
+    "L1 path": "features in the order in which they enter a linear model as its L1 penalty falls",
     "consensus": "features in the mean order of five other families",
     "elimination": "the least useful features dropped from all of them",
     "all features": "all features that may be chosen",
@@ -40,10 +41,11 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeE
 # `K?` null or of kind K, `a|b` one of two texts, `<part>` a part of this table; the others are in `KINDS`.
 TABLE = """
 certificate: format=bestleaf certificate, format_version=2..2, bestleaf=release, answer=0.., lower=value, upper=value,
-    gap=-1.0..1.0, features=[text]?, search=<search>, cost=<cost>, graph=<graph>, data=<data>?, leaves=[<leaf>],
+    gap=-1.0..1.0, known_gap?=-1.0..1.0, looked_at?=0.., features=[text]?, search=<search>, cost=<cost>, graph=<graph>,
+    data=<data>?, leaves=[<leaf>],
     reason=identified|max_samples|max_time|max_memory|interrupted|callback|no_workers|unfinished,
     challenges=<challenges>, claims=[<claim>], not_claimed=[text], report?=<report>?, unseen?=<held-out rows>?,
-    new_data?=<left-out rows>?, checksum?=any
+    new_data?=<left-out rows>?, table?=<table>, checksum?=any
 search: task=leaf|arm, epsilon=value, delta=fraction, rule=rule, bound=name, stopping=sound|paper|budget, seed=seed,
     expansion=value?, proposal=name, proof=none|conditional|rigorous, options?={option}
 cost: samples=0.., warmup_samples=0.., exact_evaluations=0.., values_outside=0.., growths=0.., rollouts?=0..,
@@ -53,18 +55,21 @@ leaf: node=0.., label=any, terminal=flag, exact=flag, count=0.., mean=value?, lo
     share=value, lower_evidence=list?, upper_evidence=list?
 claim: kind=text, text=text, epsilon?=value, delta?=value, alpha?=fraction, proof?=text
 challenges: local?=<challenge local>, quantile?=<challenge quantile>
-challenge local: subsets=[list], choice?=<choice>
+challenge local: subsets=[list], choice?=<choice>, steps?=single|all, folds?=[0..], pruned?=[list], centre?=list
 challenge quantile: subsets=[list], alpha=fraction, attempt=1..1000, drawn=rollouts|uniform moves
 data: names=[text], rows=2.., fingerprint=digest, groups=[[0..]], choice=<choice>, terminal=exact|noisy,
-    objective={any}, classes=0..?, queries=0..?, standard_error?=0.0..1e12?
-choice: allowed=[0..], forced=[0..], limit=1..
+    objective={any}, classes=0..?, queries=0..?, standard_error?=0.0..1e12?, all_features?=value?,
+    row_groups?=digest, row_weights?=digest, encoding?=<encoding>
+encoding: impute=median|mean|most_frequent|keep?, dates=parts|number|drop, levels={[text]}, left_out=[text]
+choice: allowed=[0..], forced=[0..], limit=1.., costs?=[0.0..1e300], max_cost?=0.0..1e300, at_most?=[<at most>]
+at most: name=text, most=1.., units=[0..]
 objective of neighbours: task=classification|regression, n_neighbors=1.., subsample=2.., ties=half|strict|row_order,
-    scale=flag, drop_zero=flag
+    scale=flag, drop_zero=flag, grouped?=flag, weighted?=flag
 objective of an estimator: kind=text, name=name, estimator=text, scoring=call, score_range=[number], cv=text,
     splits=1.., fresh_splits=flag, weighted=flag, grouped=flag
 report: history=[<history>], by_size=[list], feature_scores={value?}, without={value}, selection_frequency?={value},
-    resample?=bootstrap|half
-history: seconds=0.0..1e12, samples=0.., gap=-1.0..1.0, score=value?
+    resample?=bootstrap|half, repeat?=text, notes?=[text]
+history: seconds=0.0..1e12, samples=0.., gap=-1.0..1.0, score=value?, leaves?=0.., looked_at?=0..
 held-out rows: score=number, rows=1.., splits=1.., times=[1..], given?=flag, parts?=[<held-out part>],
     proof?=<held-out proof>, unproved?=splits|groups|weights|classes|scoring|size
 held-out part: score=number, all_features=number, rows=1.., trained=1..
@@ -74,13 +79,21 @@ left-out rows: parsimony=0.0..1e6, folds=1.., rows=2.., size=1.., family=family,
     path=[<row of the path>], best?=<best leaf>, guessing?=number, decided?=1.., judged?=<judged choice>
 row of the path: size=1.., features=[text], family=family, training=value?, left_out=number?,
     standard_error=0.0..1e300?, difference=number?, difference_error=0.0..1e300?
-best leaf: features=[text], value=value, gap=-1.0..1.0
+best leaf: features=[text], value=value, gap=-1.0..1.0, known_gap?=-1.0..1.0
 judged choice: left_out=number, standard_error=0.0..1e300?, difference=number, difference_error=0.0..1e300?
+table: target=text, task=auto|classification|regression, groups=text?, weights=text?, dropped=[text], kept=[text],
+    missing=[text], text_encoding=text?, holdout=fraction?, estimator=name?, scoring=call?, cv=2..?, checksums=[0..],
+    findings=[<finding>]
+finding: kind=text, columns=[text], numbers=[number], texts=[text]
 """
 
 
 class RefusedError(Exception):
     """A certificate does not hold; the text says why."""
+
+
+class OtherDataError(RefusedError):
+    """The data are not those that a certificate is about; the text says why."""
 
 
 def need(fine: bool, reason: str) -> None:
@@ -210,12 +223,15 @@ def check_form(content: Json) -> None:
     for challenge in content["challenges"].values():
         for label, value in challenge["subsets"]:
             need(VALUE.accepts(value), f"the value of {label!r:.80} must be {VALUE.words}, got {value!r:.40}")
+        for row in challenge.get("pruned", []):
+            fine = len(row) == 3 and VALUE.accepts(row[1]) and type(row[2]) is int
+            need(fine, f"a subset ruled out must have a label, a bound and a number of folds, got {row!r:.80}")
         if "choice" in challenge:
             _check_choice(challenge["choice"])
     if content["data"] is not None:
         _check_data(content)
         return
-    for name in ("features", "report", "unseen", "new_data"):
+    for name in ("features", "report", "unseen", "new_data", "table"):
         need(content.get(name) is None, f"the certificate is not about data, so it must have no {name!r}")
 
 
@@ -227,7 +243,11 @@ def _check_data(content: Content) -> None:
     shared_out = sorted(feature for group in groups for feature in group) == list(range(len(names))) and all(groups)
     need(shared_out, "every feature must be in exactly one group")
     need(content["features"] is not None, "a certificate about data must name the features of its answer")
-    _check_choice(data["choice"], len(groups))
+    if "encoding" in data:
+        _check_encoding(data)
+    useless = set(data.get("encoding", {}).get("left_out", ()))
+    searched = sum(not useless.issuperset(names[feature] for feature in group) for group in groups)
+    _check_choice(data["choice"], searched)
     by_estimator = objective.get("kind") == "estimator"
     check_parts(objective, "objective of an estimator" if by_estimator else "objective of neighbours")
     if by_estimator:
@@ -237,11 +257,29 @@ def _check_data(content: Content) -> None:
         need(counted, "classes and queries are those of nearest neighbours, not of an estimator")
     else:
         _check_neighbours(data)
+    fine = data.get("all_features") is None or data["terminal"] == "exact"
+    need(fine, "all features can have an exact value only where subsets have exact values")
+    for what, name, part in (("groups", "grouped", "row_groups"), ("weights", "weighted", "row_weights")):
+        flag = objective.get(name, False)
+        fits = flag if part in data else by_estimator or not flag  # there are older certificates of estimators
+        need(fits, f"the fingerprint of the {what} must be written if and only if rows have {what}")
     if unseen is not None:
         score, splits, (least, most) = (unseen[name] for name in ("score", "splits", "times"))
         fine = by_estimator or VALUE.accepts(score)  # scores of an estimator have no common range
         need(fine, f"the score of held-out rows must be {VALUE.words}, got {score!r}")
         need(least <= most <= splits, f"a row is kept aside at most once in each of {splits} parts, got {most} times")
+
+
+def _check_encoding(data: Content) -> None:
+    """Check that levels are those of features, and that features that were left out may not be chosen."""
+    names, encoding = data["names"], data["encoding"]
+    strange = sorted({*encoding["levels"], *encoding["left_out"]} - set(names))
+    need(not strange, f"levels and columns left out must be those of features, got {strange[:1]}")
+    may_be = {
+        names[one] for unit in (*data["choice"]["allowed"], *data["choice"]["forced"]) for one in data["groups"][unit]
+    }
+    taken = sorted(may_be.intersection(encoding["left_out"]))
+    need(not taken, f"features that were left out may not be chosen, got {taken[:1]}")
 
 
 def _check_choice(choice: Content, units: int = MOST) -> None:
@@ -251,6 +289,12 @@ def _check_choice(choice: Content, units: int = MOST) -> None:
     need(known, "the units allowed and forced must be different units of the data")
     fine = len(choice["forced"]) <= limit <= len(listed)
     need(fine, f"the largest number of units must be between those forced and {len(listed)}, got {limit!r}")
+    need(("costs" in choice) == ("max_cost" in choice), "costs and max_cost must be written together")
+    fine = units == MOST or len(choice.get("costs", ())) in (0, units)
+    need(fine, f"costs must be written for all {units:,} units, got {len(choice.get('costs', ())):,}")
+    for one in choice.get("at_most", ()):
+        known = len(set(one["units"])) == len(one["units"]) and max(one["units"], default=0) < units
+        need(known, f"at_most must be about different units of the data, got {one['units']!r:.60}")
 
 
 def _check_neighbours(data: Content) -> None:

@@ -16,6 +16,7 @@ class Searched(NamedTuple):
     label: Json
     value: float  # the exact value; the lower bound of a sampled leaf
     gap: float  # how much better than it another leaf may be
+    known_gap: float  # the same among the leaves looked at
     is_answer: bool
 
 
@@ -24,14 +25,24 @@ def searched(content: Content) -> Searched:
     best = (content.get("new_data") or {}).get("best")
     if best is None or best["features"] == content["features"]:
         label = content["graph"]["labels"][content["answer"]]
-        return Searched(label, content["lower"], content["gap"], True)
+        return Searched(label, content["lower"], content["gap"], known_gap(content), True)
     label = label_of(best["features"], unit_of(content["data"]))
-    return Searched(label, best["value"], best["gap"], False)
+    return Searched(label, best["value"], best["gap"], known_gap(best), False)
+
+
+def known_gap(part: Content) -> float:
+    """Return the gap among the leaves looked at; certificates of earlier versions have only that among all leaves."""
+    return float(part["known_gap"] if "known_gap" in part else part["gap"])
 
 
 def unit_of(data: Content) -> dict[str, int]:
     """Return the unit of each feature by name; a unit is a feature or a group."""
     return {data["names"][feature]: unit for unit, group in enumerate(data["groups"]) for feature in group}
+
+
+def label_of_all(data: Content) -> list[int]:
+    """Return the label of all features that may be chosen together, whatever the largest number of them is."""
+    return [*sorted({*data["choice"]["allowed"], *data["choice"]["forced"]}), STOP]
 
 
 def label_of(features: Iterable[str], units: Mapping[str, int]) -> list[int]:

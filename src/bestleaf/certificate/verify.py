@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike
 
 from bestleaf.certificate.bound_checks import CHECKS, RATES
 from bestleaf.certificate.claims import by_budget, counted, in_line, values_in_words, words_of
+from bestleaf.certificate.how_made import check_how_made
 from bestleaf.certificate.record import Certificate, checksum
-from bestleaf.certificate.schema import MALFORMED, Content, RefusedError, check_form, need
+from bestleaf.certificate.schema import MALFORMED, Content, OtherDataError, RefusedError, check_form, need
 from bestleaf.certificate.searched import searched
 from bestleaf.certificate.verify_data import check_data, check_values
 from bestleaf.certificate.verify_graph import check_answer, check_graph
@@ -31,10 +32,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a certificate holds, and why; true in a condition if it holds."""
+    """Whether a certificate holds, and why; true in a condition if it holds.
+
+    Attributes
+    ----------
+    holds : bool
+        Whether it holds.
+    text : str
+        What was checked, or why it is refused.
+    other_data : bool
+        Whether it is refused because the data given are not those it is about; it may hold for other data.
+    """
 
     holds: bool
     text: str
+    other_data: bool = False
 
     def __bool__(self) -> bool:
         return self.holds
@@ -48,6 +60,8 @@ def verify(
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
     *,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     oracle: EstimatorOracle | None = None,
     bound: Bound | None = None,
 ) -> Verdict:
@@ -59,6 +73,8 @@ def verify(
         What is checked. A file must have the checksum it was saved with.
     X, y : default=None
         The data of a feature selection, as they were given to the selector.
+    groups, sample_weight : default=None
+        The groups and the weights of the rows, if they were given to the selector.
     oracle : EstimatorOracle, default=None
         Computes the values of an estimator again; without it they are taken as written.
     bound : Bound, default=None
@@ -72,6 +88,9 @@ def verify(
     """
     if (X is None) != (y is None):
         raise ValueError(f"X and y must be given together, got only {'y' if X is None else 'X'}")
+    for name, given in (("groups", groups), ("sample_weight", sample_weight)):
+        if given is not None and X is None:
+            raise ValueError(f"{name} must be given with X and y, got only {name}")
     if not isinstance(certificate, Certificate | str | Path):
         raise TypeError(f"certificate must be a Certificate or the path of one, got a {type(certificate).__name__}")
     if not isinstance(certificate, Certificate):
@@ -79,9 +98,9 @@ def verify(
     try:
         checked = list(_checks(certificate, bound, with_data=X is not None))
         if X is not None and y is not None:
-            checked.append(check_data(certificate.content, X, y, oracle))
+            checked.append(check_data(certificate.content, X, y, oracle, groups, sample_weight))
     except RefusedError as reason:
-        return Verdict(False, f"Refused: {in_line(str(reason))}.")
+        return Verdict(False, f"Refused: {in_line(str(reason))}.", isinstance(reason, OtherDataError))
     except MALFORMED as error:
         what = in_line(f"{type(error).__name__}: {error}", 200)
         return Verdict(False, f"Refused: the certificate is incomplete or malformed ({what}).")
@@ -99,6 +118,7 @@ def _checks(certificate: Certificate, bound: Bound | None, *, with_data: bool) -
     check_answer(content)
     check_values(content)
     check_held_out(content)
+    check_how_made(content)
     _check_claims(content)
     _check_search(content)
     fits = not sealed or content["checksum"] == checksum(content)
@@ -160,10 +180,13 @@ def _not_shown(content: Content, *, with_data: bool) -> str:
         "which leaves are one step away": problem and "local" in content["challenges"],
         "rows, names and objective of the data": selection and not with_data,
         "exact values (give the data to compute them again)": selection and not with_data,
+        "how the table was read and what was found in it": content.get("table") is not None and not with_data,
         "objective of the data": selection and with_data and data["terminal"] == "noisy",
         "what was forced, forbidden and limited": selection,
         "that no leaf of the graph was left out": selection and content["search"]["expansion"] is not None,
         "course of the gap, means of the rollouts with a feature": report is not None,
+        "how to repeat the search": report is not None and "repeat" in report,
+        "notes about the table": bool(report is not None and report.get("notes")),
         "how often features were selected again": report is not None and "selection_frequency" in report,
         "score on held-out rows": content.get("unseen") is not None and "proof" not in content["unseen"],
         "that the held-out rows were looked at only after the search": "proof" in (content.get("unseen") or {}),

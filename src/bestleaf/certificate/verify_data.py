@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from itertools import pairwise
 from math import log
@@ -11,9 +10,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestleaf.certificate.schema import CLOSE, VALUE, Content, Json, RefusedError, named_objective, need, same
-from bestleaf.certificate.searched import STOP, label_of, searched, unit_of
+from bestleaf.certificate.claims import subset_in_words
+from bestleaf.certificate.encoded import ByFeature, Judge
+from bestleaf.certificate.local import centre_of
+from bestleaf.certificate.rows import groups_digest, weights_digest
+from bestleaf.certificate.same_data import check_same_data
+from bestleaf.certificate.schema import (
+    CLOSE,
+    VALUE,
+    Content,
+    Json,
+    OtherDataError,
+    RefusedError,
+    named_objective,
+    need,
+    same,
+)
+from bestleaf.certificate.searched import STOP, label_of, label_of_all, searched, unit_of
 from bestleaf.certificate.verify_graph import Choice
+from bestleaf.certificate.verify_local import check_local, check_race
 from bestleaf.certificate.verify_path import check_path, check_training, training_values
 
 if TYPE_CHECKING:
@@ -30,12 +45,13 @@ def check_values(content: Content) -> None:
     if content.get("new_data") is not None:
         check_path(content)
     if challenges:
-        best = searched(content)
-        node = content["answer"] if best.is_answer else content["graph"]["labels"].index(best.label)
-        exact = any(leaf["exact"] for leaf in content["leaves"] if leaf["node"] == node)
-        need(exact and content["search"]["task"] == "leaf", "challenges need the exact value of a best leaf, got none")
+        about = [searched(content).label] if set(challenges) != {"local"} else []
+        about += [centre_of(content).label] if "local" in challenges else []
+        exact = [leaf["label"] for leaf in content["leaves"] if leaf["exact"]]
+        fine = all(label in exact for label in about) and content["search"]["task"] == "leaf"
+        need(fine, "challenges need the exact value of a best leaf, got none")
     if "local" in challenges:
-        _check_local(content, challenges["local"])
+        check_local(content)
     if "quantile" in challenges:
         one, got = challenges["quantile"], len(challenges["quantile"]["subsets"])
         needed = (one["attempt"] * log(2) - log(content["search"]["delta"])) / one["alpha"]
@@ -53,25 +69,6 @@ def check_values(content: Content) -> None:
     exact_values(content)
 
 
-def _check_local(content: Content, challenge: Content) -> None:
-    """Check that all leaves one step away are listed, if the certificate says what may be chosen."""
-    data, labels = content["data"], [label for label, _ in challenge["subsets"]]
-    if "choice" not in challenge:
-        need(data is None and bool(labels), "the claim 'local' must say which leaves there are one step away")
-        return
-    fine = data is None or challenge["choice"] == data["choice"]
-    need(fine, "the claim 'local' must be about the features that the data give to choose from")
-    choice, mine = Choice(challenge["choice"]), set(searched(content).label[:-1])
-    for label in labels:
-        choice.check(label)
-    free, loose = len(choice.known - mine), len(mine - choice.forced)
-    added, dropped = free if len(mine) < choice.limit else 0, loose if len(mine) > 1 else 0  # never an empty subset
-    many, others = added + dropped + loose * free, {frozenset(label[:-1]) for label in labels}
-    near = all(max(len(other - mine), len(mine - other)) == 1 for other in others)
-    fine = near and len(others) == len(labels) == many
-    need(fine, f"the claim 'local' must be about all {many:,} subsets one step away")
-
-
 def exact_values(content: Content) -> dict[str, tuple[Json, float]]:
     """Return every exact value once, by label; refuse two different values of the same leaf.
 
@@ -79,19 +76,22 @@ def exact_values(content: Content) -> dict[str, tuple[Json, float]]:
     """
     found: dict[str, tuple[Json, float]] = {}
     for label, value in _written_values(content):
-        _check_equal(label, found.setdefault(repr(label), (label, value))[1], value)
+        _check_equal(content, label, found.setdefault(repr(label), (label, value))[1], value)
     for label, value in training_values(content):
-        _check_equal(label, found.get(repr(label), (label, value))[1], value)
+        _check_equal(content, label, found.get(repr(label), (label, value))[1], value)
     return found
 
 
-def _check_equal(label: Json, one: float, other: float) -> None:
+def _check_equal(content: Content, label: Json, one: float, other: float) -> None:
     if not same(one, other):
-        raise RefusedError(f"{label!r:.80} has two values, {one!r} and {other!r}")
+        raise RefusedError(f"{subset_in_words(label, content['data'])} has two values, {one!r} and {other!r}")
 
 
 def _written_values(content: Content) -> Iterator[tuple[Json, float]]:
-    """Yield labels with their exact values: leaves, challenges, best subsets by size, the answer less one unit."""
+    """Yield labels with their exact values: leaves, challenges, best subsets by size, the answer less one unit.
+
+    All features come last, if their value is written.
+    """
     yield from ((leaf["label"], leaf["lower"]) for leaf in content["leaves"] if leaf["exact"])
     for challenge in content["challenges"].values():
         yield from challenge["subsets"]
@@ -102,6 +102,8 @@ def _written_values(content: Content) -> Iterator[tuple[Json, float]]:
             yield label_of(names, units), value
         for dropped, value in report["without"].items():
             yield [unit for unit in answer if unit != int(dropped)], value
+    if data is not None and data.get("all_features") is not None:
+        yield label_of_all(data), data["all_features"]
 
 
 def _check_report(content: Content) -> None:
@@ -141,48 +143,41 @@ def _check_sizes(content: Content) -> None:
         best[size] = value
     for leaf in content["leaves"]:
         if leaf["exact"] and leaf["lower"] > best.get(len(leaf["label"]) - 1, -1.0) + CLOSE:
-            raise RefusedError(f"the leaf {leaf['label']} is better than what is called the best subset of its size")
+            name = subset_in_words(leaf["label"], data)
+            raise RefusedError(f"the leaf {name} is better than what is called the best subset of its size")
 
 
-def fingerprint(X: ArrayLike, y: ArrayLike) -> str:
-    """Return the SHA-256 of the numbers of a table and its targets; data frames and arrays give the same."""
-    data, target = np.asarray(X), np.asarray(y)
-    digest = hashlib.sha256(repr(data.shape).encode())
-    for column in data.T:
-        digest.update(np.ascontiguousarray(column, np.float64).tobytes())
-    if target.dtype.kind in "biuf":
-        digest.update(np.ascontiguousarray(target, np.float64).tobytes())
-    else:
-        digest.update("\0".join(map(str, target.tolist())).encode())
-    return digest.hexdigest()
-
-
-def check_data(content: Content, X: ArrayLike, y: ArrayLike, oracle: EstimatorOracle | None = None) -> str:
+def check_data(
+    content: Content,
+    X: ArrayLike,
+    y: ArrayLike,
+    oracle: EstimatorOracle | None = None,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> str:
     """Compute every exact value again; return what was checked, in words.
 
     The votes of nearest neighbours are computed by the code of the search. All other checks have code of their own.
     """
-    data, rows = content["data"], len(np.asarray(X))
-    if data is None:
-        raise RefusedError("the certificate is not about data, so there is nothing to compare the data with")
-    hint = "after validate(..., holdout=...) a certificate is about the rows Validation.rows"
-    need(rows == data["rows"], f"the certificate is about {data['rows']:,} rows, got {rows:,} ({hint})")
-    fits = fingerprint(X, y) == data["fingerprint"]
-    need(fits, "these are not the data the certificate is about (their fingerprints differ)")
-    names, columns = data["names"], [name for name in getattr(X, "columns", []) if isinstance(name, str)]
-    if columns and names not in (columns, [f"x{number}" for number in range(len(names))]):
-        strange = next((name for name, other in zip(names, columns, strict=False) if name != other), names[-1])
-        raise RefusedError(f"the feature called {strange!r} has another name in these data")
+    numbers, columns = check_same_data(content, X, y)
+    data, rows = content["data"], len(numbers)
+    _check_rows(data, "groups", "row_groups", None if groups is None else groups_digest(groups, rows))
+    _check_rows(data, "weights", "row_weights", None if sample_weight is None else weights_digest(sample_weight, rows))
     if data["objective"].get("kind") != "estimator":
         from bestleaf.features.neighbours import KNNOracle
 
-        judge: KNNOracle | EstimatorOracle = KNNOracle(np.asarray(X), np.asarray(y), **data["objective"])
+        settings = {name: value for name, value in data["objective"].items() if name not in ("grouped", "weighted")}
+        judge: KNNOracle | EstimatorOracle = KNNOracle(
+            numbers, np.asarray(y), **settings, groups=groups, sample_weight=sample_weight
+        )
     elif oracle is None:
         return (
             "The data are the ones it is about; exact values were not computed again, because that takes the "
             "estimator: give verify an oracle, EstimatorOracle(X, y, estimator=..., ...)."
         )
     else:
+        if oracle.score.is_found and len(data["objective"]["score_range"]) == 2:
+            oracle = oracle.with_range(*data["objective"]["score_range"])
         judge, mine = oracle, named_objective(oracle.settings())
         for name, right in data["objective"].items():
             need(mine.get(name) == right, f"the oracle has the {name} {mine.get(name)!r}, the certificate {right!r}")
@@ -190,17 +185,31 @@ def check_data(content: Content, X: ArrayLike, y: ArrayLike, oracle: EstimatorOr
         need(many == data[name], f"the value is of {many!r} {name} on these data, not {data[name]!r}")
     if data["terminal"] == "noisy":
         return "The data are the ones it is about; values are sampled, so there are none to compute again."
-    values = exact_values(content)
+    values, scorer = exact_values(content), judge if columns is None else ByFeature(judge, columns)
     for (*units, _), written in values.values():
-        value = judge.value([feature for unit in units for feature in data["groups"][unit]])
+        value = scorer.value([feature for unit in units for feature in data["groups"][unit]])
         if not same(value, written):
-            raise RefusedError(f"the value of {units} is {value:.6g} on these data, not {written:.6g}")
-    path = check_training(content, judge, values)
-    _check_error(content, judge)
-    return f"The data are the ones it is about; {len(values):,} exact values were computed again.{path}"
+            names = subset_in_words(units, data)
+            raise RefusedError(f"the value of {names} is {value:.6g} on these data, not {written:.6g}")
+    raced = "" if oracle is None else check_race(content, oracle, columns)
+    path = check_training(content, scorer, values)
+    _check_error(content, scorer)
+    return f"The data are the ones it is about; {len(values):,} exact values were computed again.{raced}{path}"
 
 
-def _check_error(content: Content, judge: KNNOracle | EstimatorOracle) -> None:
+def _check_rows(data: Content, what: str, part: str, digest: str | None) -> None:
+    """Check that the groups or weights of the rows, given by their fingerprint, are those of the certificate."""
+    written, by_estimator = data.get(part), data["objective"].get("kind") == "estimator"
+    if digest is None:
+        fine = written is None or by_estimator  # the oracle of an estimator has them
+        need(fine, f"the rows of the certificate have {what}: give verify the {what} of the rows, too")
+        return
+    need(written is not None, f"the rows of the certificate have no {what}, but {what} are given")
+    if digest != written:
+        raise OtherDataError(f"these are not the {what} of rows that the certificate is about")
+
+
+def _check_error(content: Content, judge: Judge) -> None:
     """Check the standard error of the value of the answer, if it is written."""
     written = content["data"].get("standard_error")
     if written is not None:

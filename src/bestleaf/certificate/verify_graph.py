@@ -6,6 +6,8 @@ from graphlib import TopologicalSorter
 from itertools import chain
 
 from bestleaf.certificate.claims import by_budget
+from bestleaf.certificate.limits import Limits
+from bestleaf.certificate.looked_at import looked_at_in
 from bestleaf.certificate.schema import Content, Json, RefusedError, need, same
 from bestleaf.certificate.searched import STOP, label_of, unit_of
 
@@ -17,6 +19,7 @@ class Choice:
         self.forced = frozenset(choice["forced"])
         self.known = self.forced.union(choice["allowed"])
         self.limit = choice["limit"]
+        self.limits = Limits.written(choice)
 
     def check(self, label: Json, *, complete: bool = True) -> None:
         """Refuse a label that is not a subset that may be chosen; the label of a complete subset ends with STOP."""
@@ -26,6 +29,8 @@ class Choice:
             raise RefusedError(f"the label {label!r:.80} must list units of the data once and in order")
         if not (self.known.issuperset(units) and self.forced.issubset(units)):
             raise RefusedError(f"{label!r:.80} is not a subset that may be chosen from the units of the data")
+        if self.limits and not self.limits.fits(units):
+            raise RefusedError(f"{label!r:.80} is not within the limits on costs or on how many may be chosen")
 
 
 def check_graph(content: Content) -> None:
@@ -99,7 +104,9 @@ def downwards(children: list[list[int]]) -> list[int]:
 def answer_of(content: Content) -> dict[str, float]:
     """Return the interval and the gap of the answer that follow from the leaves.
 
-    The gap says how much better than the answer another one may be, for the player who moves at the root.
+    The gap says how much better than the answer another one may be, for the player who moves at the root. The known gap
+    is the same among the leaves looked at. It is the gap if they hold no rival, and in a game, where one leaf may
+    change what all others are worth.
     """
     graph, answer, leaves, task = content["graph"], content["answer"], content["leaves"], content["search"]["task"]
     children, (lower, upper) = graph["children"], node_bounds(graph, leaves)
@@ -113,25 +120,32 @@ def answer_of(content: Content) -> dict[str, float]:
         fresh += set(children[node]) - below
         below.update(children[node])
     inside = {repr(leaf["label"]): leaf["terminal"] for leaf in leaves if leaf["node"] in below}
-    rivals = [child for child in children[0] if child != answer]
-    if 0 in graph["minimizes"]:
-        gaps = [upper[answer] - lower[child] for child in rivals]
-    elif graph["two_player"]:
-        gaps = [upper[child] - lower[answer] for child in rivals]
+    looked = looked_at_in(content)
+    if graph["two_player"]:
+        rivals = [child for child in children[0] if child != answer]
+        for_opponent = 0 in graph["minimizes"]
+        gaps = [upper[answer] - lower[one] if for_opponent else upper[one] - lower[answer] for one in rivals]
+        known = gaps
     else:
-        gaps = [leaf["upper"] - lower[answer] for leaf in leaves if repr(leaf["label"]) not in inside]
+        apart = [leaf for leaf in leaves if repr(leaf["label"]) not in inside]
+        gaps = [leaf["upper"] - lower[answer] for leaf in apart]
+        known = [leaf["upper"] - lower[answer] for leaf in apart if leaf["node"] in looked] or gaps
     unfinished = task == "leaf" and not any(inside.values())  # the answer has children that are not in the graph
     return {
         "lower": lower[answer],
         "upper": upper[answer],
         "gap": 1.0 if unfinished else min(1.0, max(gaps, default=0.0)),
+        "known_gap": 1.0 if unfinished else min(1.0, max(known, default=0.0)),
+        "looked_at": len(looked),
     }
 
 
 def check_answer(content: Content) -> None:
-    """Check the interval and the gap of the answer, which follow from the leaves, and the names of its features."""
+    """Check the interval and the gaps of the answer, which follow from the leaves, and the names of its features."""
     for name, value in answer_of(content).items():
-        agrees = same(value, content[name]) if name == "gap" else value == content[name]
+        if name not in content:  # certificates of earlier versions have no known gap; `check_form` asks for the others
+            continue
+        agrees = same(value, content[name]) if name.endswith("gap") else value == content[name]
         need(agrees, f"{name!r} of the answer follows from the leaves as {value:.6g}, not {content[name]:.6g}")
     data = content["data"]
     if data is not None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from bestleaf.certificate.bound_checks import CHECKS, RATES, Check, is_evidence, of_one_leaf, rate_gives
 from bestleaf.certificate.claims import by_budget
+from bestleaf.certificate.limits import Limits
 from bestleaf.certificate.schema import CLOSE, Content, RefusedError, need, part_name
 
 if TYPE_CHECKING:
@@ -138,10 +139,18 @@ def _check_whole(content: Content) -> None:
         temporary = sum(not leaf["terminal"] for leaf in leaves)
         need(temporary == 0, f"the graph is not whole: {temporary:,} of its leaves have more below them")
     if whole and data is not None:
-        free, many = len(data["choice"]["allowed"]), -(not data["choice"]["forced"])
-        for size in range(data["choice"]["limit"] - len(data["choice"]["forced"]) + 1):
-            many += comb(free, size)
-            if many > max(len(leaves), MANY):  # counting all of them may take very long
-                break
+        many = _count_subsets(data["choice"], max(len(leaves), MANY))
         fine = many == len(leaves)
         need(fine, f"the whole graph must have all {many:,} subsets that may be chosen, got {len(leaves):,}")
+
+
+def _count_subsets(choice: Content, beyond: int) -> int:
+    """Return how many subsets may be chosen; counting ends beyond a number, because all may take very long."""
+    if limits := Limits.written(choice):
+        return limits.count(choice["forced"], choice["allowed"], choice["limit"], beyond)
+    many = -(not choice["forced"])
+    for size in range(choice["limit"] - len(choice["forced"]) + 1):
+        many += comb(len(choice["allowed"]), size)
+        if many > beyond:
+            break
+    return many

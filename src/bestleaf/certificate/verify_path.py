@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from itertools import pairwise
-from typing import Protocol
 
+from bestleaf.certificate.encoded import Judge
 from bestleaf.certificate.path import default_guessing
 from bestleaf.certificate.schema import FAMILIES, VALUE, Content, RefusedError, need, same
 from bestleaf.certificate.searched import label_of, unit_of
@@ -14,15 +14,6 @@ from bestleaf.certificate.verify_graph import Choice, answer_of
 ALL = "all features"
 ROUNDING = 1e-6  # differences of means are taken fold by fold
 MOST_COST = 2e10  # distances on one feature that are computed again for the path: some seconds
-
-
-class Judge(Protocol):
-    """What computes the value of a subset of columns again: an oracle."""
-
-    value_cost: int  # distances on one feature; of an estimator, of all features
-
-    def value(self, subset: Iterable[int]) -> float:
-        """Return the exact value of a subset."""
 
 
 def check_path(content: Content) -> None:
@@ -109,9 +100,11 @@ def _check_best(content: Content) -> None:
         raise RefusedError(f"the best leaf {best['features']!r:.80} is not a leaf of the graph")
     fine = same(best["value"], leaf["lower"]) if leaf["exact"] else leaf["lower"] <= best["value"] <= leaf["upper"]
     need(fine, f"the value {best['value']!r} of the best leaf does not follow from the graph")
-    gap = answer_of({**content, "answer": leaf["node"]})["gap"]
-    written = best["gap"]
-    need(same(gap, written), f"the gap of the best leaf follows from the leaves as {gap:.6g}, not {written:.6g}")
+    follows = answer_of({**content, "answer": leaf["node"]})
+    for name in ("gap", "known_gap"):
+        gap, written = follows[name], best.get(name, follows[name])  # earlier versions wrote no known gap
+        told = f"the {name.replace('_', ' ')} of the best leaf follows from the leaves as {gap:.6g}, not {written:.6g}"
+        need(same(gap, written), told)
 
 
 def training_values(content: Content) -> Iterator[tuple[list[int], float]]:

@@ -17,6 +17,7 @@ from bestleaf.files import check_regular
 
 __all__ = ["Checkpoint", "Saved"]
 
+FOLDS = ".folds"  # ending of the file beside a checkpoint that holds the folds of a choice by left-out rows
 MOST_SAVING = 20  # saving takes at most about one twentieth of the time
 
 

@@ -13,12 +13,16 @@ from typer.core import TyperGroup
 
 import bestleaf
 from bestleaf.cli import INTERRUPTED, at_once
+from bestleaf.cli.check import check
 from bestleaf.cli.compare import compare
 from bestleaf.cli.messages import StillWriting, UsageError, complaint, help_without_command, say
-from bestleaf.cli.options import PAGE, Impute, Seed, check_ending
+from bestleaf.cli.options import PAGE, Drop, Encoding, Groups, Impute, Missing, Seed, Weights, check_ending
 from bestleaf.cli.outputs import check_new_file
 from bestleaf.cli.reproduce import app as experiments
 from bestleaf.cli.select import select
+from bestleaf.cli.watch import watch
+
+REFUSED, OTHER_DATA = 1, 4  # exit codes of verify
 
 
 class _Commands(TyperGroup):
@@ -38,8 +42,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+app.command()(check)
 app.command()(select)
 app.command()(compare)
+app.command()(watch)
 app.add_typer(experiments, name="reproduce")
 
 
@@ -73,26 +79,34 @@ def _root(
 def verify(
     file: Annotated[Path, typer.Argument(help="The certificate.")],
     data: Annotated[Path | None, typer.Option(help="The table it is about, to compute exact values again.")] = None,
-    target: Annotated[str | None, typer.Option(help="Column of the table that holds the targets.")] = None,
+    target: Annotated[str | None, typer.Option(help="Column to predict, if the certificate does not say it.")] = None,
+    groups: Groups = None,
+    weights: Weights = None,
+    drop: Drop = None,
+    missing: Missing = None,
+    encoding: Encoding = None,
     impute: Impute = None,
 ) -> None:
-    """Check a certificate from what is written in it (exit code 0: holds, 1: refused)."""
+    """Check a certificate (exit code 0: it holds, 1: refused, 4: it is about other data than --data).
+
+    With --data, the table is made again as the certificate says, from the columns left out to the held-out rows.
+    """
     with at_once():
         from bestleaf import certificate as proofs
 
-    if (data is None) != (target is None):
-        raise ValueError("--data and --target go together: the table and the column of its targets")
+    options = {"target": target, "groups": groups, "weights": weights, "encoding": encoding, "impute": impute}
+    if data is None and any(option is not None for option in (*options.values(), drop, missing)):
+        raise ValueError("--data must be given with options that say how to read the table, got none")
     certificate = proofs.Certificate.load(file)
-    X = y = None
-    if data is not None and target is not None:
+    if data is None:
+        verdict = proofs.verify(certificate)
+    else:
         with at_once():
-            from bestleaf.tables import prepared, read_frame
+            from bestleaf.tables.verify import verify_table
 
-        table = prepared(read_frame(data), target, impute=impute)
-        X, y = table.X, table.y
-    verdict = proofs.verify(certificate, X, y)
+        verdict = verify_table(certificate, data, drop=drop, missing=missing, **options)
     print(verdict)
-    raise typer.Exit(0 if verdict else 1)
+    raise typer.Exit(0 if verdict else OTHER_DATA if verdict.other_data else REFUSED)
 
 
 @app.command()

@@ -18,13 +18,12 @@ from bestleaf.files import in_words
 # The base class of typer's exceptions. It comes from click or from typer itself, depending on the version of typer.
 UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 PARAMETERS = (
-    "cv|feature_groups|forbidden|forced|guarantee|holdout|max_features|max_memory|max_samples|max_time|n_repeats|"
-    "parsimony|peers|score_range|scoring|terminal"
+    "at_most|costs|cv|feature_groups|forbidden|forced|guarantee|holdout|max_cost|max_features|max_memory|max_samples|"
+    "max_time|n_repeats|parsimony|peers|score_range|scoring|terminal"
 )
 RENAMED = {  # options of earlier versions
     "--seed": "--random-state",
     "--repeats": "--n-repeats",
-    "--groups": "--feature-groups",
     "--force": "--forced",
     "--forbid": "--forbidden",
 }
@@ -75,8 +74,12 @@ def _with_options(told: str) -> str:
     told = re.sub(r"The '(\w+)' parameter of \w+ must", r"\1 must", told)  # as scikit-learn says it
     told = told.replace("score_range=(lowest, highest)", "--score-range LOW HIGH")
     told = told.replace("estimator=NeighbourVotes()", "--estimator neighbours")
-    told = re.sub(r"\bimpute='(\w+)'", r"--impute \1", told)
-    told = re.sub(r"^(choose|target|task)\b", r"--\1", told).replace("--task 'regression'", "--task regression")
+    told = re.sub(r"\b(impute|dates|encoding)='([\w-]+)'", r"--\1 \2", told)
+    told = re.sub(r"^sample_weight\b", "weights", told)
+    told = re.sub(r"^(choose|groups|target|task|weights)\b", r"--\1", told)
+    told = re.sub(r"^(encoding|missing|drop|keep)\b(?= must| and keep)", r"--\1", told)
+    told = told.replace("--drop and keep", "--drop and --keep").replace("; keep takes", "; --keep takes")
+    told = told.replace("--task 'regression'", "--task regression")
     told = re.sub(r"(?<![\w'/-])X(?![\w'.])", "the table", told)
     return re.sub(rf"(?<![\w'/-])({PARAMETERS})(?![\w'.])", lambda found: f"--{found[1].replace('_', '-')}", told)
 

@@ -46,8 +46,8 @@ def _rows_of(name: str, split: Iterable[ArrayLike], rows: int) -> tuple[np.ndarr
     return kept, aside
 
 
-def checked_data(X: ArrayLike) -> np.ndarray:
-    """Return X as a table of finite numbers; refuse anything else."""
+def checked_data(X: ArrayLike, *, missing: bool = False) -> np.ndarray:
+    """Return X as a table of finite numbers; refuse anything else, but not missing values if they are taken."""
     try:
         data = np.asarray(X)
         data = data if data.dtype in (np.float32, np.float64) else data.astype(np.float64)
@@ -57,13 +57,15 @@ def checked_data(X: ArrayLike) -> np.ndarray:
         raise ValueError(f"X must be a table of rows and columns, got shape {data.shape}")
     if len(data) < 2:
         raise ValueError(f"X must have at least 2 rows, got {len(data)}")
-    if broken := columns_not_finite(data):
+    if broken := columns_not_finite(data, missing=missing):
         raise ValueError(f"X must not have missing or infinite values, found in columns {broken[:10]}")
     return data
 
 
-def columns_not_finite(data: np.ndarray) -> list[int]:
-    """Return the columns with missing or infinite values."""
+def columns_not_finite(data: np.ndarray, *, missing: bool = False) -> list[int]:
+    """Return the columns with missing or infinite values; only those with infinite ones if missing ones are taken."""
+    if missing:
+        return np.flatnonzero(np.isinf(data).any(axis=0)).tolist()
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(data.sum()):  # ten times as fast as checking every column
             return []
@@ -182,19 +184,24 @@ def drawn(rows: int, size: int, rng: np.random.Generator) -> np.ndarray:
     return found
 
 
-def fixed_queries(targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows that exact values are computed on, and those for rough values; always the same rows."""
+def fixed_queries(targets: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows that exact values are computed on, and those for rough values; always the same rows.
+
+    Of very many rows, those of weight 0 come last.
+    """
     rows = targets.shape[1]
     many = max(FEWEST_QUERIES, VALUE_COST // rows), int(np.clip(ROUGH_COST // rows, *ROUGH_QUERIES))
-    return _some_rows(targets, many[0]), _some_rows(targets, many[1])
+    return _some_rows(targets, many[0], weights), _some_rows(targets, many[1], weights)
 
 
-def _some_rows(targets: np.ndarray, many: int) -> np.ndarray:
+def _some_rows(targets: np.ndarray, many: int, weights: np.ndarray | None) -> np.ndarray:
     """Return about `many` rows with some of every class, or all rows if there are no more than that."""
     rows = targets.shape[1]
     if many >= rows:
         return np.arange(rows)
     order = np.random.default_rng(2019).permutation(rows)
+    if weights is not None:
+        order = np.concatenate([order[weights[order] > 0], order[weights[order] == 0]])
     found = set(order[:many].tolist())
     for target in targets:
         for value in (target.min(), target.max()):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import replace
 from hashlib import sha256
 from threading import Lock
 from typing import Any, NamedTuple
@@ -20,10 +22,13 @@ from threadpoolctl import ThreadpoolController
 
 from bestleaf.certificate.held_out import corrected_error
 from bestleaf.checks import shown
+from bestleaf.encoding.missing import takes_missing
 from bestleaf.features.data import checked_data, splits_by
-from bestleaf.features.scoring import chosen_score, in_short
+from bestleaf.features.scoring import Score, chosen_score, in_short, range_around
 
 DEFAULT_FOLDS = 5
+SINGLE_LOOKS, RANDOM_LOOKS = 8, 8  # single features and random subsets of the first look, if no range is given
+THREADS = ("n_jobs", "nthread", "num_threads", "thread_count")  # what libraries call the number of their threads
 MOST_TRIES = 100  # to draw a split with two classes on both sides
 FOLDS = (splitters.KFold, splitters.StratifiedKFold, splitters.GroupKFold, splitters.StratifiedGroupKFold)
 RANDOM_SPLITS = (splitters.ShuffleSplit, splitters.StratifiedShuffleSplit, splitters.GroupShuffleSplit)
@@ -44,17 +49,19 @@ class EstimatorOracle:
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
-        Numbers without missing values.
+        Numbers, without missing values unless the estimator takes them.
     y : array of shape (n_samples,)
         Targets.
     estimator : scikit-learn classifier or regressor
-        A clone is fitted on the columns of each subset. A `random_state` of None gets a fixed value.
+        A clone is fitted on the columns of each subset. A `random_state` of None gets a fixed value. Each fit uses one
+        thread, unless a parameter such as `n_jobs` asks for another number than all.
     scoring : str or callable, default=None
         Any scorer; None is the accuracy of a classifier and the concordance index of a regressor.
     cv : int, splitter or iterable, default=None
         The fixed splits, as scikit-learn understands them; None is 5 folds.
     score_range : (float, float), default=None
-        Lowest and highest score, mapped to 0 and 1; not needed for scorers with bounds. A score outside is an error.
+        Lowest and highest score, mapped to 0 and 1. A score outside is an error. None is the range of the scorer; if
+        that has no bounds, it is found by a first look at the data, and may turn out to be too narrow.
     fresh_splits : bool, default=False
         `sample` draws a new random split with as many held-out rows as `cv` has. By default it takes one of the fixed
         splits at random, so that its mean is `value`.
@@ -95,10 +102,11 @@ class EstimatorOracle:
         known = isinstance(estimator, BaseEstimator) and (is_classifier(estimator) or is_regressor(estimator))
         if not known:
             raise TypeError(f"estimator must be a scikit-learn classifier or regressor, got {shown(estimator)}")
-        self.X, self.y = checked_data(X), np.asarray(y)
+        self.X, self.y = checked_data(X, missing=takes_missing(estimator)), np.asarray(y)
         self.n_samples, self.n_features = self.X.shape
         self.estimator = clone(estimator)
         _fix_random_states(self.estimator, random_state)
+        _keep_to_one_thread(self.estimator)
         _refuse_requests(self.estimator)
         self.score = chosen_score(self.estimator, scoring, score_range)
         self.fresh_splits = fresh_splits
@@ -110,6 +118,23 @@ class EstimatorOracle:
             raise ValueError(f"cv must give at least one split, got none from {shown(cv)}")
         self.parts = len(self.splits)
         self.test_size = float(np.mean([len(test) for _, test in self.splits])) / self.n_samples
+        if self.score.is_found:
+            self.score = self._ranged(random_state)
+
+    def _ranged(self, seed: int) -> Score:
+        """Return the score with a range that is found by a first look: all features, single ones, random subsets."""
+        rng, many, score = np.random.default_rng(seed), self.n_features, self.score
+        looks = [np.arange(many), *rng.permutation(many)[:SINGLE_LOOKS, None]]
+        looks += [rng.permutation(many)[: rng.integers(1, many + 1)] for _ in range(RANDOM_LOOKS)]
+        seen = [self._plain_score(np.sort(features), split) for features in looks for split in self.splits]
+        low, high = range_around([one for one in seen if np.isfinite(one)] or [0.0], score.low, score.high)
+        return replace(score, low=low, high=high)
+
+    def with_range(self, low: float, high: float) -> EstimatorOracle:
+        """Return this oracle with another range of scores."""
+        other = copy(self)
+        other.score = replace(self.score, low=low, high=high)
+        return other
 
     def value(self, subset: Iterable[int]) -> float:
         """Return the mean score on the fixed splits, mapped to [0, 1]."""
@@ -228,12 +253,15 @@ class EstimatorOracle:
         return {} if self.sample_weight is None else {"sample_weight": self.sample_weight[rows]}
 
     def _scored(self, features: np.ndarray, split: Split) -> float:
+        """Return the score of one split, mapped to [0, 1]."""
+        return self.score.mapped(self._plain_score(features, split), features.tolist())
+
+    def _plain_score(self, features: np.ndarray, split: Split) -> Any:
         """Return the score of one split. Each fit uses one thread, because many fits run at a time."""
         train, test = split
         with ONE_THREAD:
             fitted = self.fitted(features, train)
-            score = self.score.of(fitted, self.X[np.ix_(test, features)], self.y[test], **self._weights(test))
-        return self.score.mapped(score, features.tolist())
+            return self.score.of(fitted, self.X[np.ix_(test, features)], self.y[test], **self._weights(test))
 
     def _fresh_split(self, seed: int) -> Split:
         """Return a random split; a split by groups is drawn again while one side has only one class."""
@@ -343,6 +371,21 @@ def _fix_random_states(estimator: BaseEstimator, seed: int) -> None:
     for name, value in sorted(estimator.get_params(deep=True).items()):
         if value is None and (name == "random_state" or name.endswith("__random_state")):
             estimator.set_params(**{name: int(rng.randint(np.iinfo(np.int32).max))})
+
+
+def _keep_to_one_thread(estimator: BaseEstimator) -> None:
+    """Let an estimator, and all estimators in it, use one thread where nobody said how many: many fits run at a time.
+
+    Some libraries do not ask OpenMP how many threads they may use. They take all cores unless a parameter says so. In
+    scikit-learn None stands for one, so it stays.
+    """
+    given = estimator.get_params(deep=True)
+    for name, value in given.items():
+        owner, _, parameter = name.rpartition("__")
+        one = given[owner] if owner else estimator
+        ours = type(one).__module__.startswith("sklearn.")
+        if parameter in THREADS and (value == -1 or (value is None and not ours)):
+            estimator.set_params(**{name: 1})
 
 
 def _refuse_requests(estimator: BaseEstimator) -> None:

@@ -1,8 +1,9 @@
 """The value of a subset of features by nearest neighbours: how well their votes rank the rows.
 
-Every row gets the sum of the targets of its k nearest other rows (Euclidean distance on the subset). The value of the
-subset is the fraction of pairs with different targets that these sums put in the right order: the AUC for two classes,
-the mean one-against-rest AUC for more classes, the concordance index for real targets.
+Every row gets the sum of the targets of its k nearest other rows (Euclidean distance on the subset). If rows belong to
+groups, these are rows of other groups. The value of the subset is the fraction of pairs with different targets that
+these sums put in the right order: the AUC for two classes, the mean one-against-rest AUC for more classes, the
+concordance index for real targets. If rows have weights, a pair counts the product of its weights; votes have none.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ from threading import local
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from bestleaf.certificate.rows import check_voters, checked_weights, group_numbers
 from bestleaf.checks import one_of, shown, whole
 from bestleaf.engine.records import Workplace
 from bestleaf.features.data import Columns, checked_data, checked_targets, drawn, fixed_queries, lanes, task_of
 from bestleaf.features.kernels import neighbours as kernels
 from bestleaf.features.kernels.records import HALF, NEIGHBOURS, ROW_ORDER, STRICT
+from bestleaf.features.ranking import pulls
+from bestleaf.features.weights import LIGHTEST, cumulative_shares, drawn_by_weight, lightest_share
 
 TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}
 TASKS = ("auto", "classification", "regression")
@@ -79,11 +84,20 @@ class NeighbourVotes(BaseEstimator):
         self.drop_zero = drop_zero
         self.task = task
 
-    def oracle(self, X: Any, y: Any, *, n_jobs: int | None = None, memory: int | None = None) -> KNNOracle:
+    def oracle(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        n_jobs: int | None = None,
+        memory: int | None = None,
+    ) -> KNNOracle:
         """Return the oracle of these data.
 
-        `n_jobs` is the number of threads for one exact value (None is 1), `memory` the bytes for votes that are kept
-        (None is 256 MiB).
+        `groups` and `sample_weight` are those of `KNNOracle`. `n_jobs` is the number of threads for one exact value
+        (None is 1), `memory` the bytes for votes that are kept (None is 256 MiB).
         """
         whole("n_neighbors", self.n_neighbors, 1)
         if self.subsample is not None:
@@ -92,6 +106,7 @@ class NeighbourVotes(BaseEstimator):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise TypeError(f"{name} must be True or False, got {shown(getattr(self, name))}")
         votes = self.get_params() | {"task": task_of(y, one_of("task", self.task, TASKS))}
+        votes |= {"groups": groups, "sample_weight": sample_weight}
         return KNNOracle(X, y, **votes, n_jobs=n_jobs or 1, memory=VOTES if memory is None else memory)
 
 
@@ -108,6 +123,13 @@ class KNNOracle:
         What `y` is.
     n_neighbors, subsample, ties, scale, drop_zero
         As in `NeighbourVotes`.
+    groups : array of shape (n_samples,), default=None
+        Rows that belong together, such as all visits of a patient: the neighbours of a row are searched among the rows
+        of other groups only (leave-one-group-out instead of leave-one-out).
+    sample_weight : array of shape (n_samples,), default=None
+        A row of weight w counts as w rows in the value: a pair of rows counts the product of its weights. The votes are
+        not weighted: every row has one vote, also a row of weight 0. Samples draw rows in proportion to their weights,
+        with replacement.
     memory : int, default=256 MiB
         Bytes for votes that are kept, so that the next value of the same subset takes little time.
     n_jobs : int, default=1
@@ -144,6 +166,8 @@ class KNNOracle:
         ties: str = "half",
         scale: bool = True,
         drop_zero: bool = False,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         memory: int = VOTES,
         n_jobs: int = 1,
     ) -> None:
@@ -163,8 +187,18 @@ class KNNOracle:
         self.targets = np.ascontiguousarray(targets[:, self.rows])
         self._lanes = lanes(rows, n_neighbors)
         self._columns = Columns(data, scale, self._lanes, self.rows)
+        self.groups = None if groups is None else group_numbers(groups, rows)[self.rows]
+        if self.groups is not None:
+            check_voters(self.groups, n_neighbors)
+        self.row_weights = None if sample_weight is None else checked_weights(sample_weight, rows)[self.rows]
+        self.cumulative = np.empty(0)  # shares of the weight, to draw rows by
+        if self.row_weights is not None:
+            labels = self.targets[0] if len(self.targets) == 1 else self.targets.argmax(axis=0)
+            if lightest_share(labels, self.row_weights) <= LIGHTEST:
+                raise ValueError(f"sample_weight must give more than {LIGHTEST:g} of the weight to a second target")
+            self.cumulative = cumulative_shares(self.row_weights)
         self.weights = self._weights()
-        self.queries, self.rough_queries = fixed_queries(self.targets)
+        self.queries, self.rough_queries = fixed_queries(self.targets, self.row_weights)
         self.value_cost, self.rough_cost = len(self.queries) * rows, len(self.rough_queries) * rows
 
     def _weights(self) -> np.ndarray:
@@ -181,7 +215,7 @@ class KNNOracle:
 
     def value(self, subset: Iterable[int]) -> float:
         """Return the exact value of a subset."""
-        return self._value(self._features(subset), self.queries)
+        return self.value_on(subset, self.queries)
 
     def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
         """Return the exact values of several subsets."""
@@ -189,17 +223,24 @@ class KNNOracle:
 
     def value_on(self, subset: Iterable[int], queries: np.ndarray) -> float:
         """Return the value on some of the rows, given by their places in `rows`."""
-        return self._value(self._features(subset), queries)
+        weights = None if self.row_weights is None else self.row_weights[queries]
+        return self._value(self._features(subset), queries, weights)
 
     def rough_value(self, subset: Iterable[int]) -> float:
         """Return the value on 500 to 2,000 rows, always the same ones."""
-        return self._value(self._features(subset), self.rough_queries)
+        return self.value_on(subset, self.rough_queries)
 
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
-        """Return the value on a random subsample, drawn again while all its targets are the same."""
+        """Return the value on a random subsample, drawn again while all its targets are the same.
+
+        Rows with weights are drawn in proportion to these, so that the rows drawn count the same.
+        """
         features = self._features(subset)
         while True:
-            queries = drawn(self.n_samples, self.subsample, rng)
+            if self.row_weights is None:
+                queries = drawn(self.n_samples, self.subsample, rng)
+            else:
+                queries = drawn_by_weight(self.cumulative, self.subsample, rng)
             targets = self.targets[:, queries]
             if (targets != targets[:, :1]).any():
                 return self._value(features, queries)
@@ -208,15 +249,24 @@ class KNNOracle:
         """Return the standard error of the value: how much it would differ on other rows of the same kind.
 
         It is the one of DeLong for the AUC of the votes, and its analogue for the concordance index. That neighbours
-        would change, too, is left out. With very many rows it is computed on some and scaled.
+        would change, too, is left out. Rows of a group may resemble each other, so groups count as a whole. With very
+        many rows it is computed on some and scaled.
         """
-        rows = self.rough_queries
+        rows = self.with_weight(self.rough_queries)
         sums, found = self._sums(self._features(subset), rows), []
         for score, target in zip(sums.T, self.targets[:, rows], strict=True):
             if target.min() < target.max():
-                found.append(pulls(score, target, real=self.classes is None))
-        shrunk = len(rows) / len(self.queries) * len(rows) / (len(rows) - 1)
-        return float(np.sqrt(shrunk * (np.mean(found, axis=0) ** 2).sum()))
+                weights = None if self.row_weights is None else self.row_weights[rows]
+                found.append(pulls(score, target, weights, real=self.classes is None))
+        by_row = np.mean(found, axis=0)
+        if self.groups is not None:
+            by_row = np.bincount(np.unique(self.groups[rows], return_inverse=True)[1], by_row)
+        shrunk = len(rows) / len(self.queries) * len(by_row) / (len(by_row) - 1)
+        return float(np.sqrt(shrunk * (by_row**2).sum()))
+
+    def with_weight(self, queries: np.ndarray) -> np.ndarray:
+        """Return those of some rows whose weight is not 0."""
+        return queries if self.row_weights is None else queries[self.row_weights[queries] > 0]
 
     def sums(self, subset: Iterable[int]) -> np.ndarray:
         """Return [rows, outputs]: the sums of the targets of the nearest neighbours, rows as in `X`."""
@@ -225,10 +275,12 @@ class KNNOracle:
         return found
 
     def settings(self) -> dict[str, object]:
-        """Return the keywords with which this oracle was made."""
+        """Return the keywords with which this oracle was made, and whether rows have groups and weights, if so."""
         task = "regression" if self.classes is None else "classification"
         names = ("n_neighbors", "subsample", "ties", "scale", "drop_zero")
-        return {"task": task, **{name: getattr(self, name) for name in names}}
+        about_rows = {"grouped": self.groups is not None, "weighted": self.row_weights is not None}
+        flags = {name: True for name, applies in about_rows.items() if applies}
+        return {"task": task, **{name: getattr(self, name) for name in names}, **flags}
 
     def counts(self, *, sampled: bool = False) -> dict[str, int | None]:
         """Return the number of classes (0 for real targets) and of the rows that a value (or a sample) ranks."""
@@ -239,7 +291,8 @@ class KNNOracle:
         """Return the SHA-256 of the data in the form that the kernels use."""
         columns = self._columns.complete()
         digest = sha256(repr((columns.shape, self.targets.shape)).encode())
-        for array in (columns, self.targets, self.rows):
+        about_rows = (array for array in (self.groups, self.row_weights) if array is not None)
+        for array in (columns, self.targets, self.rows, *about_rows):
             digest.update(np.ascontiguousarray(array).view(np.uint8).data)
         return digest.hexdigest()
 
@@ -253,7 +306,9 @@ class KNNOracle:
 
     def workplace_on(self, columns: np.ndarray, weights: np.ndarray) -> Workplace:
         """Return a workplace on other columns; rows after those of the data are queries that do not vote."""
-        place = Workplace(NEIGHBOURS)
+        place, groups = Workplace(NEIGHBOURS), np.full(columns.shape[1] if self.groups is not None else 0, -1, np.int32)
+        if self.groups is not None:
+            groups[: self.n_samples] = self.groups
         place.set(
             examples=self.n_samples,
             padded=columns.shape[1],
@@ -263,6 +318,7 @@ class KNNOracle:
             drop_zero=self.drop_zero,
             real=self.classes is None,
             weighed=len(weights) > 0,
+            grouped=self.groups is not None,
             sum_nearest=kernels.sum_nearest.address,
             pairs_in_order=kernels.pairs_in_order.address if self.classes is None else 0,
         )
@@ -270,6 +326,7 @@ class KNNOracle:
             columns=columns,
             targets=self.targets,
             weights=weights,
+            groups=groups,
             distance=np.zeros(columns.shape[1], np.float32),
             minima=np.zeros(self._lanes, np.int32),
             tally=np.zeros(self._lanes, np.int32),
@@ -328,44 +385,21 @@ class KNNOracle:
         kernels.neighbour_sums(len(features), queries, place.record, sums)
         return sums
 
-    def _value(self, features: np.ndarray, queries: np.ndarray) -> float:
-        return self.ranked_right(self._sums(features, queries), self.targets[:, queries])
+    def _value(self, features: np.ndarray, queries: np.ndarray, weights: np.ndarray | None = None) -> float:
+        return self.ranked_right(self._sums(features, queries), self.targets[:, queries], weights)
 
-    def ranked_right(self, sums: np.ndarray, targets: np.ndarray) -> float:
+    def ranked_right(self, sums: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None) -> float:
         """Return the fraction of pairs in the right order, averaged over the outputs with different targets."""
-        fractions = []
+        fractions, ties = [], TIES[self.ties]
         for score, target in zip(sums.T, targets, strict=True):
-            if self.classes is None:
-                good, pairs = kernels.counted_pairs(score, target, TIES[self.ties], kernels.pairs_in_order.address)
+            if weights is not None and self.classes is None:
+                good, pairs = kernels.weighted_pairs(score, target, weights, ties)
+            elif weights is not None:
+                good, pairs = kernels.weighted_votes(score, target, weights, ties, *np.zeros((2, self.n_neighbors + 1)))
+            elif self.classes is None:
+                good, pairs = kernels.counted_pairs(score, target, ties, kernels.pairs_in_order.address)
             else:
-                good, pairs = kernels.votes_in_order(score, target, TIES[self.ties], *self._of_this_thread()[1])
+                good, pairs = kernels.votes_in_order(score, target, ties, *self._of_this_thread()[1])
             if pairs:
                 fractions.append(float(good / pairs))
         return sum(fractions) / len(fractions)
-
-
-def concordance(score: np.ndarray, truth: np.ndarray) -> float:
-    """Return the fraction of pairs with different targets that the scores put in the right order; ties count 1/2."""
-    ranks = np.unique(truth, return_inverse=True)[1].astype(np.float32)
-    good, pairs = kernels.counted_pairs(np.asarray(score, np.float32), ranks, HALF, kernels.pairs_in_order.address)
-    if not pairs:
-        raise ValueError(f"concordance needs two different targets, got {len(ranks)} that are the same")
-    return float(good / pairs)
-
-
-def pulls(score: np.ndarray, truth: np.ndarray, *, real: bool) -> np.ndarray:
-    """Return by how much each row pulls the fraction of pairs in the right order up or down; the sum is 0.
-
-    The sum of squares estimates the variance of the fraction (Hoeffding's projection of a U-statistic).
-    """
-    if real:
-        differ = np.sign(truth[:, None] - truth)
-        right = (differ * np.sign(score[:, None] - score) + differ**2) / 2  # 0 for pairs with equal targets
-        good, pairs = right.sum(axis=1, dtype=np.float64), (differ**2).sum(axis=1, dtype=np.float64)
-    else:
-        high, good = truth > 0, np.empty(len(truth))
-        for side, sign in ((high, 1.0), (~high, -1.0)):  # the signs turn "higher than" into "lower than"
-            others, ours = np.sort(sign * score[~side]), sign * score[side]
-            good[side] = (np.searchsorted(others, ours, "left") + np.searchsorted(others, ours, "right")) / 2
-        pairs = np.where(high, (~high).sum(), high.sum()).astype(np.float64)
-    return 2 * (good - good.sum() / pairs.sum() * pairs) / pairs.sum()

@@ -1,11 +1,11 @@
-"""Scores of scikit-learn mapped to [0, 1]: which scorers have bounds, and errors for scores outside of them."""
+"""Scores of scikit-learn mapped to [0, 1]: which scorers have bounds, and what happens to scores outside of them."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from math import isfinite
+from math import ceil, floor, inf, isfinite, log10
 from numbers import Real
 from typing import Any
 
@@ -13,7 +13,7 @@ from sklearn.base import is_regressor
 from sklearn.metrics import check_scoring, make_scorer
 
 from bestleaf.checks import shown
-from bestleaf.features.neighbours import concordance
+from bestleaf.features.ranking import concordance
 
 LONGEST = 200  # letters of an error message of scikit-learn
 ROUNDING = 1e-9  # of the range: a perfect average precision may be 1.0000000000000002
@@ -28,6 +28,20 @@ RANGES: dict[str, tuple[float, float]] = {
     },
     "matthews_corrcoef": (-1.0, 1.0),
 }
+AT_MOST_ONE = ("r2", "explained_variance", "d2_absolute_error_score", "d2_brier_score", "d2_log_loss_score")
+ERRORS = "neg_"  # names of scorers that give an error with a minus sign begin so: their highest score is 0
+MARGIN = 0.25  # of the width: how far a range that is found goes beyond the scores seen
+
+
+class ScoreOutsideError(ValueError):
+    """A score lies outside the range that was found by a first look at the data."""
+
+    def __init__(self, message: str, score: float) -> None:
+        super().__init__(message, score)
+        self.score = score
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 @dataclass(frozen=True)
@@ -38,6 +52,7 @@ class Score:
     scorer: Callable[..., float]
     low: float
     high: float
+    is_found: bool = False  # whether the range was found by a first look at the data, so that it may be too narrow
 
     def mapped(self, score: object, subset: list[int]) -> float:
         """Return a score mapped to [0, 1]; refuse one outside of the range."""
@@ -47,11 +62,18 @@ class Score:
             )
         slack = ROUNDING * (self.high - self.low)
         if not self.low - slack <= float(score) <= self.high + slack:
-            raise ValueError(
+            text = (
                 f"score_range must hold every score of {self.name}, got {float(score):g} for the features "
                 f"{shown(subset)}, outside [{self.low:g}, {self.high:g}]; give a wider one"
             )
+            raise ScoreOutsideError(text, float(score)) if self.is_found else ValueError(text)
         return min(1.0, max(0.0, self.placed(float(score))))
+
+    def widened(self, score: float) -> tuple[float, float]:
+        """Return a range that also holds a score outside; the side where it lies becomes twice as far as the score."""
+        low = self.low if score >= self.low else self.high - 2.0 * (self.high - score)
+        high = self.high if score <= self.high else self.low + 2.0 * (score - self.low)
+        return float(f"{low:.6g}"), float(f"{high:.6g}")
 
     def placed(self, score: float) -> float:
         """Return a score mapped to [0, 1]; outside of the range it is below 0 or above 1."""
@@ -80,7 +102,7 @@ class Score:
 
 
 def chosen_score(estimator: Any, scoring: Any, score_range: Any) -> Score:
-    """Return the score asked for; refuse one whose range is not known.
+    """Return the score asked for; if its range is not known, it is all numbers.
 
     The default is the accuracy of a classifier and the concordance index of a regressor (R² has no lower bound).
     """
@@ -96,11 +118,24 @@ def chosen_score(estimator: Any, scoring: Any, score_range: Any) -> Score:
             rule = "must be a scorer or the name of one that scikit-learn knows, such as accuracy, roc_auc or r2"
             raise ValueError(f"scoring {rule}, got {shown(scoring)}") from None
     if score_range is None and name not in RANGES:
-        raise ValueError(
-            f"scoring {name} has no bounds that are known, so score_range=(lowest, highest) must be given, got None"
-        )
+        highest = 0.0 if name.startswith(ERRORS) else 1.0 if name in AT_MOST_ONE else inf
+        return Score(name, scorer, -inf, highest, is_found=True)
     low, high = _checked_range(score_range) if score_range is not None else RANGES[name]
     return Score(name, scorer, low, high)
+
+
+def range_around(scores: Iterable[float], low: float, high: float) -> tuple[float, float]:
+    """Return a range that holds some scores with a margin on every side without a bound, in round numbers.
+
+    `low` and `high` are bounds of the scorer, or infinite.
+    """
+    seen = list(scores)
+    least, most = min(seen), max(seen) if high == inf else high
+    margin = MARGIN * (most - least) or MARGIN * abs(least) or 1.0
+    step = 10.0 ** floor(log10(margin))
+    low = floor((least - margin) / step) * step if low == -inf else low
+    high = ceil((most + margin) / step) * step if high == inf else high
+    return float(f"{low:.6g}"), float(f"{high:.6g}")
 
 
 def in_short(error: Exception) -> str:

@@ -25,9 +25,19 @@ class UnseenVotes:
         The data of the oracle; new rows are scaled as these are.
     new_X, new_y : arrays
         The rows to score on. A label that the oracle does not have counts as wrong for all of its classes.
+    new_weight : array, default=None
+        Weights of these rows.
     """
 
-    def __init__(self, oracle: KNNOracle, X: np.ndarray, new_X: np.ndarray, new_y: np.ndarray) -> None:
+    def __init__(
+        self,
+        oracle: KNNOracle,
+        X: np.ndarray,
+        new_X: np.ndarray,
+        new_y: np.ndarray,
+        new_weight: np.ndarray | None = None,
+    ) -> None:
+        self._new_weight = None if new_weight is None else np.asarray(new_weight, np.float64)
         self.oracle, rows, new_X = oracle, oracle.n_samples, checked_data(new_X)
         lanes = oracle._lanes
         columns = np.zeros((oracle.n_features, -(-(rows + len(new_X)) // lanes) * lanes), np.float32)
@@ -56,4 +66,4 @@ class UnseenVotes:
 
     def score(self, subset: Iterable[int]) -> float:
         """Return the fraction of pairs of new rows in the right order, as `KNNOracle.value` does for its own rows."""
-        return self.oracle.ranked_right(self.sums(subset), self.targets)
+        return self.oracle.ranked_right(self.sums(subset), self.targets, self._new_weight)

@@ -14,11 +14,13 @@ import numpy as np
 from bestleaf.certificate.schema import Content
 from bestleaf.data_checks import Data, task_for, votes_of
 from bestleaf.features import SubsetLattice
+from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.new_data.choice import Choice, LeftOut, decide
 from bestleaf.new_data.left_out import (
     Plan,
     Scores,
     TimeOverError,
+    can_vote,
     candidates_on,
     folds_of,
     rows_to_choose_by,
@@ -39,6 +41,7 @@ FEWEST_FOLDS = 3  # if time is over, there is a choice only if so many folds are
 # With a limit of time it is at most so many for each of its seconds, about a twentieth of the time.
 CHEAP = 2e10
 CHEAP_A_SECOND = 1.5e8
+PARSIMONY = (0.5, 0.0)  # by default: with an estimator, with votes
 
 Tell = Callable[[int, int], None]  # is told how many folds are done, and of how many
 
@@ -68,13 +71,17 @@ def choose(
     if rows is None or not choosable.sizes:
         return Chosen(None)
     some = data if len(rows) == len(data.y) else data.part(rows)
+    if not can_vote(some, slice(None), votes):
+        return Chosen(None)
     rounds = folds_of(some, selector.cv, task, seed, votes)
     splits = [(number, split) for number, folds in enumerate(rounds) for split in folds]
     if len(splits) < 2:
         return Chosen(None)
+    names = [", ".join(str(data.names[feature]) for feature in data.features_of(group)) for group in lattice.groups]
+    told = {"names": names, "max_time": budget.max_time}
     with (
         deferred_interrupt() as interrupted,
-        SavedFolds(selector.checkpoint, lattice, choosable, splits, seed) as known,
+        SavedFolds(selector.checkpoint, lattice, choosable, splits, seed, told) as known,
     ):
         budget.look()
         budget.start(budget.seconds + known.seconds)
@@ -84,14 +91,17 @@ def choose(
 
         if hasattr(executor, "until"):
             executor.until(interrupted)
-        plan = Plan(some, selector.estimator, selector.scoring, selector.score_range, choosable, task, seed, over)
+        oracle, span = lattice.oracle, selector.score_range
+        span = (oracle.score.low, oracle.score.high) if isinstance(oracle, EstimatorOracle) else span
+        plan = Plan(some, selector.estimator, selector.scoring, span, choosable, task, seed, over)
         _score(known, plan, splits, executor, workers_there(selector.n_jobs), budget, tell)
         stopped = interrupted()
     scores = known.scores
     if known.candidates is None or len(scores) < min(FEWEST_FOLDS, len(splits)):
         return Chosen(None, 0, stopped, cut_short=True)
     left_out = np.unique(np.concatenate([split.aside for _, split in splits[: len(scores)]]))
-    choice = decide(scores, known.candidates, choosable, selector.parsimony)
+    parsimony = PARSIMONY[votes is not None] if selector.parsimony is None else selector.parsimony
+    choice = decide(scores, known.candidates, choosable, parsimony)
     if choice.chosen.size > choosable.limit:  # only all features have scores, and there are too many of them
         return Chosen(None, 0, stopped)
     seconds = 1.0 if stopped else inf if budget.max_time is None else budget.max_time
@@ -162,9 +172,16 @@ def fresh_scores(chosen: Chosen, lattice: SubsetLattice, known: Mapping[Subset, 
 
 
 def in_certificate(
-    chosen: Chosen, lattice: SubsetLattice, names: list[str], training: Mapping[Subset, float]
+    chosen: Chosen,
+    lattice: SubsetLattice,
+    names: list[str],
+    training: Mapping[Subset, float],
+    features_of: Callable[[Subset], list[int]],
 ) -> Content:
-    """Return the choice as a part of a certificate; `training` has the values that are known, by state."""
+    """Return the choice as a part of a certificate.
+
+    `training` has the values that are known, by state; `features_of` gives the features of some units, by their names.
+    """
     choice = chosen.choice
     assert choice is not None
     path: list[Content] = []
@@ -173,7 +190,7 @@ def in_certificate(
         path.append(
             {
                 "size": row.size,
-                "features": [names[column] for column in lattice.features_of(row.units)],
+                "features": [names[feature] for feature in features_of(row.units)],
                 "family": row.family,
                 "training": None if value is None else float(value),
                 **_known(row.scores),

@@ -158,8 +158,8 @@ class _Steps:
         choosable, rising = self.part.choosable, 0
         current, highest = choosable.forced, -1.0
         longest = min(LONGEST, choosable.limit, len(choosable.forced) + len(self.units))
-        while len(current) < longest and rising < PATIENCE:
-            current = self._dropped(self._kept(self._added(current)))
+        while len(current) < longest and rising < PATIENCE and (larger := self._larger(current)):
+            current = self._dropped(self._kept(self._added(larger)))
             value = self._value(current)
             rising = 0 if value > highest else rising + 1
             highest = max(highest, value)
@@ -171,10 +171,14 @@ class _Steps:
             self.values[subset] = self.part.value(subset, self.queries)
         return self.values[subset]
 
-    def _added(self, subset: Subset) -> Subset:
+    def _larger(self, subset: Subset) -> list[Subset]:
+        """Return the subsets with one unit more."""
+        chosen, limits = set(subset), self.part.choosable.limits
+        units = limits.fitting(subset, [unit for unit in self.units if unit not in chosen])
+        return [tuple(sorted((*subset, unit))) for unit in units]
+
+    def _added(self, larger: list[Subset]) -> Subset:
         """Return the best of the subsets with one unit more."""
-        chosen = set(subset)
-        larger = [tuple(sorted((*subset, unit))) for unit in self.units if unit not in chosen]
         if len(self.look) < len(self.queries) and len(larger) > LOOKED_AT:
             rough = []
             for one in larger:

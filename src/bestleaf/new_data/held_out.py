@@ -7,11 +7,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bestleaf.certificate.held_out import MEASURES, MOST_ROWS, judged, scores_of, table_of
 from bestleaf.certificate.schema import CLOSE, Content
 from bestleaf.checks import listed, shown
 from bestleaf.data_checks import Data, task_for, votes_of
+from bestleaf.encoding import takes_missing
 from bestleaf.features.data import columns_not_finite
 from bestleaf.features.estimator import EstimatorOracle, Unseen
 from bestleaf.features.neighbours import NeighbourVotes
@@ -76,7 +78,8 @@ class HeldOutRows(NamedTuple):
         if self.new is not None:
             yield Part(self.data, self.new, supports[0])
         for split, support in zip(self.splits, supports, strict=False):
-            yield Part(self.data.part(split.kept), self.data.part(split.aside), support)
+            data = self.data.learned_from(split.kept)  # nothing may be learned from held-out rows
+            yield Part(data.part(split.kept), data.part(split.aside), support)
 
     def entry(self, selector: BestLeafSelector, scores: list[HeldOut], delta: float) -> Content:
         """Return the scores as a part of the certificate, with a proof where there is one."""
@@ -122,11 +125,13 @@ def _all_features(selector: BestLeafSelector) -> np.ndarray:
 
 def _scored(selector: BestLeafSelector, part: Part, every: np.ndarray, seed: int, over: Callable[[], bool]) -> HeldOut:
     """Return the scores of one part."""
-    votes, sets = votes_of(selector.estimator), [np.flatnonzero(part.support), np.flatnonzero(every)]
+    votes = votes_of(selector.estimator)
+    sets = [np.array(part.seen.columns_of(np.flatnonzero(mask))) for mask in (part.support, every)]
     if votes is not None:
         return _by_votes(votes, part, sets, over)
     oracle = selector._oracle(part.seen, seed)
     assert isinstance(oracle, EstimatorOracle)
+    oracle = oracle.with_range(*selector.certificate_.content["data"]["objective"]["score_range"])
     weights = part.new.metadata.get("sample_weight")
     chosen, others = (oracle.unseen(columns, part.new.X, part.new.y, weights) for columns in sets)
     return _by_estimator(oracle, part, chosen, others)
@@ -137,7 +142,9 @@ def _by_votes(votes: NeighbourVotes, part: Part, sets: list[np.ndarray], over: C
     (seen, new, _), y = part, part.seen.y
     chosen, every = votes_for(votes, y, [(seen.X[:, some], new.X[:, some]) for some in sets], new.y, over)
     new_y = new.y[: len(chosen)]  # fewer if time is over
-    score, all_features = (score_of_votes(votes, y, sums, new_y) for sums in (chosen, every))
+    weights = new.metadata.get("sample_weight")
+    weights = None if weights is None else weights[: len(chosen)]
+    score, all_features = (score_of_votes(votes, y, sums, new_y, weights) for sums in (chosen, every))
     found = HeldOut(score, all_features, len(new_y), len(y))
     measure = "concordance" if task_for(y, votes) == "regression" else "auc"
     return _with_table(found, measure, y, new_y, chosen, every)
@@ -186,18 +193,13 @@ def checked_test_set(selector: BestLeafSelector, data: Data, given: object, hold
         raise ValueError(
             f"test_set must have the columns of X in their order, got {other[1]!r} instead of {other[0]!r}"
         )
-    try:
-        X, y = np.asarray(given[0], data.X.dtype), np.asarray(given[1])
-    except (TypeError, ValueError):
-        raise ValueError(
-            "test_set must hold numbers only in X_new, got text, dates or lines of different length"
-        ) from None
-    if X.ndim != 2 or X.shape[1] != len(names):
+    X, y = _numbers_of(data, given[0]), np.asarray(given[1])
+    if X.ndim != 2 or X.shape[1] != data.X.shape[1]:
         raise ValueError(f"test_set must have {len(names)} columns in X_new, as X has, got shape {X.shape}")
     if y.shape != (len(X),):
         raise ValueError(f"test_set must have one target for each of its {len(X)} rows, got shape {y.shape}")
-    if broken := columns_not_finite(X):
-        which = listed(names[column] for column in broken)
+    if broken := columns_not_finite(X, missing=takes_missing(selector.estimator)):
+        which = listed(names[feature] for feature in data.features_of(broken))
         raise ValueError(f"test_set must not have missing values (NaN) or infinity (inf), found in columns [{which}]")
     if task_for(data.y, selector.estimator) == "regression":
         if y.dtype.kind not in "biuf" or not np.isfinite(y).all():
@@ -207,3 +209,15 @@ def checked_test_set(selector: BestLeafSelector, data: Data, given: object, hold
     if len(np.unique(y)) < 2:
         raise ValueError(f"test_set must have two different targets at least, got {len(np.unique(y))}")
     return Data(X, y, data.names, {})
+
+
+def _numbers_of(data: Data, new_X: ArrayLike) -> np.ndarray:
+    """Return the new rows of a test set as numbers, by what the rows of the search teach."""
+    if data.encoded is not None:
+        return data.encoded.encoder.transform(new_X)
+    try:
+        return np.asarray(new_X, data.X.dtype)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "test_set must hold numbers only in X_new, got text, dates or lines of different length"
+        ) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from math import inf
 from numbers import Integral
@@ -21,11 +21,13 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
 )
 
+from bestleaf.certificate.rows import group_numbers, rows_of_others
 from bestleaf.data_checks import Data, votes_of
 from bestleaf.features.data import splits_by
 from bestleaf.features.estimator import ONE_THREAD, EstimatorOracle, fixed_splitter, groups_for
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
 from bestleaf.features.unseen import UnseenVotes
+from bestleaf.features.weights import LIGHTEST, lightest_share
 from bestleaf.new_data.families import neighbour_families
 from bestleaf.new_data.fitted_families import fitted_families
 from bestleaf.new_data.part import Candidates, Choosable, Part, Subset
@@ -87,7 +89,7 @@ def oracle_of(
     """Return an oracle that gives values by votes, or fits the estimator; its cross-validated score is not used."""
     votes = votes_of(estimator)
     if votes is not None:
-        return clone(votes).set_params(subsample=None).oracle(data.X, data.y)  # it draws no samples
+        return clone(votes).set_params(subsample=None).oracle(data.X, data.y, **data.metadata)  # it draws no samples
     every = np.arange(len(data.y))
     return EstimatorOracle(
         data.X,
@@ -126,6 +128,7 @@ def score_folds(plan: Plan, items: Sequence[Fold]) -> list[Scores | None]:
 
 
 def _score_fold(plan: Plan, number: int, of_round: int, split: Split, until: float) -> Scores:
+    plan = replace(plan, data=plan.data.learned_from(split.kept))  # nothing may be learned from left-out rows
     part, new = plan.part(split.kept, number, until), plan.data.part(split.aside)
     families, score = candidates_on(part), cache(_score_on(part, new))  # families may have subsets in common
     by_family = {
@@ -139,7 +142,7 @@ def _score_on(part: Part, new: Data) -> Callable[[Subset], float]:
     """Return a function that gives a subset, trained on a part, its score on other rows."""
     columns, oracle = part.choosable.columns, part.oracle
     if isinstance(oracle, KNNOracle):
-        unseen = UnseenVotes(oracle, part.X, new.X, new.y)
+        unseen = UnseenVotes(oracle, part.X, new.X, new.y, new.metadata.get("sample_weight"))
 
         def by_votes(units: Subset) -> float:
             part.check()
@@ -182,7 +185,7 @@ def folds_of(data: Data, cv: object, task: str, seed: int, votes: NeighbourVotes
     if cv is not None and (groups is None or not isinstance(cv, Integral)):
         splitter = fixed_splitter(cv, data.y, seed, classifier=task != "regression")
         groups = groups_for(splitter, groups, len(data.y))
-        return [_usable(splits_by("cv", splitter, data.X, data.y, groups), data, least)]
+        return [_usable(splits_by("cv", splitter, data.X, data.y, groups), data, least, votes)]
     times, folds = (1, 5) if votes is None else next((plan for most, plan in FOLDS.items() if data.X.size <= most))
     folds = folds if cv is None else int(cv)
     if task != "regression":
@@ -194,17 +197,38 @@ def folds_of(data: Data, cv: object, task: str, seed: int, votes: NeighbourVotes
         keywords = {"shuffle": True, "random_state": (seed + number) % 2**32}
         if groups is not None:
             splitter = GroupKFold(folds) if task == "regression" else StratifiedGroupKFold(folds, **keywords)
-            return [_usable(splitter.split(data.X, data.y, groups), data, least)]
+            return [_usable(splitter.split(data.X, data.y, groups), data, least, votes)]
         kind = KFold if task == "regression" else StratifiedKFold
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds
-            found.append(_usable(kind(folds, **keywords).split(data.X, data.y), data, least))
+            found.append(_usable(kind(folds, **keywords).split(data.X, data.y), data, least, votes))
     return found
 
 
-def _usable(splits: Iterable[tuple[np.ndarray, np.ndarray]], data: Data, least: int) -> list[Split]:
-    """Return the splits with at least two different targets on both sides, and at least so many rows to train on."""
-    sides = [Split(*split) for split in splits]
+def _usable(
+    splits: Iterable[tuple[np.ndarray, np.ndarray]], data: Data, least: int, votes: NeighbourVotes | None
+) -> list[Split]:
+    """Return the splits with at least two different targets on both sides, and enough rows to train on and to vote."""
     return [
-        split for split in sides if len(split.kept) >= least and min(len(np.unique(data.y[side])) for side in split) > 1
+        split
+        for split in (Split(*split) for split in splits)
+        if len(split.kept) >= least
+        and min(len(np.unique(data.y[side])) for side in split) > 1
+        and can_vote(data, split.kept, votes)
+        and weighs_two_targets(data, split.aside, votes)
     ]
+
+
+def can_vote(data: Data, rows: np.ndarray | slice, votes: NeighbourVotes | None) -> bool:
+    """Whether some rows can vote on each other: each has enough rows of other groups, and two targets have weight."""
+    groups = data.metadata.get("groups")
+    if groups is None or votes is None:
+        return weighs_two_targets(data, rows, votes)
+    numbers = group_numbers(groups[rows], len(groups[rows]))
+    return rows_of_others(numbers) >= votes.n_neighbors and weighs_two_targets(data, rows, votes)
+
+
+def weighs_two_targets(data: Data, rows: np.ndarray | slice, votes: NeighbourVotes | None) -> bool:
+    """Whether rows of two different targets have weight, which votes need."""
+    weights = data.metadata.get("sample_weight")
+    return votes is None or weights is None or lightest_share(data.y[rows], weights[rows]) > LIGHTEST

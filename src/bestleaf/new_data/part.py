@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from bestleaf.certificate.limits import Limits
 from bestleaf.features import SubsetLattice
 from bestleaf.features.data import scaled
 from bestleaf.features.estimator import ONE_THREAD, EstimatorOracle
@@ -33,12 +34,14 @@ class Choosable:
     free: Subset  # units that may be chosen and are not forced
     limit: int  # largest size
     sizes: tuple[int, ...]  # without that of all units
+    limits: Limits  # on costs, and on how many of a set may be chosen
 
     @classmethod
     def of(cls, lattice: SubsetLattice, *, by_fits: bool) -> Choosable:
         """Return what may be chosen from a lattice."""
         forced, free = tuple(lattice.forced), tuple(lattice.allowed)
-        return cls(lattice.groups, forced, free, lattice.limit, _sizes(len(forced), len(free), lattice.limit, by_fits))
+        sizes = _sizes(len(forced), len(free), lattice.limit, by_fits)
+        return cls(lattice.groups, forced, free, lattice.limit, sizes, lattice.limits)
 
     @property
     def everything(self) -> Subset:
@@ -50,10 +53,9 @@ class Choosable:
         return [column for unit in units for column in self.groups[unit]]
 
     def cut(self, order: Iterable[int]) -> dict[int, Subset]:
-        """Return the first units of an order, with the forced ones, for each size."""
-        first = list(order)
-        taken = [size for size in self.sizes if size - len(self.forced) <= len(first)]
-        return {size: tuple(sorted((*self.forced, *first[: size - len(self.forced)]))) for size in taken}
+        """Return the first units of an order that may be chosen together, with the forced ones, for each size."""
+        firsts = self.limits.firsts(list(order), self.forced, [size - len(self.forced) for size in self.sizes])
+        return {len(self.forced) + many: tuple(sorted((*self.forced, *first))) for many, first in firsts.items()}
 
 
 def _sizes(forced: int, free: int, limit: int, by_fits: bool) -> tuple[int, ...]:
@@ -71,6 +73,12 @@ def _sizes(forced: int, free: int, limit: int, by_fits: bool) -> tuple[int, ...]
     return tuple(int(size) for size in sizes if least <= size <= most)
 
 
+def _standardised(column: np.ndarray) -> np.ndarray:
+    """Return a column standardised by its known values, with 0 for missing ones."""
+    known = column[~np.isnan(column)]
+    return np.nan_to_num(scaled(column, True, known)) if len(known) else np.zeros(len(column))
+
+
 @dataclass(frozen=True)
 class Part:
     """Rows with the oracle that gives subsets of units their values on them."""
@@ -85,9 +93,12 @@ class Part:
     models: dict[Subset, BaseEstimator] = field(default_factory=dict, repr=False)  # estimators fitted so far
 
     def standardised_free(self) -> np.ndarray:
-        """Return the columns of the free units, standardised: numbers as large as 1e200 would overflow elsewhere."""
+        """Return the columns of the free units, standardised: numbers as large as 1e200 would overflow elsewhere.
+
+        Missing values, which some estimators take, are 0 here: the mean of the column.
+        """
         columns = self.choosable.columns(self.choosable.free)
-        return np.column_stack([scaled(np.asarray(self.X[:, column], np.float64), True) for column in columns])
+        return np.column_stack([_standardised(np.asarray(self.X[:, column], np.float64)) for column in columns])
 
     @property
     def outputs(self) -> int:
@@ -97,7 +108,7 @@ class Part:
     def queries(self, distances: int = DISTANCES) -> np.ndarray:
         """Return the rows that values are computed on: about as many as these distances allow, always the same."""
         assert isinstance(self.oracle, KNNOracle)
-        rows, every = self.oracle.n_samples, self.oracle.queries
+        rows, every = self.oracle.n_samples, self.oracle.with_weight(self.oracle.queries)
         many = max(FEWEST_QUERIES, distances // (rows * max(1, self.outputs // 2)))
         if many >= len(every):
             return every

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isnan
+from math import isnan, nan
 from typing import NamedTuple
 
 from bestleaf.certificate.schema import Content
+from bestleaf.certificate.units import Units
 
 
 class PathRow(NamedTuple):
@@ -33,17 +34,15 @@ class Path(tuple[PathRow, ...]):
         return smaller[-1]
 
     @classmethod
-    def of(cls, rows: Sequence[Content], labels: dict[str, str | int]) -> Path:
-        """Return the path of a certificate; `labels` has the label of each name."""
-        return cls(
-            PathRow(
-                row["size"],
-                tuple(labels[name] for name in row["features"]),
-                row["family"],
-                *(float("nan") if row[name] is None else row[name] for name in PathRow._fields[3:]),
-            )
-            for row in rows
-        )
+    def of(cls, rows: Sequence[Content], labels: dict[str, str | int], units: Units) -> Path:
+        """Return the path of a certificate; `labels` has the label of each name, `units` those of the scorer."""
+        found = []
+        for row in rows:
+            scores = [units.score(nan if row[name] is None else row[name]) for name in ("training", "left_out")]
+            spreads = ("standard_error", "difference", "difference_error")
+            scores += [units.difference(nan if row[name] is None else row[name]) for name in spreads]
+            found.append(PathRow(row["size"], tuple(labels[one] for one in row["features"]), row["family"], *scores))
+        return cls(found)
 
     def __str__(self) -> str:
         heads = f"{'size':>5} {'training':>9} {'left out':>9} {'± s.e.':>7} {'to all':>8} {'± s.e.':>7}  features"

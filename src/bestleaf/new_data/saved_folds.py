@@ -11,7 +11,7 @@ from types import TracebackType
 import numpy as np
 
 import bestleaf
-from bestleaf.checkpoint import Checkpoint, Saved
+from bestleaf.checkpoint import FOLDS, Checkpoint, Saved
 from bestleaf.checkpoint.codec import Json
 from bestleaf.checkpoint.file import Lock, read_file, refuse, write_file
 from bestleaf.checkpoint.identity import difference, identity
@@ -21,13 +21,11 @@ from bestleaf.new_data.left_out import Scores
 from bestleaf.new_data.part import Candidates, Choosable
 from bestleaf.new_data.splits import Split
 
-ENDING = ".folds"
-
 
 def folds_file(given: str | os.PathLike[str] | Checkpoint | None) -> Checkpoint | None:
     """Return where the folds of a selection are saved: PATH.folds for a checkpoint at PATH."""
     checkpoint = Checkpoint.of(given)
-    return None if checkpoint is None else Checkpoint(f"{os.fspath(checkpoint.path)}{ENDING}", checkpoint.every)
+    return None if checkpoint is None else Checkpoint(f"{os.fspath(checkpoint.path)}{FOLDS}", checkpoint.every)
 
 
 def seed_of_folds(given: str | os.PathLike[str] | Checkpoint | None) -> int | None:
@@ -46,7 +44,8 @@ class SavedFolds:
     """A context with the candidates, the scores of the folds done so far, and the seconds they took.
 
     With a checkpoint they are read from its file, and saved to it. While the context lasts, no other run can save to
-    the same file. A file of other data or settings is refused.
+    the same file. A file of other data or settings is refused. `told` is saved, too, for those who look at the file
+    while the search runs.
     """
 
     def __init__(
@@ -56,12 +55,14 @@ class SavedFolds:
         choosable: Choosable,
         splits: list[tuple[int, Split]],
         seed: int,
+        told: dict[str, Json] | None = None,
     ) -> None:
         self.candidates: dict[str, Candidates] | None = None
         self.scores: list[Scores] = []
         self.seconds = 0.0
         self._choosable, self._folds, self._place = choosable, len(splits), folds_file(given)
         self._lock: Lock | None = None
+        self._told = told or {}
         checkpoint = Checkpoint.of(given)
         if checkpoint is not None:
             checkpoint.check()
@@ -97,6 +98,7 @@ class SavedFolds:
         content = {
             "identity": self._identity,
             "seconds": seconds,
+            "told": self._told,
             "candidates": {name: [list(units) for units in one.values()] for name, one in named.items()},
             "scores": [
                 {
@@ -115,8 +117,9 @@ class SavedFolds:
             warnings.warn(told, RuntimeWarning, stacklevel=4)
 
     def _read(self, place: Checkpoint) -> None:
-        """Read the file, if there is one."""
+        """Read the file; if there is none, create it, so that the choice can be watched from its beginning."""
         if not os.path.exists(place.file):
+            self.save(self.seconds)
             return
         found = read_file(place.file)
         try:
@@ -144,7 +147,8 @@ class SavedFolds:
             raise ValueError(f"candidates.{name} must be a list of lists, got {str(given)[:80]}")
         for units in given:
             fine = set(map(type, units)) <= {int} and units == sorted(set(units))
-            if not fine or not forced <= set(units) <= known or len(units) not in self._choosable.sizes:
+            fine = fine and forced <= set(units) <= known and len(units) in self._choosable.sizes
+            if not fine or not self._choosable.limits.fits(units):
                 raise ValueError(f"candidates.{name} must list subsets that may be chosen, got {str(units)[:80]}")
             found[len(units)] = tuple(units)
         return found

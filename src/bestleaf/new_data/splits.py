@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import (
     BaseCrossValidator,
     GroupShuffleSplit,
@@ -23,7 +24,8 @@ from bestleaf.certificate.ranks import auc
 from bestleaf.checks import number, shown
 from bestleaf.data_checks import task_for
 from bestleaf.features.data import splits_by, unit_range
-from bestleaf.features.neighbours import NeighbourVotes, concordance
+from bestleaf.features.neighbours import NeighbourVotes
+from bestleaf.features.ranking import concordance
 
 AT_A_TIME = 1000  # rows that are scored between two looks at the clock
 
@@ -106,13 +108,15 @@ def votes_score(
     new_X: np.ndarray,
     new_y: np.ndarray,
     over: Callable[[], bool] = bool,
+    new_weight: np.ndarray | None = None,
 ) -> Score:
-    """Return how well the votes of nearest neighbours among the rows of X rank new rows.
+    """Return how well the votes of nearest neighbours among the rows of X rank new rows, which may have weights.
 
     If time is over before all new rows are done, the score is that of the rows done so far.
     """
     (sums,) = votes_for(votes, y, [(X, new_X)], new_y, over)
-    return Score(score_of_votes(votes, y, sums, new_y[: len(sums)]), len(sums))
+    weights = None if new_weight is None else new_weight[: len(sums)]
+    return Score(score_of_votes(votes, y, sums, new_y[: len(sums)], weights), len(sums))
 
 
 def votes_for(
@@ -150,11 +154,23 @@ def votes_for(
     return [np.concatenate(sums) for sums in found]
 
 
-def score_of_votes(votes: NeighbourVotes, y: np.ndarray, sums: np.ndarray, new_y: np.ndarray) -> float:
-    """Return how well votes rank rows: the concordance index, or the mean AUC of the classes that are there."""
+def score_of_votes(
+    votes: NeighbourVotes, y: np.ndarray, sums: np.ndarray, new_y: np.ndarray, weights: np.ndarray | None = None
+) -> float:
+    """Return how well votes rank rows: the concordance index, or the mean AUC of the classes that are there.
+
+    With weights a pair of rows counts the product of its weights.
+    """
+    if weights is not None:
+        there = weights > 0
+        sums, new_y, weights = sums[there], new_y[there], weights[there].astype(np.float64)
+        if len(np.unique(new_y)) < 2:
+            raise ValueError("sample_weight must give weight to two different targets among the held-out rows")
     if task_for(y, votes) == "regression":
-        return concordance(sums[:, 0], new_y)
+        return concordance(sums[:, 0], new_y, weights)
     classes = np.unique(y)
     ranked = zip(classes[len(classes) == 2 :], sums.T, strict=True)
-    scores = [auc(new_y == one, ranks) for one, ranks in ranked if 0 < (new_y == one).sum() < len(new_y)]
-    return float(np.mean(scores))
+    known = [(new_y == one, ranks) for one, ranks in ranked if 0 < (new_y == one).sum() < len(new_y)]
+    if weights is None:
+        return float(np.mean([auc(positive, ranks) for positive, ranks in known]))
+    return float(np.mean([roc_auc_score(positive, ranks, sample_weight=weights) for positive, ranks in known]))

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
 from typing import NamedTuple
 
-from bestleaf.certificate.claims import all_shown, counted, shown
+from bestleaf.certificate.claims import BY_THESE_ROWS, all_shown, counted, in_line, shown
 from bestleaf.certificate.path import path_cells
-from bestleaf.certificate.schema import Content
+from bestleaf.certificate.schema import CLOSE, Content
+from bestleaf.certificate.searched import searched
 from bestleaf.certificate.verify_graph import downwards, node_bounds
 
 LEADING = 30  # rivals of the answer whose intervals are drawn
 MOST_NODES = 5000  # drawn in the picture of the graph
-LONGEST = 32  # characters of a name beside a plot
+LONGEST, SHORTEST = 42, 12  # characters of a name beside a plot, and of each of several names in it
+LONGEST_CALL = 5000  # characters
+LEFT_OUT = "left out ± one standard error"
+MANY_SIZES, MANY_DOTS = 30, 60  # sizes of a path from which on its scale is logarithmic, and has no dots
 
+Points = Sequence[tuple[float, float]]
 Label = list[int]  # numbers of the units of a subset; -1 at the end says that the subset is complete
 
 
@@ -37,22 +45,52 @@ def in_short(text: str, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1 - half]}…{text[-half:]}"
 
 
-def _short_name(label: Label, name: str, answer: Label, units: list[str] | None) -> str:
-    """Return a name that fits beside a plot: in full, or as the difference from the answer."""
-    if len(name) <= LONGEST or units is None:
-        return in_short(name)
-    if label == answer:
-        return f"the answer, {counted(len(answer) - 1, 'feature')}"
-    added = [units[unit] for unit in label if unit not in answer]
-    dropped = [units[unit] for unit in answer if unit not in label and unit != -1]
-    changes = len(added) + len(dropped)
-    room = (LONGEST - 8 - 2 * changes) // max(1, changes)
-    if room < 8:
-        words = [(len(added), "added"), (len(dropped), "dropped")]
-        return ", ".join(["answer", *(f"{many} {done}" for many, done in words if many)])
-    signs = [("+", added), ("\N{MINUS SIGN}", dropped)]
-    signed = [f"{sign} {', '.join(in_short(one, room) for one in names)}" for sign, names in signs if names]
-    return " ".join(["answer", *signed]) if signed else "the answer and more"
+def fitted(words: Sequence[str], longest: int = LONGEST) -> str:
+    """Return some words in at most `longest` characters, separated by commas.
+
+    Long words lose their middle. If that is not enough, the first words stay and the number of the others is told.
+    """
+    line = ", ".join(words)
+    if len(line) <= longest:
+        return line
+    kept, tail = len(words), ""
+    while kept > 1 and (longest - len(tail) + 2) // kept - 2 < SHORTEST:
+        kept -= 1
+        tail = f", {len(words) - kept} more"
+    room = (longest - len(tail) + 2) // kept - 2
+    return ", ".join(in_short(word, room) for word in words[:kept]) + tail
+
+
+def _changes(label: Label, answer: Label) -> dict[int, str]:
+    """Return the units that only one of a complete subset and the answer has, each with its sign."""
+    added = {unit: "+" for unit in label if unit not in answer}
+    return added | {unit: "\N{MINUS SIGN}" for unit in answer if unit not in label}
+
+
+class Namer:
+    """Names leaves beside a plot. If there is no room for all features, those that few leaves have come first."""
+
+    def __init__(self, leaves: Sequence[Content], answer: Label, units: list[str]) -> None:
+        self._answer, self._units = answer, units
+        complete = [leaf["label"] for leaf in leaves if leaf["terminal"]]
+        self._changed = Counter(unit for label in complete for unit in _changes(label, answer))
+        self._present = Counter(unit for leaf in leaves for unit in leaf["label"])
+
+    def changes(self, leaf: Content) -> list[str]:
+        """Return what a complete subset adds to the answer and drops from it."""
+        changes = _changes(leaf["label"], self._answer) if leaf["terminal"] else {}
+        return [f"{changes[unit]} {self._units[unit]}" for unit in sorted(changes, key=self._changed.__getitem__)]
+
+    def short(self, leaf: Content, name: str) -> str:
+        """Return the name if it fits, otherwise the difference from the answer, or features of the subset."""
+        if len(name) <= LONGEST:
+            return name
+        changes, own = self.changes(leaf), [unit for unit in leaf["label"] if unit != -1]
+        if leaf["terminal"] and len(changes) <= len(own):
+            return fitted(changes) or f"the answer, {counted(len(own), 'feature')}"
+        listed = [self._units[unit] for unit in sorted(own, key=self._present.__getitem__)]
+        more = "" if leaf["terminal"] else ", …"
+        return f"{{{fitted(listed, LONGEST - 5)}{more}}}"
 
 
 class PathPoint(NamedTuple):
@@ -90,24 +128,102 @@ def path_points(content: Content) -> list[PathPoint]:
     return found
 
 
+def bands_of(points: Sequence[PathPoint]) -> list[list[PathPoint]]:
+    """Return the runs of sizes whose left-out scores have standard errors."""
+    runs = groupby(points, key=lambda point: point.band is not None)
+    return [list(run) for known, run in runs if known]
+
+
+def _drawn_leaves(content: Content) -> list[Content]:
+    """Return the leaves without those that may have the value 1, so that nothing is known of them; the answer stays."""
+    answer, leaves = content["answer"], content["leaves"]
+    known = [leaf for leaf in leaves if leaf["node"] == answer or leaf["exact"] or leaf["upper"] < 1.0 - CLOSE]
+    return known if len(known) > 1 else leaves
+
+
+def leaves_not_drawn(content: Content) -> int:
+    """Return how many leaves are not drawn, because nothing is known of them."""
+    return len(content["leaves"]) - len(_drawn_leaves(content))
+
+
 def leading_leaves(content: Content) -> list[Content]:
-    """Return the answer, then its rivals with the highest upper bounds, with names and kinds in words."""
+    """Return the answer, then the rivals with the highest upper bounds below 1, with names and kinds in words."""
     units, answer = unit_names(content), content["answer"]
-    order = sorted(content["leaves"], key=lambda leaf: (leaf["node"] != answer, -leaf["upper"], -leaf["lower"]))
-    found = []
-    for leaf in order[: LEADING + 1]:
-        name = name_of(leaf["label"], units)
-        if units is not None and not leaf["terminal"]:
-            name = f"{name[:-1]}, …}}" if leaf["label"] else "{…}"
-        short = _short_name(leaf["label"], name, content["graph"]["labels"][answer], units)
-        kind = "exact" if leaf["exact"] else "rollouts" if leaf["count"] else "never sampled"
-        found.append({**leaf, "name": name, "short": short, "kind": kind, "answer": leaf["node"] == answer})
-    return found
+    order = sorted(_drawn_leaves(content), key=lambda leaf: (leaf["node"] != answer, -leaf["upper"], -leaf["lower"]))
+    leaves = order[: LEADING + 1]
+    namer = None if units is None else Namer(leaves, content["graph"]["labels"][answer], units)
+    return [_named(leaf, units, namer, is_answer=leaf["node"] == answer) for leaf in leaves]
 
 
-def chosen_features(content: Content) -> list[dict[str, str | float | None]]:
-    """Return each selected unit with the value without it, the loss, and the mean value of rollouts with it."""
+def _named(leaf: Content, units: list[str] | None, namer: Namer | None, *, is_answer: bool) -> Content:
+    """Return a leaf with its name and kind in words."""
+    name = name_of(leaf["label"], units)
+    if units is not None and not leaf["terminal"]:
+        name = f"{name[:-1]}, …}}" if leaf["label"] else "{…}"
+    return {
+        **leaf,
+        "name": name,
+        "short": in_short(name) if namer is None else namer.short(leaf, name),
+        "changes": [] if namer is None else namer.changes(leaf),
+        "kind": "exact" if leaf["exact"] else "rollouts" if leaf["count"] else "never sampled",
+        "answer": is_answer,
+    }
+
+
+def limit_of(content: Content) -> tuple[float, str]:
+    """Return the value that no rival exceeds when the search is settled, and what it is called."""
+    best = searched(content)
+    called = "answer + epsilon" if best.is_answer else f"{BY_THESE_ROWS} + epsilon"
+    return best.value + content["search"]["epsilon"], called
+
+
+def value_range(leaves: Sequence[Content], limit: float) -> tuple[float, float]:
+    """Return the ends of a scale that shows all upper bounds and most means; long intervals are cut on the left."""
+    means = sorted(leaf["mean"] for leaf in leaves if leaf["mean"] is not None) or [0.0]
+    low, high = means[len(means) // 10], max(limit, *(leaf["upper"] for leaf in leaves))
+    pad = 0.15 * max(high - low, 0.01)
+    return max(0.0, low - pad), min(1.0, high + pad / 5)
+
+
+def gap_runs(content: Content) -> list[Points]:
+    """Return the gap by time, in runs in which something was known of it; none if it was known less than twice."""
+    epsilon = content["search"]["epsilon"]
+    return known_runs([(row["seconds"], known_gap(row, epsilon)) for row in content["report"]["history"]])
+
+
+def known_gap(row: Content, epsilon: float) -> float | None:
+    """Return the gap of an entry of the history; None if nothing was known of some leaf, which might have the value 1.
+
+    An entry that tells how many leaves were looked at has the gap among those. A gap within epsilon is small enough,
+    whatever is known.
+    """
+    most = 1.0 if "looked_at" in row else 1.0 - (row["score"] or 0.0)
+    return row["gap"] if row["gap"] <= epsilon or row["gap"] < most - CLOSE else None
+
+
+def known_runs(rows: Sequence[tuple[float, float | None]]) -> list[Points]:
+    """Return the runs of rows whose number is known; none if less than two are. A number holds until the next row."""
+    if sum(number is not None for _, number in rows) < 2:
+        return []
+    runs: list[Points] = []
+    for is_known, group in groupby(enumerate(rows), key=lambda row: row[1][1] is not None):
+        numbered = list(group)
+        run = [(place, number) for _, (place, number) in numbered if number is not None]
+        following = rows[numbered[-1][0] + 1 :]
+        if is_known:
+            runs.append([*run, (following[0][0], run[-1][1])] if following else run)
+    return runs
+
+
+def size_points(content: Content) -> Points:
+    """Return the best value of each number of features."""
+    return [(float(size), value) for size, value, _ in content["report"]["by_size"]]
+
+
+def chosen_features(content: Content) -> list[dict[str, str | float | list[str] | None]]:
+    """Return each selected unit with its levels, the value without it, the loss, and the mean of rollouts with it."""
     extras, data, units = content.get("report") or {}, content["data"], unit_names(content) or []
+    levels = {} if data is None else data.get("encoding", {}).get("levels", {})
     means, frequency = extras.get("feature_scores", {}), extras.get("selection_frequency", {})
     found = []
     for unit in content["graph"]["labels"][content["answer"]][:-1] if units else []:
@@ -115,6 +231,7 @@ def chosen_features(content: Content) -> list[dict[str, str | float | None]]:
         without = extras.get("without", {}).get(str(unit))
         row = {
             "name": units[unit],
+            "levels": [shown(level) for name in names for level in levels.get(name, [])],
             "without": without,
             "loss": None if without is None else content["lower"] - without,
             "mean": max((means[name] for name in names if means.get(name) is not None), default=None),
@@ -122,6 +239,15 @@ def chosen_features(content: Content) -> list[dict[str, str | float | None]]:
         }
         found.append(row)
     return sorted(found, key=lambda row: -(row["loss"] or 0.0))
+
+
+def how_to_repeat(content: Content) -> str | None:
+    """Return the command or the call in Python that repeats the search; None if the certificate does not say it."""
+    repeat, new_data = (content.get("report") or {}).get("repeat"), content.get("new_data") or {}
+    if repeat is None:
+        return None
+    asked = f".at_size({new_data['size']})" if "decided" in new_data else ""
+    return in_line(repeat, LONGEST_CALL) + asked
 
 
 def graph(content: Content) -> dict[str, int | list]:

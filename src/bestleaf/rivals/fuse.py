@@ -148,7 +148,8 @@ class Fuse(UCT):
         state = found.path[-1] if found.path else lattice.root()
         subset = lattice.subset_of(state)
         if not subset:
-            subset = (lattice.allowed[int(np.argmax(np.nan_to_num(scores, nan=-np.inf)[lattice.allowed]))],)
+            units = list(lattice.missing(()))
+            subset = (units[int(np.argmax(np.nan_to_num(scores, nan=-np.inf)[units]))],)
         if (leaf := lattice.terminal(subset)) not in self.values:
             self.values[leaf] = lattice.exact(leaf)
         answer = {"answer": subset, "value": self.values[leaf], "exact_evaluations": len(self.values)}

@@ -13,7 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from bestleaf.certificate.build import Structure
 from bestleaf.checks import did_you_mean, shown
-from bestleaf.data_checks import Data, FeatureGroups, votes_of
+from bestleaf.data_checks import AtMost, Costs, Data, FeatureGroups, votes_of
+from bestleaf.encoding import TableEncoder
 from bestleaf.engine.intervals import Leaf
 from bestleaf.features import FeatureLattice, SubsetLattice
 from bestleaf.features.neighbours import NeighbourVotes
@@ -45,8 +46,10 @@ class FuseSelector(BestLeafSelector):
         Descents and seconds allowed; at least one of them must be given.
     continue_probability : float, default=0.9
         q: a rollout at size s goes on with probability q^s.
-    epsilon, delta, max_features, forced, forbidden, feature_groups, max_memory, n_jobs, random_state, verbose
+    encode, epsilon, delta, max_features, forced, forbidden, feature_groups, costs, max_cost, at_most
         As in `BestLeafSelector`; `epsilon` and `delta` are only written into the certificate.
+    max_memory, n_jobs, random_state, verbose
+        As in `BestLeafSelector`.
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  as in scikit-learn
@@ -61,6 +64,7 @@ class FuseSelector(BestLeafSelector):
         variant: str = "fuse",
         *,
         estimator: NeighbourVotes | None = None,
+        encode: str | TableEncoder | None = None,
         options: dict[str, Any] | None = None,
         max_samples: int | None = None,
         max_time: float | None = None,
@@ -71,6 +75,9 @@ class FuseSelector(BestLeafSelector):
         forced: Iterable[int | str] = (),
         forbidden: Iterable[int | str] = (),
         feature_groups: FeatureGroups | None = None,
+        costs: Costs | None = None,
+        max_cost: float | None = None,
+        at_most: AtMost | None = None,
         max_memory: int | str | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -78,6 +85,7 @@ class FuseSelector(BestLeafSelector):
     ) -> None:
         super().__init__(
             estimator,
+            encode=encode,
             choose="training",
             max_samples=max_samples,
             max_time=max_time,
@@ -87,6 +95,9 @@ class FuseSelector(BestLeafSelector):
             forced=forced,
             forbidden=forbidden,
             feature_groups=feature_groups,
+            costs=costs,
+            max_cost=max_cost,
+            at_most=at_most,
             max_memory=max_memory,
             n_jobs=n_jobs,
             random_state=random_state,

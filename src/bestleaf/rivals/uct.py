@@ -244,7 +244,7 @@ class UCT:
         graph = self.statistics.graph
         best = graph.states[self.statistics.recommended(self.settings.recommend)[-1]]
         leaves = int((self.statistics.crossings["arms"][: len(graph)] == 0).sum())
-        return Progress(self.samples, len(self.values), len(graph) - 1, leaves, 1.0, best, self.seconds)
+        return Progress(self.samples, len(self.values), len(graph) - 1, leaves, 1.0, best, self.seconds, leaves)
 
     def result(self) -> UCTResult:
         """Return what is recommended now."""

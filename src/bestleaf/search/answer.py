@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from bestleaf.certificate.looked_at import looked_at
 from bestleaf.checks import shown
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.intervals import Knowledge
-from bestleaf.engine.kernels.reach import strongest_rival_of
+from bestleaf.engine.kernels.reach import list_below, strongest_rival_of
 from bestleaf.engine.records import EXACT, INNER, NOISY, SOLVED, TEMPORARY, Decision
 from bestleaf.problems import State
 from bestleaf.search.state import SearchState
@@ -51,8 +52,9 @@ def most_likely(state: SearchState, decision: Decision) -> tuple[int, float]:
 class EvaluatedLeaf:
     """Answer with an evaluated leaf; if no leaf is evaluated, with the terminal leaf of highest likely value.
 
-    With `prefer_small` it is the smallest leaf (the one with the fewest moves) whose gap is at most epsilon. Otherwise,
-    or if there is no such leaf, it is the leaf of highest likely value.
+    With `prefer_small` it is the smallest leaf (the one with the fewest moves) whose gap is at most epsilon. If there
+    is no such leaf yet, the gap among the leaves looked at counts; if that is too large as well, the leaf must only be
+    within epsilon of the best evaluated one. Without `prefer_small` it is the leaf of highest likely value.
     """
 
     prefer_small: bool
@@ -66,25 +68,70 @@ class EvaluatedLeaf:
         """Return (node, gap) of the answer."""
         graph, rows = state.graph, state.known.known[: len(state.graph)]
         nodes = np.flatnonzero(graph.kinds != INNER)
-        lower, upper = np.maximum(rows["lower"], 0.0), np.minimum(rows["upper"], 1.0)
-        nodes = nodes[np.argsort(-upper[nodes], kind="stable")]
+        lower = np.maximum(rows["lower"], 0.0)
         exact = nodes[(graph.kinds[nodes] == EXACT) & (rows["count"][nodes] > 0)]
         terminal = nodes[graph.kinds[nodes] != TEMPORARY]
         candidates = exact if len(exact) else terminal if len(terminal) else nodes
+        candidates = _strongest_first(candidates, rows)
         guides = state.rough if state.has_exact or state.rough else state.values
-        likely = lower[exact] if len(exact) else _guided_values(candidates, rows, graph.states, guides)
+        likely = lower[candidates] if len(exact) else _guided_values(candidates, rows, graph.states, guides)
         sizes = graph.nodes["level"][candidates]
         order = np.lexsort((sizes, -likely))
-        candidates, sizes = candidates[order], sizes[order]
-        labels = graph.nodes["label"]
-        others = nodes[labels[nodes] != labels[nodes[0]]]
-        second = upper[others[0]] if len(others) else -np.inf
-        rivals = np.where(labels[candidates] == labels[nodes[0]], second, upper[nodes[0]])
-        gaps = np.where(rivals == -np.inf, 0.0, np.minimum(1.0, rivals - lower[candidates]))
-        passing = np.flatnonzero(gaps <= state.settings.epsilon)
+        candidates, sizes, likely = candidates[order], sizes[order], likely[order]
+        gaps, epsilon = _gaps(candidates, nodes, state), state.settings.epsilon
+        passing = np.flatnonzero(gaps <= epsilon)
+        if not len(passing) and self.prefer_small:
+            passing = np.flatnonzero(_gaps(candidates, np.flatnonzero(looked_at_now(state)), state) <= epsilon)
+        if not len(passing) and self.prefer_small and len(exact):
+            passing = np.flatnonzero(likely >= likely[0] - epsilon)
         passing = passing if len(passing) else np.array([0])
         best = passing[np.argmin(sizes[passing])] if self.prefer_small else passing[0]
         return int(candidates[best]), float(gaps[best])
+
+
+def _strongest_first(nodes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return nodes in the order of their upper bounds, the largest first."""
+    return nodes[np.argsort(-np.minimum(rows["upper"], 1.0)[nodes], kind="stable")]
+
+
+def _gaps(candidates: np.ndarray, leaves: np.ndarray, state: SearchState) -> np.ndarray:
+    """Return the gap of each candidate among some leaves, for one player."""
+    rows, labels = state.known.known[: len(state.graph)], state.graph.nodes["label"]
+    lower, upper = np.maximum(rows["lower"], 0.0), np.minimum(rows["upper"], 1.0)
+    leaves = _strongest_first(leaves, rows)
+    if not len(leaves):
+        return np.ones(len(candidates))
+    others = leaves[labels[leaves] != labels[leaves[0]]]
+    second = upper[others[0]] if len(others) else -np.inf
+    rivals = np.where(labels[candidates] == labels[leaves[0]], second, upper[leaves[0]])
+    return np.where(rivals == -np.inf, 0.0, np.minimum(1.0, rivals - lower[candidates]))
+
+
+def looked_at_now(state: SearchState) -> np.ndarray:
+    """Return which nodes are leaves that were looked at; see `bestleaf.certificate.looked_at`."""
+    kinds, rows = state.graph.kinds, state.known.known[: len(state.graph)]
+    leaves = np.flatnonzero(kinds != INNER)
+    exact = (kinds[leaves] == EXACT) & (rows["count"][leaves] > 0)
+    lower, upper = np.maximum(rows["lower"][leaves], 0.0), np.minimum(rows["upper"][leaves], 1.0)
+    best = float(lower[kinds[leaves] != TEMPORARY].max(initial=0.0))
+    settings, found = state.settings, np.zeros(len(kinds), bool)
+    found[leaves] = looked_at(exact, upper, best, settings.epsilon, grown=not settings.fixed)
+    return found
+
+
+def known_gap_of(node: int, gap: float, state: SearchState) -> tuple[float, int]:
+    """Return the gap of an answer among the leaves looked at, and how many these are; `gap` is that among all."""
+    looked, graph, known = np.flatnonzero(looked_at_now(state)), state.graph, state.known
+    unfinished = state.settings.task == "leaf" and graph.kinds[node] == TEMPORARY
+    if graph.adversarial or unfinished or node == 0:
+        return gap, len(looked)
+    below = known.stack[: list_below(node, known.world)]
+    inside = graph.nodes["label"][below[graph.kinds[below] != INNER]]
+    rivals = looked[~np.isin(graph.nodes["label"][looked], inside)]
+    if not len(rivals):
+        return gap, len(looked)
+    upper = min(1.0, float(known.known["upper"][rivals].max()))
+    return min(gap, upper - max(0.0, float(known.known["lower"][node]))), len(looked)
 
 
 def checked_answer(answer: Answer, state: SearchState, decision: Decision) -> tuple[int, float]:

@@ -13,18 +13,21 @@ import numpy as np
 from bestleaf.checkpoint import Checkpoint
 from bestleaf.checks import check_keywords, function_or_none, shown, whole
 from bestleaf.engine.records import LIMITED, SAMPLE, SOLVED
-from bestleaf.search.answer import Answer, checked_answer, most_likely
+from bestleaf.problems import State
+from bestleaf.search.answer import Answer, EvaluatedLeaf, checked_answer, gap_of, most_likely
 from bestleaf.search.budget import Budget, SecondInterrupt, deferred_interrupt
 from bestleaf.search.evaluator import Evaluator, Request
 from bestleaf.search.executors import Executor
 from bestleaf.search.growth.lookahead import proposals_for
+from bestleaf.search.growth.pausing import Pause
+from bestleaf.search.growth.random import RandomProposals
 from bestleaf.search.growth.schedule import Growth
 from bestleaf.search.loop import act, check_time, let_the_best_in, run
 from bestleaf.search.result import Progress, Result
 from bestleaf.search.saving import Saver
 from bestleaf.search.settings import Seed, Settings, checked_problem, stream
 from bestleaf.search.snapshot import Running
-from bestleaf.search.stages import Challenge, Stage, challenges
+from bestleaf.search.stages import Challenge, LocalRace, Stage, challenges
 from bestleaf.search.stages.base import check_stages
 from bestleaf.search.state import SearchState
 
@@ -46,6 +49,10 @@ class Search:
         Returns the answer and its gap; see `bestleaf.search.answer`.
     seconds : float, default=0
         Seconds of `max_time` already used.
+    centre : state, default=None
+        The leaf that the guarantee "local" is about, where values are means of several scores; None is the answer.
+    wider : float, default=None
+        Seconds that such a search may go on once that guarantee is proved; None for no limit of its own.
     **settings
         ``task="arm"`` or ``"leaf"``, and the other keywords of `best_leaf`.
 
@@ -72,6 +79,8 @@ class Search:
         stages: Sequence[Stage] = (),
         answer: Answer = most_likely,
         seconds: float = 0.0,
+        centre: State | None = None,
+        wider: float | None = None,
         **settings: Any,
     ) -> None:
         check_keywords("Search", settings, (one.name for one in fields(Settings)), ("epsilon", "delta"))
@@ -86,6 +95,7 @@ class Search:
         self._answer = answer
         self._asked: int | None = None
         self._requests: list[Request] = []
+        self._centre, self._wider = centre, wider
         self._reported = 0.0  # seconds at the last call of the callback
         rng, number = self._saver.stream(seed)
         self.challenges = self._challenges(problem, rng, number)
@@ -97,19 +107,24 @@ class Search:
             problem, self.settings, rng, number, rollouts, self.budget, whole_opening=proposals.whole_opening
         )
         self.evaluator = Evaluator(self.state, self.budget, compiled, executor, batches)
-        self.growth = Growth(self.state, self.evaluator, proposals(self.state, self.evaluator))
+        self.growth = self._growth(proposals)
         self.state.introduce(range(len(self.state.graph)))
         self.state.check_fit()
         self.stages: list[Stage] = [*stages, *self.challenges]
         if seconds:
             self.budget.start(seconds)
 
-    def _challenges(self, problem: Any, rng: np.random.Generator, seed: int | None) -> list[Challenge]:
+    def _growth(self, proposals: type[RandomProposals]) -> Growth:
+        """Return what grows the graph."""
+        pause = Pause(self.state, self.evaluator, opens_later=isinstance(self._answer, EvaluatedLeaf))
+        return Growth(self.state, self.evaluator, proposals(self.state, self.evaluator), pause)
+
+    def _challenges(self, problem: Any, rng: np.random.Generator, seed: int | None) -> list[Challenge | LocalRace]:
         """Return the stages that check guarantees; they have their own random stream."""
         if self.settings.guarantee <= {"grown", "exhaustive"}:
             return []
         own = np.random.default_rng([seed, 1] if seed is not None else int(rng.integers(2**63)))
-        return challenges(problem, self.settings, lambda: self._recommend()[0], own)
+        return challenges(problem, self.settings, lambda: self._recommend()[0], own, self._centre, self._wider)
 
     def _seed_of_batches(self, rng: np.random.Generator, seed: int | None, executor: Executor | None) -> int | None:
         """Return the seed of samples drawn in batches; None if they are drawn one by one."""
@@ -140,7 +155,7 @@ class Search:
                 self._saver.over(self._running)
                 self._open_root()
                 if state.reason != "identified":
-                    let_the_best_in(state, budget)
+                    let_the_best_in(state, budget, smallest=getattr(self._answer, "prefer_small", False))
                 if self._callback is not None:
                     self._callback(self.progress())
             except SecondInterrupt:
@@ -165,7 +180,7 @@ class Search:
 
     def resume(self) -> bool:
         """Continue from the checkpoint, if there is one; return whether there was. `run` and `ask` call it."""
-        self._saver.begin(self._running, self._answer)
+        self._saver.begin(self._running, self._answer, self.progress)
         return self._saver.resumed
 
     def again(self, seed: Seed) -> Search:
@@ -179,7 +194,7 @@ class Search:
         executor = self.evaluator.executor if self.settings.batch_size is not None else None
         batches = other._seed_of_batches(rng, number, executor)
         other.evaluator = Evaluator(other.state, other.budget, self.evaluator.compiled, executor, batches)
-        other.growth = Growth(other.state, other.evaluator, type(self.growth.proposals)(other.state, other.evaluator))
+        other.growth = other._growth(type(self.growth.proposals))
         other.challenges = other._challenges(self.state.problem, rng, number)
         other.stages = [*self.stages[: len(self.stages) - len(self.challenges)], *other.challenges]
         other._saver = Saver(None)
@@ -286,7 +301,13 @@ class Search:
         """Return (node, gap) of the answer now."""
         if not self.state.known.track["opened"][0]:
             return 0, 1.0
-        return checked_answer(self._answer, self.state, self.evaluator.propose())
+        node, gap = checked_answer(self._answer, self.state, self.evaluator.propose())
+        if gap > self.settings.epsilon:
+            for race in (one for one in self.challenges if isinstance(one, LocalRace)):
+                proved = race.stands_for(self.state, node)
+                if proved is not None:
+                    return proved, gap_of(proved, self.settings.task, self.state.graph, self.state.known)
+        return node, gap
 
     @property
     def samples(self) -> int:
@@ -304,6 +325,8 @@ class Search:
 
     def result(self) -> Result:
         """Return the result of the search now; its interval and its gap hold at any time."""
-        proofs = {stage.name: stage.proof for stage in self.challenges if stage.proof}
+        node, gap = self._recommend()
+        stale = [one for one in self.challenges if isinstance(one, LocalRace) and not one.is_about(self.state, node)]
+        proofs = {stage.name: stage.proof for stage in self.challenges if stage.proof and stage not in stale}
         proposals = type(self.growth.proposals)
-        return Result.of(self.state, *self._recommend(), self.budget.seconds, proposals, proofs)
+        return Result.of(self.state, node, gap, self.budget.seconds, proposals, proofs)

@@ -61,6 +61,11 @@ class Budget:
         self.seconds = clock() - self._began
         return self.left
 
+    def end_in(self, seconds: float) -> None:
+        """Allow at most so many seconds from now on."""
+        self.look()
+        self.max_time = self.seconds + min(self.left, seconds)
+
     @property
     def left(self) -> float:
         """Seconds left when the clock was last looked at."""
@@ -101,6 +106,11 @@ class Budget:
     def samples_left(self, drawn: int) -> int:
         """Return how many samples and values are left after `drawn` of them."""
         return UNLIMITED if self.max_samples is None else self.max_samples - drawn
+
+    def foreseen(self, drawn: int, pace: float) -> float:
+        """Return how many samples and values are still to come after `drawn` of them, with `pace` of them a second."""
+        allowed = inf if self.max_samples is None else float(self.max_samples - drawn)
+        return min(allowed, pace * self.look()) if self.max_time is not None else allowed
 
     def cut(self) -> None:
         """Note that something was left unfinished because the budget ran out."""

@@ -318,6 +318,21 @@ class Evaluator:
         first = {state: seen.get(state, [])[:folds] for state in states}
         return {state: float(np.mean(scores)) for state, scores in first.items() if len(scores) == folds}
 
+    def scores_of(self, items: list[tuple[State, int]]) -> list[float]:
+        """Return the score of each (state, fold), in order; fewer if the budget is spent.
+
+        Every score counts as a warm-up sample.
+        """
+        allowed = items[: max(0, min(len(items), self.left))] if self.spent() is None else []
+        scores = [
+            checked_value(score, "part", state)
+            for (state, _), score in zip(allowed, self._fold_scores(allowed), strict=False)
+        ]
+        self.state.warmup_samples += len(scores)
+        if len(scores) < len(items):
+            self.end_midway()
+        return scores
+
     def _fold_scores(self, items: list[tuple[State, int]]) -> list[Any]:
         """Return the score of each (state, fold), in order; fewer if time is over. Each is computed once."""
         if len(self._scores) > MOST_REMEMBERED:

@@ -38,23 +38,28 @@ def run(
     """Search until the answer is identified or a budget is spent; why it ended is in ``state.reason``.
 
     The graph is searched first. Once the answer is identified, the stages follow, one after the other. A stage may
-    return `REOPEN`; then the graph is searched again, and all stages run again. `slice_over` reports and saves.
+    return `REOPEN`; then the graph is searched again, and all stages run again. A stage that is due works before the
+    graph is searched on. `slice_over` reports and saves.
     """
     budget.start()
     check_time(state, budget)
     while state.reason is None:
         drawn, begun = state.samples, perf_counter()
-        stage = stages[state.step - 1] if state.step else None
-        if stage is None:
+        first = None if state.step else next((stage for stage in stages if stage.due(state)), None)
+        stage = stages[state.step - 1] if state.step else first
+        if stage is None and growth.pause.closing:
+            outcome = growth.look_instead()
+        elif stage is None:
             decision = evaluator.play()
-            act(decision, state, evaluator, growth)
+            if decision.action != OPEN or not growth.stays_closed(decision.root):
+                act(decision, state, evaluator, growth)
             outcome = DONE if decision.action == SOLVED else None
         else:
             outcome = stage.slice(state, evaluator)
             check_outcome(stage, outcome)
         if outcome == REOPEN:
             start_over(state, stages)
-        elif outcome == DONE and state.reason is None:
+        elif outcome == DONE and first is None and state.reason is None:
             state.step += 1
         budget.look()
         if state.step > len(stages):
@@ -117,13 +122,20 @@ def evaluate(decision: Decision, state: SearchState, evaluator: Evaluator) -> No
     state.take_value(leaf, value)
 
 
-def let_the_best_in(state: SearchState, budget: Budget) -> None:
-    """Let the state of highest value enter the graph, if the search ended before that."""
+def let_the_best_in(state: SearchState, budget: Budget, *, smallest: bool) -> None:
+    """Let the state of highest value enter the graph, if the search ended before that.
+
+    With `smallest`, the smallest state within epsilon of it enters, too.
+    """
     if not state.values or not hasattr(state.problem, "path_to"):
         return
     sampled = state.known.known["count"][: len(state.graph)][state.graph.kinds == NOISY].any()
     if sampled and not state.has_exact:  # samples then tell more than values that are not exact
         return
-    best = max(state.values, key=state.values.__getitem__)
-    if best not in state.graph.node_of and state.values[best] > state.best_value():
-        state.join(state.problem.path_to(best), budget)
+    values, path_to = state.values, state.problem.path_to
+    best = max(values, key=values.__getitem__)
+    if best not in state.graph.node_of and values[best] > state.best_value():
+        state.join(path_to(best), budget)
+    if smallest and state.has_exact:
+        close = [one for one, value in values.items() if value >= values[best] - state.settings.epsilon]
+        state.join(path_to(min(close, key=lambda one: (len(path_to(one)), -values[one]))), budget)

@@ -14,6 +14,7 @@ from bestleaf.engine.bounds import BOUNDS
 from bestleaf.engine.intervals import Leaf
 from bestleaf.engine.records import INNER
 from bestleaf.engine.rules import RULES
+from bestleaf.search.answer import known_gap_of
 from bestleaf.search.growth.lookahead import BY_NAME
 from bestleaf.search.growth.random import RandomProposals
 from bestleaf.search.state import SearchState
@@ -31,6 +32,9 @@ class Result:
         Confidence interval of the answer's value.
     gap : float
         How much better than the answer another one may be: at most `epsilon` when identified.
+    known_gap, looked_at : float, int
+        The gap among the leaves that were looked at, and how many these are. A leaf that has just entered the graph may
+        be worth anything; see `bestleaf.certificate.looked_at`.
     reason : str
         Why the search ended: ``"identified"``, ``"max_samples"``, ``"max_time"``, ``"max_memory"``, ``"interrupted"``,
         ``"callback"`` or ``"no_workers"`` (``"unfinished"`` when `Search.result` is asked before the end).
@@ -56,6 +60,8 @@ class Result:
     lower: float
     upper: float
     gap: float
+    known_gap: float
+    looked_at: int
     reason: str
     samples: int
     exact_evaluations: int
@@ -83,11 +89,14 @@ class Result:
         """Return the result of a search whose answer is `node`."""
         settings, world, known = state.settings, state.known.world, state.known.known[node]
         names = ("task", "epsilon", "delta", "stopping", "expansion")
+        known_gap, looked = known_gap_of(node, gap, state)
         return cls(
             answer=state.graph.states[node],
             lower=max(0.0, float(known["lower"])),
             upper=min(1.0, float(known["upper"])),
             gap=float(gap),
+            known_gap=float(known_gap),
+            looked_at=looked,
             reason=state.reason or "unfinished",
             samples=state.samples,
             exact_evaluations=state.exact_evaluations,
@@ -168,15 +177,17 @@ class Progress(NamedTuple):
     exact_evaluations: int
     growths: int
     leaves: int
-    gap: float
+    gap: float  # among the leaves looked at
     best: Any
     seconds: float
+    looked_at: int  # how many leaves were looked at
 
     @classmethod
     def of(cls, state: SearchState, node: int, gap: float, seconds: float) -> Progress:
-        """Return the progress of a search whose answer now is `node`."""
+        """Return the progress of a search whose answer now is `node`; `gap` is that among all leaves."""
         leaves, best = int((state.graph.kinds != INNER).sum()), state.graph.states[node]
-        return cls(state.samples, state.exact_evaluations, state.growths, leaves, gap, best, seconds)
+        known, looked = known_gap_of(node, gap, state)
+        return cls(state.samples, state.exact_evaluations, state.growths, leaves, known, best, seconds, looked)
 
 
 def _structure(state: SearchState) -> Structure:

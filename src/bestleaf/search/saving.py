@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -15,13 +16,16 @@ from bestleaf.checkpoint import Checkpoint, Saved
 from bestleaf.checkpoint.codec import Json, fresh_stream, kind_of
 from bestleaf.checkpoint.file import OUTPUTS, File, Lock, checked_outputs, read_file, refuse, write_file
 from bestleaf.checkpoint.identity import difference, identity
+from bestleaf.checks import shown
 from bestleaf.engine.bounds import BOUNDS
 from bestleaf.engine.rules import RULES
 from bestleaf.files import in_words, remove_leftovers
 from bestleaf.search.growth.lookahead import BY_NAME
 from bestleaf.search.loop import start_over
+from bestleaf.search.result import Progress
 from bestleaf.search.settings import Seed, Settings, stream
 from bestleaf.search.snapshot import Running, Snapshot, pairs, restore, snapshot_of
+from bestleaf.search.state import SearchState
 
 
 class Saver:
@@ -43,6 +47,7 @@ class Saver:
         self._last: Snapshot = {}
         self._due = 0.0
         self._lock: Lock | None = None
+        self._now: Callable[[], Progress] | None = None  # the progress of the search, once it has begun
         self._seen: tuple[int, ...] | None = None  # inode, time and size of the file that was read
         self._outputs: dict[str, list[str]] = {}
         if self.checkpoint is not None:
@@ -68,8 +73,11 @@ class Saver:
         except Exception as error:
             refuse(self.checkpoint.file, error)
 
-    def begin(self, search: Running, answer: object) -> None:
-        """Continue from the file if there is one, otherwise create it; a second call does nothing."""
+    def begin(self, search: Running, answer: object, now: Callable[[], Progress]) -> None:
+        """Continue from the file if there is one, otherwise create it; a second call does nothing.
+
+        `now` returns the progress of the search, which is saved for those who watch the file.
+        """
         if self.checkpoint is None or self._identity is not None:
             return
         begun, file = perf_counter(), self.checkpoint.file
@@ -87,6 +95,7 @@ class Saver:
             self._lock.release()
             self._identity = None
             raise
+        self._now = now
         self._due = perf_counter() + self.checkpoint.pause(perf_counter() - begun)
 
     def slice_over(self, search: Running) -> None:
@@ -118,7 +127,7 @@ class Saver:
         """Return the snapshot of now; if a budget has cut work short, the last snapshot before that goes first."""
         now, state = snapshot_of(search), search.state
         cut = search.budget.cut_short or (state.reason == "max_samples" and state.settings.rule.both)
-        if not cut or state.reason in (None, "identified"):
+        if not cut or state.reason is None:
             return [now]
         before = {**self._last, "seconds": search.budget.seconds}
         asked = {repr(pair[0]) for pair in before["values"]}
@@ -135,6 +144,8 @@ class Saver:
             "identity": self._identity,
             "epsilon": search.state.settings.epsilon,
             "max_samples": search.state.settings.max_samples,
+            "max_time": search.state.settings.max_time,
+            "progress": {} if self._now is None or search.state.notes else _told(search.state, self._now()),
             "reason": search.state.reason,
             "samples": search.state.samples,
             OUTPUTS: self._outputs,
@@ -156,7 +167,7 @@ class Saver:
             snapshots = saved.part("snapshots")
             first = snapshots.part("0")  # there is always one
             same_promise = saved.number("epsilon", 0.0, 1.0) == search.state.settings.epsilon
-            over = same_promise and _is_over(search.state.settings, saved, first)
+            over = same_promise and _is_over(search.state.settings, saved, snapshots)
             restore(search, snapshots.part(max(snapshots.content, key=int)) if over else first)
         except Exception as error:
             refuse(file, error)
@@ -164,6 +175,14 @@ class Saver:
             search.state.reason, self._complete = saved.get("reason"), True
         if not same_promise:
             start_over(search.state, search.stages)
+
+
+def _told(state: SearchState, now: Progress) -> dict[str, Json]:
+    """Return the progress of a search as JSON, for those who watch its file; a search never reads it."""
+    known = state.known.known[state.graph.node_of[now.best]]
+    told = {name: getattr(now, name) for name in ("samples", "exact_evaluations", "leaves", "seconds")}
+    ends = {"lower": max(0.0, float(known["lower"])), "upper": min(1.0, float(known["upper"]))}
+    return {**told, "gap": float(now.gap), "best": shown(now.best), **ends}
 
 
 def identity_of(search: Running, answer: object) -> dict[str, Any]:
@@ -192,12 +211,24 @@ def stored_seed(given: str | os.PathLike[str] | Checkpoint | None) -> int | None
     return saver.stream(None)[1] if saver.found else None
 
 
-def _is_over(settings: Settings, saved: Saved, first: Saved) -> bool:
-    """Whether the saved search has ended, for a reason that still holds with these settings."""
+def _is_over(settings: Settings, saved: Saved, snapshots: Saved) -> bool:
+    """Whether the saved search has ended, for a reason that still holds with these settings.
+
+    Two snapshots of an identified answer say that the graph grew less because the budget was near its end. With a
+    larger budget the search goes on from the first of them.
+    """
     reason = saved.get("reason")
     if reason == "identified":
-        return True
+        return len(snapshots.content) == 1 or all(_at_most(settings, saved, one) for one in ("max_samples", "max_time"))
     if reason == "max_samples" and settings.max_samples is not None:
         return settings.max_samples <= saved.whole("max_samples")
-    seconds = first.number("seconds", 0.0, 1e15)
+    seconds = snapshots.part("0").number("seconds", 0.0, 1e15)
     return reason == "max_time" and settings.max_time is not None and settings.max_time <= seconds
+
+
+def _at_most(settings: Settings, saved: Saved, name: str) -> bool:
+    """Whether a limit of the settings is not larger than that of the saved search."""
+    if saved.get(name) is None:
+        return True
+    given = getattr(settings, name)
+    return given is not None and given <= saved.number(name, 0.0, 1e300)

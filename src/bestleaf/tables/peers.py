@@ -19,7 +19,7 @@ from sklearn import feature_selection as selection
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LassoCV, LogisticRegressionCV
 from sklearn.metrics import check_scoring, roc_auc_score
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -30,12 +30,13 @@ from bestleaf.new_data.fitted_families import importance_of
 NEIGHBOURS = 5  # neighbours that vote
 FOLDS = 5
 SMALLEST_GAIN = 1e-3  # forward selection adds a feature only for a larger gain
-TREES = 100  # of the forest of RFECV
+TREES = 50  # of a forest: with more of them, RFECV takes most of the time of a comparison
 ONE_BY_ONE = 100  # RFECV drops features one at a time up to this many, else a share of all features
 SHARE = 0.05
 SIZES = 15  # numbers of features that are tried with an order of the features, in geometric steps
 MRMR_MOST = 100  # mRMR orders at most this many features
-FLOATING_MOST = 20  # floating selection takes at most this many features
+FLOATING_MOST = 10  # floating selection takes at most this many features
+BORUTA_ROUNDS = 50  # forests that Boruta grows, at most
 
 
 def mean_auc(fitted: BaseEstimator, X: np.ndarray, y: np.ndarray) -> float:
@@ -43,7 +44,9 @@ def mean_auc(fitted: BaseEstimator, X: np.ndarray, y: np.ndarray) -> float:
 
     A class that is missing in `y`, as may happen in a fold, is left out of the mean. Without two classes it is 0.5.
     """
-    classes, likely = fitted.classes_, fitted.predict_proba(X)
+    classes = fitted.classes_
+    likely = fitted.predict_proba(X) if hasattr(fitted, "predict_proba") else fitted.decision_function(X)
+    likely = np.column_stack([-likely, likely]) if likely.ndim == 1 else likely
     first = int(len(classes) == 2)  # the second class is enough for two
     each = [(y == one, likely[:, number]) for number, one in enumerate(classes) if number >= first]
     scores = [roc_auc_score(truth, found) for truth, found in each if 0 < truth.sum() < len(truth)]
@@ -62,11 +65,14 @@ class Setting:
         What predicts with the selected features; None is 5 nearest neighbours on standardised features.
     seed : int, default=0
         Everything random follows from it.
+    groups : array, default=None
+        The groups of the rows; rows of one group are in the same fold.
     """
 
     task: str
     estimator: BaseEstimator | None = None
     seed: int = 0
+    groups: np.ndarray | None = None
 
     @property
     def classes(self) -> bool:
@@ -92,13 +98,18 @@ class Setting:
         """How predictions are scored."""
         return mean_auc if self.classes else "r2"
 
-    def folds(self, y: np.ndarray) -> KFold | StratifiedKFold:
-        """Return the folds of cross-validation; fewer than five if every class has fewer rows."""
+    def folds(self, y: np.ndarray) -> KFold | StratifiedKFold | Folds:
+        """Return the folds of cross-validation; fewer than five if every class has fewer rows, or with fewer groups."""
         most = int(np.unique(y, return_counts=True)[1].max()) if self.classes else len(y)
+        if self.groups is not None:
+            most = min(most, len(np.unique(self.groups)))
+            by_groups = StratifiedGroupKFold if self.classes else GroupKFold
+            return list(by_groups(max(2, min(FOLDS, most))).split(np.zeros(len(y)), y, self.groups))
         kind = StratifiedKFold if self.classes else KFold
         return kind(max(2, min(FOLDS, most)), shuffle=True, random_state=self.seed)
 
 
+Folds = list[tuple[np.ndarray, np.ndarray]]  # rows of both sides of each fold
 Select = Callable[[np.ndarray, np.ndarray, Setting], np.ndarray]  # from X and y to which features are selected
 
 
@@ -166,7 +177,8 @@ def best_of_order(order: Order, X: np.ndarray, y: np.ndarray, setting: Setting) 
     The order is found anew on the training part of each fold.
     """
     scores: dict[int, float] = {}
-    for train, test in setting.folds(y).split(X, y):
+    folds = setting.folds(y)
+    for train, test in folds if isinstance(folds, list) else folds.split(X, y):
         ranked = order(X[train], y[train], setting)
         for size in np.unique(np.geomspace(1, len(ranked), SIZES).round().astype(int)).tolist():
             columns, model = ranked[:size], setting.model
@@ -220,26 +232,33 @@ def boruta(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
     from boruta import BorutaPy
 
     forest = setting.forest.set_params(max_depth=5)  # as its authors recommend
-    return BorutaPy(forest, n_estimators="auto", random_state=setting.seed).fit(X, y).support_
+    found = BorutaPy(forest, n_estimators="auto", max_iter=BORUTA_ROUNDS, random_state=setting.seed)
+    return found.fit(X, y).support_
 
 
 def best_subset(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
     """Keep the features of the best-subset regression of abess; cross-validation chooses how many."""
     import abess
 
+    folds, chosen = setting.folds(y), {}
+    many = len(folds) if isinstance(folds, list) else FOLDS
+    if isinstance(folds, list):  # by groups of rows
+        chosen["cv_fold_id"] = np.zeros(len(y), int)
+        for number, (_, rows) in enumerate(folds):
+            chosen["cv_fold_id"][rows] = number
     if not setting.classes:
-        model = abess.LinearRegression(cv=FOLDS, thread=1)
+        model = abess.LinearRegression(cv=many, thread=1)
     elif len(np.unique(y)) == 2:
-        model = abess.LogisticRegression(cv=FOLDS, thread=1)
+        model = abess.LogisticRegression(cv=many, thread=1)
     else:
-        model = abess.MultinomialRegression(cv=FOLDS, thread=1)
+        model = abess.MultinomialRegression(cv=many, thread=1)
         y = np.eye(y.max() + 1)[y]
-    coefficients = model.fit(StandardScaler().fit_transform(X), y).coef_
+    coefficients = model.fit(StandardScaler().fit_transform(X), y, **chosen).coef_
     return np.abs(coefficients.reshape(X.shape[1], -1)).sum(axis=1) > 0
 
 
 def floating_selection(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
-    """Add and drop features by the cross-validated score (mlxtend); the best size up to 20 features is kept."""
+    """Add and drop features by the cross-validated score (mlxtend); the best size up to 10 features is kept."""
     from mlxtend.feature_selection import SequentialFeatureSelector
 
     found = SequentialFeatureSelector(

@@ -1,10 +1,16 @@
-"""Read tables from files: CSV, TSV, Parquet, Feather, and .data files with a .labels file beside them."""
+"""Read tables from files: CSV and TSV (also compressed), Parquet, Feather, and .data files with .labels beside them."""
 
 from __future__ import annotations
 
+import bz2
+import codecs
+import gzip
+import lzma
 import os
 import warnings
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterable
+from io import BufferedIOBase, BufferedReader
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +20,17 @@ from bestleaf.checks import cut, did_you_mean, listed, shown
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 NUMBER_WITH_COMMA = r"\s*[+-]?\d+(,\d+([eE][+-]?\d+)?)?\s*"
+USUAL = "utf-8-sig"  # UTF-8, with or without a byte order mark
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how a file in UTF-16 begins
+BROKEN = (ValueError, OSError, EOFError, KeyError, TypeError, MemoryError, OverflowError, lzma.LZMAError, zlib.error)
 
 
-def read_table(path: str | Path, target: str) -> tuple[pd.DataFrame, pd.Series]:
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")  # endings of compressed files of text
+
+
+def read_table(
+    path: str | Path, target: str, *, missing: Iterable[str] = (), encoding: str | None = None
+) -> tuple[pd.DataFrame, pd.Series]:
     """Return (features, target column) of a CSV, TSV, Parquet or Feather file.
 
     Parameters
@@ -25,8 +39,10 @@ def read_table(path: str | Path, target: str) -> tuple[pd.DataFrame, pd.Series]:
         The file; its ending says which kind of file it is.
     target : str
         Name of the target column; all other columns are features.
+    missing, encoding
+        As in `read_frame`.
     """
-    frame = read_frame(path)
+    frame = read_frame(path, missing=missing, encoding=encoding)
     if target not in frame.columns:
         raise ValueError(
             f"target must be a column of {shown(Path(path).name)}, got {shown(target)}"
@@ -35,29 +51,38 @@ def read_table(path: str | Path, target: str) -> tuple[pd.DataFrame, pd.Series]:
     return frame.drop(columns=target), frame[target]
 
 
-def read_frame(path: str | Path) -> pd.DataFrame:
-    """Return the table in a CSV, TSV, Parquet or Feather file, or in a ``.data`` file with ``.labels`` beside it."""
-    path = Path(path)
-    readers: dict[str, Callable[[Path], pd.DataFrame]] = {
-        ".csv": lambda file: _read_text(file, ","),
-        ".tsv": lambda file: _read_text(file, "\t"),
-        ".parquet": pd.read_parquet,
-        ".feather": pd.read_feather,
-        ".data": read_pair,
-    }
-    named = cut(str(path), 150)
-    if path.suffix.lower() not in readers:
-        raise ValueError(f"the table must be one of {', '.join(readers)}, got {shown(path.name)}")
+def read_frame(path: str | Path, *, missing: Iterable[str] = (), encoding: str | None = None) -> pd.DataFrame:
+    """Return the table in a CSV, TSV, Parquet or Feather file, or in a ``.data`` file with ``.labels`` beside it.
+
+    CSV and TSV files may be compressed: ``.csv.gz``, ``.csv.bz2``, ``.csv.xz`` and, with pyarrow, ``.csv.zst``. Columns
+    without a name are called "Unnamed: 0" and so on, by their place.
+
+    Parameters
+    ----------
+    path : path
+        The file; its ending says which kind of file it is.
+    missing : list of str, default=()
+        Cells with one of these texts have no value, such as "?"; so have empty cells and those with NA, NaN or null.
+    encoding : str, default=None
+        Encoding of a file of text, such as "latin-1" or "cp1252"; None is UTF-8.
+    """
+    path, markers = Path(path), _checked_markers(missing)
+    named, kind = cut(str(path), 150), _kind_of_file(path)
+    if encoding is not None:
+        _check_encoding(encoding, path, kind)
     if not os.path.isfile(path):  # False also for a name that is too long
         folder = os.path.isdir(path)
         raise FileNotFoundError(f"{named} is a folder, not a file" if folder else f"there is no file {named}")
     try:
-        frame = readers[path.suffix.lower()](path)
+        if kind in SEPARATED:
+            frame = _TextTable(path, encoding or USUAL, markers).read(SEPARATED[kind])
+        else:
+            frame = without_markers(OTHERS[kind](path), markers)
     except ImportError:
         raise ValueError(f"reading {path.name} needs pyarrow (pip install pyarrow)") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{named} cannot be read: it is not text in UTF-8") from None
-    except (ValueError, OSError, KeyError, TypeError, MemoryError, OverflowError) as error:
+    except UnicodeError:
+        raise ValueError(f"{named} cannot be read: {_not_text(path, encoding)}") from None
+    except BROKEN as error:
         reason = getattr(error, "strerror", None) or " ".join(str(error).split())
         raise ValueError(f"{named} cannot be read: {cut(reason, 120)}") from None
     if any(name is not None for name in frame.index.names):
@@ -72,22 +97,107 @@ def read_frame(path: str | Path) -> pd.DataFrame:
     return frame
 
 
-def _read_text(path: Path, usual: str) -> pd.DataFrame:
-    """Read a table of text; the separator is the only one in the first line, or the usual one if there are several."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        head = file.readline()
-    if not head.strip():
-        raise ValueError("it is empty")
-    used = [one for one in SEPARATORS if one in head]
-    separator = used[0] if len(used) == 1 else usual
-    frame = _read_separated(path, separator)
-    if separator != usual and frame.shape[1] > 1:
-        note = f"the file is separated by {SEPARATORS[separator]}"
-        if separator != "," and any(_has_decimal_commas(column) for _, column in frame.items()):
-            frame = _read_separated(path, separator, decimal=",")
-            note += " and its numbers have decimal commas"
-        frame.attrs["notes"] = (note,)
-    return frame
+def _kind_of_file(path: Path) -> str:
+    """Return the ending that says which kind of table a file holds; refuse an unknown one."""
+    endings = [one.lower() for one in path.suffixes[-2:]]
+    kind = endings[-1] if endings else ""
+    if kind in COMPRESSED:
+        kind = endings[0] if len(endings) == 2 and endings[0] in SEPARATED else ""
+    if kind not in SEPARATED and kind not in OTHERS:
+        kinds = f"{', '.join([*SEPARATED, *OTHERS])} (.csv and .tsv also with {', '.join(COMPRESSED)})"
+        raise ValueError(f"the table must be one of {kinds}, got {shown(path.name)}")
+    return kind
+
+
+def _checked_markers(missing: Iterable[str]) -> list[str]:
+    """Return the texts that stand for a missing value, without spaces around them."""
+    markers = [missing] if isinstance(missing, str) else list(missing)
+    for marker in markers:
+        if not isinstance(marker, str):
+            raise TypeError(f"missing must list texts that stand for a missing value, got {shown(marker)}")
+    return [marker.strip() for marker in markers]
+
+
+def _check_encoding(encoding: str, path: Path, kind: str) -> None:
+    """Refuse an encoding that Python does not know, and one for a file that is no text."""
+    try:
+        "".encode(encoding)
+    except (LookupError, TypeError, ValueError):
+        known = "a text encoding that Python knows, such as utf-8, latin-1 or cp1252"
+        raise ValueError(f"encoding must be {known}, got {shown(encoding)}") from None
+    if kind not in SEPARATED:
+        raise ValueError(
+            f"encoding must be None for a file that is no CSV or TSV, got {shown(encoding)} for {path.name}"
+        )
+
+
+def _not_text(path: Path, encoding: str | None) -> str:
+    """Return what is wrong with a file that cannot be decoded, and what may help."""
+    if encoding is not None:
+        return f"it is not text in {encoding}"
+    with _opened(path) as file:
+        likely = "'utf-16'" if file.read(2) in UTF_16 else "'cp1252' or encoding='latin-1'"
+    return f"it is not text in UTF-8; encoding={likely} may be right"
+
+
+def _opened(path: Path) -> BufferedIOBase:
+    """Return the bytes of a file, uncompressed."""
+    match path.suffix.lower():
+        case ".gz":
+            return gzip.open(path, "rb")
+        case ".bz2":
+            return bz2.open(path, "rb")
+        case ".xz":
+            return lzma.open(path, "rb")
+        case ".zst":
+            import pyarrow
+
+            return BufferedReader(pyarrow.input_stream(str(path), compression="zstd"))
+    return path.open("rb")
+
+
+class _TextTable:
+    """A file with one row of a table in each line."""
+
+    def __init__(self, path: Path, encoding: str, markers: list[str]) -> None:
+        self.path, self.markers = path, markers
+        self.encoding = USUAL if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+
+    def read(self, usual: str) -> pd.DataFrame:
+        """Return the table; it is separated as the first line is, as usual if several separators stand there."""
+        with _opened(self.path) as file:
+            head = codecs.getreader(self.encoding)(file).readline()
+        if not head.strip():
+            raise ValueError("it is empty")
+        used = [one for one in SEPARATORS if one in head]
+        separator = used[0] if len(used) == 1 else usual
+        frame = self._separated(separator)
+        if separator != usual and frame.shape[1] > 1:
+            note = f"the file is separated by {SEPARATORS[separator]}"
+            if separator != "," and any(_has_decimal_commas(column) for _, column in frame.items()):
+                frame = self._separated(separator, decimal=",")
+                note += " and its numbers have decimal commas"
+            frame.attrs["notes"] = (note,)
+        return frame
+
+    def _separated(self, separator: str, decimal: str = ".") -> pd.DataFrame:
+        """Return the table. By default pandas would rename columns of the same name and cut long rows."""
+        # Spaces after a separator belong to no value: a quoted cell, a number or a marker may follow.
+        settings = {"sep": separator, "encoding": self.encoding, "skipinitialspace": True}
+        with _opened(self.path) as file:
+            names = pd.read_csv(file, **settings, header=None, nrows=1, dtype=str).iloc[0]
+        with _opened(self.path) as file, warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            try:
+                frame = pd.read_csv(
+                    file, **settings, na_values=self.markers, decimal=decimal, low_memory=False, index_col=False
+                )
+            except pd.errors.ParserWarning:
+                raise ValueError("it has rows with more cells than the first line") from None
+        if len(names) == len(frame.columns):
+            names = names.fillna("").astype(str).str.strip()
+            frame.columns = [name or f"Unnamed: {place}" for place, name in enumerate(names)]
+        return frame
 
 
 def _has_decimal_commas(column: pd.Series) -> bool:
@@ -97,20 +207,18 @@ def _has_decimal_commas(column: pd.Series) -> bool:
     return bool(column.dropna().astype("string").str.fullmatch(NUMBER_WITH_COMMA).all())
 
 
-def _read_separated(path: Path, separator: str, decimal: str = ".") -> pd.DataFrame:
-    """Read a table of text. By default pandas would rename columns of the same name and cut long rows."""
-    names = pd.read_csv(path, sep=separator, encoding="utf-8-sig", header=None, nrows=1, dtype=str).iloc[0]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        try:
-            frame = pd.read_csv(
-                path, sep=separator, encoding="utf-8-sig", decimal=decimal, low_memory=False, index_col=False
-            )
-        except pd.errors.ParserWarning:
-            raise ValueError("it has rows with more cells than the first line") from None
-    if len(names) == len(frame.columns):
-        frame.columns = names.fillna("").astype(str)
-    return frame
+def without_markers(frame: pd.DataFrame, missing: Iterable[str]) -> pd.DataFrame:
+    """Return a table that was not read from text with missing values instead of the markers."""
+    markers = _checked_markers(missing)
+    if not markers:
+        return frame
+    numbers = pd.to_numeric(pd.Series(markers), errors="coerce").dropna().tolist()
+    found = frame.mask(frame.isin([*markers, *numbers]))
+    for name in found.columns[found.isna().sum() > frame.isna().sum()]:
+        if found[name].dtype.kind not in "biuf":  # it may have been text only because of the markers
+            parsed = pd.to_numeric(found[name], errors="coerce")
+            found[name] = parsed if (parsed.isna() == found[name].isna()).all() else found[name]
+    return found
 
 
 def read_pair(path: Path) -> pd.DataFrame:
@@ -127,3 +235,11 @@ def read_pair(path: Path) -> pd.DataFrame:
         raise ValueError(f"it has {len(data)} rows but its .labels file has {len(target)}")
     frame = pd.DataFrame(data, columns=[f"f{number}" for number in range(data.shape[1])])
     return frame.assign(label=target.astype(int) if (target == np.floor(target)).all() else target)
+
+
+SEPARATED = {".csv": ",", ".tsv": "\t"}  # files of text, by ending, with the usual separator
+OTHERS: dict[str, Callable[[Path], pd.DataFrame]] = {
+    ".parquet": pd.read_parquet,
+    ".feather": pd.read_feather,
+    ".data": read_pair,
+}

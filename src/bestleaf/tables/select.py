@@ -8,23 +8,31 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn import ensemble, svm
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bestleaf
 from bestleaf.certificate.claims import counted
 from bestleaf.certificate.record import objective_in_words
+from bestleaf.certificate.same_data import column_checksums
+from bestleaf.certificate.schema import Content
 from bestleaf.checks import did_you_mean, listed, shown
 from bestleaf.data_checks import votes_of
+from bestleaf.encoding import takes_missing
+from bestleaf.encoding.transformer import KEEP
 from bestleaf.features.data import task_of
+from bestleaf.features.estimator import DEFAULT_FOLDS
 from bestleaf.new_data import splits_of
 from bestleaf.rivals.fuse_selector import selector_from
 from bestleaf.selector import BestLeafSelector, seed_of
 from bestleaf.tables.encode import Table
+from bestleaf.tables.rows import RowData
 from bestleaf.validation import Validation, validate
 
 
@@ -62,8 +70,12 @@ class TableSelection:
         """Fraction of the searches that selected each column of the file; None without repeats."""
         if self.validation is None or self.validation.selection_frequency is None:
             return None
-        often = dict(zip(self.table.X.columns, self.validation.selection_frequency, strict=True))
-        return {name: float(max(often[one] for one in columns)) for name, columns in self.table.groups.items()}
+        return dict(zip(self.table.features, self.validation.selection_frequency.tolist(), strict=True))
+
+    @property
+    def left_out(self) -> list[str]:
+        """Columns of the file that were not searched: identifiers and the like, and what cannot become numbers."""
+        return [*self.table.left_out, *self.table.encoder.left_out_]
 
     def result(self) -> dict[str, object]:
         """Return the result in plain numbers and words."""
@@ -79,13 +91,17 @@ class TableSelection:
             "epsilon": found.epsilon,
             "delta": found.delta,
             "gap": found.gap,
+            "known_gap": found.known_gap,
+            "looked_at": found.looked_at,
             "seed": found.seed,
             "seconds": found.seconds,
             "claims": list(found.claims),
             "not_claimed": list(found.not_claimed),
             "notes": list(self.table.notes),
+            "left_out": self.left_out,
             "version": bestleaf.__version__,
         }
+        result["all_features"] = found.all_features
         if found.path is not None:
             result |= {"path": found.path, "optimism": found.optimism, "new_data": found.new_data_in_words()}
         if self.validation is not None and len(self.validation.scores):
@@ -110,64 +126,102 @@ def select_from_table(
     forced: list[str] | None = None,
     forbidden: list[str] | None = None,
     feature_groups: dict[str, list[str]] | None = None,
+    costs: dict[str, float] | None = None,
+    at_most: dict[str, tuple[int, list[str]]] | None = None,
     algorithm: str = "bli",
     holdout: Any = None,
     n_repeats: int | None = None,
     resample: str | None = None,
     ready: Callable[[Table], object] | None = None,
+    repeat: str | None = None,
     **keywords: Any,
 ) -> TableSelection:
     """Select columns of a table; all columns are given by their names in the file.
 
-    With `holdout`, missing values are filled from the rows that are searched, not from held-out rows.
+    Missing values are filled, and levels known, from the rows that are searched, not from held-out rows.
 
     Parameters
     ----------
     table : Table
-        As `bestleaf.tables.prepared` makes it.
+        As `bestleaf.tables.load_table` makes it, or `bestleaf.tables.prepared`. With groups of rows, folds for an
+        estimator that are given by their number are folds by groups.
     estimator : estimator or {"neighbours", "linear", "boosting", "forest", "svm"}, default=None
         As in `BestLeafSelector`; a name stands for an estimator with settings that suit most tables.
     forced, forbidden : list of str, default=None
         Columns that every subset has, and columns that no subset has.
     feature_groups : dict of lists of str, default=None
         Columns that enter together, by the name of their group; the others enter one by one.
+    costs, at_most : dict, default=None
+        As in `BestLeafSelector`, by columns of the file.
     algorithm : {"bli", "fuse", "fuse-ucd", "alphafuse"}, default="bli"
         Best leaf identification, or a variant of `FuseSelector`.
     holdout, n_repeats, resample
         As in `bestleaf.validate`.
     ready : callable, default=None
         Called before the search, with the table as it will be searched.
+    repeat : str, default=None
+        The command that repeats the selection, for the page; None for the call in Python.
     **keywords
         Further keywords of `BestLeafSelector` (or `FuseSelector`), `NeighbourVotes` and `SearchOptions`.
     """
-    forced, forbidden = forced or [], forbidden or []
+    forced, forbidden, metadata = forced or [], forbidden or [], table.metadata
+    by_name = estimator if isinstance(estimator, str) else None
     if isinstance(estimator, str):
         estimator = named_estimator(estimator, task_of(table.y.to_numpy(), keywords.get("task", "auto")))
     selector = selector_from(
         algorithm,
         estimator=estimator,
-        forced=_columns("forced", forced, table),
-        forbidden=_columns("forbidden", forbidden, table),
+        encode=table.encode,
+        forced=columns_of("forced", forced, table),
+        forbidden=searched_of("forbidden", forbidden, table),
         feature_groups=_units(feature_groups or {}, table),
+        costs=None if costs is None else {name: costs[name] for name in searched_of("costs", list(costs), table)},
+        at_most=None if at_most is None else {name: _some_of(name, one, table) for name, one in at_most.items()},
         **keywords,
     )
     if both := sorted(set(forced).intersection(forbidden)):
         raise ValueError(f"forced and forbidden must not name the same column, got {listed(both)} for both")
     if votes := votes_of(selector.estimator):
         check_rows(len(table.X), holdout, votes.n_neighbors)
-    if holdout is not None and table.impute is not None:
+    else:
+        selector.set_params(cv=folds_for(selector.estimator, selector.cv, metadata))
+    if isinstance(holdout, float) and table.encode is not None:
         table = _filled_for_search(table, selector, holdout)
     if ready is not None:
         ready(table)
     judged = None
     if holdout is None and resample is None and n_repeats in (None, 1):
-        selector.fit(table.X, table.y)
+        selector.fit(table.features, table.y, **metadata)
     else:
-        judged = validate(selector, table.X, table.y, holdout=holdout, n_repeats=n_repeats, resample=resample)
+        judged = validate(
+            selector, table.features, table.y, holdout=holdout, n_repeats=n_repeats, resample=resample, **metadata
+        )
         selector = judged.selector
-    chosen = set(selector.subset_)
-    features = [name for name, columns in table.groups.items() if chosen.intersection(columns)]
-    return TableSelection(table, selector, features, judged)
+    selector.certificate_.add_to_report(repeat=repeat, notes=table.notes)
+    made = {"holdout": holdout, "estimator": by_name, "scoring": keywords.get("scoring"), "cv": keywords.get("cv")}
+    _keep_how_made(selector, table, slice(None) if judged is None else judged.rows, made)
+    return TableSelection(table, selector, selector.subset_.tolist(), judged)
+
+
+def folds_for(estimator: BaseEstimator, cv: Any, metadata: RowData) -> Any:
+    """Return the folds of cross-validation: by groups, if rows have groups and only a number of folds is given."""
+    if "groups" not in metadata or not isinstance(cv, int | None):
+        return cv
+    kind = GroupKFold if is_regressor(estimator) else StratifiedGroupKFold
+    return kind(cv or DEFAULT_FOLDS)
+
+
+def _keep_how_made(selector: BestLeafSelector, table: Table, rows: np.ndarray | slice, made: Content) -> None:
+    """Write into the certificate how the table was made, so that `verify_table` can make it again from the file.
+
+    How columns became numbers is written by the selector.
+    """
+    by_name = all(value is None or isinstance(value, str | int | float) for value in made.values())
+    if table.made is None or not by_name or isinstance(made["holdout"], int):
+        return  # an estimator, scorer or splitter of Python cannot be made again
+    columns = None if table.encode is None else table.encoder.columns_
+    checksums = column_checksums(table.X.iloc[rows], table.y.iloc[rows], columns)
+    selector.certificate_.content["table"] = {**table.made, **made, "checksums": checksums}
 
 
 def named_estimator(name: str, task: str) -> BaseEstimator | None:
@@ -185,16 +239,16 @@ def named_estimator(name: str, task: str) -> BaseEstimator | None:
     return None
 
 
-def _filled_for_search(table: Table, selector: BestLeafSelector, holdout: object) -> Table:
-    """Return the table with missing values filled from the rows that will be searched.
+def default_impute(estimator: str) -> str | None:
+    """Return what becomes of missing values unless the user says so: kept for an estimator that takes them."""
+    return KEEP if takes_missing(named_estimator(estimator, "classification")) else None
 
-    A median of all rows would tell the search something about the held-out rows.
-    """
-    if not isinstance(holdout, float):
-        raise ValueError(f"holdout must be a fraction where missing values were filled, got {shown(holdout)}")
-    seed, y = seed_of(selector), table.y.to_numpy()
+
+def _filled_for_search(table: Table, selector: BestLeafSelector, holdout: float) -> Table:
+    """Return the table as the rows that will be searched make it: what was filled is told before the search."""
+    seed, y, groups = seed_of(selector), table.y.to_numpy(), table.metadata.get("groups")
     selector.set_params(random_state=seed)  # so that the same rows are held out again
-    return table.filled_from(splits_of(holdout, table.X, y, selector.estimator, seed)[0].kept)
+    return table.filled_from(splits_of(holdout, table.X, y, selector.estimator, seed, groups)[0].kept)
 
 
 def check_rows(rows: int, holdout: object, neighbours: int) -> None:
@@ -206,25 +260,38 @@ def check_rows(rows: int, holdout: object, neighbours: int) -> None:
         raise ValueError(f"the table must have at least {neighbours + 1} rows {votes}{aside}, got {kept}")
 
 
-def _columns(argument: str, names: Sequence[object], table: Table) -> list[str]:
-    """Return the columns of `X` that columns of the file became; refuse names that are no columns."""
+def columns_of(argument: str, names: Sequence[object], table: Table) -> list[str]:
+    """Return names of columns of the file; refuse names that are no columns."""
     for name in names:
         if not isinstance(name, str) or name not in table.groups:
             rule = "must name a column of the table other than the target"
             raise ValueError(f"{argument} {rule}, got {shown(name)}{did_you_mean(name, table.groups)}")
-    return [column for name in names for column in table.groups[str(name)]]
+    return [str(name) for name in names]
+
+
+def searched_of(argument: str, names: Sequence[object], table: Table) -> list[str]:
+    """Return names of columns of the file without those that a look at the table left out."""
+    out = set(table.left_out)
+    return columns_of(argument, [name for name in names if not isinstance(name, str) or name not in out], table)
+
+
+def _some_of(name: str, given: object, table: Table) -> tuple[int, list[str]]:
+    """Return how many columns of a set may be chosen, and these columns."""
+    if not isinstance(given, tuple | list) or len(given) != 2 or not isinstance(given[1], list):
+        raise ValueError(f"at_most must hold a number and a list of columns, got {shown(given)} for {shown(name)}")
+    return given[0], searched_of("at_most", given[1], table)
 
 
 def _units(groups: Mapping[str, object], table: Table) -> dict[str, list[str]] | None:
-    """Return the columns of `X` that enter together, by group or column of the file; None if all enter alone."""
+    """Return the columns that enter together, by group, and the others one by one; None if all enter alone."""
     units: dict[str, list[str]] = {}
     grouped: set[str] = set()
     for group, names in groups.items():
         if not (isinstance(names, list) and names):
             raise ValueError(f"feature_groups must list columns for every group, got {shown(names)} for {shown(group)}")
-        units[group] = _columns("feature_groups", names, table)
+        units[group] = columns_of("feature_groups", names, table)
         grouped.update(names)
-    for name, columns in table.groups.items():
+    for name in table.groups:
         if name not in grouped:
-            units[f"column {name}" if name in groups else name] = columns
+            units[f"column {name}" if name in groups else name] = [name]
     return units if any(len(columns) > 1 for columns in units.values()) else None

@@ -60,11 +60,17 @@ def measure(size, query, oracle):
 
 @inlined
 def exclude(query, oracle):
-    """Move the query itself, the padding and, if asked for, everything at distance 0 to infinity."""
+    """Move the query, the padding and, if asked for, its group and everything at distance 0 to infinity."""
     distance = singles_at(oracle.distance, oracle.padded)
     if oracle.drop_zero == 1:
         for example in range(len(distance)):
             if distance[example] == 0:
+                distance[example] = np.float32(np.inf)
+    if oracle.grouped == 1:
+        groups = ints_at(oracle.groups, oracle.padded)
+        mine = groups[query]
+        for example in range(len(distance)):
+            if groups[example] == mine:
                 distance[example] = np.float32(np.inf)
     distance[query] = np.float32(np.inf)
     for example in range(oracle.examples, len(distance)):
@@ -263,6 +269,51 @@ def votes_in_order(score, truth, ties, below, level):
         else:
             below[vote] += 1
     good, positives, seen = 0.0, 0, 0
+    for vote in range(len(below)):
+        good += level[vote] * seen
+        if ties == HALF:
+            good += 0.5 * level[vote] * below[vote]
+        seen += below[vote]
+        positives += level[vote]
+    if ties == ROW_ORDER:
+        good += in_order
+    return good, positives * seen
+
+
+@kernel
+def weighted_pairs(score, truth, weight, ties):
+    """Return the result of `pairs_in_order` if each pair counts the product of its weights."""
+    good, pairs = 0.0, 0.0
+    for i in range(len(score)):
+        for j in range(len(score)):
+            if truth[i] < truth[j]:
+                pair = weight[i] * weight[j]
+                pairs += pair
+                if score[i] < score[j]:
+                    good += pair
+                elif score[i] == score[j]:
+                    if ties == HALF:
+                        good += 0.5 * pair
+                    elif ties == ROW_ORDER and i < j:
+                        good += pair
+    return good, pairs
+
+
+@kernel
+def weighted_votes(score, truth, weight, ties, below, level):
+    """Return the result of `votes_in_order` if each pair counts the product of its weights.
+
+    `below` and `level` are zeros: they get the weights of the negatives and of the positives with each number of votes.
+    """
+    in_order = 0.0
+    for place in range(len(score)):
+        vote = int(score[place])
+        if truth[place] > 0:
+            level[vote] += weight[place]
+            in_order += weight[place] * below[vote]
+        else:
+            below[vote] += weight[place]
+    good, positives, seen = 0.0, 0.0, 0.0
     for vote in range(len(below)):
         good += level[vote] * seen
         if ties == HALF:

@@ -31,6 +31,47 @@ def below(count, oracle):
     return int(uniform(oracle) * count)
 
 
+@inlined
+def list_fitting(oracle):
+    """List the units that can be added to the current subset within all limits; return how many."""
+    current, allowed = words_at(oracle.current, oracle.words), longs_at(oracle.allowed, oracle.choices)
+    shares, fitting = floats_at(oracle.shares, oracle.limits * oracle.units), longs_at(oracle.fitting, oracle.choices)
+    bounds, spent = floats_at(oracle.bounds, oracle.limits), floats_at(oracle.spent, oracle.limits)
+    many = 0
+    for place in range(oracle.choices):
+        unit = allowed[place]
+        fits = not contains(current, unit)
+        for limit in range(oracle.limits):
+            fits = fits and spent[limit] + shares[limit * oracle.units + unit] <= bounds[limit]
+        if fits:
+            fitting[many] = unit
+            many += 1
+    return many
+
+
+@helper
+def complete_within(size, oracle):
+    """Add random units that fit to the current subset as long as the rollout goes on; return the new size."""
+    current, spent = words_at(oracle.current, oracle.words), floats_at(oracle.spent, oracle.limits)
+    shares, fitting = floats_at(oracle.shares, oracle.limits * oracle.units), longs_at(oracle.fitting, oracle.choices)
+    chances = floats_at(oracle.chances, oracle.units + 1)
+    for limit in range(oracle.limits):
+        spent[limit] = 0.0
+        for unit in range(oracle.units):
+            if contains(current, unit):
+                spent[limit] += shares[limit * oracle.units + unit]
+    while size < oracle.limit:
+        many = list_fitting(oracle)
+        if many == 0 or uniform(oracle) >= chances[size]:
+            break
+        unit = fitting[below(many, oracle)]
+        include(current, unit)
+        for limit in range(oracle.limits):
+            spent[limit] += shares[limit * oracle.units + unit]
+        size += 1
+    return size
+
+
 @helper
 def complete(leaf, oracle):
     """Copy the subset of a leaf and add random units as long as the rollout goes on; return the new size."""
@@ -42,6 +83,8 @@ def complete(leaf, oracle):
     size = longs_at(oracle.sizes, leaf + 1)[leaf]
     if size < 0:
         return -size
+    if oracle.limits > 0:
+        return complete_within(size, oracle)
     left = oracle.choices + oracle.forced - size
     while left > 0 and size < oracle.limit and uniform(oracle) < chances[size]:
         unit = allowed[below(oracle.choices, oracle)]
@@ -73,9 +116,27 @@ def spell_out(oracle):
     return features, key
 
 
+@helper
+def draw_by_weight(oracle):
+    """Put rows at the front of the order that are drawn in proportion to their weights, each as often as it comes."""
+    order, cumulative = longs_at(oracle.order, oracle.examples), floats_at(oracle.cumulative, oracle.examples)
+    for place in range(oracle.subsample):
+        share, low, high = uniform(oracle), 0, oracle.examples
+        while low < high:
+            middle = (low + high) // 2
+            if cumulative[middle] <= share:
+                low = middle + 1
+            else:
+                high = middle
+        order[place] = low
+
+
 @inlined
 def draw_queries(oracle):
-    """Put a fresh uniform subsample at the front of the order."""
+    """Put a fresh subsample at the front of the order: a uniform one, or one by the weights of rows."""
+    if oracle.by_weight == 1:
+        draw_by_weight(oracle)
+        return
     order, picks = longs_at(oracle.order, oracle.examples), longs_at(oracle.picks, oracle.subsample)
     for place in range(len(picks)):
         other = place + below(oracle.examples - place, oracle)
@@ -85,7 +146,9 @@ def draw_queries(oracle):
 
 @inlined
 def undo_queries(oracle):
-    """Restore the order, so that the next subsample depends on the random stream alone."""
+    """Restore the order, so that the next subsample depends on the random stream alone; weights need no order."""
+    if oracle.by_weight == 1:
+        return
     order, picks = longs_at(oracle.order, oracle.examples), longs_at(oracle.picks, oracle.subsample)
     for place in range(len(picks) - 1, -1, -1):
         other = picks[place]

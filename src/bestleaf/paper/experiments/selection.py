@@ -17,7 +17,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from bestleaf.certificate.verify_data import fingerprint
+from bestleaf.certificate.same_data import fingerprint
 from bestleaf.paper.datasets import load_linear, load_madelon, make_linear
 from bestleaf.paper.experiments.rows import Column, Columns, Row, RowFile, mean, seed_of, table_of, with_error
 

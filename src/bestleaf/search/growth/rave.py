@@ -29,6 +29,9 @@ class SubsetProblem(Protocol):
     def grown(self, subset: Subset, unit: int) -> Subset:
         """Return the subset with one unit more."""
 
+    def fits(self, subset: Subset) -> bool:
+        """Whether a subset is within the limits on what may be chosen."""
+
     def missing(self, subset: Subset) -> list[int]:
         """Return the units that may be added."""
 
@@ -86,6 +89,10 @@ class RaveProposals(RandomProposals):
         self._left[node] -= drawn
         return drawn
 
+    def opening_cost(self, node: int) -> int:
+        """Return how many rollouts are drawn from the node before its choice opens."""
+        return self.rollouts(node) * self.lattice.count_children(self.graph.states[node])
+
     def rollouts(self, node: int) -> int:
         """Return how many rollouts for each feature are needed to open the choice at a node."""
         return self.lattice.oracle.rollouts_a_unit
@@ -115,7 +122,8 @@ class RaveProposals(RandomProposals):
             one = lattice.grown(subset, unit)
             states += [one, lattice.terminal(one)]
         if len(subset) + 2 <= lattice.limit:
-            states += [lattice.grown(lattice.grown(subset, one), two) for one, two in combinations(units, 2)]
+            pairs = (lattice.grown(lattice.grown(subset, one), two) for one, two in combinations(units, 2))
+            states += [pair for pair in pairs if lattice.fits(pair)]
         return [state for state in states if state not in self.graph.node_of]
 
     def next(self, node: int) -> list[State]:

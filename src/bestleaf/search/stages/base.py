@@ -26,6 +26,10 @@ class Stage:
         """Work for one slice; return `DONE`, `REOPEN`, or None to be called again."""
         raise NotImplementedError
 
+    def due(self, state: SearchState) -> bool:
+        """Return whether the stage is to work now, before the graph is searched on."""
+        return False
+
     def reset(self) -> None:
         """Forget what was done, because the search goes on."""
 

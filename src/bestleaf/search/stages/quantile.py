@@ -14,6 +14,7 @@ from bestleaf.checks import shown
 from bestleaf.problems import State
 from bestleaf.search.settings import Settings
 from bestleaf.search.stages.local import Challenge, LocalOptimum
+from bestleaf.search.stages.race import LocalRace
 from bestleaf.search.state import SearchState
 
 MOST_RANDOM = 1_000_000  # leaves that one attempt of "quantile" draws
@@ -83,10 +84,15 @@ class Quantile(Challenge):
 
 
 def challenges(
-    problem: Any, settings: Settings, answer: Callable[[], int], rng: np.random.Generator
-) -> list[Challenge]:
-    """Return the stages that check the guarantees of the settings."""
-    found: list[Challenge] = []
+    problem: Any,
+    settings: Settings,
+    answer: Callable[[], int],
+    rng: np.random.Generator,
+    centre: State | None = None,
+    wider: float | None = None,
+) -> list[Challenge | LocalRace]:
+    """Return the stages that check the guarantees of the settings; for `centre` and `wider` see `LocalRace`."""
+    found: list[Challenge | LocalRace] = []
     if not hasattr(problem, "exact"):
         raise ValueError("guarantees local and quantile compare exact values, so the problem needs a method exact")
     if hasattr(problem, "maximizes"):
@@ -99,7 +105,8 @@ def challenges(
     if "local" in settings.guarantee:
         if not (hasattr(problem, "neighbours") and hasattr(problem, "path_to")):
             raise ValueError("guarantee local needs a problem with the methods neighbours and path_to")
-        found.append(LocalOptimum(problem, answer))
+        races = getattr(problem, "parts", 0) > 0 and hasattr(problem, "choice")
+        found.append(LocalRace(problem, answer, centre, wider) if races else LocalOptimum(problem, answer))
     if "quantile" in settings.guarantee:
         found.append(Quantile(problem, answer, settings.alpha, settings.delta, rng))
     return found

@@ -1,0 +1,83 @@
+"""bestleaf check: a look at a table before a search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from typer import Option
+
+from bestleaf.cli import at_once
+from bestleaf.cli.messages import complaint
+from bestleaf.cli.options import (
+    Data,
+    Dates,
+    Drop,
+    Encoding,
+    Estimator,
+    Groups,
+    Impute,
+    Keep,
+    Missing,
+    Target,
+    Task,
+    Weights,
+    check_ending,
+)
+from bestleaf.cli.outputs import check_new_file
+from bestleaf.cli.table import TableOptions, tell, tell_options
+from bestleaf.files import write_atomically
+
+REFUSED = 1  # exit code
+
+
+def check(
+    data: Data,
+    target: Target,
+    groups: Groups = None,
+    weights: Weights = None,
+    task: Task = "auto",
+    drop: Drop = None,
+    keep: Keep = None,
+    missing: Missing = None,
+    encoding: Encoding = None,
+    impute: Impute = None,
+    dates: Dates = "parts",
+    estimator: Estimator = "neighbours",
+    json: Annotated[Path | None, Option("--json", help="File of what was found.")] = None,
+    force_overwrite: Annotated[bool, Option("--force-overwrite", help="Replace a file that exists.")] = False,
+) -> None:
+    """Look at a table before a search (exit code 0: select takes it, 1: it does not).
+
+    It finds ids, leaks, dates, missing values and more. Ids and columns without a name are left out by select.
+    """
+    with at_once():
+        from bestleaf.tables import check_table, read_frame
+        from bestleaf.tables.rows import split_off_rows
+
+    if json is not None:
+        check_ending("--json", json, (".json",))
+        check_new_file("--json", json, overwrite=force_overwrite)
+    frame = read_frame(data, missing=missing or (), encoding=encoding)
+    frame, _ = split_off_rows(frame, target, groups=groups, weights=weights)
+    found = check_table(frame, target, task=task, drop=drop or (), keep=keep or ())
+    console, refused = Console(), None
+    notes = [*frame.attrs.get("notes", ()), *found.notes]
+    options = TableOptions(task, groups, weights, drop, keep, missing, encoding, impute, dates, estimator)
+    try:
+        notes = list(options.table(data, target).notes)  # they also tell what becomes of the columns
+    except ValueError as error:
+        refused = complaint(error)
+    tell(console, f"{data.name}: {found.size}", *notes)
+    if not found:
+        tell(console, "Nothing strange was found.")
+    tell_options(console, [one.kind for one in found.findings])
+    if json is not None:
+        write_atomically(json, found.to_json())
+        tell(console, f"json: {json}")
+    if refused is not None:
+        tell(console, f"bestleaf select refuses this table: {refused}.")
+        raise typer.Exit(REFUSED)
+    tell(console, "bestleaf select takes this table.")

@@ -1,0 +1,77 @@
+"""The table of a command: its options, reading it, and telling what was found in it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from bestleaf.tables import Table
+
+LOUD = ("A leak?", "Leaks?")  # how lines that must not be overlooked begin
+
+OPTIONS = {  # by kinds of findings, what can be done about them
+    frozenset({"unnamed", "row number", "id", "empty"}): "--keep COLUMN takes a column in that is left out.",
+    frozenset({"date"}): "--dates number takes dates as days, --dates drop leaves them out.",
+    frozenset({"odd cells", "marker"}): "--missing TEXT takes cells with this text as missing values.",
+    frozenset({"leak", "many texts", "duplicate"}): "--drop COLUMN leaves a column out.",
+}
+
+
+class TableOptions(NamedTuple):
+    """The options that say how a table is read and made ready."""
+
+    task: str
+    groups: str | None
+    weights: str | None
+    drop: list[str] | None
+    keep: list[str] | None
+    missing: list[str] | None
+    encoding: str | None
+    impute: str | None
+    dates: str
+    estimator: str
+
+    def table(self, data: Path, target: str, wanted: Iterable[str] = ()) -> Table:
+        """Return the table; columns that other options name are kept like those of --keep."""
+        from bestleaf.tables import load_table
+        from bestleaf.tables.select import default_impute
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of leaks: the notes tell them
+            return load_table(
+                data,
+                target,
+                drop=self.drop or (),
+                keep=self.keep or (),
+                wanted=wanted,
+                missing=self.missing or (),
+                encoding=self.encoding,
+                groups=self.groups,
+                weights=self.weights,
+                impute=default_impute(self.estimator) if self.impute is None else self.impute,
+                dates=self.dates,
+                task=self.task,
+            )
+
+
+def tell(console: Console, *lines: str) -> None:
+    """Print lines as they are; a possible leak is printed in red."""
+    for line in lines:
+        style = "bold red" if line.startswith(LOUD) else None
+        console.print(line, highlight=False, markup=False, soft_wrap=True, style=style)
+
+
+def tell_notes(console: Console, table: Table) -> None:
+    """Print what was done to a table and what was found in it, and which options change that."""
+    tell(console, *table.notes)
+    tell_options(console, [] if table.made is None else [finding["kind"] for finding in table.made["findings"]])
+
+
+def tell_options(console: Console, kinds: Iterable[str]) -> None:
+    """Print which options change what was found."""
+    tell(console, *(words for option, words in OPTIONS.items() if not option.isdisjoint(kinds)))

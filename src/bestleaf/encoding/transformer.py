@@ -1,0 +1,241 @@
+"""`TableEncoder`: a scikit-learn transformer that turns the columns of any data frame into numbers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from bestleaf.certificate.claims import counted
+from bestleaf.checks import listed, one_of, shown
+from bestleaf.encoding.columns import MISSING, REFUSED, Category, Column, Dates, LeftOut, Numbers, read_column
+from bestleaf.encoding.frames import pandas_frame
+from bestleaf.encoding.last_step import FILLED, LastStep
+
+KEEP = "keep"
+DATES = ("parts", "number", "drop")
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Turn the columns of a data frame into numbers.
+
+    Numbers stay as they are. Text, categories, and truth values with missing values become a column of zeros and ones
+    for each level; a level that `fit` has not seen becomes zeros. Dates become numbers. In a column of numbers, a few
+    cells that are none are missing values, with a warning. Columns without any value, and text with more than 1,000
+    levels, are left out. All of it follows from the rows of `fit`.
+
+    Parameters
+    ----------
+    impute : {"median", "mean", "most_frequent", "keep"} or None, default="median"
+        What becomes of missing values in numbers and dates: they are filled, or kept as NaN. None refuses them. In a
+        category they are a level of their own.
+    dates : {"parts", "number", "drop"}, default="parts"
+        What becomes of dates: year, month, day of week, day of year and hour, as far as they vary; or the days since
+        1970 as one number; or nothing.
+
+    Attributes
+    ----------
+    groups_ : dict
+        For each column of the table, the names of the numeric columns it became; an empty list if it was left out.
+    columns_ : list of lists of int
+        For each column of the table, the numbers of the numeric columns it became.
+    owners_ : list of int
+        For each numeric column, the number of the column of the table that it belongs to.
+    levels_ : dict
+        The levels of each category, and the parts of each date.
+    left_out_ : dict
+        The columns that were left out, and why.
+    notes_ : tuple of str
+        What was done to the columns, in words.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"size": [1.0, None, 3.0], "colour": ["red", "blue", "red"]})
+    >>> encoder = TableEncoder().fit(table)
+    >>> encoder.transform(table).tolist()
+    [[1.0, 0.0, 1.0], [2.0, 1.0, 0.0], [3.0, 0.0, 1.0]]
+    >>> encoder.groups_
+    {'size': ['size'], 'colour': ['colour=blue', 'colour=red']}
+    """
+
+    def __init__(self, impute: str | None = "median", dates: str = "parts") -> None:
+        self.impute = impute
+        self.dates = dates
+
+    def fit(self, X: Any, y: Any = None) -> TableEncoder:
+        """Learn what each column is, the levels of categories, and what missing values are filled with.
+
+        Parameters
+        ----------
+        X : data frame or array
+            The table: of pandas, polars, or any other library that narwhals knows.
+        y : ignored
+            Not used.
+        """
+        self.fit_plain(X)
+        return self
+
+    def fit_plain(self, X: Any) -> np.ndarray:
+        """Fit, and return the cells as numbers before missing values are filled and levels become columns."""
+        if self.impute is not None:
+            one_of("impute", self.impute, (*FILLED, KEEP))
+        one_of("dates", self.dates, DATES)
+        frame = self._frame(X, reset=True)
+        self._special, names = self._read(frame), frame.columns.tolist()
+        self.left_out_ = {name: one.why for name, one in self._special.items() if isinstance(one, LeftOut)}
+        if len(self.left_out_) == len(names):
+            name, why = next(iter(self.left_out_.items()))
+            raise ValueError(f"X must have a column that can be used, got none; {shown(name)} is left out: {why}")
+        self._set_names(names)
+        plain = self._plain(frame)
+        self._missing = np.isnan(plain).sum(axis=0)
+        odd = {name: one.odd for name, one in self._special.items() if isinstance(one, Numbers | Dates) and one.odd}
+        self._check_missing(plain, odd)
+        self.last_step_ = LastStep(self._levels, self.impute).fit(plain)
+        for name, cells in odd.items():
+            told = f"column {shown(name)}: {cells}; such cells count as missing values"
+            warnings.warn(told, UserWarning, stacklevel=3)
+        return plain
+
+    def _frame(self, X: Any, *, reset: bool) -> pd.DataFrame:
+        """Return X as a data frame of pandas, with the columns that `fit` has seen."""
+        frame = pandas_frame(X).reset_index(drop=True)
+        if frame.empty:
+            got = f"{len(frame)} sample(s) and {frame.shape[1]} feature(s) (shape={frame.shape})"
+            raise ValueError(f"X must have rows and columns, got {got} while a minimum of 1 is required.")
+        if frame.columns.has_duplicates:
+            repeated = sorted(set(frame.columns[frame.columns.duplicated()]))
+            raise ValueError(f"X must have a different name for every column, got [{listed(repeated)}] more than once")
+        validate_data(self, X, skip_check_array=True, reset=reset)
+        return frame
+
+    def _read(self, frame: pd.DataFrame) -> dict[str, Column]:
+        """Return what each column is, without plain numbers; refuse columns that cannot be used."""
+        found, refused = dict[str, Column](), dict[str, list[str]]()
+        empty = frame.isna().all(axis=0).tolist()
+        for name, dtype, without in zip(frame.columns.tolist(), frame.dtypes, empty, strict=True):
+            if dtype.kind in "biuf" and not without:
+                continue  # thousands of columns are not looked at one by one
+            one = read_column(frame[name], self.dates)
+            if isinstance(one, str):
+                refused.setdefault(one, []).append(name)
+            else:
+                found[name] = one
+        for kind, names in refused.items():
+            raise ValueError(f"{REFUSED[kind][0]}, got the columns {listed(names)}")
+        return found
+
+    def _set_names(self, names: list[str]) -> None:
+        """Set the names and numbers of the columns that each column becomes, and of the plain columns before."""
+        self.groups_ = {name: self._special[name].names(name) if name in self._special else [name] for name in names}
+        self.levels_ = {name: list(one.levels) for name, one in self._special.items() if one.levels}
+        ends = np.cumsum([len(made) for made in self.groups_.values()]).tolist()
+        starts = [0, *ends[:-1]]
+        self.columns_ = [list(range(start, end)) for start, end in zip(starts, ends, strict=True)]
+        self.owners_ = [number for number, columns in enumerate(self.columns_) for _ in columns]
+        made = pd.Index([one for some in self.groups_.values() for one in some])
+        if clashes := sorted(set(made[made.duplicated()])):
+            raise ValueError(f"a category must not have the name of another column, got {listed(clashes)}; rename one")
+        many = {name: len(one.levels) for name, one in self._special.items() if isinstance(one, Category)}
+        widths = [1 if name in many else len(some) for name, some in self.groups_.items()]
+        self._plain_owners = np.repeat(np.arange(len(names)), widths)
+        self._levels = np.array([many.get(names[owner], 0) for owner in self._plain_owners.tolist()])
+
+    def _plain(self, frame: pd.DataFrame) -> np.ndarray:
+        """Return [rows, plain columns]: numbers, parts of dates, and the number of the level of each category."""
+        names, usual = frame.columns.tolist(), Numbers()
+        kinds = zip(names, frame.dtypes, strict=True)
+        block = [name for name, dtype in kinds if name not in self._special and dtype.kind in "biuf"]
+        numbers = frame[block].to_numpy(np.float64, na_value=np.nan)
+        if infinite := np.flatnonzero(np.isinf(numbers).any(axis=0)).tolist():
+            which = listed(block[place] for place in infinite)
+            raise ValueError(f"the table must have no infinite numbers, got some in the columns {which}")
+        if len(block) == len(names):
+            return numbers
+        found, done = np.empty((len(frame), len(self._plain_owners))), set(block)
+        owners = [names[owner] for owner in self._plain_owners.tolist()]
+        found[:, [name in done for name in owners]] = numbers
+        for name in (name for name in names if name not in done):
+            place = [owner == name for owner in owners]
+            found[:, place] = self._special.get(name, usual).plain(frame[name])
+        return found
+
+    def _check_missing(self, plain: np.ndarray, odd: dict[str, str]) -> None:
+        """Refuse missing values, if they are to be refused; `odd` has words about cells that became such."""
+        if self.impute is not None:
+            return
+        names = list(self.groups_)
+        there = {names[owner] for owner in self._plain_owners[np.isnan(plain).any(axis=0)]}
+        there.update(name for name, levels in self.levels_.items() if MISSING in levels)
+        missing = [name for name in names if name in there]
+        if missing:
+            first = next((f" ({odd[name]})" for name in missing if name in odd), "")
+            got = f"got some in the columns {listed(missing)}{first}; impute='median' fills them"
+            raise ValueError(f"the table must have no missing values, {got}")
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the table as numbers, without missing values unless they are kept.
+
+        Parameters
+        ----------
+        X : data frame or array
+            A table with the columns of that of `fit`.
+        """
+        check_is_fitted(self)
+        plain = self._plain(self._frame(X, reset=False))
+        self._check_missing(plain, {})
+        return self.last_step_.transform(plain)
+
+    def learned_from(self, plain: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return a plain table as numbers; fillings and known levels are those of some of its rows only."""
+        return LastStep(self.last_step_.levels, self.impute).fit(plain[rows]).transform(plain)
+
+    def settings(self) -> dict[str, str | list[str] | dict[str, list[str]] | None]:
+        """Return what a certificate says about the encoding: enough to do it again on the same rows."""
+        levels, left_out = self.levels_, sorted(self.left_out_)
+        return {"impute": self.impute, "dates": self.dates, "levels": levels, "left_out": left_out}
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the numeric columns: ``colour=red`` for a level, ``when.year`` for a part of a date."""
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        return np.array([one for names in self.groups_.values() for one in names], object)
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether all columns are numbers, and none of those seen was missing."""
+        plain = all(isinstance(one, Numbers) and not one.note for one in self._special.values())
+        return plain and not self._missing.any()
+
+    @property
+    def notes_(self) -> tuple[str, ...]:
+        """What was done to the columns, in words."""
+        return self.notes()
+
+    def notes(self, where: str = "") -> tuple[str, ...]:
+        """Return what was done to the columns; `where` says which rows a filling was computed from."""
+        filled, names, told = self.last_step_.filled_with, list(self.groups_), dict[str, list[str]]()
+        for name, one in self._special.items():
+            odd = one.odd if isinstance(one, Numbers | Dates) else ""
+            told[name] = [text for text in (one.note, odd) if text]
+        for place in np.flatnonzero(self._missing).tolist():
+            name = names[self._plain_owners[place]]
+            value = filled.get(place) if isinstance(self._special.get(name, Numbers()), Numbers) else None
+            with_what = "" if value is None else f" with {value:g}"
+            done = f"filled{with_what} ({self.impute}{where})" if filled else "kept"
+            text = f"{counted(int(self._missing[place]), 'missing value')} {done}"
+            if text not in told.setdefault(name, []):  # it is the same for all parts of a date
+                told[name].append(text)
+        return tuple(f"{name}: {', '.join(told[name])}" for name in names if told.get(name))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.impute is not None
+        tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.sparse = True
+        return tags

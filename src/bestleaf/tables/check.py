@@ -1,0 +1,363 @@
+"""A look at a table before a search: columns that should not be searched, and what else is strange about it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+import pandas as pd
+
+from bestleaf.certificate.claims import counted
+from bestleaf.certificate.findings import ALMOST_EMPTY, findings_in_words, left_out
+from bestleaf.checks import did_you_mean, listed, one_of, shown
+from bestleaf.features.data import task_of
+from bestleaf.features.neighbours import TASKS
+from bestleaf.tables.columns import DATE, TEXT, Column, looked_at
+from bestleaf.tables.leaks import leaks
+
+FEW_ROWS = 50
+RARE_CLASS = 10  # a class with fewer rows is rare
+FEWEST_NUMBERED = 20  # rows: consecutive numbers of fewer rows may be measurements, if their name says nothing else
+MANY_NUMBERED = 100  # rows: consecutive numbers of so many rows number them even if they do not begin with 0 or 1
+FEWEST_TEXTS = 10  # values: all texts of fewer ones may differ by chance
+AN_ID = 0.95  # share of different texts among the texts of an identifier
+MANY_TEXTS = 0.5
+MANY_MISSING = 0.3
+FEW_NUMBERS = 5  # so many different whole numbers, or more, may be meant as numbers and not as classes
+MOST_LABELS = 5  # rare classes that are named
+YEARS = (1500, 2200)
+
+UNNAMED = re.compile(r"(Unnamed: \d+(_level_\d+)?)?\s*|__index_level_\d+__")
+WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")  # of a name such as customer_id, customerId or CustomerID
+AN_ID_ENDS_IN = {"id", "ids", "uid", "pid", "uuid", "guid", "key", "no", "nr"}
+ROW_NAMES = {"row", "rows", "rowname", "rownames", "rownumber", "rowid", "rowno", "index", "idx"}
+TIMES = {
+    "time",
+    "year",
+    "yr",
+    "month",
+    "week",
+    "day",
+    "date",
+    "hour",
+    "minute",
+    "second",
+    "quarter",
+    "period",
+    "season",
+    "age",
+    "wave",
+    "t",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that was found in a table, in one or more columns.
+
+    Attributes
+    ----------
+    kind : str
+        What it is, such as "id" or "leak"; all kinds are in `bestleaf.certificate.findings.KINDS`.
+    columns : tuple of str
+        The columns; for a finding about the target, its name.
+    numbers, texts : tuple
+        A number and a text for each column, such as the share of missing values; 0 and "" where there is none.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    numbers: tuple[float, ...]
+    texts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(findings_in_words([asdict(self)]))
+
+
+@dataclass(frozen=True, repr=False)
+class TableCheck:
+    """What a look at a table found.
+
+    Attributes
+    ----------
+    rows, columns : int
+        Rows of the table, and columns beside the target that were looked at.
+    target, task : str
+        The target, and whether it is predicted by "classification" or "regression"; None if it cannot be predicted.
+    findings : tuple of Finding
+        What was found; true in a condition if there is something.
+    """
+
+    rows: int
+    columns: int
+    target: str
+    task: str | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def left_out(self) -> list[str]:
+        """Columns that a search leaves out: row numbers, other identifiers, and columns without a name or values."""
+        return left_out(map(asdict, self.findings))
+
+    @property
+    def leaks(self) -> list[str]:
+        """Columns that alone rank the target almost perfectly."""
+        return [name for one in self.findings if one.kind == "leak" for name in one.columns]
+
+    @property
+    def notes(self) -> list[str]:
+        """What was found, in words."""
+        return findings_in_words(map(asdict, self.findings))
+
+    def __bool__(self) -> bool:
+        return bool(self.findings)
+
+    @property
+    def size(self) -> str:
+        """Rows, columns and target, in words."""
+        kind = {"classification": "classes", "regression": "numbers", None: "what cannot be predicted"}[self.task]
+        size = (
+            f"{counted(self.rows, 'row')}, {counted(self.columns, 'column')} beside the target {self.target} ({kind})"
+        )
+        return f"{size}."
+
+    def __str__(self) -> str:
+        return "\n".join([self.size, *(self.notes or ["Nothing strange was found."])])
+
+    __repr__ = __str__
+
+    def result(self) -> dict[str, object]:
+        """Return what was found in plain numbers and words."""
+        return {
+            "rows": self.rows,
+            "columns": self.columns,
+            "target": self.target,
+            "task": self.task,
+            "left_out": self.left_out,
+            "leaks": self.leaks,
+            "notes": self.notes,
+            "findings": [plain(one) for one in self.findings],
+        }
+
+    def to_json(self) -> str:
+        """Return what was found as JSON."""
+        return json.dumps(self.result(), indent=1, allow_nan=False) + "\n"
+
+
+def plain(finding: Finding) -> dict[str, object]:
+    """Return a finding as JSON can hold it."""
+    return {name: value if isinstance(value, str) else list(value) for name, value in asdict(finding).items()}
+
+
+def check_table(
+    frame: pd.DataFrame, target: str, *, task: str = "auto", drop: Iterable[str] = (), keep: Iterable[str] = ()
+) -> TableCheck:
+    """Look at a table before a search.
+
+    Row numbers, other identifiers, and columns without a name or without any value are those that a search should leave
+    out. A column that alone ranks the target almost perfectly may be a leak: something that is known only after the
+    target. Dates, constant columns, columns with the same values, missing values and rare classes are named, too.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Features and target.
+    target : str
+        Name of the target column.
+    task : {"auto", "classification", "regression"}, default="auto"
+        Whether the target holds classes or numbers.
+    drop : list of str, default=()
+        Columns that are not looked at.
+    keep : list of str, default=()
+        Columns that a search should not leave out, whatever they look like.
+
+    Returns
+    -------
+    TableCheck
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bestleaf.tables import check_table
+    >>> people = pd.DataFrame({"id": range(1, 61), "age": [20, 35, 50] * 20, "bought": [0, 1, 1, 0] * 15})
+    >>> check_table(people, "bought")
+    60 rows, 2 columns beside the target bought (classes).
+    id numbers the rows; left out of the search.
+    """
+    frame = without_columns(frame.set_axis([str(name) for name in frame.columns], axis=1), target, drop, keep)
+    features = frame.drop(columns=target)
+    one_of("task", task, TASKS)
+    found, kept = _Findings(), set(keep)
+    found_task = _look_at_target(found, frame[target], task)
+    if len(frame) < FEW_ROWS:
+        found.add("few rows", target, len(frame))
+    columns = looked_at(features)
+    ranks = _ranks(columns, len(frame))
+    out = {one.name for one in columns if one.name not in {*kept, *ranks} and _is_left_out(found, one, len(frame))}
+    stay = [one for one in columns if one.name not in out]
+    for column in stay:
+        _look_at_column(found, column, len(frame), ranked=column.name in ranks)
+    _look_for_duplicates(found, stay)
+    if found_task is not None:
+        measure = "AUC" if found_task == "classification" else "rank correlation"
+        for name, score in leaks(features[[one.name for one in stay]], frame[target], found_task).items():
+            found.add("leak", name, score, measure)
+    return TableCheck(len(frame), len(columns), target, found_task, found.all())
+
+
+def without_columns(frame: pd.DataFrame, target: str, drop: Iterable[str], keep: Iterable[str]) -> pd.DataFrame:
+    """Return a table without the columns to drop; refuse names that are no columns beside the target."""
+    dropped, kept = _listed_names("drop", drop), _listed_names("keep", keep)
+    if target not in frame.columns:
+        hint, there = did_you_mean(target, frame.columns), listed(frame.columns)
+        raise ValueError(f"target must be a column of the table, got {shown(target)}{hint} where there are {there}")
+    for argument, names in (("drop", dropped), ("keep", kept)):
+        for name in names:
+            if name == target or name not in frame.columns:
+                rule = "must name a column of the table other than the target"
+                raise ValueError(f"{argument} {rule}, got {shown(name)}{did_you_mean(name, frame.columns)}")
+    if both := sorted(set(dropped).intersection(kept)):
+        raise ValueError(f"drop and keep must not name the same column, got {listed(both)} for both")
+    if repeated := sorted({str(name) for name in frame.columns[frame.columns.duplicated()]}):
+        raise ValueError(
+            f"the table must have a different name for every column, got {listed(repeated)} more than once"
+        )
+    return frame.drop(columns=dropped)
+
+
+def _listed_names(argument: str, given: Iterable[str]) -> list[str]:
+    if isinstance(given, str):
+        raise TypeError(f"{argument} must be a list of names of columns, got the text {shown(given)}")
+    return list(given)
+
+
+class _Findings:
+    """Findings by kind."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[tuple[str, float, str]]] = {}
+
+    def add(self, kind: str, column: str, number: float = 0, text: str = "") -> None:
+        """Add a finding about a column."""
+        self._found.setdefault(kind, []).append((column, number, text))
+
+    def all(self) -> tuple[Finding, ...]:
+        """Return all findings, one of each kind."""
+        return tuple(Finding(kind, *zip(*found, strict=True)) for kind, found in self._found.items())
+
+
+def _look_at_target(found: _Findings, y: pd.Series, task: str) -> str | None:
+    """Look at the target; return the task, or None if it cannot be predicted."""
+    name, known = str(y.name), y.dropna()
+    if missing := len(y) - len(known):
+        found.add("no target", name, missing)
+    if known.nunique() < 2:
+        found.add("one target", name, 0, shown(known.iloc[0]) if len(known) else "missing")
+        return None
+    numbers = known.dtype.kind in "biuf"
+    try:
+        task = task_of(known.to_numpy() if numbers else known.astype(str).to_numpy(object), task)
+    except ValueError:  # infinite numbers, for example
+        return None
+    if task == "regression":
+        return task if numbers else None
+    counts = known.value_counts()
+    if known.dtype.kind in "iuf" and len(counts) >= FEW_NUMBERS:
+        found.add("classes", name, len(counts))
+    if len(rare := counts[counts < RARE_CLASS]):
+        labels = [f"{shown(label)} ({rows})" for label, rows in rare.iloc[::-1][:MOST_LABELS].items()]
+        found.add("rare class", name, len(rare), ", ".join(labels) + (", …" if len(rare) > MOST_LABELS else ""))
+    return task
+
+
+def _is_left_out(found: _Findings, column: Column, rows: int) -> bool:
+    """Return whether a column should be left out of a search, and note why."""
+    name, different, values = column.name, column.different or 0, round(rows * (1 - column.missing))
+    if UNNAMED.fullmatch(name):
+        found.add("unnamed", name)
+    elif values == 0:
+        found.add("empty", name)
+    elif _counts_rows(column, rows) and _numbers_rows(column, rows):
+        found.add("row number", name)
+    elif column.whole and different == values and rows >= FEWEST_NUMBERED and _named_id(name):
+        found.add("id", name, different, "whole numbers")
+    elif column.kind == TEXT and not column.measured and different >= AN_ID * values and _texts_are_ids(column, values):
+        found.add("id", name, different, "texts")
+    else:
+        return False
+    return True
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name in small letters."""
+    return [word.lower() for word in WORDS.findall(name)]
+
+
+def _named_id(name: str) -> bool:
+    """Whether the name of a column says that it is an identifier."""
+    words = _words(name)
+    return "".join(words) in ROW_NAMES or (bool(words) and (words[-1] in AN_ID_ENDS_IN or words[0] == "id"))
+
+
+def _named_time(name: str) -> bool:
+    """Whether the name of a column says that it is a time."""
+    return not TIMES.isdisjoint(_words(name)) and not _named_id(name)
+
+
+def _counts_rows(column: Column, rows: int) -> bool:
+    """Whether a column has consecutive whole numbers, each of them once."""
+    return column.whole and column.different == rows > 2 and column.high - column.low == rows - 1
+
+
+def _numbers_rows(column: Column, rows: int) -> bool:
+    """Whether consecutive whole numbers are numbers of rows: not years, other times or a few measurements."""
+    if _named_id(column.name):
+        return True
+    years = YEARS[0] <= column.low and column.high <= YEARS[1]
+    begins = column.low in (0, 1)
+    return not (years or _named_time(column.name)) and rows >= (FEWEST_NUMBERED if begins else MANY_NUMBERED)
+
+
+def _texts_are_ids(column: Column, values: int) -> bool:
+    """Whether texts that are (almost) all different say nothing about other rows."""
+    return values >= FEWEST_TEXTS and column.missing < MANY_TEXTS and not _named_time(column.name)
+
+
+def _ranks(columns: Iterable[Column], rows: int) -> set[str]:
+    """Return the columns that rank the rows: several that number them, each in another order, are no row numbers."""
+    named = {one.name for one in columns if _counts_rows(one, rows) and not (one.rising or _named_id(one.name))}
+    return {name for name in named if len(named) > 1 and not UNNAMED.fullmatch(name)}
+
+
+def _look_at_column(found: _Findings, column: Column, rows: int, *, ranked: bool) -> None:
+    """Note what is strange about a column that a search does not leave out."""
+    name, values = column.name, rows * (1 - column.missing)
+    if column.value is not None:
+        found.add("constant", name, 0, column.value)
+    many_texts = column.kind == TEXT and values >= FEWEST_TEXTS and (column.different or 0) >= MANY_TEXTS * values
+    if column.kind == DATE or (many_texts and _named_time(name)):
+        found.add("date", name)
+    elif many_texts:
+        found.add("many texts", name, column.different or 0)
+    if _counts_rows(column, rows):
+        found.add("rank" if ranked else "counter", name)
+    if column.odd is not None:
+        found.add("odd cells", name, 0, column.odd)
+    if column.marker is not None:
+        found.add("marker", name, *column.marker)
+    if column.infinite:
+        found.add("infinite", name)
+    if column.missing >= MANY_MISSING:
+        found.add("almost empty" if column.missing >= ALMOST_EMPTY else "missing", name, column.missing)
+
+
+def _look_for_duplicates(found: _Findings, columns: Iterable[Column]) -> None:
+    """Note columns that have the same values as one before them."""
+    first: dict[int, str] = {}
+    for column in columns:
+        if column.digest is not None and column.value is None:
+            other = first.setdefault(column.digest, column.name)
+            if other != column.name:
+                found.add("duplicate", column.name, 0, other)

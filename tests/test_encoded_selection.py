@@ -1,0 +1,366 @@
+"""Frames of any kind in the selector: features are the user's columns, and nothing is learned from rows left out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from copy import deepcopy
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from bestleaf import BestLeafSelector, Certificate, FuseSelector, TableEncoder, cli, validate, verify
+from bestleaf.data_checks import Data
+from bestleaf.encoding import EncodedRows
+from bestleaf.new_data import left_out
+from bestleaf.report import report_html
+
+ALONE = {"choose": "training", "random_state": 0, "epsilon": 0.1}
+
+
+def shop(rows=90, seed=0):
+    """Return a table in which age and city tell the class, with missing values, a date, an id and an empty column."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "age": rng.normal(size=rows),
+            "city": rng.choice(["Oslo", "Rome", "Bonn"], rows),
+            "noise": rng.normal(size=rows),
+            "when": pd.date_range("2020", periods=rows, freq="9D"),
+            "name": [f"person {number}" for number in range(rows)],
+            "empty": None,
+        }
+    )
+    y = ((frame.age > 0) ^ (frame.city == "Rome")).map({True: "yes", False: "no"}).to_numpy()
+    frame.loc[::9, "age"] = np.nan
+    frame.loc[::14, "city"] = None
+    return frame, y
+
+
+@pytest.fixture(scope="module")
+def found():
+    frame, y = shop()
+    return BestLeafSelector(encode="auto", **ALONE).fit(frame, y)
+
+
+def test_everything_speaks_of_the_columns_of_the_table(found):
+    frame, _ = shop()
+    assert found.subset_.tolist() == ["age", "city"]
+    assert found.support_.tolist() == [True, True, False, False, False, False]
+    assert found.get_feature_names_out().tolist() == ["age", "city"]
+    assert found.n_features_in_ == len(found.feature_scores_) == 6
+    assert found.evaluated_[0].features == ("age", "city")
+    assert found.evaluated_.by_size()[2].size == 2
+    assert found.levels_["city"] == ["(missing)", "Bonn", "Oslo", "Rome"]
+    assert found.levels_["when"] == ["year", "month", "day of week", "day of year"]
+    assert found.certificate_.features == ["age", "city"]
+    assert found.certificate_.summary().startswith("Selected 2 of 6 features: age, city.")
+    median = frame.age.median()
+    assert found.notes_ == (
+        f"age: 10 missing values filled with {median:g} (median)",
+        "city: 4 categories, 7 missing values as one of their own",
+        "when: a date, as year, month, day of week, day of year (dates: parts)",
+        "name: left out, because every row has a text of its own",
+        "empty: left out, because it has no value at all",
+    )
+    page = report_html(found.certificate_)
+    assert "city=Rome" not in page
+    assert "4 levels or parts</summary>(missing), Bonn, Oslo, Rome" in page
+    assert "missing values filled (median); dates as their parts; left out: empty, name" in page
+
+
+def test_the_columns_of_the_frame_come_back_in_its_own_library(found):
+    frame, y = shop()
+    pd.testing.assert_frame_equal(found.transform(frame), frame[["age", "city"]])
+    other = pl.from_pandas(frame.drop(columns="empty"))
+    selector = BestLeafSelector(encode="auto", **ALONE).fit(other, y)
+    assert selector.transform(other).equals(other[["age", "city"]])
+    assert isinstance(clone(selector).set_output(transform="pandas").fit(other, y).transform(other), pd.DataFrame)
+    selector.set_output(transform="polars")
+    assert isinstance(selector.transform(frame.drop(columns="empty")), pl.DataFrame)
+    with pytest.raises(ValueError, match="feature names should match"):
+        found.transform(frame.drop(columns="noise"))
+
+
+def test_as_scikit_learn_has_it(found):
+    frame, y = shop()
+    copied = clone(found)
+    assert copied.encode == "auto"
+    assert BestLeafSelector(encode=TableEncoder()).set_params(encode__dates="drop").encode.dates == "drop"
+    pipeline = make_pipeline(clone(found), TableEncoder(), LogisticRegression()).fit(frame, y)
+    assert pipeline[:-1].get_feature_names_out().tolist()[0] == "age"
+    assert pipeline.score(frame, y) > 0.5
+    with pytest.raises(ValueError, match="encode"):
+        BestLeafSelector(encode="maybe").fit(frame, y)
+
+
+def test_the_certificate_is_checked_on_the_table_as_it_is(found):
+    frame, y = shop()
+    assert "exact values were computed again" in str(verify(found.certificate_, frame, y))
+    assert verify(found.certificate_, pl.from_pandas(frame.drop(columns="empty")).with_columns(empty=None), y)
+    for row, column, cell in ((1, "city", "Paris"), (1, "age", 7.0), (1, "when", pd.Timestamp("2001-01-01"))):
+        other = frame.copy()
+        other.loc[row, column] = cell
+        assert "these are not the data the certificate is about" in str(verify(found.certificate_, other, y))
+    assert "'age' has another name" in str(verify(found.certificate_, frame.rename(columns={"age": "old"}), y))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda one: one["levels"]["city"].__setitem__(1, "Paris"), "the levels of 'city' differ"),
+        (lambda one: one["left_out"].remove("name"), "other columns are left out"),
+        (lambda one: one.update(impute="mean"), "their fingerprints differ"),
+    ],
+)
+def test_a_forged_encoding_is_found_with_the_data(found, change, words):
+    frame, y = shop()
+    content = deepcopy(found.certificate_.content)
+    change(content["data"]["encoding"])
+    assert words in str(verify(Certificate(content), frame, y))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda one: one["levels"].update(town=["Rome"]), "must be those of features, got ['town']"),
+        (lambda one: one["left_out"].append("age"), "may not be chosen, got ['age']"),
+        (lambda one: one.update(impute="zero"), "'impute' of the encoding must be"),
+        (lambda one: one.update(more=1), "unknown part 'more' in the encoding"),
+    ],
+)
+def test_a_forged_encoding_is_found_without_the_data(found, change, words):
+    content = deepcopy(found.certificate_.content)
+    change(content["data"]["encoding"])
+    assert words in str(verify(Certificate(content)))
+
+
+def test_forced_forbidden_and_grouped_columns_by_name():
+    frame, y = shop()
+    forced = BestLeafSelector(encode="auto", forced=["when"], forbidden=["age"], **ALONE).fit(frame, y)
+    assert "when" in forced.subset_
+    assert "age" not in forced.subset_
+    groups = {"both": ["age", "city"], "one": ["noise"], "rest": ["when", "name"], "none": ["empty"]}
+    grouped = BestLeafSelector(encode="auto", feature_groups=groups, **ALONE).fit(frame, y)
+    assert grouped.certificate_.answer_in_words().startswith("Selected 1 of 5 features: {age, city}.")
+    assert grouped.subset_.tolist() == ["age", "city"]
+    assert verify(grouped.certificate_, frame, y)
+    with pytest.raises(ValueError, match="forced must not have a column that is left out, got 'name': every row has"):
+        BestLeafSelector(encode="auto", forced=["name"], **ALONE).fit(frame, y)
+    fuse = FuseSelector(encode="auto", max_samples=300, random_state=0).fit(frame, y)
+    assert "age" in fuse.subset_
+    assert verify(fuse.certificate_, frame, y)
+
+
+def test_a_table_of_numbers_is_not_changed_by_encoding():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc"))
+    y = (frame.a > 0).to_numpy()
+    plain, encoded = (BestLeafSelector(encode=one, **ALONE).fit(frame, y) for one in (None, "auto"))
+    assert encoded.encoder_ is None
+    assert "encoding" not in encoded.certificate_.content["data"]
+    first, second = (one.certificate_.content["data"] for one in (plain, encoded))
+    assert first == second
+
+
+# ---- folds and held-out rows
+
+
+def test_a_fold_learns_from_its_training_part_alone(monkeypatch):
+    frame, y = shop(60)
+    seen, real = [], left_out.candidates_on
+    monkeypatch.setattr(left_out, "candidates_on", lambda part: seen.append(part) or real(part))
+    settings = {"cv": 3, "random_state": 0, "max_samples": 300}
+    columns = frame[["age", "city"]]
+    selector = BestLeafSelector(encode=TableEncoder("mean"), **settings).fit(columns, y)
+    assert selector.path_ is not None
+    assert selector.at_size(1).transform(columns).shape == (60, 1)
+    assert len(seen) == 3
+    for part in seen:
+        filled = [value for value in part.X[:, 0] if value not in set(frame.age.dropna())]
+        known = [value for value in part.X[:, 0] if value not in filled]
+        assert filled == pytest.approx([np.mean(known)] * len(filled))
+        assert filled
+        assert frame.age.mean() not in filled
+
+
+def test_levels_of_left_out_rows_are_ignored():
+    frame = pd.DataFrame({"city": ["Oslo"] * 10 + ["Rome"] * 10 + ["Bonn"], "age": np.arange(21.0)})
+    encoded = EncodedRows.of(TableEncoder(), frame)
+    rows = Data(encoded.numbers(), np.arange(21) % 2, np.array(list(frame)), {}, encoded)
+    assert rows.X[20].tolist() == [1.0, 0.0, 0.0, 20.0]
+    learned = rows.learned_from(np.arange(20))
+    assert learned.X[20].tolist() == [0.0, 0.0, 0.0, 20.0]
+    assert learned.columns_of([0]) == [0, 1, 2]
+    assert learned.features_of([2, 3]) == [0, 1]
+
+
+def test_held_out_rows_teach_nothing():
+    frame, y = shop()
+    selector = BestLeafSelector(encode="auto", **ALONE)
+    judged = validate(selector, frame, y, holdout=0.25)
+    kept = judged.rows
+    assert verify(judged.selector.certificate_, frame.iloc[kept], y[kept])
+    assert judged.selector.encoder_.last_step_.filled_with[0] == frame.age.iloc[kept].median()
+    assert judged.mean > 0.8
+    other = frame.copy()
+    aside = np.setdiff1d(np.arange(len(frame)), kept)
+    other.loc[aside, "age"] = 1000.0
+    again = validate(selector, other, y, holdout=0.25)
+    one, two = (found.selector.certificate_.content["data"]["fingerprint"] for found in (judged, again))
+    assert one == two
+
+
+def test_splits_repeats_and_rows_handed_in():
+    frame, y = shop()
+    selector = BestLeafSelector(encode="auto", **ALONE)
+    judged = validate(selector, pl.from_pandas(frame.drop(columns="empty")), y, holdout=2, n_repeats=2)
+    assert len(judged.scores) == 2
+    assert judged.selection_frequency.tolist() == [1, 1, 0, 0, 0]
+    handed = validate(selector, frame[:60], y[:60], test_set=(frame[60:].replace("Bonn", "new"), y[60:]))
+    assert handed.mean > 0.6
+    with pytest.raises(ValueError, match="test_set must have the columns of X in their order"):
+        validate(selector, frame[:60], y[:60], test_set=(frame[60:].rename(columns={"age": "b"}), y[60:]))
+
+
+# ---- missing values for estimators that take them
+
+
+def test_missing_values_go_to_estimators_that_take_them():
+    frame, y = shop(60)
+    boosting = HistGradientBoostingClassifier(max_iter=3, random_state=0)
+    settings = {**ALONE, "cv": 2, "max_samples": 30}
+    found = BestLeafSelector(boosting, encode="auto", **settings).fit(frame[["age", "city"]], y)
+    assert found.notes_[0] == "age: 7 missing values kept"
+    assert found.certificate_.content["data"]["encoding"]["impute"] == "keep"
+    numbers = frame[["age", "noise"]].to_numpy()
+    assert BestLeafSelector(boosting, **settings).fit(numbers, y).support_.any()
+    chosen = BestLeafSelector(boosting, **{**settings, "choose": "new_data"}).fit(numbers, y)
+    assert chosen.path_ is not None
+    filling = make_pipeline(SimpleImputer(), LogisticRegression())
+    assert BestLeafSelector(filling, **settings).fit(numbers, y).support_.any()
+    for strict in (None, LogisticRegression()):
+        with pytest.raises(ValueError, match=r"found in columns \['x0'\]; encode='auto' fills them, or drop them"):
+            BestLeafSelector(strict).fit(numbers, y)
+    with pytest.raises(ValueError, match=r"estimator must take missing values if they are kept, .* \['age'\]; impute="):
+        BestLeafSelector(encode=TableEncoder("keep")).fit(frame[["age", "city"]], y)
+    with pytest.raises(ValueError, match="no missing values, got some in the columns 'age', 'city'; impute='median'"):
+        BestLeafSelector(encode=TableEncoder(None)).fit(frame[["age", "city"]], y)
+
+
+# ---- data of unusual form
+
+
+def test_sparse_matrices_are_taken_if_they_fit_into_memory():
+    X = sparse.random_array((40, 5), density=0.5, rng=np.random.default_rng(0), format="csr")
+    y = X.toarray()[:, 0] > 0
+    found = BestLeafSelector(**ALONE).fit(X, y)
+    assert found.subset_.tolist() == [0]
+    assert found.transform(X).shape == (40, 1)
+    assert (found.support_ == BestLeafSelector(**ALONE).fit(X.toarray(), y).support_).all()
+    with pytest.raises(
+        ValueError, match=r"X must fit into memory as an array, which takes 7.276 TB of .*, got a sparse"
+    ):
+        BestLeafSelector().fit(sparse.csr_array((10**6, 10**6)), np.arange(10**6) % 2)
+
+
+TIMES = np.arange(40.0)
+EVENTS = np.arange(40) % 3 == 0
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (np.stack([TIMES, -TIMES], 1), "one target .a 1d array., got 2 columns; select for each target in turn"),
+        (pd.DataFrame({"u": TIMES, "v": -TIMES}), r"got 2 columns \['u', 'v'\]; select for each target"),
+        (
+            np.column_stack([EVENTS, TIMES]),
+            "events with times .survival.; give one number for each row, such as whether",
+        ),
+        (pd.DataFrame({"time": TIMES, "event": EVENTS}), r"events with times \['time', 'event'\] .survival.; give one"),
+        (np.array(list(zip(EVENTS, TIMES, strict=True)), [("event", bool), ("time", float)]), "got events with times"),
+    ],
+)
+@pytest.mark.parametrize("encode", [None, "auto"])
+def test_several_targets_and_survival_are_refused_with_advice(y, words, encode):
+    with pytest.raises(ValueError, match=words):
+        BestLeafSelector(encode=encode).fit(np.random.default_rng(0).normal(size=(40, 3)), y)
+
+
+# ---- the command line
+
+
+@pytest.fixture
+def bestleaf(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    frame, y = shop(60)
+    frame.assign(bought=y).to_csv("shop.csv", index=False)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["bestleaf", *arguments])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        said = capsys.readouterr()
+        return end.value.code or 0, said.out + said.err
+
+    return run
+
+
+COMMON = ("shop.csv", "--target", "bought", "--choose", "training", "--certificate", "proof.json", "--n-jobs", "1")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--impute", "median"),
+        ("--impute", "mean", "--dates", "number", "--holdout", "0.25"),
+        (
+            "--impute",
+            "median",
+            "--dates",
+            "drop",
+            "--estimator",
+            "linear",
+            "--max-samples",
+            "9",
+            "--max-features",
+            "1",
+        ),
+        ("--estimator", "boosting", "--max-samples", "5", "--max-features", "1", "--cv", "2", "--holdout", "0.3"),
+    ],
+)
+def test_verify_checks_what_the_command_line_made(bestleaf, options):
+    code, said = bestleaf("select", *COMMON, *options)
+    assert code in (0, 3), said
+    code, said = bestleaf("verify", "proof.json", "--data", "shop.csv", "--target", "bought")
+    assert code == 0, said
+    assert "exact values were computed again" in said
+    frame = pd.read_csv("shop.csv")
+    frame["noise"] += 1
+    frame.to_csv("shop.csv", index=False)
+    code, said = bestleaf("verify", "proof.json", "--data", "shop.csv", "--target", "bought")
+    assert code != 0
+    assert "these are not the data the certificate is about" in said
+
+
+def test_dates_and_categories_on_the_command_line(bestleaf):
+    code, said = bestleaf("select", *COMMON, "--impute", "median", "--json", "found.json")
+    assert code == 0, said
+    assert "when: a date, as year, month, day of week, day of year (dates: parts)" in said
+    assert "Selected 2 of 4 features: age, city." in said
+    assert "=Rome" not in said
+    with open("found.json", encoding="utf-8") as file:
+        assert json.load(file)["features"] == ["age", "city"]
+    code, said = bestleaf("select", "shop.csv", "--target", "bought", "--choose", "training")
+    assert code == 2
+    assert "no missing values, got some in the columns 'age', 'city'; --impute median fills them" in said
+    code, said = bestleaf("select", "shop.csv", "--target", "bought", "--dates", "weeks")
+    assert code == 2
