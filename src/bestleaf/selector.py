@@ -539,7 +539,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         whole = self._evaluates_all(lattice, guarantees, room)
         voting = votes_of(self.estimator) is not None
         choice, by_default = None if chosen is None else chosen.choice, "auto" in guarantees
-        races = not voting and not whole and not lattice.noisy and bool(guarantees & {"auto", "local"})
+        races = not whole and not lattice.noisy and bool(guarantees & {"auto", "local"}) and _can_race(lattice)
         if races:
             guarantees |= {"local"}
         batch = _batch_size(lattice, voting) if options.batch_size is None else options.batch_size
@@ -682,6 +682,11 @@ def seed_of(selector: BestLeafSelector) -> int:
         if (found := stored(getattr(selector, "checkpoint", None))) is not None:
             return found
     return int(check_random_state(given).randint(np.iinfo(np.int32).max))
+
+
+def _can_race(lattice: SubsetLattice) -> bool:
+    """Whether subsets can be ruled out before all folds are scored: only if no score can exceed the range."""
+    return isinstance(lattice.oracle, EstimatorOracle) and lattice.oracle.score.is_bounded
 
 
 def _batch_size(lattice: SubsetLattice, voting: bool) -> int | None:

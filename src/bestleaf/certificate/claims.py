@@ -46,7 +46,7 @@ def words_of(content: Content) -> Content:
         if claims[0]["kind"] in ("open", LOOKED_AT):  # what is proved comes first
             claims.sort(key=lambda claim: claim["kind"] != "local")
     claims += _about_new_rows(content)
-    claims += _jointly(claims, certain=is_certain(content))
+    claims += _jointly(content, claims)
     return {"claims": claims, "not_claimed": _not_claimed(content, {claim["kind"] for claim in claims})}
 
 
@@ -219,7 +219,7 @@ def _about_all_subsets(content: Content) -> list[Content]:
         kind, text = "exhaustive", f"All {many:,} subsets that may be chosen were evaluated ({space}): {better}."
         if many == 1:
             text = f"The only subset that may be chosen was evaluated: there is no other. To choose from: {space}."
-    elif exact and 1.0 - content["lower"] <= epsilon:
+    elif exact and 1.0 - content["lower"] <= epsilon and Units.of(data).is_bounded:
         most, top = Units.of(data).margin(epsilon), f"{Units.of(data).score(1.0):g}"
         kind, text = "ceiling", f"No subset at all can be better by more than {most}, because no value exceeds {top}."
     else:
@@ -245,7 +245,7 @@ def _local(content: Content, challenge: Content) -> list[Content]:
     """Return the claim about all leaves one step away, with the limits on what may be chosen."""
     data, centre, epsilon = content["data"], centre_of(content), content["search"]["epsilon"]
     best = max((value for _, value in challenge["subsets"]), default=0.0)
-    if best > centre.limit:
+    if best > centre.limit or (challenge.get("pruned") and not Units.of(data).is_bounded):
         return []
     limit = epsilon if centre.gain <= epsilon + CLOSE else ceil(1e4 * centre.gain - 1e-6) / 1e4
     better = f"by more than {Units.of(data).margin(limit)}"
@@ -345,10 +345,17 @@ def _between(ends: Sequence[float], sign: str = "") -> str:
     return f"between {low:{sign}.4f} and {high:{sign}.4f}"
 
 
-def _jointly(claims: list[Content], *, certain: bool) -> list[Content]:
-    """Return with what probability all claims hold together, if more than one of them may fail."""
-    chancy = {"quantile", "new rows", "new rows, difference"} | (set() if certain else {"grown", LOOKED_AT})
-    spending = [one for one in claims if one["kind"] in chancy]
+def _jointly(content: Content, claims: list[Content]) -> list[Content]:
+    """Return with what probability all claims hold together, if more than one of them may fail.
+
+    Claims that follow from the intervals of the leaves hold or fail together, so they count once.
+    """
+    spending = [one for one in claims if one["kind"] in ("quantile", "new rows", "new rows, difference")]
+    by_intervals = [one for one in claims if one["kind"] in ("grown", LOOKED_AT)]
+    exact = sum(leaf["exact"] for leaf in content["leaves"])
+    only_looked_at = all(one["kind"] == LOOKED_AT for one in by_intervals)
+    if not is_certain(content) and not (only_looked_at and exact == content.get("looked_at")):
+        spending = by_intervals[:1] + spending
     if len(spending) < 2:
         return []
     delta, most = min(1.0, sum(one["delta"] for one in spending)), max(one["delta"] for one in spending)

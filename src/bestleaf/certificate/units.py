@@ -8,11 +8,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass
-from math import floor, log10
+from math import ceil, floor, inf, log10
 
 from bestleaf.certificate.schema import Content
 
-NEGATED = "neg_"  # how names of such scorers begin
+NEGATED = "neg_"  # how names of such scorers begin; their highest score is 0
+UNIT = (0.0, 1.0)
+RANGES: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("accuracy", "balanced_accuracy", "top_k_accuracy", "average_precision", "concordance"), UNIT),
+    **dict.fromkeys(("roc_auc", "roc_auc_ovr", "roc_auc_ovo", "roc_auc_ovr_weighted", "roc_auc_ovo_weighted"), UNIT),
+    **{
+        name + kind: UNIT
+        for name in ("f1", "precision", "recall", "jaccard")
+        for kind in ("", "_micro", "_macro", "_samples", "_weighted")
+    },
+    "matthews_corrcoef": (-1.0, 1.0),
+}
+AT_MOST_ONE = ("r2", "explained_variance", "d2_absolute_error_score", "d2_brier_score", "d2_log_loss_score")
+
+
+def highest_score(name: str) -> float:
+    """Return the highest score that a scorer of this name can give; infinite if that is not known."""
+    if name in RANGES:
+        return RANGES[name][1]
+    return 0.0 if name.startswith(NEGATED) else 1.0 if name in AT_MOST_ONE else inf
 
 
 @dataclass(frozen=True)
@@ -36,6 +55,11 @@ class Units:
     def plain(self) -> bool:
         """Whether values are read as they are."""
         return (self.low, self.high) == (0.0, 1.0)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether no score can be above the range; of an unknown scorer a range shows only what was seen."""
+        return not self.name or self.high >= highest_score(self.name)
 
     @property
     def is_error(self) -> bool:
@@ -79,12 +103,19 @@ class Units:
         """Return epsilon in words: as a number of the score, and as the fraction that was given."""
         if self.plain:
             return f"{epsilon:g}"
-        return f"{self.difference(epsilon):.3g} ({epsilon:g} of the range of {self.title})"
+        return f"{_rounded_up(self.difference(epsilon)):.3g} ({epsilon:g} of the range of {self.title})"
 
     def _rounded(self, number: float, sign: str = "") -> str:
         """Return a number with four digits after the point, fewer if it is large."""
-        digits = 4 if self.plain else min(4, max(0, 3 - floor(log10(max(abs(number), 1e-9)))))
+        size = floor(log10(max(abs(number), 1e-9)))
+        digits = 4 if self.plain or number == 0 else min(12 if size < -3 else 4, max(0, 3 - size))
         return f"{number:{sign},.{digits}f}" if abs(number) >= 1000 else f"{number:{sign}.{digits}f}"
+
+
+def _rounded_up(number: float) -> float:
+    """Return a positive number with three digits that is not smaller."""
+    step = 10.0 ** (floor(log10(number)) - 2) if number > 0 else 1.0
+    return ceil(number / step - 1e-9) * step
 
 
 def in_units(content: Content) -> Content:

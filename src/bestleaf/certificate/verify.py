@@ -96,7 +96,8 @@ def verify(
     if not isinstance(certificate, Certificate):
         certificate = Certificate.load(certificate)
     try:
-        checked = list(_checks(certificate, bound, with_data=X is not None))
+        with_oracle = X is not None and oracle is not None
+        checked = list(_checks(certificate, bound, with_data=X is not None, with_oracle=with_oracle))
         if X is not None and y is not None:
             checked.append(check_data(certificate.content, X, y, oracle, groups, sample_weight))
     except RefusedError as reason:
@@ -107,7 +108,7 @@ def verify(
     return Verdict(True, "\n".join(["The certificate holds.", *checked]))
 
 
-def _checks(certificate: Certificate, bound: Bound | None, *, with_data: bool) -> Iterator[str]:
+def _checks(certificate: Certificate, bound: Bound | None, *, with_data: bool, with_oracle: bool) -> Iterator[str]:
     """Check everything that needs no data; yield what was found."""
     content = certificate.content
     sealed = "checksum" in content
@@ -135,7 +136,8 @@ def _checks(certificate: Certificate, bound: Bound | None, *, with_data: bool) -
     if "quantile" in content["challenges"]:
         yield "That the random leaves were drawn at random, and on which attempt, cannot be seen from a certificate."
     yield from (claim["text"] for claim in content["claims"])
-    yield f"Taken as written, because a certificate cannot show it: {_not_shown(content, with_data=with_data)}."
+    not_shown = _not_shown(content, with_data=with_data, with_oracle=with_oracle)
+    yield f"Taken as written, because a certificate cannot show it: {not_shown}."
 
 
 def _check_claims(content: Content) -> None:
@@ -167,10 +169,13 @@ def _check_search(content: Content) -> None:
     need(settled, f"an answer that was identified must be within epsilon, got the gap {gap:.6g}")
 
 
-def _not_shown(content: Content, *, with_data: bool) -> str:
-    """Return what a certificate cannot show, with or without the data."""
+def _not_shown(content: Content, *, with_data: bool, with_oracle: bool) -> str:
+    """Return what a certificate cannot show, with or without the data and the oracle of an estimator."""
     data, report, leaves = content["data"], content.get("report"), content["leaves"]
     problem, selection = data is None, data is not None
+    by_estimator = selection and data["objective"].get("kind") == "estimator"
+    no_values = not with_data or (by_estimator and not with_oracle)  # none is computed again
+    ruled_out = bool(content["challenges"].get("local", {}).get("pruned"))
     sampled = any(leaf["count"] for leaf in leaves if not leaf["exact"])
     cases = {
         "times, seed, why the search ended, number of samples beyond those of the leaves": True,
@@ -181,7 +186,11 @@ def _not_shown(content: Content, *, with_data: bool) -> str:
         "rows, names and objective of the data": selection and not with_data,
         "exact values (give the data to compute them again)": selection and not with_data,
         "how the table was read and what was found in it": content.get("table") is not None and not with_data,
-        "objective of the data": selection and with_data and data["terminal"] == "noisy",
+        "objective of the data": selection and with_data and (no_values or data["terminal"] == "noisy"),
+        "exact values (give the oracle of the estimator to compute them again)": by_estimator
+        and with_data
+        and not with_oracle,
+        "bounds of the subsets that were ruled out": ruled_out and no_values,
         "what was forced, forbidden and limited": selection,
         "that no leaf of the graph was left out": selection and content["search"]["expansion"] is not None,
         "course of the gap, means of the rollouts with a feature": report is not None,
@@ -190,7 +199,7 @@ def _not_shown(content: Content, *, with_data: bool) -> str:
         "how often features were selected again": report is not None and "selection_frequency" in report,
         "score on held-out rows": content.get("unseen") is not None and "proof" not in content["unseen"],
         "that the held-out rows were looked at only after the search": "proof" in (content.get("unseen") or {}),
-        "standard error of the value": selection and not with_data and data.get("standard_error") is not None,
+        "standard error of the value": selection and no_values and data.get("standard_error") is not None,
         "scores on left-out rows and the choice by them, which are estimates": content.get("new_data") is not None,
     }
     return ", ".join(words for words, taken in cases.items() if taken)

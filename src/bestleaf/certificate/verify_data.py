@@ -51,7 +51,7 @@ def check_values(content: Content) -> None:
         fine = all(label in exact for label in about) and content["search"]["task"] == "leaf"
         need(fine, "challenges need the exact value of a best leaf, got none")
     if "local" in challenges:
-        check_local(content)
+        check_local(content, exact_values(content))
     if "quantile" in challenges:
         one, got = challenges["quantile"], len(challenges["quantile"]["subsets"])
         needed = (one["attempt"] * log(2) - log(content["search"]["delta"])) / one["alpha"]

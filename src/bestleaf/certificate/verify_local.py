@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from bestleaf.certificate.local import SINGLE, Centre, centre_of
-from bestleaf.certificate.schema import CLOSE, Content, RefusedError, need, same
+from bestleaf.certificate.schema import CLOSE, Content, Json, RefusedError, need, same
 from bestleaf.certificate.verify_graph import Choice
 
 
-def check_local(content: Content) -> None:
-    """Check that all leaves one step away are listed, and that those ruled out cannot exceed the limit."""
+def check_local(content: Content, values: Mapping[str, tuple[Json, float]]) -> None:
+    """Check that all leaves one step away are listed, and that those ruled out cannot exceed the limit.
+
+    `values` are all exact values of the certificate, by label.
+    """
     challenge, data = content["challenges"]["local"], content["data"]
     ruled_out = challenge.get("pruned", [])
     labels = [row[0] for row in (*challenge["subsets"], *ruled_out)]
@@ -38,10 +41,10 @@ def check_local(content: Content) -> None:
         near = near and all(len(other) != len(mine) for other in others)
     fine = near and len(others) == len(labels) == many
     need(fine, f"the claim 'local' must be about all {many:,} subsets one step away")
-    _check_ruled_out(content, centre)
+    _check_ruled_out(content, centre, values)
 
 
-def _check_ruled_out(content: Content, centre: Centre) -> None:
+def _check_ruled_out(content: Content, centre: Centre, values: Mapping[str, tuple[Json, float]]) -> None:
     """Check the bounds of the leaves that were ruled out."""
     challenge, data = content["challenges"]["local"], content["data"]
     ruled_out, folds = challenge.get("pruned", []), challenge.get("folds", [])
@@ -52,6 +55,7 @@ def _check_ruled_out(content: Content, centre: Centre) -> None:
     for label, highest, scored in ruled_out:
         least = 1.0 - scored / len(folds) if 0 <= scored < len(folds) else 2.0
         fine = least - CLOSE <= highest <= centre.limit + CLOSE
+        fine = fine and highest >= values.get(repr(label), (label, 0.0))[1] - CLOSE
         need(fine, f"{label!r:.80} was ruled out, so it cannot reach {highest!r:.20} after {scored!r:.20} folds")
 
 

@@ -121,6 +121,8 @@ def compare(
         print("--max-features limits bestleaf only; --forced and --forbidden columns are the same for all methods.")
     if groups is not None:
         print("Rows of a group are held out together, and are in the same fold for all methods.")
+    if splits == 1:
+        print("One split says little: --splits 5 gives standard errors.")
     if splits > 1:
         print('±: standard error over the splits, corrected because they share rows. "on 2": selected on 2 splits.')
     raise typer.Exit(code)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from bestleaf.certificate.claims import counted
 from bestleaf.checks import listed, one_of, shown
-from bestleaf.encoding.columns import MISSING, REFUSED, Category, Column, Dates, LeftOut, Numbers, read_column
+from bestleaf.encoding.columns import REFUSED, Category, Column, Dates, LeftOut, Numbers, read_column
 from bestleaf.encoding.frames import pandas_frame
 from bestleaf.encoding.last_step import FILLED, LastStep
 
@@ -172,7 +172,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return
         names = list(self.groups_)
         there = {names[owner] for owner in self._plain_owners[np.isnan(plain).any(axis=0)]}
-        there.update(name for name, levels in self.levels_.items() if MISSING in levels)
         missing = [name for name in names if name in there]
         if missing:
             first = next((f" ({odd[name]})" for name in missing if name in odd), "")

@@ -12,24 +12,12 @@ from typing import Any
 from sklearn.base import is_regressor
 from sklearn.metrics import check_scoring, make_scorer
 
+from bestleaf.certificate.units import RANGES, highest_score
 from bestleaf.checks import shown
 from bestleaf.features.ranking import concordance
 
 LONGEST = 200  # letters of an error message of scikit-learn
 ROUNDING = 1e-9  # of the range: a perfect average precision may be 1.0000000000000002
-UNIT = (0.0, 1.0)
-RANGES: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(("accuracy", "balanced_accuracy", "top_k_accuracy", "average_precision", "concordance"), UNIT),
-    **dict.fromkeys(("roc_auc", "roc_auc_ovr", "roc_auc_ovo", "roc_auc_ovr_weighted", "roc_auc_ovo_weighted"), UNIT),
-    **{
-        name + kind: UNIT
-        for name in ("f1", "precision", "recall", "jaccard")
-        for kind in ("", "_micro", "_macro", "_samples", "_weighted")
-    },
-    "matthews_corrcoef": (-1.0, 1.0),
-}
-AT_MOST_ONE = ("r2", "explained_variance", "d2_absolute_error_score", "d2_brier_score", "d2_log_loss_score")
-ERRORS = "neg_"  # names of scorers that give an error with a minus sign begin so: their highest score is 0
 MARGIN = 0.25  # of the width: how far a range that is found goes beyond the scores seen
 
 
@@ -75,6 +63,11 @@ class Score:
         high = self.high if score <= self.high else self.low + 2.0 * (score - self.low)
         return float(f"{low:.6g}"), float(f"{high:.6g}")
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether no score can be above the range, so that folds that are missing can be bounded."""
+        return self.high >= highest_score(self.name)
+
     def placed(self, score: float) -> float:
         """Return a score mapped to [0, 1]; outside of the range it is below 0 or above 1."""
         return (score - self.low) / (self.high - self.low)
@@ -118,8 +111,7 @@ def chosen_score(estimator: Any, scoring: Any, score_range: Any) -> Score:
             rule = "must be a scorer or the name of one that scikit-learn knows, such as accuracy, roc_auc or r2"
             raise ValueError(f"scoring {rule}, got {shown(scoring)}") from None
     if score_range is None and name not in RANGES:
-        highest = 0.0 if name.startswith(ERRORS) else 1.0 if name in AT_MOST_ONE else inf
-        return Score(name, scorer, -inf, highest, is_found=True)
+        return Score(name, scorer, -inf, highest_score(name), is_found=True)
     low, high = _checked_range(score_range) if score_range is not None else RANGES[name]
     return Score(name, scorer, low, high)
 

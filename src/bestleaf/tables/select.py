@@ -22,7 +22,7 @@ from bestleaf.certificate.claims import counted
 from bestleaf.certificate.record import objective_in_words
 from bestleaf.certificate.same_data import column_checksums
 from bestleaf.certificate.schema import Content
-from bestleaf.checks import did_you_mean, listed, shown
+from bestleaf.checks import did_you_mean, listed, one_of, shown
 from bestleaf.data_checks import votes_of
 from bestleaf.encoding import takes_missing
 from bestleaf.encoding.transformer import KEEP
@@ -34,6 +34,8 @@ from bestleaf.selector import BestLeafSelector, seed_of
 from bestleaf.tables.encode import Table
 from bestleaf.tables.rows import RowData
 from bestleaf.validation import Validation, validate
+
+NAMED = ("neighbours", "linear", "boosting", "forest", "svm")  # estimators that can be given by name
 
 
 @dataclass(frozen=True)
@@ -226,6 +228,7 @@ def _keep_how_made(selector: BestLeafSelector, table: Table, rows: np.ndarray | 
 
 def named_estimator(name: str, task: str) -> BaseEstimator | None:
     """Return the estimator of a name; None for "neighbours", the votes of nearest neighbours."""
+    one_of("estimator", name, NAMED)
     classes = task == "classification"
     if name == "linear":
         return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000) if classes else Ridge())
