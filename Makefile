@@ -13,7 +13,7 @@ STAMP := $(VENV)/.develop
 OLDEST := .venv-oldest
 OLDEST_STAMP := $(OLDEST)/.develop
 BENCHMARKS ?= engine oracle revisions bounds listings proposals rivals selection estimators workers interruptions new_data
-TESTS ?= --numprocesses=2 --doctest-modules src tests
+TESTS ?= --numprocesses=2 --dist=worksteal --doctest-modules src tests
 
 .PHONY: demo test test-oldest lint format bench docs dist clean
 
