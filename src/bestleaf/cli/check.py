@@ -54,22 +54,19 @@ def check(
     It finds ids, leaks, dates, missing values and more. Ids and columns without a name are left out by select.
     """
     with at_once():
-        from bestleaf.tables import check_table, read_frame
-        from bestleaf.tables.rows import split_off_rows
+        from bestleaf.tables import load  # noqa: F401  (takes a second)
 
     if json is not None:
         check_ending("--json", json, (".json",))
         check_new_file("--json", json, overwrite=force_overwrite)
-    frame = read_frame(data, missing=missing or (), encoding=encoding)
-    frame, _ = split_off_rows(frame, target, groups=groups, weights=weights)
-    found = check_table(frame, target, task=task, drop=drop or (), keep=keep or ())
-    console, refused = Console(), None
-    notes = [*frame.attrs.get("notes", ()), *found.notes]
     options = TableOptions(task, groups, weights, drop, keep, missing, encoding, impute, dates, estimator)
+    look = options.look(data, target)
+    found, notes, refused = look.check, look.notes, None
     try:
-        notes = list(options.table(data, target).notes)  # they also tell what becomes of the columns
+        notes = options.ready(look).notes  # they also tell what becomes of the columns
     except ValueError as error:
         refused = complaint(error)
+    console = Console()
     tell(console, f"{data.name}: {found.size}", *notes)
     if not found:
         tell(console, "Nothing strange was found.")

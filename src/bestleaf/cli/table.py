@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,6 +10,7 @@ from rich.console import Console
 
 if TYPE_CHECKING:
     from bestleaf.tables import Table
+    from bestleaf.tables.load import FirstLook
 
 LOUD = ("A leak?", "Leaks?")  # how lines that must not be overlooked begin
 
@@ -36,27 +36,33 @@ class TableOptions(NamedTuple):
     dates: str
     estimator: str
 
-    def table(self, data: Path, target: str, wanted: Iterable[str] = ()) -> Table:
-        """Return the table; columns that other options name are kept like those of --keep."""
-        from bestleaf.tables import load_table
+    def look(self, data: Path, target: str, wanted: Iterable[str] = ()) -> FirstLook:
+        """Read the table and look at it; columns that other options name are kept like those of --keep."""
+        from bestleaf.tables.load import first_look
+
+        return first_look(
+            data,
+            target,
+            drop=self.drop or (),
+            keep=self.keep or (),
+            wanted=wanted,
+            missing=self.missing or (),
+            encoding=self.encoding,
+            groups=self.groups,
+            weights=self.weights,
+            task=self.task,
+        )
+
+    def ready(self, look: FirstLook) -> Table:
+        """Return the table ready for a search."""
         from bestleaf.tables.select import default_impute
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of leaks: the notes tell them
-            return load_table(
-                data,
-                target,
-                drop=self.drop or (),
-                keep=self.keep or (),
-                wanted=wanted,
-                missing=self.missing or (),
-                encoding=self.encoding,
-                groups=self.groups,
-                weights=self.weights,
-                impute=default_impute(self.estimator) if self.impute is None else self.impute,
-                dates=self.dates,
-                task=self.task,
-            )
+        impute = default_impute(self.estimator) if self.impute is None else self.impute
+        return look.table(impute=impute, dates=self.dates)
+
+    def table(self, data: Path, target: str, wanted: Iterable[str] = ()) -> Table:
+        """Read the table, look at it, and return it ready for a search."""
+        return self.ready(self.look(data, target, wanted))
 
 
 def tell(console: Console, *lines: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -10,13 +11,16 @@ import pandas as pd
 from bestleaf.checks import shown
 from bestleaf.encoding.inputs import dense
 
+if TYPE_CHECKING:
+    from narwhals import Series
 
-def is_frame(X: Any) -> bool:
+
+def is_frame(X: object) -> bool:
     """Whether X is a data frame of some library, not an array, a list or a sparse matrix."""
     return hasattr(type(X), "columns") or hasattr(type(X), "column_names")  # to ask a lazy frame itself takes long
 
 
-def pandas_frame(X: Any) -> pd.DataFrame:
+def pandas_frame(X: object) -> pd.DataFrame:
     """Return a data frame of any library, or an array, as a data frame of pandas.
 
     Columns of an array, and those whose names are no texts, are called x0, x1, … as in scikit-learn.
@@ -32,7 +36,7 @@ def pandas_frame(X: Any) -> pd.DataFrame:
     return frame
 
 
-def _from_array(X: Any) -> pd.DataFrame:
+def _from_array(X: object) -> pd.DataFrame:
     """Return an array or lists of rows as a data frame; columns of objects get the kind of their cells."""
     X = dense(X, None)
     found = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
@@ -43,7 +47,7 @@ def _from_array(X: Any) -> pd.DataFrame:
     return pd.DataFrame(found).infer_objects()
 
 
-def _narwhals() -> Any:
+def _narwhals() -> ModuleType:
     """Return the module that knows the data frames of other libraries."""
     try:
         import narwhals as nw
@@ -52,7 +56,7 @@ def _narwhals() -> Any:
     return nw
 
 
-def _by_narwhals(X: Any) -> pd.DataFrame:
+def _by_narwhals(X: object) -> pd.DataFrame:
     """Return a data frame of another library, column by column: pyarrow is not needed for that."""
     nw = _narwhals()
     try:
@@ -64,7 +68,7 @@ def _by_narwhals(X: Any) -> pd.DataFrame:
     return pd.DataFrame(columns, index=range(len(frame)))
 
 
-def _column(nw: Any, column: Any) -> Any:
+def _column(nw: ModuleType, column: Series) -> pd.Categorical | pd.Series | np.ndarray:
     """Return a column in a form that pandas knows; missing values are None or NaN."""
     if isinstance(column.dtype, nw.Categorical | nw.Enum):
         return pd.Categorical(column.to_list())

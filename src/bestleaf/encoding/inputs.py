@@ -13,7 +13,7 @@ from bestleaf.checks import bytes_in_words, listed
 MANY_TIMES = 20  # with more different numbers beside yes and no, they are taken for times
 
 
-def check_target(y: Any) -> None:
+def check_target(y: object) -> None:
     """Refuse several targets, and a survival target, in a sentence that says what to do instead."""
     fields = getattr(getattr(y, "dtype", None), "names", None)
     columns = [str(name) for name in (getattr(y, "columns", ()) if fields is None else fields)]
@@ -42,7 +42,7 @@ def _is_survival(y: np.ndarray) -> bool:
     return (events[0] and times[1]) or (events[1] and times[0])
 
 
-def dense(X: Any, limit: int | None) -> Any:
+def dense(X: object, limit: int | None) -> object:
     """Return a sparse matrix as an array, if that fits into so many bytes or, with None, into the memory there is.
 
     Anything else is returned as it is.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ class EncodedRows(NamedTuple):
     plain: np.ndarray  # their cells as numbers, before missing values are filled and levels become columns
 
     @classmethod
-    def of(cls, encoder: TableEncoder, X: Any) -> EncodedRows:
+    def of(cls, encoder: TableEncoder, X: object) -> EncodedRows:
         """Fit an encoder and encode the rows that it was fitted on."""
         plain = encoder.fit_plain(X)
         return cls(encoder, pandas_frame(X), plain)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
@@ -68,7 +68,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.impute = impute
         self.dates = dates
 
-    def fit(self, X: Any, y: Any = None) -> TableEncoder:
+    def fit(self, X: object, y: object = None) -> TableEncoder:
         """Learn what each column is, the levels of categories, and what missing values are filled with.
 
         Parameters
@@ -81,7 +81,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.fit_plain(X)
         return self
 
-    def fit_plain(self, X: Any) -> np.ndarray:
+    def fit_plain(self, X: object) -> np.ndarray:
         """Fit, and return the cells as numbers before missing values are filled and levels become columns."""
         if self.impute is not None:
             one_of("impute", self.impute, (*FILLED, KEEP))
@@ -103,7 +103,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             warnings.warn(told, UserWarning, stacklevel=3)
         return plain
 
-    def _frame(self, X: Any, *, reset: bool) -> pd.DataFrame:
+    def _frame(self, X: object, *, reset: bool) -> pd.DataFrame:
         """Return X as a data frame of pandas, with the columns that `fit` has seen."""
         frame = pandas_frame(X).reset_index(drop=True)
         if frame.empty:
@@ -178,7 +178,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             got = f"got some in the columns {listed(missing)}{first}; impute='median' fills them"
             raise ValueError(f"the table must have no missing values, {got}")
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: object) -> np.ndarray:
         """Return the table as numbers, without missing values unless they are kept.
 
         Parameters
@@ -200,7 +200,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         levels, left_out = self.levels_, sorted(self.left_out_)
         return {"impute": self.impute, "dates": self.dates, "levels": levels, "left_out": left_out}
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Return the names of the numeric columns: ``colour=red`` for a level, ``when.year`` for a part of a date."""
         check_is_fitted(self)
         _check_feature_names_in(self, input_features)

@@ -9,9 +9,11 @@ from math import ceil, floor, inf, isfinite, log10
 from numbers import Real
 from typing import Any
 
+import numpy as np
 from sklearn.base import is_regressor
 from sklearn.metrics import check_scoring, make_scorer
 
+from bestleaf.certificate.ranks import auc
 from bestleaf.certificate.units import RANGES, highest_score
 from bestleaf.checks import shown
 from bestleaf.features.ranking import concordance
@@ -40,6 +42,7 @@ class Score:
     scorer: Callable[..., float]
     low: float
     high: float
+    by_name: bool = False  # whether the scorer is the one that scikit-learn has under this name
     is_found: bool = False  # whether the range was found by a first look at the data, so that it may be too narrow
 
     def mapped(self, score: object, subset: list[int]) -> float:
@@ -75,7 +78,8 @@ class Score:
     def of(self, fitted: Any, X: Any, y: Any, **weights: Any) -> Any:
         """Return the score of a fitted estimator."""
         try:
-            return self.scorer(fitted, X, y, **weights)
+            quick = quick_score(self.name, fitted, X, y) if self.by_name and not weights else None
+            return self.scorer(fitted, X, y, **weights) if quick is None else quick
         except ValueError as error:
             what = f"{self.name} cannot score {type(fitted).__name__} on these data"
             raise ValueError(f"scoring {what}: {in_short(error)}") from None
@@ -101,6 +105,7 @@ def chosen_score(estimator: Any, scoring: Any, score_range: Any) -> Score:
     """
     if scoring is None:
         scoring = "concordance" if is_regressor(estimator) else "accuracy"
+    by_name = isinstance(scoring, str)
     if scoring == "concordance":
         name, scorer = "concordance", make_scorer(_concordance)
     else:
@@ -111,9 +116,24 @@ def chosen_score(estimator: Any, scoring: Any, score_range: Any) -> Score:
             rule = "must be a scorer or the name of one that scikit-learn knows, such as accuracy, roc_auc or r2"
             raise ValueError(f"scoring {rule}, got {shown(scoring)}") from None
     if score_range is None and name not in RANGES:
-        return Score(name, scorer, -inf, highest_score(name), is_found=True)
+        return Score(name, scorer, -inf, highest_score(name), by_name, is_found=True)
     low, high = _checked_range(score_range) if score_range is not None else RANGES[name]
-    return Score(name, scorer, low, high)
+    return Score(name, scorer, low, high, by_name)
+
+
+def quick_score(name: str, fitted: Any, X: np.ndarray, y: np.ndarray) -> float | None:
+    """Return the score that scikit-learn has under this name, computed in less time; None for other scores or data.
+
+    On few rows the checks inside the scorer of the AUC take as long as the fit of a linear model.
+    """
+    classes = list(getattr(fitted, "classes_", ()))
+    if name == "accuracy" and classes:
+        predicted = np.asarray(fitted.predict(X))
+        return float(np.mean(predicted == y)) if predicted.shape == y.shape else None
+    if name != "roc_auc" or len(classes) != 2 or set(np.unique(y)) != set(classes):
+        return None  # the scorer itself says what is wrong
+    ranked = fitted.decision_function(X) if hasattr(fitted, "decision_function") else fitted.predict_proba(X)[:, 1]
+    return auc(y == classes[1], ranked) if np.isfinite(ranked).all() else None
 
 
 def range_around(scores: Iterable[float], low: float, high: float) -> tuple[float, float]:

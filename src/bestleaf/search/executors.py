@@ -25,7 +25,7 @@ from bestleaf.search.budget import SecondInterrupt
 
 CHUNKS_A_WORKER = 2  # each chunk is this part of a worker's share of what is left, so that no worker ends late
 LOOK = 0.25  # seconds of work between two looks at the clock
-QUICK = 0.01  # seconds; an item that takes less is not worth sending to a process
+WORTH_SHARING = 0.1  # seconds; less work is done sooner in this thread than by processes
 PATIENCE = 60.0  # seconds to wait for a worker of a cluster when none is left
 RECOUNT = 5.0  # seconds after which workers are counted again
 STARTING = 3.0  # seconds that processes take to start
@@ -103,8 +103,8 @@ class Joblib(Serial):
         What to use if no backend is configured: threads for work that releases the interpreter lock, otherwise
         processes.
     patience : float
-        Seconds of work to do in this thread first, because processes take time to start. If an item takes less than
-        ten milliseconds, all work is done in this thread.
+        Seconds of work to do in this thread first, because processes take time to start. If it is not 0, batches that
+        take less than a tenth of a second are done in this thread, too.
     """
 
     def __init__(self, n_jobs: int | None = None, prefer: str = "processes", patience: float = 0.0) -> None:
@@ -121,7 +121,8 @@ class Joblib(Serial):
         workers, begun = effective_n_jobs(self.n_jobs), perf_counter()
         between_looks = max(1, int(LOOK * self._done / max(self._seconds, 1e-6)))  # items; at first one
         parts = chunks(items, workers, between_looks)
-        too_soon = self._seconds < self.patience or self._seconds < QUICK * self._done
+        expected = len(items) * self._seconds / max(self._done, 1)
+        too_soon = self._seconds < self.patience or expected < WORTH_SHARING
         if len(parts) < 2 or (self.patience and too_soon):
             workers, found = 1, super().map(work, problem, items)
         else:

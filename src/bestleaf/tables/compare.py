@@ -69,7 +69,7 @@ def compare(
     holdout: float = 0.25,
     splits: int = 1,
     peers: Iterable[str] | None = None,
-    estimator: Any = None,
+    estimator: BaseEstimator | str | None = None,
     random_state: int = 0,
     **keywords: Any,
 ) -> Iterator[Compared]:
@@ -174,7 +174,7 @@ class _OneSplit:
             **self.metadata,
         )
 
-    def ours(self, estimator: Any) -> Iterator[Compared]:
+    def ours(self, estimator: BaseEstimator | str | None) -> Iterator[Compared]:
         """Yield the result of bestleaf, and of the same search at other sizes."""
         seen, kept = self.seen, self.split.kept
         part = replace(

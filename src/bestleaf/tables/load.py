@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -12,10 +12,10 @@ import pandas as pd
 from bestleaf.certificate.how_made import made_in_words
 from bestleaf.certificate.schema import Content
 from bestleaf.checks import listed, shown
-from bestleaf.tables.check import check_table, plain, without_columns
+from bestleaf.tables.check import TableCheck, check_table, plain, without_columns
 from bestleaf.tables.encode import Table, prepared
 from bestleaf.tables.read import read_frame, without_markers
-from bestleaf.tables.rows import split_off_rows
+from bestleaf.tables.rows import RowData, split_off_rows
 
 NOTES = "notes"  # key of `DataFrame.attrs`: what was done so far, in words
 
@@ -70,19 +70,71 @@ def load_table(
     >>> load_table(people, "bought").notes
     ('id numbers the rows; left out of the search.',)
     """
+    look = first_look(
+        data,
+        target,
+        drop=drop,
+        keep=keep,
+        wanted=wanted,
+        missing=missing,
+        encoding=encoding,
+        groups=groups,
+        weights=weights,
+        task=task,
+    )
+    for name in look.check.leaks:
+        warnings.warn(f"a leak? {shown(name)} alone ranks the target almost perfectly", UserWarning, stacklevel=2)
+    return look.table(impute=impute, dates=dates)
+
+
+@dataclass(frozen=True)
+class FirstLook:
+    """A table that was read and looked at, before it is encoded."""
+
+    frame: pd.DataFrame  # features and target; columns to leave out are still there
+    check: TableCheck
+    metadata: RowData  # groups and weights of the rows
+    made: Content  # how the table was read, as a certificate keeps it
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was done so far and what was found, in words."""
+        return (*self.frame.attrs.get(NOTES, ()), *made_in_words(self.made))
+
+    def table(self, *, impute: str | None, dates: str) -> Table:
+        """Return the table ready for a search; `impute` and `dates` are those of `prepared`."""
+        target, left_out = self.made["target"], self.check.left_out
+        searched = self.frame.drop(columns=left_out)
+        if searched.shape[1] < 2:
+            out = f"were left out: {listed(left_out)}; keep takes them in" if left_out else "were dropped"
+            none = f"got none, because all {out}"
+            raise ValueError(f"the table must have a column beside the target {shown(target)}, {none}")
+        searched.attrs[NOTES] = self.notes
+        table = prepared(searched, target, impute=impute, dates=dates, task=self.made["task"])
+        return replace(table, metadata=self.metadata, made=self.made)
+
+
+def first_look(
+    data: str | Path | pd.DataFrame,
+    target: str,
+    *,
+    drop: Iterable[str],
+    keep: Iterable[str],
+    wanted: Iterable[str],
+    missing: Iterable[str],
+    encoding: str | None,
+    groups: str | None,
+    weights: str | None,
+    task: str,
+) -> FirstLook:
+    """Read a table and look at it; the parameters are those of `load_table`."""
     dropped, kept, markers = list(drop), list(keep), [missing] if isinstance(missing, str) else list(missing)
     frame = frame_of(data, missing=markers, encoding=encoding)
-    frame = without_columns(frame, target, drop, keep)
+    frame = without_columns(frame, target, dropped, kept)
     frame, metadata = split_off_rows(frame, target, groups=groups, weights=weights)
     kept += [name for name in wanted if name != target and name not in kept]
     kept = [name for name in kept if name in frame.columns]
-    look = check_table(frame, target, task=task, keep=kept)
-    searched = frame.drop(columns=look.left_out)
-    if searched.shape[1] < 2:
-        out = f"were left out: {listed(look.left_out)}; keep takes them in" if look.left_out else "were dropped"
-        raise ValueError(f"the table must have a column beside the target {shown(target)}, got none, because all {out}")
-    for name in look.leaks:
-        warnings.warn(f"a leak? {shown(name)} alone ranks the target almost perfectly", UserWarning, stacklevel=2)
+    check = check_table(frame, target, task=task, keep=kept)
     made: Content = {
         "target": target,
         "task": task,
@@ -92,11 +144,9 @@ def load_table(
         "kept": kept,
         "missing": markers,
         "text_encoding": encoding,
-        "findings": [plain(one) for one in look.findings],
+        "findings": [plain(one) for one in check.findings],
     }
-    searched.attrs[NOTES] = (*frame.attrs.get(NOTES, ()), *made_in_words(made))
-    table = prepared(searched, target, impute=impute, dates=dates, task=task)
-    return replace(table, metadata=metadata, made=made)
+    return FirstLook(frame, check, metadata, made)
 
 
 def frame_of(

