@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from bestleaf.new_data.families import f_test, forest_importance
 from bestleaf.new_data.part import Candidates, Choosable, Part, Subset
 
-FEW_UNITS = 24  # with more free units, the fits of a second order are few beside those of an elimination
+FEW_UNITS = 24  # with more free units, the fits of other orders are few beside those of an elimination
 AT_ONCE = 0.05  # of the units are dropped at once from a linear model; at least one
 STEPS = 500  # of the path of a penalised model
 
@@ -21,16 +21,15 @@ STEPS = 500  # of the path of a penalised model
 def fitted_families(part: Part) -> Iterator[tuple[str, Candidates]]:
     """Yield the families for an estimator, with their names.
 
-    An estimator that says how important features are gives the order of elimination. For another one a random forest
-    gives the order. Two more orders are tried only where their fits are few beside those of dropping units one by one.
+    An estimator that says how important features are gives the order of elimination. Three more orders are tried for
+    an estimator that does not, and where their fits are few beside those of dropping units one by one.
     """
     free = np.array(part.choosable.free)
     by_itself = elimination_by_importance(part)
     if by_itself is not None:
         yield "elimination", by_itself
-    else:
-        yield "importance", part.choosable.cut(free[np.argsort(-forest_importance(part), kind="stable")].tolist())
     if by_itself is None or len(free) > FEW_UNITS:
+        yield "importance", part.choosable.cut(free[np.argsort(-forest_importance(part), kind="stable")].tolist())
         yield "F-test", part.choosable.cut(free[np.argsort(-f_test(part), kind="stable")].tolist())
         yield "L1 path", part.choosable.cut(free[l1_order(part)].tolist())
 
