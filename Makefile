@@ -1,5 +1,6 @@
 # make demo    the main job on data that is generated
 # make test    all tests
+# make test-gpu    the tests of the GPU, with the Python that has CuPy (PYTHON=...)
 # make test-oldest  all tests with the lowest version of every dependency
 # make lint    style and types
 # make bench   all benchmarks, each printing ratios (hours; BENCHMARKS="engine oracle" for some)
@@ -15,7 +16,7 @@ OLDEST_STAMP := $(OLDEST)/.develop
 BENCHMARKS ?= engine oracle revisions bounds listings proposals rivals selection estimators workers interruptions new_data
 TESTS ?= --numprocesses=2 --dist=worksteal --doctest-modules src tests
 
-.PHONY: demo test test-oldest lint format bench docs dist clean
+.PHONY: demo test test-gpu test-oldest lint format bench docs dist clean
 
 $(USE): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -31,6 +32,9 @@ demo: $(USE)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest $(TESTS)
+
+test-gpu:
+	PYTHONPATH=src $(PYTHON) -m pytest tests/test_gpu.py
 
 $(OLDEST_STAMP): pyproject.toml tools/lowest_versions.py
 	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)

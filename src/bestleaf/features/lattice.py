@@ -342,6 +342,17 @@ class FeatureLattice(SubsetLattice):
         """Return the exact value of a terminal leaf."""
         return self.oracle.value(self.features_of(state))
 
+    def values(self, states: Sequence[Subset]) -> list[float]:
+        """Return the exact values of several terminal leaves."""
+        if type(self).exact is not FeatureLattice.exact:  # a subclass has values of its own
+            return [self.exact(state) for state in states]
+        return self.oracle.values([self.features_of(state) for state in states])
+
+    @property
+    def at_once(self) -> int:
+        """How many values the oracle computes in less time together than one by one; 1 if it does not."""
+        return getattr(self.oracle, "at_once", 1)
+
 
 class SampledLattice(SubsetLattice):
     """A `FeatureLattice` whose values are known only from samples, so that terminal leaves have intervals, too.

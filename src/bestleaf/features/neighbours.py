@@ -8,7 +8,7 @@ concordance index for real targets. If rows have weights, a pair counts the prod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from hashlib import sha256
@@ -24,6 +24,7 @@ from bestleaf.certificate.rows import check_voters, checked_weights, group_numbe
 from bestleaf.checks import one_of, shown, whole
 from bestleaf.engine.records import Workplace
 from bestleaf.features.data import Columns, checked_data, checked_targets, drawn, fixed_queries, lanes, task_of
+from bestleaf.features.gpu import DEVICES, CudaVotes, Gpu
 from bestleaf.features.kernels import neighbours as kernels
 from bestleaf.features.kernels.records import HALF, NEIGHBOURS, ROW_ORDER, STRICT
 from bestleaf.features.ranking import pulls
@@ -31,10 +32,13 @@ from bestleaf.features.weights import LIGHTEST, cumulative_shares, drawn_by_weig
 
 TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}
 TASKS = ("auto", "classification", "regression")
+DISTANCES_AT_ONCE, MOST_AT_ONCE = 2 * 10**10, 4096  # on a GPU: distances and values that take about 50 ms
+SHARE_OF_A_THREAD = 8  # values that a thread gets at once
 VOTES = 256 * 2**20  # bytes for votes that are kept, by default
 SUBSAMPLE = 50  # rows that a sample is computed on, as in the paper
 A_SUBSET = 600  # bytes of Python objects for each subset whose votes are kept
 DISTANCES_A_THREAD = 10**6  # fewer are not worth a thread
+DISTANCES_A_GPU = 4 * 10**6  # fewer take less time on the processor than the way to the GPU and back
 
 
 class NeighbourVotes(BaseEstimator):
@@ -58,6 +62,9 @@ class NeighbourVotes(BaseEstimator):
         Ignore all rows at distance 0, not only the row itself, as the published program does.
     task : {"auto", "classification", "regression"}, default="auto"
         What the targets are. "auto" decides by their values.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where exact values are computed. "auto" takes a GPU if there is one and `bestleaf[gpu]` is installed. The values
+        are the same on both.
 
     Examples
     --------
@@ -76,6 +83,7 @@ class NeighbourVotes(BaseEstimator):
         subsample: int | None = None,
         drop_zero: bool = False,
         task: str = "auto",
+        device: str = "auto",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.ties = ties
@@ -83,6 +91,7 @@ class NeighbourVotes(BaseEstimator):
         self.subsample = subsample
         self.drop_zero = drop_zero
         self.task = task
+        self.device = device
 
     def oracle(
         self,
@@ -121,7 +130,7 @@ class KNNOracle:
         Labels, or real targets with ``task="regression"``.
     task : {"classification", "regression"}
         What `y` is.
-    n_neighbors, subsample, ties, scale, drop_zero
+    n_neighbors, subsample, ties, scale, drop_zero, device
         As in `NeighbourVotes`.
     groups : array of shape (n_samples,), default=None
         Rows that belong together, such as all visits of a patient: the neighbours of a row are searched among the rows
@@ -133,7 +142,7 @@ class KNNOracle:
     memory : int, default=256 MiB
         Bytes for votes that are kept, so that the next value of the same subset takes little time.
     n_jobs : int, default=1
-        Threads that share the work of one exact value of large data.
+        Threads that share the work of one exact value of large data, or of many values.
 
     Attributes
     ----------
@@ -170,8 +179,10 @@ class KNNOracle:
         sample_weight: ArrayLike | None = None,
         memory: int = VOTES,
         n_jobs: int = 1,
+        device: str = "auto",
     ) -> None:
         one_of("ties", ties, TIES)
+        self.device = one_of("device", device, DEVICES)
         data = checked_data(X)
         self.n_samples, self.n_features = rows, _ = data.shape
         if not 1 <= n_neighbors < rows:
@@ -211,20 +222,75 @@ class KNNOracle:
     def __getstate__(self) -> dict[str, object]:
         """Leave out votes and scratch memory, which are made again."""
         self._columns.complete()
-        return {name: value for name, value in vars(self).items() if name not in ("_votes", "_scratch")}
+        return {name: value for name, value in vars(self).items() if name not in ("_votes", "_scratch", "_gpu")}
 
     def value(self, subset: Iterable[int]) -> float:
         """Return the exact value of a subset."""
         return self.value_on(subset, self.queries)
 
     def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
-        """Return the exact values of several subsets."""
-        return [self.value(subset) for subset in subsets]
+        """Return the exact values of several subsets, computed together on a GPU or by several threads."""
+        return self.values_on(subsets, self.queries)
 
     def value_on(self, subset: Iterable[int], queries: np.ndarray) -> float:
         """Return the value on some of the rows, given by their places in `rows`."""
         weights = None if self.row_weights is None else self.row_weights[queries]
         return self._value(self._features(subset), queries, weights)
+
+    def values_on(self, subsets: Iterable[Iterable[int]], queries: np.ndarray) -> list[float]:
+        """Return the values of several subsets on some of the rows, given by their places in `rows`."""
+        asked = [self._features(subset) for subset in subsets]
+        distances = len(queries) * self.n_samples
+        if len(asked) > 1 and len(asked) * distances >= DISTANCES_A_GPU and self._fits_gpu(asked):
+            found = self._gpu.tried(lambda votes: self._values_on_gpu(asked, queries, votes))
+            if found is not None:
+                return found
+        threads = min(self.n_jobs, len(asked), len(asked) * distances // DISTANCES_A_THREAD)
+        if threads < 2 or distances >= DISTANCES_A_THREAD:  # then the threads share the work of each value
+            return [self.value_on(features, queries) for features in asked]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(self.value_on, asked, repeat(queries)))
+
+    @property
+    def at_once(self) -> int:
+        """How many values take less time together than one by one: many on a GPU, some for several threads."""
+        distances = len(self.queries) * self.n_samples
+        if self._gpu.is_there:
+            return int(np.clip(DISTANCES_AT_ONCE // distances, 1, MOST_AT_ONCE))
+        return 1 if self.n_jobs < 2 or distances >= DISTANCES_A_THREAD else SHARE_OF_A_THREAD * self.n_jobs
+
+    def _values_on_gpu(self, asked: Sequence[np.ndarray], queries: np.ndarray, votes: CudaVotes) -> list[float]:
+        """Return values from the counts of pairs in the right order that a GPU gives, or from its votes."""
+        targets = self.targets[:, queries]
+        if self.row_weights is not None or self.ties == "row_order":
+            weights = None if self.row_weights is None else self.row_weights[queries]
+            return [self.ranked_right(sums, targets, weights) for sums in votes.sums(asked, queries)]
+        truth = np.stack([np.unique(target, return_inverse=True)[1] for target in targets])
+        pairs = [(len(queries) ** 2 - int((np.bincount(ranks) ** 2).sum())) // 2 for ranks in truth]
+        twice = votes.pairs_in_order(asked, queries, truth, half=self.ties == "half")
+        rows = [[count / 2 / of for count, of in zip(row, pairs, strict=True) if of] for row in twice.tolist()]
+        return [sum(fractions) / len(fractions) for fractions in rows]
+
+    @cached_property
+    def _gpu(self) -> Gpu[CudaVotes]:
+        """The GPU, to which the data are copied when there is work for it."""
+        return Gpu(
+            self.device,
+            lambda: CudaVotes(
+                self._columns.complete(),
+                self.targets,
+                self.n_neighbors,
+                self.n_samples,
+                self.groups,
+                drop_zero=self.drop_zero,
+                real=self.classes is None,
+            ),
+        )
+
+    def _fits_gpu(self, asked: Sequence[np.ndarray]) -> bool:
+        """Return whether these subsets can be sent to a GPU, if there is one."""
+        sizes = [len(features) for features in asked]
+        return self.device != "cpu" and min(sizes) > 0 and CudaVotes.takes(max(sizes), self.n_neighbors)
 
     def rough_value(self, subset: Iterable[int]) -> float:
         """Return the value on 500 to 2,000 rows, always the same ones."""
@@ -371,6 +437,10 @@ class KNNOracle:
 
     def _computed(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
         """Return the sums of some rows; several threads compute them if that is faster."""
+        if len(queries) * self.n_samples >= DISTANCES_A_GPU and self._fits_gpu([features]):
+            found = self._gpu.tried(lambda votes: votes.sums([features], queries)[0])
+            if found is not None:
+                return found
         self._columns.need(features)
         threads = min(self.n_jobs, len(queries) * self.n_samples // DISTANCES_A_THREAD)
         if threads < 2:

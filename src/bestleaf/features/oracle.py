@@ -11,6 +11,8 @@ import numpy as np
 class Oracle(Protocol):
     """What gives subsets of features their values: all that the lattice, the search, the selector and `verify` use.
 
+    An oracle may also have a number `at_once`: so many values take less time together than one by one.
+
     Values and samples are numbers in [0, 1]; higher is better. The unit of costs is the distance between two rows on
     one feature, which takes about a nanosecond.
     """

@@ -6,7 +6,7 @@ rows says how well that rule does at that size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -59,14 +59,13 @@ def random_subsets(part: Part) -> tuple[np.ndarray, np.ndarray]:
     cost = len(queries) * len(part.y) * mean_size * part.outputs
     many = int(np.clip(min(WORK / cost, MEMBERSHIPS / len(free)), FEWEST_SUBSETS, MOST_SUBSETS))
     rng = np.random.default_rng(part.seed)
-    members, values = np.zeros((many, len(free)), bool), np.empty(many)
+    members, subsets = np.zeros((many, len(free)), bool), []
     sizes = np.clip(np.exp(rng.uniform(0.0, np.log(most + 1), many)).astype(int), 1, most)
     for number, size in enumerate(sizes):
-        part.check()
         chosen = rng.choice(len(free), size, replace=False)
         members[number, chosen] = True
-        values[number] = part.value((*part.choosable.forced, *(free[one] for one in chosen)), queries)
-    return members, values
+        subsets.append((*part.choosable.forced, *(free[one] for one in chosen)))
+    return members, np.array(part.values(subsets, queries))
 
 
 def inclusion(members: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -101,11 +100,8 @@ def forest_importance(part: Part) -> np.ndarray:
 
 def single_values(part: Part) -> np.ndarray:
     """Return the value of each free unit alone, with the forced ones."""
-    queries, found = part.queries(), []
-    for unit in part.choosable.free:
-        part.check()
-        found.append(part.value((*part.choosable.forced, unit), queries))
-    return np.array(found)
+    forced = part.choosable.forced
+    return np.array(part.values([(*forced, unit) for unit in part.choosable.free], part.queries()))
 
 
 def f_test(part: Part) -> np.ndarray:
@@ -129,8 +125,7 @@ def elimination(part: Part) -> list[int]:
     """Return an order of the free units: the last one is dropped first, because the others do best without it."""
     forced, left, queries, dropped = part.choosable.forced, list(part.choosable.free), part.queries(), list[int]()
     while len(left) > 1:
-        part.check()
-        values = [part.value((*forced, *left[:place], *left[place + 1 :]), queries) for place in range(len(left))]
+        values = part.values([(*forced, *left[:place], *left[place + 1 :]) for place in range(len(left))], queries)
         dropped.append(left.pop(int(np.argmax(values))))
     return [*left, *reversed(dropped)]
 
@@ -167,9 +162,18 @@ class _Steps:
 
     def _value(self, subset: Subset) -> float:
         if subset not in self.values:
-            self.part.check()
-            self.values[subset] = self.part.value(subset, self.queries)
+            self._evaluate([subset])
         return self.values[subset]
+
+    def _evaluate(self, subsets: Iterable[Subset]) -> None:
+        """Compute the values of subsets, as far as they are not known."""
+        missing = [subset for subset in subsets if subset not in self.values]
+        self.values.update(zip(missing, self.part.values(missing, self.queries), strict=True))
+
+    def _best(self, subsets: list[Subset]) -> Subset:
+        """Return the subset of highest value; of equals the first."""
+        self._evaluate(subsets)
+        return max(subsets, key=self.values.__getitem__)
 
     def _larger(self, subset: Subset) -> list[Subset]:
         """Return the subsets with one unit more."""
@@ -180,12 +184,9 @@ class _Steps:
     def _added(self, larger: list[Subset]) -> Subset:
         """Return the best of the subsets with one unit more."""
         if len(self.look) < len(self.queries) and len(larger) > LOOKED_AT:
-            rough = []
-            for one in larger:
-                self.part.check()
-                rough.append(self.part.value(one, self.look))
-            larger = [larger[place] for place in np.argsort(-np.array(rough), kind="stable")[:LOOKED_AT]]
-        return max(larger, key=self._value)
+            rough = np.array(self.part.values(larger, self.look))
+            larger = [larger[place] for place in np.argsort(-rough, kind="stable")[:LOOKED_AT]]
+        return self._best(larger)
 
     def _kept(self, subset: Subset) -> Subset:
         """Note a subset; return the best of its size."""
@@ -200,7 +201,7 @@ class _Steps:
             self.returns += 1
             forced = self.part.choosable.forced
             smaller = [tuple(one for one in subset if one != unit) for unit in subset if unit not in forced]
-            found = max(smaller, key=self._value)
+            found = self._best(smaller)
             if self._value(found) <= self._value(self.best[len(found)]):
                 break
             subset = self._kept(found)

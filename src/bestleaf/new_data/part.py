@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -123,7 +123,12 @@ class Part:
                 self.models[units] = self.oracle.fitted(self.choosable.columns(units), np.arange(len(self.y)))
         return self.models[units]
 
-    def value(self, units: Iterable[int], queries: np.ndarray) -> float:
-        """Return the value of a subset on some rows."""
+    def values(self, subsets: Sequence[Iterable[int]], queries: np.ndarray) -> list[float]:
+        """Return the values of some subsets on some rows."""
         assert isinstance(self.oracle, KNNOracle)
-        return self.oracle.value_on(self.choosable.columns(units), queries)
+        at_once, found = self.oracle.at_once, list[float]()
+        for begin in range(0, len(subsets), at_once):
+            self.check()
+            some = [self.choosable.columns(units) for units in subsets[begin : begin + at_once]]
+            found += self.oracle.values_on(some, queries)
+        return found

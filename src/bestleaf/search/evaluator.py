@@ -269,11 +269,18 @@ class Evaluator:
         self.state.take_value(state, self.ask(state))
         return True
 
+    @property
+    def at_once(self) -> int:
+        """How many values are computed together: a batch, or as many as the problem can do at once."""
+        if self.batch_size is not None:
+            return max(1, self.batch_size // max(1, self.folds))  # takes about as long as a batch of samples
+        return getattr(self.problem, "at_once", 1) if self.state.has_exact else 1
+
     def prefetch(self, states: Sequence[State]) -> None:
-        """Evaluate states in batches before they are looked up, as far as the budget goes; nothing without batches."""
-        if self.batch_size is None:
+        """Evaluate states together before they are looked up, as far as the budget goes, if that takes less time."""
+        at_once = self.at_once
+        if self.batch_size is None and at_once < 2:
             return
-        at_once = max(1, self.batch_size // max(1, self.folds))  # takes about as long as a batch of samples
         missing = [state for state in dict.fromkeys(states) if state not in self.state.values]
         while missing and self.spent() is None:
             now = missing[: min(at_once, self.left)]
@@ -291,6 +298,8 @@ class Evaluator:
 
     def _values(self, states: Sequence[State]) -> list[Any]:
         """Return the values of states, computed by the executor, in order; fewer if time is over."""
+        if self.batch_size is None:
+            return exact_values(self.problem, states)
         if not self.folds:
             return self._map(exact_values if self.state.has_exact else guiding_values, states)
         scores = self._fold_scores([(state, fold) for state in states for fold in range(self.folds)])

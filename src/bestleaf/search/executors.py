@@ -40,8 +40,8 @@ def draw_samples(problem: Any, items: Sequence[tuple[Any, Any]]) -> list[Any]:
 
 
 def exact_values(problem: Any, states: Sequence[Any]) -> list[Any]:
-    """Return the exact values of states."""
-    return [problem.exact(state) for state in states]
+    """Return the exact values of states, at once if the problem can."""
+    return problem.values(states) if hasattr(problem, "values") else [problem.exact(state) for state in states]
 
 
 def guiding_values(problem: Any, states: Sequence[Any]) -> list[Any]:

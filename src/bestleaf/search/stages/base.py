@@ -62,7 +62,7 @@ def evaluate_waiting(waiting: list[State], state: SearchState, evaluator: Evalua
     until = perf_counter() + evaluator.budget.slice
     while waiting and perf_counter() < until:
         if waiting[-1] not in state.values:
-            evaluator.prefetch(waiting[: -(evaluator.batch_size or 1) - 1 : -1])
+            evaluator.prefetch(waiting[: -evaluator.at_once - 1 : -1])
         if evaluator.look_up(waiting.pop()) is None:
             return True
     return not waiting

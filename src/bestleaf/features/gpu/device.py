@@ -1,0 +1,100 @@
+"""Whether there is a GPU that can be used, and what happens if it cannot."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Generic, TypeVar
+
+from bestleaf.checks import cut
+
+DEVICES = ("auto", "cpu", "cuda")
+FAILURES = ("CUDARuntimeError", "CUDADriverError", "OutOfMemoryError", "NVRTCError", "CompileException")
+
+Votes = TypeVar("Votes")
+Found = TypeVar("Found")
+
+
+class GpuError(RuntimeError):
+    """The GPU cannot be used, or has failed; the message says why."""
+
+
+def cuda() -> ModuleType:
+    """Return CuPy, if it is installed and sees a GPU; otherwise raise `GpuError`."""
+    found = _looked_for()
+    if isinstance(found, str):
+        raise GpuError(found)
+    return found
+
+
+@cache
+def _looked_for() -> ModuleType | str:
+    """Return CuPy, or why it cannot be used."""
+    if find_spec("cupy") is None:
+        return "CuPy is not installed (pip install 'bestleaf[gpu]')"
+    try:
+        cupy = import_module("cupy")
+        with failures_told(cupy):
+            return cupy if cupy.cuda.runtime.getDeviceCount() else "no GPU was found"
+    except ImportError as error:
+        return f"CuPy cannot be imported ({cut(str(error), 100)})"
+    except GpuError as error:
+        return str(error)
+
+
+@contextmanager
+def failures_told(cupy: ModuleType) -> Iterator[None]:
+    """Turn the errors of CUDA and of its compiler into `GpuError`."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__name__ not in FAILURES:
+            raise
+        cupy.get_default_memory_pool().free_all_blocks()
+        raise GpuError(cut(" ".join(str(error).split()), 150)) from None
+
+
+class Gpu(Generic[Votes]):
+    """The GPU of one oracle. If it is missing or fails, a warning says so once, and the processor does the work.
+
+    Parameters
+    ----------
+    device : {"auto", "cpu", "cuda"}
+        "auto" uses a GPU if there is one, and is silent if there is none. "cuda" warns then.
+    made : callable
+        Copies the data to the GPU; called when there is first work for it.
+    """
+
+    def __init__(self, device: str, made: Callable[[], Votes]) -> None:
+        self.device, self._made = device, made
+        self._votes: Votes | None = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the GPU can be used, as far as is known."""
+        if self.device == "cpu":
+            return False
+        try:
+            return cuda() is not None
+        except GpuError:
+            return False
+
+    def tried(self, work: Callable[[Votes], Found]) -> Found | None:
+        """Return the result of some work on the GPU; None if the processor has to do it."""
+        if self.device == "cpu":
+            return None
+        try:
+            if self._votes is None:
+                self._votes = self._made()
+            return work(self._votes)
+        except GpuError as error:
+            if self.device == "cuda" or self._votes is not None:
+                words = f"the GPU cannot be used: {error}; the processor computes the same values, in more time"
+                warnings.warn(words, RuntimeWarning, stacklevel=2)
+            self.device, self._votes = "cpu", None
+            return None

@@ -1,0 +1,180 @@
+"""The kernels of `votes.cu` for the data of one oracle: which constants they get, and how work is cut into launches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bestleaf.features.gpu.device import cuda, failures_told
+
+GROUP = 8  # references that a thread looks at together
+BUFFER = 2 * GROUP  # references that a thread holds back at most
+MANY = 8000  # references; with more, most of them are no candidates for any query of a warp
+UNROLLED = 16  # subsets of one size up to this have kernels of their own
+SHARED = 220 * 2**10  # bytes of shared memory that a block may use
+RESULTS = 2**28  # bytes of sums that one launch writes at most
+MOST_SUBSETS = 2**15  # of one launch
+MOST_NEIGHBOURS = 32  # the list of the nearest must fit into registers
+DOUBTS = 0.05  # with a larger fraction of doubtful queries, rounding as the processor does costs less
+SETTLERS = 256  # threads for one doubtful query
+SETTLED_AT_ONCE = 1056  # doubtful queries; eight for each processor of a large GPU
+RANKERS = 128  # threads of the kernels that rank queries
+
+TABLE = np.dtype(  # the struct `Table` of votes.cu
+    [(name, np.int64) for name in ("columns", "targets", "groups", "padded")]
+    + [(name, np.int32) for name in ("rows", "references", "outputs", "unused")]
+)
+
+
+class Shape(NamedTuple):
+    """How many threads a block has, and how many references a tile."""
+
+    threads: int
+    tile: int
+
+    def shared(self, widest: int) -> int:
+        """Return the bytes of shared memory of a block."""
+        return 4 * widest * (self.tile + self.threads) + 8 * BUFFER * self.threads
+
+    def blocks(self, queries: int) -> int:
+        """Return how many blocks take all queries."""
+        return -(-queries // self.threads)
+
+
+SHAPES = tuple(Shape(*one) for one in ((256, 256), (320, 320), (128, 256), (64, 64), (32, 32), (32, GROUP)))
+
+
+def shape_for(widest: int, queries: int) -> Shape | None:
+    """Return the shape that leaves fewest threads without a query; None if no block can hold a subset so wide."""
+    fitting = [shape for shape in SHAPES if shape.shared(widest) <= SHARED]
+    return min(fitting, key=lambda shape: shape.blocks(queries) * shape.threads, default=None)
+
+
+@cache
+def compiled(shape: Shape, size: int, neighbours: int, rounded: bool, about: tuple[tuple[str, bool], ...]) -> Any:
+    """Return the module of the kernels with these constants; CuPy keeps it on disk."""
+    given = {"K": neighbours, "GROUP": GROUP, "BUFFER": BUFFER, "ROUNDED": rounded, "SETTLERS": SETTLERS, **dict(about)}
+    given |= {"THREADS": shape.threads, "TILE": shape.tile, "SIZE": size}
+    options = tuple(f"-D{name}={int(value)}" for name, value in given.items())
+    return cuda().RawModule(code=files(__package__).joinpath("votes.cu").read_text("utf-8"), options=options)
+
+
+class CudaVotes:
+    """Sums of the targets of nearest neighbours on a GPU, for many subsets at once.
+
+    Parameters
+    ----------
+    columns : array of shape (n_features, padded)
+        The data, as `KNNOracle` keeps them; copied to the GPU once.
+    targets : array of shape (outputs, rows)
+        The targets.
+    neighbours : int
+        How many vote.
+    references : int
+        So many of the first rows may vote.
+    groups : array of shape (rows,), default=None
+        Rows of the group of a query do not vote.
+    drop_zero : bool, default=False
+        Nor do those at distance 0.
+    real : bool, default=False
+        Whether targets are real, so that their mean is asked for.
+    """
+
+    def __init__(
+        self,
+        columns: np.ndarray,
+        targets: np.ndarray,
+        neighbours: int,
+        references: int,
+        groups: np.ndarray | None = None,
+        *,
+        drop_zero: bool = False,
+        real: bool = False,
+    ) -> None:
+        self._cupy: ModuleType = cuda()
+        self.neighbours, self.outputs, self.rounded = neighbours, len(targets), False
+        kinds = {"GROUPED": groups is not None, "DROP_ZERO": drop_zero, "REAL": real, "MANY": references > MANY}
+        self._about = tuple(kinds.items())
+        with failures_told(self._cupy):
+            kept = [columns.astype(np.float32, copy=False), np.ascontiguousarray(targets, np.float32)]
+            kept.append(np.zeros(1, np.int32) if groups is None else groups.astype(np.int32))
+            self._kept = [self._cupy.asarray(array) for array in kept]  # the struct has only their addresses
+            table = np.zeros(1, TABLE)
+            for name, array in zip(("columns", "targets", "groups"), self._kept, strict=True):
+                table[name] = array.data.ptr
+            table["padded"], table["rows"] = columns.shape[1], targets.shape[1]
+            table["references"], table["outputs"] = references, self.outputs
+            self._table = self._cupy.asarray(table.view(np.uint8))
+
+    @staticmethod
+    def takes(widest: int, neighbours: int) -> bool:
+        """Return whether subsets so wide, and so many neighbours, fit onto a GPU's processors."""
+        return neighbours <= MOST_NEIGHBOURS and shape_for(widest, 1) is not None
+
+    def sums(self, subsets: Sequence[np.ndarray], queries: np.ndarray) -> np.ndarray:
+        """Return [subsets, queries, outputs]: the sums of some queries; no subset is empty, features are sorted."""
+        found = np.empty((len(subsets), len(queries), self.outputs), np.float32)
+        with failures_told(self._cupy):
+            for places, sums in self._launches(subsets, queries):
+                found[places] = sums.get()
+        return found
+
+    def pairs_in_order(
+        self, subsets: Sequence[np.ndarray], queries: np.ndarray, truth: np.ndarray, *, half: bool
+    ) -> np.ndarray:
+        """Return [subsets, outputs]: twice the number of pairs of queries that the sums put in the right order.
+
+        `truth` [outputs, queries] are classes as 0 and 1, or the ranks of real targets. Ties count one half or nothing.
+        """
+        cupy, real = self._cupy, dict(self._about)["REAL"]
+        found, twice = np.empty((len(subsets), self.outputs), np.int64), []
+        with failures_told(cupy):
+            known = cupy.asarray(truth.astype(np.int32 if real else np.uint8))
+            module = compiled(SHAPES[0], 0, self.neighbours, self.rounded, self._about)
+            kernel = module.get_function("ranked_means" if real else "ranked_votes")
+            about = (known, np.int32(len(queries)), *(() if real else (np.int32(self.outputs),)), np.int32(half))
+            for places, sums in self._launches(subsets, queries):
+                twice.append((places, cupy.empty((len(places), self.outputs), np.int64)))
+                kernel((len(places),), (RANKERS,), (sums, *about, twice[-1][1]))
+            for places, counts in twice:
+                found[places] = counts.get()
+        return found
+
+    def _launches(self, subsets: Sequence[np.ndarray], queries: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
+        """Yield the places of some subsets, those of one size together, and their sums as an array on the GPU."""
+        at_once = min(MOST_SUBSETS, max(1, RESULTS // (4 * len(queries) * self.outputs)))
+        asked = self._cupy.asarray(queries.astype(np.int32))
+        sizes = np.array([len(subset) for subset in subsets], np.int32)
+        kinds = np.minimum(sizes, UNROLLED + 1)
+        for kind in np.unique(kinds):
+            alike = np.flatnonzero(kinds == kind)
+            for places in (alike[begin : begin + at_once] for begin in range(0, len(alike), at_once)):
+                some = sizes[places]
+                listed = np.zeros((len(places), some.max()), np.int32)
+                listed[np.arange(some.max()) < some[:, None]] = np.concatenate([subsets[place] for place in places])
+                yield places, self._launched(listed, some, asked)
+
+    def _launched(self, listed: np.ndarray, sizes: np.ndarray, queries: Any) -> Any:
+        """Return the sums [subsets, queries, outputs] of subsets given as padded lists of features."""
+        cupy, (many, widest), asked = self._cupy, listed.shape, len(queries)
+        shape = shape_for(widest, asked)
+        assert shape is not None
+        size = widest if widest <= UNROLLED and (sizes == widest).all() else 0
+        module = compiled(shape, size, self.neighbours, self.rounded, self._about)
+        sums = cupy.empty((many, asked, self.outputs), np.float32)
+        doubtful = cupy.empty((1 if self.rounded else many * asked, 2), np.int32)
+        count = cupy.zeros(1, np.int32)
+        about = (cupy.asarray(listed), cupy.asarray(sizes), np.int32(widest), queries, np.int32(asked))
+        arguments = (self._table, *about, sums, doubtful, count)
+        votes, shared = module.get_function("votes"), shape.shared(widest)
+        votes.max_dynamic_shared_size_bytes = shared
+        votes((shape.blocks(asked), many), (shape.threads,), arguments, shared_mem=shared)
+        if not self.rounded:
+            module.get_function("settle")((SETTLED_AT_ONCE,), (SETTLERS,), arguments)
+            self.rounded = int(count[0]) > DOUBTS * many * asked
+        return sums
