@@ -43,6 +43,7 @@ static float __fsub_rn(float a, float b) { return a - b; }
 static float __fadd_rn(float a, float b) { return a + b; }
 static float __fmul_rn(float a, float b) { return a * b; }
 static float __fmaf_rn(float a, float b, float c) { return std::fmaf(a, b, c); }
+static int __ffs(int bits) { return __builtin_ffs(bits); }
 static int min(int a, int b) { return std::min(a, b); }
 static void __syncthreads() { pthread_barrier_wait(&whole_block); }
 static void warp_waits() { pthread_barrier_wait(&one_warp[threadIdx.x / 32]); }
@@ -92,6 +93,7 @@ void launch(void (*kernel)(Types...), int across, int down, int threads, void** 
 extern "C" {
 void launch_votes(int x, int y, int threads, void** given) { launch(votes, x, y, threads, given); }
 void launch_settle(int x, int y, int threads, void** given) { launch(settle, x, y, threads, given); }
+void launch_list_features(int x, int y, int threads, void** given) { launch(list_features, x, y, threads, given); }
 void launch_ranked_votes(int x, int y, int threads, void** given) { launch(ranked_votes, x, y, threads, given); }
 void launch_ranked_means(int x, int y, int threads, void** given) { launch(ranked_means, x, y, threads, given); }
 }

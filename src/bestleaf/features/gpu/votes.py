@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from types import ModuleType
@@ -15,7 +15,7 @@ from bestleaf.features.gpu.device import cuda, failures_told
 GROUP = 8  # references that a thread looks at together
 BUFFER = 2 * GROUP  # references that a thread holds back at most
 MANY = 8000  # references; with more, most of them are no candidates for any query of a warp
-UNROLLED = 16  # subsets of one size up to this have kernels of their own
+UNROLLED = 24  # subsets of one size up to this have kernels of their own
 SHARED = 220 * 2**10  # bytes of shared memory that a block may use
 RESULTS = 2**28  # bytes of sums that one launch writes at most
 MOST_SUBSETS = 2**15  # of one launch
@@ -131,24 +131,43 @@ class CudaVotes:
 
         `truth` [outputs, queries] are classes as 0 and 1, or the ranks of real targets. Ties count one half or nothing.
         """
+        with failures_told(self._cupy):
+            return self._ranked(len(subsets), self._launches(subsets, queries), truth, half=half)
+
+    def pairs_in_order_of(
+        self, members: np.ndarray, queries: np.ndarray, truth: np.ndarray, *, half: bool
+    ) -> np.ndarray:
+        """Return what `pairs_in_order` does for subsets given by a matrix, [subsets, features], of truth values."""
+        with failures_told(self._cupy):
+            return self._ranked(len(members), self._launches_of(members, queries), truth, half=half)
+
+    def _ranked(
+        self, many: int, launches: Iterable[tuple[np.ndarray, Any]], truth: np.ndarray, *, half: bool
+    ) -> np.ndarray:
+        """Return twice the number of pairs in the right order, from places of subsets and their sums."""
         cupy, real = self._cupy, dict(self._about)["REAL"]
-        found, twice = np.empty((len(subsets), self.outputs), np.int64), []
-        with failures_told(cupy):
-            known = cupy.asarray(truth.astype(np.int32 if real else np.uint8))
-            module = compiled(SHAPES[0], 0, self.neighbours, self.rounded, self._about)
-            kernel = module.get_function("ranked_means" if real else "ranked_votes")
-            about = (known, np.int32(len(queries)), *(() if real else (np.int32(self.outputs),)), np.int32(half))
-            for places, sums in self._launches(subsets, queries):
-                twice.append((places, cupy.empty((len(places), self.outputs), np.int64)))
-                kernel((len(places),), (RANKERS,), (sums, *about, twice[-1][1]))
-            for places, counts in twice:
-                found[places] = counts.get()
+        known = cupy.asarray(truth.astype(np.int32 if real else np.uint8))
+        kernel = self._plain_kernel("ranked_means" if real else "ranked_votes")
+        about = (known, np.int32(truth.shape[1]), *(() if real else (np.int32(self.outputs),)), np.int32(half))
+        found, twice = np.empty((many, self.outputs), np.int64), []
+        for places, sums in launches:
+            twice.append((places, cupy.empty((len(places), self.outputs), np.int64)))
+            kernel((len(places),), (RANKERS,), (sums, *about, twice[-1][1]))
+        for places, counts in twice:
+            found[places] = counts.get()
         return found
+
+    def _plain_kernel(self, name: str) -> Any:
+        """Return a kernel that does not depend on the shape of blocks and the size of subsets."""
+        return compiled(SHAPES[0], 0, self.neighbours, False, self._about).get_function(name)
+
+    def _at_once(self, queries: np.ndarray) -> int:
+        """Return how many subsets a launch takes at most."""
+        return min(MOST_SUBSETS, max(1, RESULTS // (4 * len(queries) * self.outputs)))
 
     def _launches(self, subsets: Sequence[np.ndarray], queries: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
         """Yield the places of some subsets, those of one size together, and their sums as an array on the GPU."""
-        at_once = min(MOST_SUBSETS, max(1, RESULTS // (4 * len(queries) * self.outputs)))
-        asked = self._cupy.asarray(queries.astype(np.int32))
+        at_once, asked = self._at_once(queries), self._cupy.asarray(queries.astype(np.int32))
         sizes = np.array([len(subset) for subset in subsets], np.int32)
         kinds = np.minimum(sizes, UNROLLED + 1)
         for kind in np.unique(kinds):
@@ -157,14 +176,30 @@ class CudaVotes:
                 some = sizes[places]
                 listed = np.zeros((len(places), some.max()), np.int32)
                 listed[np.arange(some.max()) < some[:, None]] = np.concatenate([subsets[place] for place in places])
-                yield places, self._launched(listed, some, asked)
+                yield places, self._launched(listed, some, int(kind) if kind <= UNROLLED else 0, asked)
 
-    def _launched(self, listed: np.ndarray, sizes: np.ndarray, queries: Any) -> Any:
-        """Return the sums [subsets, queries, outputs] of subsets given as padded lists of features."""
+    def _launches_of(self, members: np.ndarray, queries: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
+        """Yield the same as `_launches`; a kernel lists the features of each subset."""
+        cupy, at_once = self._cupy, self._at_once(queries)
+        asked, packed = cupy.asarray(queries.astype(np.int32)), np.packbits(members, axis=1, bitorder="little")
+        on_gpu, kernel = cupy.asarray(packed), self._plain_kernel("list_features")
+        sizes = members.sum(axis=1, dtype=np.int32)
+        for size in np.unique(sizes).tolist():
+            alike = np.flatnonzero(sizes == size).astype(np.int32)
+            for places in (alike[begin : begin + at_once] for begin in range(0, len(alike), at_once)):
+                many, listed = len(places), cupy.empty((len(places), size), np.int32)
+                about = (on_gpu, np.int32(packed.shape[1]), cupy.asarray(places), np.int32(many), np.int32(size))
+                kernel((-(-many // RANKERS),), (RANKERS,), (*about, listed))
+                yield places, self._launched(listed, sizes[places], size if size <= UNROLLED else 0, asked)
+
+    def _launched(self, listed: Any, sizes: np.ndarray, size: int, queries: Any) -> Any:
+        """Return the sums [subsets, queries, outputs] of subsets given as padded lists of features.
+
+        `size` is that of all of them if they have a kernel of their own; otherwise it is 0.
+        """
         cupy, (many, widest), asked = self._cupy, listed.shape, len(queries)
         shape = shape_for(widest, asked)
         assert shape is not None
-        size = widest if widest <= UNROLLED and (sizes == widest).all() else 0
         module = compiled(shape, size, self.neighbours, self.rounded, self._about)
         sums = cupy.empty((many, asked, self.outputs), np.float32)
         doubtful = cupy.empty((1 if self.rounded else many * asked, 2), np.int32)
