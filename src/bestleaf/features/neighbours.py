@@ -20,9 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from bestleaf.certificate.numbering import Block
 from bestleaf.certificate.rows import check_voters, checked_weights, group_numbers
 from bestleaf.checks import one_of, shown, whole
 from bestleaf.engine.records import Workplace
+from bestleaf.features.blocks import MOST_ROWS, MOST_SUBSETS, block_values
 from bestleaf.features.data import Columns, checked_data, checked_targets, drawn, fixed_queries, lanes, task_of
 from bestleaf.features.gpu import DEVICES, CudaVotes, Gpu
 from bestleaf.features.kernels import neighbours as kernels
@@ -231,6 +233,25 @@ class KNNOracle:
     def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
         """Return the exact values of several subsets, computed together on a GPU or by several threads."""
         return self.values_on(subsets, self.queries)
+
+    @property
+    def most_in_blocks(self) -> int:
+        """How many subsets may be evaluated in blocks; 0 if there are too many rows."""
+        return MOST_SUBSETS if self.n_samples <= MOST_ROWS else 0
+
+    def block_values(self, block: Block, floors: np.ndarray | None = None) -> np.ndarray:
+        """Return the exact values of all subsets of a block; see `BlockOracle`."""
+        return block_values(self, block, floors)
+
+    @property
+    def counts_votes(self) -> bool:
+        """Whether the value follows from how many rows of each class have how many votes."""
+        return self.classes is not None and self.row_weights is None
+
+    @property
+    def tie_code(self) -> int:
+        """How pairs with equal votes count, for the kernels."""
+        return TIES[self.ties]
 
     def value_on(self, subset: Iterable[int], queries: np.ndarray) -> float:
         """Return the value on some of the rows, given by their places in `rows`."""

@@ -1,0 +1,81 @@
+"""Values of many subsets at once by the votes of nearest neighbours, for small tables.
+
+Subsets of a `Block` stand in the order of a tree, so most of them add one feature to the one before. Subsets that can
+no longer reach their floor are given up after some of the rows: the votes of the other rows can at most be perfect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bestleaf.certificate.numbering import Block
+from bestleaf.features.kernels import blocks as kernels
+
+if TYPE_CHECKING:
+    from bestleaf.features.neighbours import KNNOracle
+
+MOST_ROWS = 4096  # with more rows, distances of all prefixes of a subset do not fit into the cache of a processor
+MOST_SUBSETS = 2**22  # whose values are all computed on a processor
+BELOW = -1.0  # stands for a value that is below its floor
+VOTES_A_PART = 2 * 10**6  # votes that one call of the kernels writes
+PARTS_A_THREAD = 4  # some parts are done sooner than others
+# Shares of the rows after which subsets are given up; with fewer rows hardly any subset can be told to be poor.
+LOOKS = (0.2, 0.3, 0.4, 0.5, 0.65, 0.8)
+
+
+def block_values(oracle: KNNOracle, block: Block, floors: np.ndarray | None = None) -> np.ndarray:
+    """Return the value of every subset of a block, exactly as ``oracle.value`` gives it; in threads if there are any.
+
+    Where a subset cannot reach its floor, it may be `BELOW` instead of the value.
+    """
+    columns = block.columns(oracle.n_features)
+    many = len(columns)
+    floors = np.full(many, -np.inf) if floors is None else np.asarray(floors, np.float64)
+    largest = max(1, VOTES_A_PART // (oracle.n_samples * len(oracle.targets)))
+    threads = min(oracle.n_jobs, many)
+    parts = max(-(-many // largest), PARTS_A_THREAD * threads if threads > 1 else 1)
+    edges = np.linspace(0, many, parts + 1).astype(int)
+    slices = [slice(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True) if start < stop]
+    if threads < 2:
+        return _joined([_part(oracle, columns[one], floors[one]) for one in slices])
+    with ThreadPoolExecutor(threads) as pool:
+        return _joined(list(pool.map(lambda one: _part(oracle, columns[one], floors[one]), slices)))
+
+
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.empty(0), *parts])
+
+
+def _part(oracle: KNNOracle, columns: np.ndarray, floors: np.ndarray) -> np.ndarray:
+    """Return the values of some subsets, given by their columns, in this thread."""
+    place, many, rows, outputs = oracle.workplace(), len(columns), oracle.n_samples, len(oracle.targets)
+    sizes = columns.sum(axis=1)
+    starts, features = np.concatenate([[0], np.cumsum(sizes)]), np.nonzero(columns)[1]
+    stack = np.empty((int(sizes.max()) + 2, place.arrays["distance"].size), np.float32)
+    path, alive = np.empty(int(sizes.max()) + 1, np.int64), np.arange(many)
+    votes, values = np.empty((many, outputs, rows), np.float32), np.empty(many)
+    counted, ties = oracle.counts_votes, oracle.tie_code
+    histograms = np.zeros((2, oracle.n_neighbors + 1), np.int64)
+    addresses = votes.ctypes.data, rows, outputs, oracle.targets.ctypes.data, ties
+    given_up = counted and bool((floors > 0).any())
+    looks = sorted({round(share * rows) for share in LOOKS} - {0}) if given_up else []
+    seen = 0
+    for until in (*looks, rows):
+        kernels.block_votes(
+            seen, until, alive, many, features, starts, stack.ctypes.data, path, place.record, votes.ctypes.data
+        )
+        seen = until
+        if seen < rows or counted:
+            kernels.block_ranked(seen, alive, many, *addresses, *histograms, values)
+        if seen < rows:
+            many = kernels.keep_alive(alive, many, values, floors)
+            if not many:
+                return values
+    if not counted:  # concordance indices, and rows with weights
+        weights, targets = oracle.row_weights, oracle.targets
+        return np.array([oracle.ranked_right(one.T, targets, weights) for one in votes])
+    return values

@@ -1,0 +1,147 @@
+"""The votes of nearest neighbours on many subsets at once, and which of these subsets can still reach a value.
+
+Subsets are listed in an order in which neighbours begin with the same features. For each query the distances on the
+first 1, 2, 3, … features of the current subset are kept. The next subset keeps those of the features that both begin
+with, and adds only the others. Sums are added in the order of the features, as for a single subset, so that votes and
+values are the same to the last digit.
+"""
+
+import numpy as np
+
+from bestleaf.engine.compile import inlined, ints_at, kernel, singles_at
+from bestleaf.features.kernels.neighbours import vote, votes_in_order
+from bestleaf.features.kernels.records import HALF, ROW_ORDER
+
+
+@inlined
+def begin(query, stack, oracle):
+    """Write the distances on no feature: infinite for rows that do not vote, which stays so in all sums."""
+    distance = singles_at(stack, oracle.padded)
+    for example in range(oracle.examples):
+        distance[example] = np.float32(0.0)
+    for example in range(oracle.examples, oracle.padded):
+        distance[example] = np.float32(np.inf)
+    if oracle.grouped == 1:
+        groups = ints_at(oracle.groups, oracle.padded)
+        mine = groups[query]
+        for example in range(oracle.examples):
+            if groups[example] == mine:
+                distance[example] = np.float32(np.inf)
+    distance[query] = np.float32(np.inf)
+
+
+@inlined
+def add(feature, query, before, after, oracle):
+    """Write distances with one more feature; `before` and `after` are addresses of distances."""
+    less, more = singles_at(before, oracle.padded), singles_at(after, oracle.padded)
+    column = singles_at(oracle.columns + 4 * oracle.padded * feature, oracle.padded)
+    here = column[query]
+    for example in range(len(more)):
+        by = column[example] - here
+        more[example] = less[example] + by * by
+
+
+@inlined
+def drop_zeros(before, after, oracle):
+    """Copy distances; those of 0 become infinite."""
+    less, more = singles_at(before, oracle.padded), singles_at(after, oracle.padded)
+    for example in range(len(more)):
+        more[example] = np.float32(np.inf) if less[example] == 0 else less[example]
+
+
+@kernel
+def block_votes(first, last, alive, many, features, starts, stack, path, oracle, votes):
+    """Write the votes of the queries from `first` to `last` - 1 for the first `many` of the subsets `alive`.
+
+    The features of subset s are ``features[starts[s]:starts[s + 1]]``, in order. `stack` is the address of scratch
+    memory for distances, [features + 2, padded] in single precision; `path` is scratch for features. Votes go to the
+    address `votes`, [subsets, outputs, examples] in single precision.
+    """
+    step, outputs = 4 * oracle.padded, oracle.outputs
+    found, sums, own = singles_at(votes, 1 << 40), singles_at(oracle.sums, outputs), oracle.distance
+    for query in range(first, last):
+        begin(query, stack, oracle)
+        depth = 0
+        for place in range(many):
+            subset = alive[place]
+            start, size = starts[subset], starts[subset + 1] - starts[subset]
+            common, most = 0, min(depth, size)
+            while common < most and path[common] == features[start + common]:
+                common += 1
+            for depth in range(common, size):
+                path[depth] = features[start + depth]
+                add(path[depth], query, stack + step * depth, stack + step * (depth + 1), oracle)
+            depth = size
+            oracle.distance = stack + step * depth
+            if oracle.drop_zero == 1:
+                drop_zeros(oracle.distance, stack + step * (depth + 1), oracle)
+                oracle.distance = stack + step * (depth + 1)
+            vote(oracle)
+            for output in range(outputs):
+                found[(subset * outputs + output) * oracle.examples + query] = sums[output]
+    oracle.distance = own
+
+
+@inlined
+def highest(score, truth, seen, ties, below, level):
+    """Return what `votes_in_order` can return at most, if only the votes of the first `seen` rows are known.
+
+    It is reached if all other positives have all votes and all other negatives none.
+    """
+    for number in range(len(below)):
+        below[number] = 0
+        level[number] = 0
+    for place in range(len(truth)):
+        if place >= seen:
+            number = len(below) - 1 if truth[place] > 0 else 0
+        else:
+            number = int(score[place])
+        if truth[place] > 0:
+            level[number] += 1
+        else:
+            below[number] += 1
+    good, positives, before = 0.0, 0, 0
+    for number in range(len(below)):
+        good += level[number] * before
+        if ties == HALF:
+            good += 0.5 * level[number] * below[number]
+        elif ties == ROW_ORDER:
+            good += level[number] * below[number]
+        before += below[number]
+        positives += level[number]
+    return good, positives * before
+
+
+@kernel
+def block_ranked(seen, alive, many, votes, rows, outputs, targets, ties, below, level, values):
+    """Write the value of each subset `alive`; if not all rows are `seen`, the highest value that it can still reach.
+
+    `votes` and `targets` are the addresses of [subsets, outputs, rows] and [outputs, rows] in single precision.
+    """
+    for place in range(many):
+        subset, total, counted = alive[place], 0.0, 0
+        for output in range(outputs):
+            score = singles_at(votes + 4 * rows * (subset * outputs + output), rows)
+            truth = singles_at(targets + 4 * rows * output, rows)
+            if seen < rows:
+                good, pairs = highest(score, truth, seen, ties, below, level)
+            else:
+                good, pairs = votes_in_order(score, truth, ties, below, level)
+            if pairs > 0:
+                total += good / pairs
+                counted += 1
+        values[subset] = total / counted
+
+
+@kernel
+def keep_alive(alive, many, values, floors):
+    """Keep the subsets whose value is not below its floor; return how many they are. The others get the value -1."""
+    kept = 0
+    for place in range(many):
+        subset = alive[place]
+        if values[subset] >= floors[subset]:
+            alive[kept] = subset
+            kept += 1
+        else:
+            values[subset] = -1.0
+    return kept
