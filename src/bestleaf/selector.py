@@ -44,7 +44,7 @@ from bestleaf.data_checks import (
 )
 from bestleaf.encoding import TableEncoder, pandas_frame, takes_missing
 from bestleaf.encoding.frames import selected_columns
-from bestleaf.engine.bounds import Bound, Rate
+from bestleaf.engine.bounds import Bound, Rate, named_bound
 from bestleaf.features import FeatureLattice, SampledLattice, SubsetLattice
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.exhaust import Exhaustion, fits_blocks, seconds_for_all
@@ -621,8 +621,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     ) -> Selection:
         """Evaluate all subsets in blocks; return what was found. After Ctrl-C there is time for a few of them only."""
         options, checkpoint = self._options(), Checkpoint.of(self.checkpoint)
-        given = {"epsilon": self.epsilon, "max_samples": self.max_samples, "max_time": budget.max_time}
-        settings = Settings(task="leaf", delta=self.delta, bound=options.bound, stopping=options.stopping, **given)
+        given: dict[str, Any] = {name: getattr(self, name) for name in ("epsilon", "max_samples", "max_time")}
+        settings = Settings(
+            task="leaf", delta=self.delta, bound=named_bound(options.bound), stopping=options.stopping, **given
+        )
         budget.look()
         own = Budget(self.max_samples, budget.seconds if interrupted else budget.max_time)
         own.start(budget.seconds)

@@ -13,6 +13,7 @@ from bestleaf.certificate.claims import counted, subset_in_words
 from bestleaf.certificate.numbering import MOST_NUMBERS, Block, Numbering, count_numbers
 from bestleaf.certificate.schema import Content, RefusedError, need
 from bestleaf.certificate.searched import STOP
+from bestleaf.checks import number
 
 if TYPE_CHECKING:
     from bestleaf.features.estimator import EstimatorOracle
@@ -43,8 +44,8 @@ def check_blocks(content: Content) -> None:
     need(sum(part["counts"]) <= asked, f"{sum(part['counts']):,} subsets in blocks, but {asked:,} values were computed")
     leaves = defaultdict[int, list[float]](list)
     for leaf in content["leaves"]:  # a leaf of the path may not have been evaluated in a block yet
-        number = numbering.number(leaf["label"][:-1])
-        leaves[number // size if number < numbers else -1].append(leaf["lower"])
+        mine = numbering.number(leaf["label"][:-1])
+        leaves[mine // size if mine < numbers else -1].append(leaf["lower"])
     for place in range(many):
         block = _block(content, numbering, place)
         right = len(block) if numbering.limits else block.stop - block.start - (not numbering.forced and place == 0)
@@ -89,9 +90,9 @@ def audit_blocks(
             right, got = getattr(found, name), getattr(written, name)
             what = {"digest": "hash", "top": "highest value"}.get(name, name)
             need(right == got, f"the {what} of block {place:,} is {right!r:.20} on these data, not {got!r:.20}")
-        for number, value in zip(block.numbers[values > part["least"]], values[values > part["least"]], strict=True):
-            if leaves.get(int(number)) != value:
-                name = subset_in_words([*numbering.units(int(number)), STOP], data)
+        for mine, value in zip(block.numbers[values > part["least"]], values[values > part["least"]], strict=True):
+            if leaves.get(int(mine)) != value:
+                name = subset_in_words([*numbering.units(int(mine)), STOP], data)
                 raise RefusedError(f"{name} has the value {value:.6g}, so it must be a leaf of the certificate")
         for size, value in zip(block.sizes.tolist(), values.tolist(), strict=True):
             fine = value <= best.get(size, 1.0)
@@ -104,10 +105,7 @@ def audit_blocks(
 
 def checked_share(share: float | None) -> float:
     """Return the share of blocks to compute again; refuse what is no share."""
-    share = AUDIT if share is None else share
-    if isinstance(share, bool) or not isinstance(share, float | int) or not 0 <= share <= 1:
-        raise ValueError(f"audit must be a number from 0 to 1, got {share!r:.40}")
-    return float(share)
+    return AUDIT if share is None else number("audit", share, "between 0 and 1", 0, 1)
 
 
 def _columns(columns: list[list[int]] | None, feature: int) -> list[int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,7 +40,7 @@ def block_values(oracle: KNNOracle, block: Block, floors: np.ndarray | None = No
     threads = min(oracle.n_jobs, many)
     parts = max(-(-many // largest), PARTS_A_THREAD * threads if threads > 1 else 1)
     edges = np.linspace(0, many, parts + 1).astype(int)
-    slices = [slice(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True) if start < stop]
+    slices = [slice(start, stop) for start, stop in pairwise(edges.tolist()) if start < stop]
     if threads < 2:
         return _joined([_part(oracle, columns[one], floors[one]) for one in slices])
     with ThreadPoolExecutor(threads) as pool:

@@ -92,9 +92,8 @@ def highest(score, truth, seen, ties, below, level):
         below[number] = 0
         level[number] = 0
     for place in range(len(truth)):
-        if place >= seen:
-            number = len(below) - 1 if truth[place] > 0 else 0
-        else:
+        number = len(below) - 1 if truth[place] > 0 else 0
+        if place < seen:
             number = int(score[place])
         if truth[place] > 0:
             level[number] += 1
