@@ -24,7 +24,7 @@ from bestleaf.certificate.schema import Content
 
 MOST_NUMBERS = 2**30  # that are given to subsets
 MOST_BLOCKS = 2048  # of the default size
-SMALLEST_BLOCK = 32
+SMALLEST_BLOCK = 256  # a smaller one takes longer to sum up than to evaluate
 
 
 def count_numbers(units: int, most: int, beyond: int = MOST_NUMBERS) -> int:
