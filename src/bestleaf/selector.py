@@ -164,7 +164,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         What the answer is compared with. "grown": the leaves of the graph as grown; this is always included. "local":
         all subsets one step away from the answer. "quantile": all but a fraction of random subsets. "exhaustive": all
         subsets, which are then all evaluated: up to 4,194,304 by the votes of nearest neighbours on up to 4,096 rows,
-        otherwise up to a million. "auto" is "exhaustive" if that takes only seconds; otherwise it is "grown".
+        otherwise up to a million. "auto" is "exhaustive" if that takes only seconds; otherwise, and if `max_samples`
+        or expert settings of the search are given for more than 4,096 subsets, it is "grown".
     choose : {"new_data", "training"}, default="new_data"
         Which rows decide. "new_data": rows left out. Candidates are found on the training part of each fold and scored
         on the rows left out; these scores decide how features are found and how many. The answer is found in that way
@@ -696,10 +697,14 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return IN_GRAPH if "exhaustive" in guarantees or ("auto" in guarantees and cheap) else None
 
     def _is_cheap(self, lattice: SubsetLattice, many: int, budget: Budget) -> bool:
-        """Whether "auto" evaluates all subsets in blocks; a search that was saved goes on as it began."""
+        """Whether "auto" evaluates all subsets in blocks; a search that was saved goes on as it began.
+
+        Who gives `max_samples` or expert settings wants a search.
+        """
         if (kind := search_kind(self.checkpoint)) is not None:
             return kind == SEARCH
-        if many * lattice.value_cost > CHEAP or self.max_samples is not None:
+        asked_for = self.max_samples is not None or self._options().get_params() != SearchOptions().get_params()
+        if asked_for or many * lattice.value_cost > CHEAP:
             return False
         return budget.max_time is None or seconds_for_all(lattice) <= AUTO_SHARE * budget.look()
 

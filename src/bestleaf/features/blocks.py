@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bestleaf.certificate.numbering import Block
+from bestleaf.engine.vectors import EIGHT, SMALLEST
 from bestleaf.features.kernels import blocks as kernels
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ BELOW = -1.0  # stands for a value that is below its floor
 VOTES_A_PART = 2 * 10**6  # votes that one call of the kernels writes
 PARTS_A_THREAD = 4  # some parts are done sooner than others
 # Shares of the rows after which subsets are given up; with fewer rows hardly any subset can be told to be poor.
-LOOKS = (0.2, 0.3, 0.4, 0.5, 0.65, 0.8)
+LOOKS = (0.25, 0.4, 0.6)
 
 
 def block_values(oracle: KNNOracle, block: Block, floors: np.ndarray | None = None) -> np.ndarray:
@@ -56,19 +57,23 @@ def _part(oracle: KNNOracle, columns: np.ndarray, floors: np.ndarray) -> np.ndar
     place, many, rows, outputs = oracle.workplace(), len(columns), oracle.n_samples, len(oracle.targets)
     sizes = columns.sum(axis=1)
     starts, features = np.concatenate([[0], np.cumsum(sizes)]), np.nonzero(columns)[1]
-    stack = np.empty((int(sizes.max()) + 2, place.arrays["distance"].size), np.float32)
+    eight = oracle.counts_votes and oracle.n_neighbors <= SMALLEST and not oracle.drop_zero and rows >= EIGHT
+    width = EIGHT * rows if eight else place.arrays["distance"].size
+    stack, scratch = np.empty((int(sizes.max()) + 2, width), np.float32), np.empty((7 + outputs, EIGHT), np.int32)
     path, alive = np.empty(int(sizes.max()) + 1, np.int64), np.arange(many)
     votes, values = np.empty((many, outputs, rows), np.float32), np.empty(many)
     counted, ties = oracle.counts_votes, oracle.tie_code
     histograms = np.zeros((2, oracle.n_neighbors + 1), np.int64)
     addresses = votes.ctypes.data, rows, outputs, oracle.targets.ctypes.data, ties
     given_up = counted and bool((floors > 0).any())
-    looks = sorted({round(share * rows) for share in LOOKS} - {0}) if given_up else []
+    looks = sorted({EIGHT * round(share * rows / EIGHT) for share in LOOKS} - {0}) if given_up else []
     seen = 0
     for until in (*looks, rows):
-        kernels.block_votes(
-            seen, until, alive, many, features, starts, stack.ctypes.data, path, place.record, votes.ctypes.data
-        )
+        given = seen, until, alive, many, features, starts, stack.ctypes.data, path, place.record, votes.ctypes.data
+        if eight:
+            kernels.votes_of_eight(*given, scratch.ctypes.data)
+        else:
+            kernels.block_votes(*given)
         seen = until
         if seen < rows or counted:
             kernels.block_ranked(seen, alive, many, *addresses, *histograms, values)

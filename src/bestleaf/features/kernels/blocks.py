@@ -9,8 +9,12 @@ values are the same to the last digit.
 import numpy as np
 
 from bestleaf.engine.compile import inlined, ints_at, kernel, singles_at
-from bestleaf.features.kernels.neighbours import vote, votes_in_order
+from bestleaf.engine.vectors import EIGHT, FAR, SMALLEST, add_and_rank_eight, add_to_eight, weigh_eight
+from bestleaf.features.kernels.neighbours import ONE, vote, votes_in_order
 from bestleaf.features.kernels.records import HALF, ROW_ORDER
+
+# Where things are in the scratch memory of eight queries, in bytes: the smallest distances come first.
+BOUNDS, EQUALS, SUMS = (4 * EIGHT * row for row in (SMALLEST, SMALLEST + 1, SMALLEST + 2))
 
 
 @inlined
@@ -80,6 +84,73 @@ def block_votes(first, last, alive, many, features, starts, stack, path, oracle,
             for output in range(outputs):
                 found[(subset * outputs + output) * oracle.examples + query] = sums[output]
     oracle.distance = own
+
+
+@inlined
+def begin_eight(first, stack, oracle):
+    """Write the distances of eight queries on no feature, [examples, 8]: infinite for rows that do not vote."""
+    distance, groups = singles_at(stack, EIGHT * oracle.examples), ints_at(oracle.groups, oracle.padded)
+    for example in range(oracle.examples):
+        for lane in range(EIGHT):
+            query = first + lane
+            alike = oracle.grouped == 1 and groups[example] == groups[query]
+            distance[EIGHT * example + lane] = np.float32(np.inf if example == query or alike else 0.0)
+
+
+@inlined
+def vote_of_eight(distances, scratch, oracle):
+    """Write the weights of the nearest of eight queries; `scratch` has their five smallest distances.
+
+    Of several neighbours at the same distance the first ones vote.
+    """
+    ranks = ints_at(scratch, SMALLEST * EIGHT)
+    bounds, equals = ints_at(scratch + BOUNDS, EIGHT), ints_at(scratch + EQUALS, EIGHT)
+    for lane in range(EIGHT):
+        bound, equal = ranks[(oracle.neighbours - 1) * EIGHT + lane], 0
+        for rank in range(oracle.neighbours):
+            equal += ranks[rank * EIGHT + lane] == bound
+        if bound >= FAR:  # there are not so many neighbours
+            bound, equal = FAR - 1, 0
+        bounds[lane] = bound
+        equals[lane] = equal
+    for output in range(oracle.outputs):
+        weights, sums = oracle.weights + 4 * oracle.padded * output, scratch + SUMS + 4 * EIGHT * output
+        weigh_eight(distances, weights, scratch + BOUNDS, scratch + EQUALS, oracle.examples, sums)
+
+
+@kernel
+def votes_of_eight(first, last, alive, many, features, starts, stack, path, oracle, votes, scratch):
+    """Write what `block_votes` writes, for classes and at most 5 neighbours, eight queries at a time.
+
+    `stack` is the address of [features + 1, examples, 8] in single precision, `scratch` that of [7 + outputs, 8] in 32
+    bits. The last eight queries may include some that are done already: their votes are the same.
+    """
+    step, outputs, found = 4 * EIGHT * oracle.examples, oracle.outputs, singles_at(votes, 1 << 40)
+    for start_of_eight in range(first, last, EIGHT):
+        query = min(start_of_eight, oracle.examples - EIGHT)
+        begin_eight(query, stack, oracle)
+        depth = 0
+        for place in range(many):
+            subset = alive[place]
+            start, size = starts[subset], starts[subset + 1] - starts[subset]
+            common, most = 0, min(depth, size - 1)
+            while common < most and path[common] == features[start + common]:
+                common += 1
+            for depth in range(common, size):
+                path[depth] = features[start + depth]
+                column = oracle.columns + 4 * oracle.padded * path[depth]
+                less, more = stack + step * depth, stack + step * (depth + 1)
+                if depth < size - 1:
+                    add_to_eight(less, more, column, query, oracle.examples, scratch)
+                else:
+                    add_and_rank_eight(less, more, column, query, oracle.examples, scratch)
+            depth = size
+            vote_of_eight(stack + step * depth, scratch, oracle)
+            for output in range(outputs):
+                sums = ints_at(scratch + SUMS + 4 * EIGHT * output, EIGHT)
+                row = (subset * outputs + output) * oracle.examples + query
+                for lane in range(EIGHT):
+                    found[row + lane] = sums[lane] % ONE
 
 
 @inlined
