@@ -9,6 +9,7 @@ import pytest
 
 from bestleaf.certificate.limits import Limits
 from bestleaf.certificate.numbering import MOST_BLOCKS, Block, Numbering, count_numbers
+from bestleaf.features.exhaust import FastNumbering
 
 ALONE = [[unit] for unit in range(12)]
 
@@ -62,3 +63,13 @@ def test_the_default_block_makes_some_thousand_blocks_at_most():
         assert numbering.total / numbering.default_block() <= MOST_BLOCKS
     with pytest.raises(ValueError, match=r"at most 1,073,741,824 subsets to be numbered, got more"):
         Numbering(range(31), (), 31)
+
+
+@pytest.mark.parametrize(("units", "most"), [(1, 1), (6, 6), (7, 3), (9, 1)])
+def test_a_kernel_lists_the_same_subsets(units, most):
+    plain, fast = Numbering(range(units), (), most), FastNumbering(range(units), (), most)
+    for start in range(0, plain.total, 3):
+        for stop in (start, start + 1, plain.total):
+            stop = min(stop, plain.total)
+            assert (fast.between(start, stop) == plain.between(start, stop)).all()
+            assert (fast.sizes(start, stop) == plain.sizes(start, stop)).all()

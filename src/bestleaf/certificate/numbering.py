@@ -105,6 +105,14 @@ class Numbering:
             size += taken
         return found
 
+    def between(self, start: int, stop: int) -> np.ndarray:
+        """Return the members of the subsets with the numbers from `start` to `stop` - 1."""
+        return self.members(np.arange(start, stop))
+
+    def sizes(self, start: int, stop: int) -> np.ndarray:
+        """Return how many units the subsets with these numbers have, those that are always in included."""
+        return len(self.forced) + self.between(start, stop).sum(axis=1)
+
     def units(self, number: int) -> tuple[int, ...]:
         """Return the units of the subset with this number, those that are always in included."""
         added = np.flatnonzero(self.members(np.array([number]))[0])
@@ -131,35 +139,44 @@ class Block:
     groups: Sequence[Sequence[int]]
 
     @cached_property
-    def _listed(self) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers of the subsets that may be chosen, and their units beside those that are always in."""
-        numbering = self.numbering
-        numbers = np.arange(self.start, self.stop)
-        members = numbering.members(numbers)
-        may = members.any(axis=1) if not numbering.forced else np.ones(len(numbers), bool)
-        if numbering.limits is not None:
-            shares, spent = numbering.limits.shares, numbering.limits.spent(numbering.forced)
-            sums = members @ shares[:, numbering.allowed].T + spent
-            may &= (sums <= numbering.limits.bounds).all(axis=1)
-        return numbers[may], members[may]
+    def _members(self) -> np.ndarray:
+        """Which units each number has, beside those that are always in."""
+        return self.numbering.between(self.start, self.stop)
 
-    @property
+    @cached_property
+    def _kept(self) -> np.ndarray | slice:
+        """Which of the numbers are those of subsets that may be chosen."""
+        numbering = self.numbering
+        skipped = int(self.start == 0 and not numbering.forced)  # nobody can choose no unit at all
+        if numbering.limits is None:
+            return slice(skipped, None)
+        shares, spent = numbering.limits.shares, numbering.limits.spent(numbering.forced)
+        sums = self._members @ shares[:, numbering.allowed].T + spent
+        kept = (sums <= numbering.limits.bounds).all(axis=1)
+        kept[:skipped] = False
+        return kept
+
+    @cached_property
     def numbers(self) -> np.ndarray:
         """The numbers of the subsets that may be chosen, in order."""
-        return self._listed[0]
+        return np.arange(self.start, self.stop)[self._kept]
 
-    @property
+    @cached_property
     def sizes(self) -> np.ndarray:
         """How many units each of these subsets has."""
-        return len(self.numbering.forced) + self._listed[1].sum(axis=1)
+        return self.numbering.sizes(self.start, self.stop)[self._kept]
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def columns(self, many: int) -> np.ndarray:
         """Return [subsets, `many` columns]: which columns each of these subsets has."""
-        members, numbering = self._listed[1], self.numbering
+        members, numbering = self._members[self._kept], self.numbering
         found = np.zeros((len(members), many), bool)
+        if all(len(self.groups[unit]) == 1 for unit in numbering.allowed):
+            found[:, [self.groups[unit][0] for unit in numbering.allowed]] = members
+            found[:, [column for unit in numbering.forced for column in self.groups[unit]]] = True
+            return found
         for unit in numbering.forced:
             found[:, self.groups[unit]] = True
         for place, unit in enumerate(numbering.allowed):

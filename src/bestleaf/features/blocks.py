@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,8 +26,7 @@ MOST_SUBSETS = 2**22  # whose values are all computed on a processor
 BELOW = -1.0  # stands for a value that is below its floor
 VOTES_A_PART = 2 * 10**6  # votes that one call of the kernels writes
 PARTS_A_THREAD = 4  # some parts are done sooner than others
-# Shares of the rows after which subsets are given up; with fewer rows hardly any subset can be told to be poor.
-LOOKS = (0.25, 0.4, 0.6)
+FIRST_LOOK, LAST_LOOK = 0.2, 0.85  # shares of the rows: subsets are given up after the first and before the last
 
 
 def block_values(oracle: KNNOracle, block: Block, floors: np.ndarray | None = None) -> np.ndarray:
@@ -66,22 +66,32 @@ def _part(oracle: KNNOracle, columns: np.ndarray, floors: np.ndarray) -> np.ndar
     histograms = np.zeros((2, oracle.n_neighbors + 1), np.int64)
     addresses = votes.ctypes.data, rows, outputs, oracle.targets.ctypes.data, ties
     given_up = counted and bool((floors > 0).any())
-    looks = sorted({EIGHT * round(share * rows / EIGHT) for share in LOOKS} - {0}) if given_up else []
-    seen = 0
-    for until in (*looks, rows):
+    seen, until = 0, EIGHT * ceil(FIRST_LOOK * rows / EIGHT) if given_up else rows
+    while True:
         given = seen, until, alive, many, features, starts, stack.ctypes.data, path, place.record, votes.ctypes.data
         if eight:
             kernels.votes_of_eight(*given, scratch.ctypes.data)
         else:
             kernels.block_votes(*given)
-        seen = until
-        if seen < rows or counted:
-            kernels.block_ranked(seen, alive, many, *addresses, *histograms, values)
-        if seen < rows:
-            many = kernels.keep_alive(alive, many, values, floors)
-            if not many:
-                return values
-    if not counted:  # concordance indices, and rows with weights
-        weights, targets = oracle.row_weights, oracle.targets
-        return np.array([oracle.ranked_right(one.T, targets, weights) for one in votes])
-    return values
+        if until >= rows:
+            break
+        kernels.block_ranked(until, alive, many, *addresses, *histograms, values)
+        many = kernels.keep_alive(alive, many, values, floors)
+        if not many:
+            return values
+        seen, until = until, _next_look(until, rows, values[alive[:many]], floors[alive[:many]])
+    if counted:
+        kernels.block_ranked(rows, alive, many, *addresses, *histograms, values)
+        return values
+    weights, targets = oracle.row_weights, oracle.targets  # concordance indices, and rows with weights
+    return np.array([oracle.ranked_right(one.T, targets, weights) for one in votes])
+
+
+def _next_look(seen: int, rows: int, highest: np.ndarray, floors: np.ndarray) -> int:
+    """Return after how many rows half of some subsets can probably be given up; all rows if that is hardly sooner.
+
+    What a subset can still reach falls from 1 with the square of the rows seen, because pairs of rows count.
+    """
+    far = np.sqrt((1.0 - floors) / np.maximum(1.0 - highest, 1e-9))
+    until = EIGHT * ceil(max(seen + EIGHT, seen * float(np.median(far))) / EIGHT)
+    return until if until <= LAST_LOOK * rows else rows

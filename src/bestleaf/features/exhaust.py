@@ -12,6 +12,7 @@ from bestleaf.certificate.all_subsets import LISTED, BlockSummary, entry, summar
 from bestleaf.certificate.numbering import Block, Numbering, count_numbers
 from bestleaf.certificate.schema import Content
 from bestleaf.engine.compile import clock
+from bestleaf.features.kernels import blocks as kernels
 from bestleaf.features.lattice import SubsetLattice
 from bestleaf.features.oracle import BlockOracle
 from bestleaf.features.rollouts import Subset
@@ -32,9 +33,33 @@ def fits_blocks(lattice: SubsetLattice) -> bool:
     return count_numbers(len(lattice.allowed), lattice.limit - len(lattice.forced), most) <= most
 
 
-def numbering_of(lattice: SubsetLattice) -> Numbering:
+class FastNumbering(Numbering):
+    """A `Numbering` that lists consecutive subsets by a kernel."""
+
+    def between(self, start: int, stop: int) -> np.ndarray:
+        """Return the members of the subsets with the numbers from `start` to `stop` - 1."""
+        found = np.zeros((stop - start, len(self.allowed)), np.uint8)
+        if len(found):
+            kernels.list_members(*self._path(start), len(self.allowed), self.most, found)
+        return found.view(bool)
+
+    def sizes(self, start: int, stop: int) -> np.ndarray:
+        """Return how many units the subsets with these numbers have, those that are always in included."""
+        found = np.zeros(stop - start, np.int64)
+        if len(found):
+            kernels.list_sizes(*self._path(start), len(self.allowed), self.most, found)
+        return found + len(self.forced)
+
+    def _path(self, number: int) -> tuple[np.ndarray, int]:
+        """Return the places of the units of a subset, with room for more, and how many there are."""
+        places, path = np.flatnonzero(self.members(np.array([number]))[0]), np.zeros(self.most + 1, np.int64)
+        path[: len(places)] = places
+        return path, len(places)
+
+
+def numbering_of(lattice: SubsetLattice) -> FastNumbering:
     """Return the numbers of the subsets of a lattice."""
-    return Numbering(lattice.allowed, lattice.forced, lattice.limit, lattice.limits)
+    return FastNumbering(lattice.allowed, lattice.forced, lattice.limit, lattice.limits)
 
 
 def seconds_for_all(lattice: SubsetLattice) -> float:
@@ -61,6 +86,7 @@ class Standing:
     evaluated: int = 0  # subsets so far
     summaries: list[BlockSummary] = field(default_factory=list)  # of the blocks that are done
     part: np.ndarray = field(default_factory=lambda: np.empty(0))  # values of the block that is not done yet
+    listed: list[Block] = field(default_factory=list)  # the subsets of these values
     best: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # numbers of the best subsets, best first
     best_values: np.ndarray = field(default_factory=lambda: np.empty(0))
     by_size: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # number of the best of each size
@@ -99,15 +125,16 @@ class Standing:
         """Note the values of the upcoming subsets; at its end the block is summed up."""
         self.at = block.stop
         self.evaluated += len(block)
+        self.listed.append(block)
         self.part = np.concatenate([self.part, values])
         if self.at in (self.begun + self.block, self.numbering.total):
             self._sum_up()
 
     def _sum_up(self) -> None:
         """Sum up the block that is not done yet, as far as it was evaluated."""
-        block = Block(self.numbering, self.begun, self.at, self.groups)
-        numbers, values, sizes = block.numbers, self.part, block.sizes
-        self.summaries.append(summary_of(numbers - block.start, values, self.floor))
+        numbers = np.concatenate([block.numbers for block in self.listed])
+        values, sizes = self.part, np.concatenate([block.sizes for block in self.listed])
+        self.summaries.append(summary_of(numbers - self.begun, values, self.floor))
         for size in np.unique(sizes[values > self.size_values[sizes]]):
             place = np.flatnonzero(sizes == size)[np.argmax(values[sizes == size])]
             self.by_size[size], self.size_values[size] = numbers[place], values[place]
@@ -115,6 +142,7 @@ class Standing:
         numbers, values = np.concatenate([self.best, numbers[good]]), np.concatenate([self.best_values, values[good]])
         order = np.lexsort((numbers, -values))[:LISTED]
         self.best, self.best_values, self.part = numbers[order], values[order], np.empty(0)
+        self.listed = []
 
     def ended(self) -> Standing:
         """Return a copy in which the block that is not done yet ends with the last number evaluated."""

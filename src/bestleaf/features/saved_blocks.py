@@ -156,6 +156,8 @@ class SavedBlocks:
             by_size=saved.array("by_size", now.by_size.shape, NOBODY, total - 1, np.int64),
             size_values=saved.array("size_values", now.size_values.shape, -1.0, 1.0),
         )
+        if at > standing.begun:
+            standing.listed = [Block(now.numbering, standing.begun, at, now.groups)]
         _check_standing(standing)
         if len(standing.best):
             units = standing.numbering.units(int(standing.best[0]))
@@ -186,7 +188,7 @@ def _summaries(saved: Saved, many: int) -> list[BlockSummary]:
 
 def _check_standing(now: Standing) -> None:
     """Refuse numbers that do not fit each other."""
-    waiting = len(Block(now.numbering, now.begun, now.at, now.groups)) if now.at > now.begun else 0
+    waiting = sum(len(block) for block in now.listed)
     done = sum(one.count for one in now.summaries)
     if len(now.part) != waiting or now.evaluated != done + waiting:
         raise ValueError(f"evaluated must be {done + waiting:,}, with {waiting:,} values of the block that is not done")

@@ -215,3 +215,35 @@ def keep_alive(alive, many, values, floors):
         else:
             values[subset] = -1.0
     return kept
+
+
+@kernel
+def step(path, depth, units, most):
+    """Move the path of a subset, its units in order, to that of the next number; return its new size."""
+    last = path[depth - 1] if depth > 0 else -1
+    if depth < most and last < units - 1:
+        path[depth] = last + 1
+        return depth + 1
+    if last == units - 1:
+        depth -= 1
+    path[depth - 1] += 1
+    return depth
+
+
+@kernel
+def list_sizes(path, depth, units, most, sizes):
+    """Write the sizes of consecutive subsets; the first one has the units in `path`, so many as `depth`."""
+    for place in range(len(sizes)):
+        sizes[place] = depth
+        if place < len(sizes) - 1:
+            depth = step(path, depth, units, most)
+
+
+@kernel
+def list_members(path, depth, units, most, members):
+    """Write the units of consecutive subsets to `members`, [subsets, units] of zeros, which become ones."""
+    for place in range(len(members)):
+        for rank in range(depth):
+            members[place, path[rank]] = 1
+        if place < len(members) - 1:
+            depth = step(path, depth, units, most)
