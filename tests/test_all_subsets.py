@@ -1,4 +1,4 @@
-"""Certificates about all subsets: what is forged in them is caught, by the numbers alone or by computing blocks again."""
+"""Certificates about all subsets: what is forged in them is caught by the numbers, or by computing blocks again."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def test_a_genuine_one_holds(genuine):
     found = Certificate(genuine)
     assert verify(found)
     assert "8,191 subsets that may be chosen were evaluated" in str(verify(found))
-    assert "1 of 32 blocks" in str(verify(found, X, Y))
-    assert "4 of 32 blocks" in str(verify(found, X, Y, audit=0.1))
+    assert "1 of 8 blocks" in str(verify(found, X, Y))
+    assert "2 of 8 blocks" in str(verify(found, X, Y, audit=0.2))
     assert "All blocks (8,191 subsets) were computed again." in str(verify(found, X, Y, audit=1.0))
     assert "blocks" not in str(verify(found, X, Y, audit=0)).splitlines()[-1]
     assert verify(Certificate.from_json(found.to_json()), X, Y)
@@ -144,7 +144,7 @@ def test_a_forged_hash_is_noticed_with_the_data(forged):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda part: part["counts"].__setitem__(3, 255), "block 3 has 256 subsets, not 255"),
+        (lambda part: part["counts"].__setitem__(3, 1023), "block 3 has 1,024 subsets, not 1,023"),
         (lambda part: part["counts"].pop(), "another count"),
         (lambda part: part["hashes"].append("0" * 64), "another count"),
         (lambda part: part.update(numbers=8000), "needs all 8,192 numbers of subsets, got 8,000"),
@@ -152,8 +152,8 @@ def test_a_forged_hash_is_noticed_with_the_data(forged):
         (lambda part: part.update(block=100), "another count"),
         (lambda part: part["floors"].__setitem__(5, 1.0), "the floor of block 5 must be at most"),
         (lambda part: part["reached"].__setitem__(0, 0), "leaves at its floor or above"),
-        (lambda part: part["reached"].__setitem__(0, 900), "leaves at its floor or above"),
-        (lambda part: part["tops"].__setitem__(9, None), "leaves at its floor or above"),
+        (lambda part: part["reached"].__setitem__(0, 2000), "leaves at its floor or above"),
+        (lambda part: part["tops"].__setitem__(2, None), "leaves at its floor or above"),
         (lambda part: part.pop("least"), "'least' is missing"),
     ],
 )
@@ -197,7 +197,7 @@ def test_the_command_line_computes_blocks_again(genuine, tmp_path, monkeypatch, 
     )
     assert "All 8,191 subsets" in capsys.readouterr().out
     assert run(monkeypatch, "verify", "c.json", "--data", "data.csv", "--audit", "0.5") == 0
-    assert "16 of 32 blocks" in capsys.readouterr().out
+    assert "4 of 8 blocks" in capsys.readouterr().out
     assert run(monkeypatch, "verify", "c.json", "--audit", "0.5") == 2
     assert "--data must be given with --audit" in capsys.readouterr().err
 

@@ -23,6 +23,7 @@ from bestleaf.features.exhaust import Exhaustion, fits_blocks
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import make_linear
 from bestleaf.search.budget import Budget
+from bestleaf.testing import check_oracle
 from bestleaf.watch import status
 
 X, Y = make_linear(40, 13, seed=3, return_X_y=True)
@@ -236,7 +237,7 @@ def test_a_checkpoint_of_another_search_or_with_strange_numbers_is_refused(tmp_p
         ({"at": 8191}, {}, "counts must be an array"),
         ({"evaluated": 8000}, {}, "evaluated must be 8,191"),
         ({"at": -1}, {}, "at must be a whole number"),
-        ({"hashes": ["x"] * 32}, {}, "hash and a highest value"),
+        ({"hashes": ["x"] * 8}, {}, "hash and a highest value"),
         ({}, {"best_values": arrays["snapshots.0.best_values"] * 0.5}, "the best value is"),
         ({}, {"best": arrays["snapshots.0.best"][::-1].copy()}, "the best value is"),
         ({}, {"best": arrays["snapshots.0.best"] * 0}, "different subsets"),
@@ -254,3 +255,22 @@ def test_many_rows_are_not_evaluated_in_blocks():
     few = FeatureLattice(KNNOracle(rng.normal(size=(4096, 13)), np.arange(4096) % 2))
     many = FeatureLattice(KNNOracle(rng.normal(size=(4097, 13)), np.arange(4097) % 2))
     assert (fits_blocks(few), fits_blocks(many)) == (True, False)
+
+
+def test_an_oracle_with_wrong_blocks_is_noticed():
+    check_oracle(KNNOracle(X, Y), subsets=3, samples=5)
+
+    class Rounded(KNNOracle):
+        def block_values(self, block, floors=None):
+            return np.float32(super().block_values(block, floors)).astype(float)
+
+    with pytest.raises(AssertionError, match="to the last digit"):
+        check_oracle(Rounded(X, Y), subsets=3, samples=5)
+
+    class Eager(KNNOracle):
+        def block_values(self, block, floors=None):
+            found = super().block_values(block)
+            return found if floors is None else np.where(found <= floors, BELOW, found)
+
+    with pytest.raises(AssertionError, match="or -1 where it is below its floor"):
+        check_oracle(Eager(X, Y), subsets=3, samples=5)

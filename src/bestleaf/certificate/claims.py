@@ -194,7 +194,8 @@ def _about_best(content: Content) -> list[Content]:
     than = f"than {BY_THESE_ROWS}, which is {named}"
     if is_settled(content):
         limit = search["epsilon"]
-        text = _promise(f"no leaf is better by more than {units.margin(limit)} {than}", search, certain=certain)
+        none = "no subset" if has_all(content) else "no leaf"
+        text = _promise(f"{none} is better by more than {units.margin(limit)} {than}", search, certain=certain)
         kind = "unproved" if search["proof"] == "none" and not certain else "grown"
     else:
         kind, limit, text = _unsettled(content, best.gap, best.known_gap, than=f" {than}")

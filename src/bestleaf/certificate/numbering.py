@@ -24,7 +24,7 @@ from bestleaf.certificate.schema import Content
 
 MOST_NUMBERS = 2**30  # that are given to subsets
 MOST_BLOCKS = 2048  # of the default size
-SMALLEST_BLOCK = 256  # a smaller one takes longer to sum up than to evaluate
+SMALLEST_BLOCK = 1024  # a smaller one takes longer to sum up than to evaluate
 
 
 def count_numbers(units: int, most: int, beyond: int = MOST_NUMBERS) -> int:
@@ -113,10 +113,21 @@ class Numbering:
         """Return how many units the subsets with these numbers have, those that are always in included."""
         return len(self.forced) + self.between(start, stop).sum(axis=1)
 
+    def places(self, number: int) -> list[int]:
+        """Return the places of the units of a subset among those allowed."""
+        found: list[int] = []
+        left, place = number - 1, 0
+        while left >= 0:
+            below = self.below(place, len(found))
+            if left < below:
+                found.append(place)
+            left -= 1 if left < below else below
+            place += 1
+        return found
+
     def units(self, number: int) -> tuple[int, ...]:
         """Return the units of the subset with this number, those that are always in included."""
-        added = np.flatnonzero(self.members(np.array([number]))[0])
-        return tuple(sorted((*self.forced, *(self.allowed[place] for place in added))))
+        return tuple(sorted((*self.forced, *(self.allowed[place] for place in self.places(number)))))
 
 
 @dataclass(frozen=True)

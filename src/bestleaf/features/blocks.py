@@ -27,6 +27,7 @@ BELOW = -1.0  # stands for a value that is below its floor
 VOTES_A_PART = 2 * 10**6  # votes that one call of the kernels writes
 PARTS_A_THREAD = 4  # some parts are done sooner than others
 FIRST_LOOK, LAST_LOOK = 0.2, 0.85  # shares of the rows: subsets are given up after the first and before the last
+FARTHEST = 2.0  # the next look comes after at most so many times the rows seen
 
 
 def block_values(oracle: KNNOracle, block: Block, floors: np.ndarray | None = None) -> np.ndarray:
@@ -93,5 +94,5 @@ def _next_look(seen: int, rows: int, highest: np.ndarray, floors: np.ndarray) ->
     What a subset can still reach falls from 1 with the square of the rows seen, because pairs of rows count.
     """
     far = np.sqrt((1.0 - floors) / np.maximum(1.0 - highest, 1e-9))
-    until = EIGHT * ceil(max(seen + EIGHT, seen * float(np.median(far))) / EIGHT)
+    until = EIGHT * ceil(max(seen + EIGHT, seen * min(FARTHEST, float(np.median(far)))) / EIGHT)
     return until if until <= LAST_LOOK * rows else rows

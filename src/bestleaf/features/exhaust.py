@@ -52,7 +52,7 @@ class FastNumbering(Numbering):
 
     def _path(self, number: int) -> tuple[np.ndarray, int]:
         """Return the places of the units of a subset, with room for more, and how many there are."""
-        places, path = np.flatnonzero(self.members(np.array([number]))[0]), np.zeros(self.most + 1, np.int64)
+        places, path = self.places(number), np.zeros(self.most + 1, np.int64)
         path[: len(places)] = places
         return path, len(places)
 
