@@ -98,7 +98,7 @@ def test_a_best_left_out_of_its_block_too_is_noticed_with_the_data(forged):
     assert "highest value of block" in refused(forged, X, Y, audit=1.0)
     part["reached"][place] -= 1
     assert verify(Certificate(forged))
-    assert f"the reached of block {place}" in refused(forged, X, Y, audit=1.0)
+    assert f"the number at the floor of block {place}" in refused(forged, X, Y, audit=1.0)
 
 
 def test_a_block_whose_hash_is_right_needs_its_best_among_the_leaves(forged):
@@ -163,6 +163,23 @@ def test_forged_numbers_of_blocks_are_noticed(forged, change, words):
         forged |= answer_of(forged)
         forged |= words_of(forged)
     assert words in refused(forged)
+
+
+def test_a_forged_best_of_a_size_is_noticed_with_the_data(forged):
+    oracle = KNNOracle(X, Y)
+    size, value, names = forged["report"]["by_size"][-2]
+    numbers = [forged["data"]["names"].index(name) for name in names]
+    spare = next(unit for unit in range(13) if unit not in numbers)
+    other = sorted([*numbers[1:], spare])  # another subset of 12 of 13 features, which is worse
+    assert (size, len(other)) == (12, 12)
+    assert oracle.value(other) < value
+    gone = next(leaf for leaf in forged["leaves"] if leaf["label"] == [*numbers, -1])
+    assert gone["lower"] < forged["all_subsets"]["least"]  # no claim rests on it
+    forged["report"]["by_size"][-2] = [size, oracle.value(other), [forged["data"]["names"][unit] for unit in other]]
+    without_leaf(forged, gone)
+    forged |= answer_of(forged)
+    assert verify(Certificate(forged))
+    assert "has a subset of size 12 that is better than the best one written" in refused(forged, X, Y, audit=1.0)
 
 
 def test_a_forged_claim_is_noticed(forged):

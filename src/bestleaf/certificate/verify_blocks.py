@@ -76,31 +76,38 @@ def audit_blocks(
         return ""
     numbering, many = Numbering.of(data["choice"]), len(part["counts"])
     groups = [[column for feature in group for column in _columns(columns, feature)] for group in data["groups"]]
-    drawn = np.sort(np.random.default_rng().choice(many, ceil(share * many), replace=False)).tolist()
-    leaves = {numbering.number(leaf["label"][:-1]): leaf["lower"] for leaf in content["leaves"]}
-    best = {size: value for size, value, _ in (content.get("report") or {"by_size": []})["by_size"]}
+    rng = np.random.default_rng()  # nobody knows beforehand which blocks are drawn
+    drawn = np.sort(rng.choice(many, ceil(share * many), replace=False)).tolist()
     again = 0
     for place in drawn:
         block = _block(content, numbering, place, groups)
-        values = _values(judge, block)
+        _check_again(content, block, _values(judge, block), place)
         again += len(block)
-        written = _written(part, place)
-        found = summary_of(block.numbers - block.start, values, written.floor)
-        for name in ("count", "reached", "top", "digest"):
-            right, got = getattr(found, name), getattr(written, name)
-            what = {"digest": "hash", "top": "highest value"}.get(name, name)
-            need(right == got, f"the {what} of block {place:,} is {right!r:.20} on these data, not {got!r:.20}")
-        for mine, value in zip(block.numbers[values > part["least"]], values[values > part["least"]], strict=True):
-            if leaves.get(int(mine)) != value:
-                name = subset_in_words([*numbering.units(int(mine)), STOP], data)
-                raise RefusedError(f"{name} has the value {value:.6g}, so it must be a leaf of the certificate")
-        for size, value in zip(block.sizes.tolist(), values.tolist(), strict=True):
-            fine = value <= best.get(size, 1.0)
-            need(fine, f"block {place:,} has a subset of {counted(size, 'feature')} that is better than the best of it")
-    of = "All" if len(drawn) == many else f"{len(drawn):,} of {many:,}"
-    chance = "" if len(drawn) == many else ", drawn at random,"
+    of, chance = ("All", "") if len(drawn) == many else (f"{len(drawn):,} of {many:,}", ", drawn at random,")
     what = "blocks" if has_all(content) else "blocks that were evaluated"
-    return f" {of} {what} ({counted(again, 'subset')}){chance} were computed again."
+    were = "was" if len(drawn) == 1 < many else "were"
+    return f" {of} {what} ({counted(again, 'subset')}){chance} {were} computed again."
+
+
+def _check_again(content: Content, block: Block, values: np.ndarray, place: int) -> None:
+    """Check what is written about a block against the values of all its subsets on the data."""
+    part, data, numbering = content["all_subsets"], content["data"], block.numbering
+    written = _written(part, place)
+    found = summary_of(block.numbers - block.start, values, written.floor)
+    for name in ("count", "reached", "top", "digest"):
+        right, got = getattr(found, name), getattr(written, name)
+        what = {"reached": "number at the floor", "top": "highest value", "digest": "hash"}.get(name, name)
+        need(right == got, f"the {what} of block {place:,} is {right!r:.20} on these data, not {got!r:.20}")
+    leaves = {tuple(leaf["label"][:-1]): leaf["lower"] for leaf in content["leaves"]}
+    above = values > part["least"]
+    for mine, value in zip(block.numbers[above].tolist(), values[above].tolist(), strict=True):
+        if leaves.get(numbering.units(mine)) != value:
+            name = subset_in_words([*numbering.units(mine), STOP], data)
+            raise RefusedError(f"{name} has the value {value:.6g}, so it must be a leaf of the certificate")
+    sizes = block.sizes
+    for size, best, _ in (content.get("report") or {"by_size": []})["by_size"]:
+        better = (values[sizes == size] > best).any()
+        need(not better, f"block {place:,} has a subset of size {size} that is better than the best one written")
 
 
 def checked_share(share: float | None) -> float:
