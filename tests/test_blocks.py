@@ -56,6 +56,13 @@ def test_values_of_a_block_are_those_of_its_subsets_to_the_last_digit(data, y, s
     assert ((known == values) | ((known == BELOW) & (values < floors))).all()
 
 
+@pytest.fixture(scope="module")
+def every():
+    """The value of every subset, computed one by one."""
+    oracle = KNNOracle(X, Y)
+    return {one: oracle.value(one) for size in range(1, 14) for one in combinations(range(13), size)}
+
+
 def test_poor_subsets_are_given_up():
     oracle, numbering = KNNOracle(X, Y), Numbering(range(13), (), 13)
     block = Block(numbering, 3000, 3200, [[feature] for feature in range(13)])
@@ -72,14 +79,18 @@ def test_poor_subsets_are_given_up():
         {"at_most": {"first": (1, [0, 1, 2, 3])}, "max_features": 3},
     ],
 )
-def test_the_best_are_those_of_all_subsets(limits):
+def test_the_best_are_those_of_all_subsets(limits, every):
     lattice = FeatureLattice(KNNOracle(X, Y), **limits)
     assert fits_blocks(lattice)
     found = Exhaustion.of(lattice, Budget())
     found.run(lambda now: None, Nowhere())
     standing = found.standing
-    subsets = (subset for size in range(14) for subset in combinations(range(len(lattice.groups)), size) if subset)
-    right = {one: lattice.oracle.value(lattice.features_of(one)) for one in subsets if lattice.holds((*one, -1))}
+    right = {
+        one: every[tuple(lattice.features_of(one))]
+        for size in range(1, 14)
+        for one in combinations(range(len(lattice.groups)), size)
+        if lattice.holds((*one, -1))
+    }
     assert (found.reason, standing.evaluated) == ("identified", len(right) == standing.evaluated and len(right))
     best = sorted(right.values(), reverse=True)[:LISTED]
     assert standing.best_values.tolist() == best
@@ -120,14 +131,13 @@ def unbroken():
     return fitted()
 
 
-def test_all_subsets_are_evaluated_and_the_certificate_says_so(unbroken):
+def test_all_subsets_are_evaluated_and_the_certificate_says_so(unbroken, every):
     found = unbroken.certificate_
     assert (found.exact_evaluations, found.reason, found.settled) == (8191, "identified", True)
     assert "All 8,191 subsets that may be chosen were evaluated" in str(found)
     assert "no other of the 8,191 subsets that may be chosen (13 features) is better by more than 0.01" in str(found)
     assert len(unbroken.evaluated_) >= LISTED
-    oracle = KNNOracle(X, Y)
-    best = max(oracle.value(one) for size in range(1, 14) for one in combinations(range(13), size))
+    best = max(every.values())
     assert unbroken.evaluated_[0].score == best
     top = fitted(prefer_small=False)
     assert top.score_ == best

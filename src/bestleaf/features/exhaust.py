@@ -22,7 +22,7 @@ from bestleaf.search.result import Progress
 SLICE = 0.1  # seconds between two looks at the clock, the callback and Ctrl-C
 FIRST = 32  # numbers that are evaluated before the first look
 MEASURED = 0.1  # seconds for measuring how long all subsets take
-MOST_MEASURED = 4096  # numbers that are evaluated for it
+MOST_MEASURED = 2**18  # numbers that are evaluated for it
 
 NOBODY = -1  # number of a subset that is not there
 
@@ -67,6 +67,7 @@ def seconds_for_all(lattice: SubsetLattice) -> float:
     numbering, oracle = numbering_of(lattice), cast(BlockOracle, lattice.oracle)
     start = numbering.total // 2
     many, seconds = 0, 0.0
+    oracle.block_values(Block(numbering, start, start + 1, lattice.groups))  # a device takes some time to begin
     while seconds < MEASURED and many < min(MOST_MEASURED, numbering.total - start):
         many = min(max(2 * many, 4), numbering.total - start)
         begun = clock()
