@@ -158,13 +158,12 @@ def whole(case: Case, options: Namespace) -> None:
         lattice = FeatureLattice(oracle, max_features=case.most)
         total = numbering_of(lattice).total
         oracle.block_values(Block(Numbering(range(3), (), 2), 1, 5, lattice.groups))  # compiles
-        found, begun = Exhaustion.of(lattice, Budget()), perf_counter()
+        found, begun, used = Exhaustion.of(lattice, Budget()), perf_counter(), process_time()
         found.run(lambda now: None, Nowhere())
-        seconds = perf_counter() - begun
+        seconds, used = perf_counter() - begun, process_time() - used
         best = f"best {found.best_value:.4f} with {list(found.best[:-1])}, the thousandth {found.standing.floor:.4f}"
-        console.print(
-            f"{case.name}, {name}: all {total - 1:,} subsets in {seconds:.1f} s ({total / seconds:,.0f}/s); {best}"
-        )
+        took = f"{seconds:.1f} s ({used:.1f} s of the processor, {total / seconds:,.0f} subsets a second)"
+        console.print(f"{case.name}, {name}: all {total - 1:,} subsets in {took}; {best}")
 
 
 def main() -> None:
