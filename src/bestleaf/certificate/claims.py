@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil, floor
 
-from bestleaf.certificate.all_subsets import LISTED, has_all, has_some, many_evaluated
+from bestleaf.certificate.all_subsets import has_all, has_some, many_evaluated
 from bestleaf.certificate.local import SINGLE, Centre, centre_of
 from bestleaf.certificate.schema import CLOSE, Content, Json
 from bestleaf.certificate.searched import STOP, known_gap, label_of_all, searched
@@ -249,8 +249,9 @@ def _about_all_subsets(content: Content) -> list[Content]:
 def _of_all_subsets(content: Content) -> str:
     """Return the claim about all subsets, if they were evaluated in blocks."""
     units, many, part = Units.of(content["data"]), many_evaluated(content), content["all_subsets"]
-    best = max(leaf["lower"] for leaf in content["leaves"])
-    ruled_out = f", or ruled out because they cannot be among the best {LISTED:,}" if max(part["floors"]) > 0 else ""
+    values = [leaf["lower"] for leaf in content["leaves"]]
+    best, listed = max(values), sum(value >= part["least"] for value in values)
+    ruled_out = f", or ruled out because they cannot be among the best {listed:,}" if max(part["floors"]) > 0 else ""
     text = f"All {many:,} subsets that may be chosen were evaluated{ruled_out} ({_choice_in_words(content['data'])}): "
     if content["gap"] <= 0:
         return f"{text}no other has a higher value."

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bestleaf.certificate.numbering import Block
 from bestleaf.engine.vectors import EIGHT, SMALLEST
 from bestleaf.features.kernels import blocks as kernels
 
@@ -30,12 +29,13 @@ FIRST_LOOK, LAST_LOOK = 0.2, 0.85  # shares of the rows: subsets are given up af
 FARTHEST = 2.0  # the next look comes after at most so many times the rows seen
 
 
-def block_values(oracle: KNNOracle, block: Block, floors: np.ndarray | None = None) -> np.ndarray:
-    """Return the value of every subset of a block, exactly as ``oracle.value`` gives it; in threads if there are any.
+def values_of(oracle: KNNOracle, columns: np.ndarray, floors: np.ndarray | None = None) -> np.ndarray:
+    """Return the value of every subset, exactly as ``oracle.value`` gives it; in threads if there are any.
 
-    Where a subset cannot reach its floor, it may be `BELOW` instead of the value.
+    `columns` [subsets, features] says which features each subset has. Any order will do; fewest distances are computed
+    if subsets that begin with the same features stand together. Where a subset cannot reach its floor, it may be
+    `BELOW` instead of the value.
     """
-    columns = block.columns(oracle.n_features)
     many = len(columns)
     floors = np.full(many, -np.inf) if floors is None else np.asarray(floors, np.float64)
     largest = max(1, VOTES_A_PART // (oracle.n_samples * len(oracle.targets)))

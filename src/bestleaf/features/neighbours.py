@@ -24,7 +24,7 @@ from bestleaf.certificate.numbering import Block
 from bestleaf.certificate.rows import check_voters, checked_weights, group_numbers
 from bestleaf.checks import one_of, shown, whole
 from bestleaf.engine.records import Workplace
-from bestleaf.features.blocks import MOST_ROWS, MOST_SUBSETS, block_values
+from bestleaf.features.blocks import MOST_ROWS, MOST_SUBSETS, values_of
 from bestleaf.features.data import Columns, checked_data, checked_targets, drawn, fixed_queries, lanes, task_of
 from bestleaf.features.gpu import DEVICES, CudaVotes, Gpu
 from bestleaf.features.kernels import neighbours as kernels
@@ -241,7 +241,7 @@ class KNNOracle:
 
     def block_values(self, block: Block, floors: np.ndarray | None = None) -> np.ndarray:
         """Return the exact values of all subsets of a block; see `BlockOracle`."""
-        return block_values(self, block, floors)
+        return values_of(self, block.columns(self.n_features), floors)
 
     @property
     def counts_votes(self) -> bool:
