@@ -58,7 +58,8 @@ def _part(oracle: KNNOracle, columns: np.ndarray, floors: np.ndarray) -> np.ndar
     place, many, rows, outputs = oracle.workplace(), len(columns), oracle.n_samples, len(oracle.targets)
     sizes = columns.sum(axis=1)
     starts, features = np.concatenate([[0], np.cumsum(sizes)]), np.nonzero(columns)[1]
-    eight = oracle.counts_votes and oracle.n_neighbors <= SMALLEST and not oracle.drop_zero and rows >= EIGHT
+    eight = oracle.counts_votes and oracle.n_neighbors <= SMALLEST and not oracle.drop_zero
+    eight = eight and rows >= EIGHT and int(sizes.min()) > 0
     width = EIGHT * rows if eight else place.arrays["distance"].size
     stack, scratch = np.empty((int(sizes.max()) + 2, width), np.float32), np.empty((7 + outputs, EIGHT), np.int32)
     path, alive = np.empty(int(sizes.max()) + 1, np.int64), np.arange(many)
