@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from bestleaf.certificate.numbering import Block
+from bestleaf.certificate.numbering import MOST_NUMBERS, Block
 from bestleaf.certificate.rows import check_voters, checked_weights, group_numbers
 from bestleaf.checks import one_of, shown, whole
 from bestleaf.engine.records import Workplace
@@ -236,12 +236,22 @@ class KNNOracle:
 
     @property
     def most_in_blocks(self) -> int:
-        """How many subsets may be evaluated in blocks; 0 if there are too many rows."""
-        return MOST_SUBSETS if self.n_samples <= MOST_ROWS else 0
+        """How many subsets may be evaluated in blocks, more of them on a GPU; 0 if there are too many rows."""
+        if len(self.queries) < self.n_samples:
+            return 0
+        return MOST_NUMBERS if self._gpu.is_there else MOST_SUBSETS if self.n_samples <= MOST_ROWS else 0
 
     def block_values(self, block: Block, floors: np.ndarray | None = None) -> np.ndarray:
         """Return the exact values of all subsets of a block; see `BlockOracle`."""
-        return values_of(self, block.columns(self.n_features), floors)
+        columns = block.columns(self.n_features)
+        sizes, distances = columns.sum(axis=1), len(self.queries) * self.n_samples
+        fits = len(columns) > 0 and CudaVotes.takes(int(sizes.max()), self.n_neighbors)
+        if fits and len(columns) * distances >= DISTANCES_A_GPU:
+            asked = np.split(np.nonzero(columns)[1], np.cumsum(sizes)[:-1])
+            found = self._gpu.tried(lambda votes: self._values_on_gpu(asked, self.queries, votes))
+            if found is not None:
+                return np.array(found)
+        return values_of(self, columns, floors)
 
     @property
     def counts_votes(self) -> bool:
