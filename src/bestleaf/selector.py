@@ -163,9 +163,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     guarantee : {"auto", "grown", "local", "quantile", "exhaustive"} or several, default="auto"
         What the answer is compared with. "grown": the leaves of the graph as grown; this is always included. "local":
         all subsets one step away from the answer. "quantile": all but a fraction of random subsets. "exhaustive": all
-        subsets, which are then all evaluated: up to 4,194,304 by the votes of nearest neighbours on up to 4,096 rows (on
-        a GPU up to 2^30), otherwise up to a million. "auto" is "exhaustive" if that takes only seconds; otherwise, and if `max_samples`
-        or expert settings of the search are given for more than 4,096 subsets, it is "grown".
+        subsets, which are then all evaluated: up to 4,194,304 by the votes of nearest neighbours on up to 4,096 rows,
+        on a GPU up to 2^30, otherwise up to a million. "auto" is "exhaustive" if that takes only seconds; otherwise,
+        and if `max_samples` or expert settings of the search are given for more than 4,096 subsets, it is "grown".
     choose : {"new_data", "training"}, default="new_data"
         Which rows decide. "new_data": rows left out. Candidates are found on the training part of each fold and scored
         on the rows left out; these scores decide how features are found and how many. The answer is found in that way
