@@ -17,7 +17,7 @@ from sklearn.feature_selection import RFECV, SequentialFeatureSelector
 import genuine
 from bestleaf import BestLeafSelector, cli
 from bestleaf.certificate.held_out import corrected_error
-from bestleaf.features import FeatureLattice
+from bestleaf.features.exhaust import Exhaustion
 from bestleaf.tables import prepared
 from bestleaf.tables.compare import Compared, _other_sizes, compare, standings
 from bestleaf.tables.peers import PEERS, Peer
@@ -216,7 +216,7 @@ def test_splits_must_be_a_whole_number(shop):
 @pytest.mark.parametrize(
     ("owner", "name", "rows"),
     [
-        (FeatureLattice, "exact", ["bestleaf (interrupted)"]),
+        (Exhaustion, "_slice", ["bestleaf (interrupted)"]),
         (SequentialFeatureSelector, "fit", ["bestleaf", "all features", "F-test", "mutual information", "L1 penalty"]),
         (
             RFECV,

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from bestleaf import BestLeafSelector, KNNOracle, NeighbourVotes
+from bestleaf.certificate.numbering import Block, Numbering
 from bestleaf.features import neighbours
 from bestleaf.features.gpu import device, votes
 from bestleaf.features.gpu.device import GpuError, cuda
@@ -47,6 +48,16 @@ def on_host(tmp_path_factory):
         patch.setattr(neighbours, "DISTANCES_A_GPU", 0)
         yield
     votes.compiled.cache_clear()
+
+
+@pytest.mark.usefixtures("on_host")
+def test_blocks_have_the_values_of_the_processor():
+    X = table("whole numbers", 20, 6)
+    ours, theirs = pair(X, (X[:, 0] > 0).astype(int))
+    block = Block(Numbering(range(6), (), 6), 0, 30, [[feature] for feature in range(6)])
+    assert ours.most_in_blocks == 2**30
+    assert theirs.most_in_blocks == 2**22
+    assert ours.block_values(block).tolist() == theirs.block_values(block).tolist()
 
 
 def table(kind: str, rows: int, features: int, seed: int = 0) -> np.ndarray:

@@ -29,10 +29,14 @@ from bestleaf.data_checks import Data
 from bestleaf.engine.intervals import Leaf
 from bestleaf.features import STOP, Subset, SubsetLattice
 from bestleaf.features.estimator import described
+from bestleaf.features.exhaust import Exhaustion
 from bestleaf.new_data.choosing import CHEAP_A_SECOND, Chosen, fresh_scores, in_certificate
 from bestleaf.search import Progress, Search
+from bestleaf.search.growth.random import RandomProposals
 from bestleaf.search.live import LiveLine
 from bestleaf.search.progress import ProgressLine
+from bestleaf.search.result import settings_told
+from bestleaf.search.settings import Settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,6 +128,7 @@ class Selection:
     guide: float | None = None  # rough value of the answer, if it has no exact one
     fold_scores: dict[Any, list[float]] = field(default_factory=dict)  # of leaves whose value is the mean of these
     data: Data | None = None  # says which features the columns of the lattice are; None if each column is one
+    all_subsets: Content | None = None  # what the certificate says about all subsets, if they were evaluated in blocks
 
     @classmethod
     def of(cls, search: Search, lattice: SubsetLattice, history: list[Note]) -> Selection:
@@ -146,6 +151,39 @@ class Selection:
             history,
             guides.get(result.answer),
             search.evaluator.known_scores(),
+        )
+
+    @classmethod
+    def of_all(
+        cls, found: Exhaustion, settings: Settings, seed: int, history: list[Note], *, prefer_small: bool
+    ) -> Selection:
+        """Return what was found by evaluating all subsets, or some before a budget ended it: a root with the best."""
+        lattice, standing = found.lattice, found.standing.ended()
+        values = {lattice.terminal(units): value for units, value in standing.values().items()}
+        leaves = tuple(
+            Leaf(state, state, True, True, 1, value, value, value, 0, 0.0) for state, value in values.items()
+        )
+        top, many, none = max(values.values()), len(leaves), np.zeros(len(leaves) + 1, np.int64)
+        close = [leaf for leaf in leaves if top - leaf.lower <= (settings.epsilon if prefer_small else 0.0)]
+        return cls(
+            lattice,
+            answer=min(close, key=lambda leaf: (len(leaf.state), -leaf.lower, leaf.state)),
+            reason=found.reason or "unfinished",
+            settings=settings_told(settings, seed, RandomProposals, exact=True),
+            cost={
+                **dict.fromkeys(("samples", "warmup_samples", "growths"), 0),
+                "exact_evaluations": standing.evaluated,
+                "seconds": found.budget.seconds,
+            },
+            leaves=leaves,
+            structure=Structure(
+                (lattice.root(), *values), none, np.array([many] + [0] * many), np.arange(1, many + 1), none
+            ),
+            challenges={},
+            values=values,
+            rave=np.zeros((len(lattice.groups), 2)),
+            history=history,
+            all_subsets=standing.entry(),
         )
 
     def features_of(self, state: Subset) -> list[int]:
@@ -324,6 +362,7 @@ class Watch:
     """A context in which a search runs. It keeps the history, shows progress and calls scikit-learn's callbacks.
 
     Callbacks exist from scikit-learn 1.9 on. They see one task for the fit, and in it one task for each time slice.
+    `subsets` is how many subsets there are, if all are evaluated.
     """
 
     def __init__(
@@ -333,11 +372,14 @@ class Watch:
         lattice: SubsetLattice,
         max_time: float | None,
         history: list[Note],
+        *,
+        subsets: int | None = None,
     ) -> None:
         self.history, self._lattice, self._data = history, lattice, data
         self._units = Units.of({"objective": lattice.oracle.settings()})
         self._console = Console(quiet=not selector.verbose)
         self._line = ProgressLine(self._console, self._in_words, max_time=max_time, max_samples=selector.max_samples)
+        self._line.subsets = subsets
         self._given = {"estimator": selector, "X": data.X, "y": data.y}
         self._task = None
         if hasattr(selector, "_skl_callbacks") or hasattr(selector, "_parent_callback_ctx"):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
+from math import ceil
 from numbers import Integral, Real
 from typing import Any, cast
 
@@ -43,10 +44,12 @@ from bestleaf.data_checks import (
 )
 from bestleaf.encoding import TableEncoder, pandas_frame, takes_missing
 from bestleaf.encoding.frames import selected_columns
-from bestleaf.engine.bounds import Bound, Rate
+from bestleaf.engine.bounds import Bound, Rate, named_bound
 from bestleaf.features import FeatureLattice, SampledLattice, SubsetLattice
 from bestleaf.features.estimator import EstimatorOracle
+from bestleaf.features.exhaust import Exhaustion, fits_blocks, seconds_for_all
 from bestleaf.features.neighbours import VOTES, KNNOracle, NeighbourVotes
+from bestleaf.features.saved_blocks import SEARCH, SavedBlocks, search_kind
 from bestleaf.features.scoring import ScoreOutsideError
 from bestleaf.new_data.choosing import Chosen, choose
 from bestleaf.new_data.path import Path
@@ -64,7 +67,10 @@ BATCH_OF_FITS = 32  # samples asked for at once if each one fits an estimator
 BATCH_OF_QUERIES = 16  # the same for the votes of nearest neighbours among very many rows
 FEW_SUBSETS = 4096  # guarantee "auto" evaluates all subsets if there are at most this many
 CHEAP = 4e9  # and if that takes at most this many distances: some seconds
-MOST_SUBSETS = 1_000_000  # guarantee "exhaustive" evaluates at most this many
+AUTO_SHARE = 0.5  # of `max_time`: longer than that "auto" does not take to evaluate all subsets
+MOST_SUBSETS = 1_000_000  # guarantee "exhaustive" evaluates at most this many, unless the oracle evaluates blocks
+WORTH_TELLING = 300.0  # seconds in which all subsets could be evaluated, so that a search without that says so
+IN_GRAPH, IN_BLOCKS = "graph", "blocks"  # how all subsets are evaluated
 # If nobody gives a limit, the search on all rows takes at most so much of the time of the choice, with an estimator and
 # with votes; with votes it may take at least so many seconds.
 SEARCH_SHARE = (0.25, 0.5)
@@ -157,8 +163,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     guarantee : {"auto", "grown", "local", "quantile", "exhaustive"} or several, default="auto"
         What the answer is compared with. "grown": the leaves of the graph as grown; this is always included. "local":
         all subsets one step away from the answer. "quantile": all but a fraction of random subsets. "exhaustive": all
-        subsets, which are then all evaluated. "auto" is "exhaustive" if there are at most 4,096 subsets and that takes
-        only seconds; otherwise it is "grown".
+        subsets, which are then all evaluated: up to 4,194,304 by the votes of nearest neighbours on up to 4,096 rows,
+        on a GPU up to 2^30, otherwise up to a million. "auto" is "exhaustive" if that takes only seconds; otherwise,
+        and if `max_samples` or expert settings of the search are given for more than 4,096 subsets, it is "grown".
     choose : {"new_data", "training"}, default="new_data"
         Which rows decide. "new_data": rows left out. Candidates are found on the training part of each fold and scored
         on the rows left out; these scores decide how features are found and how many. The answer is found in that way
@@ -193,7 +200,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     max_memory : int or str, default=None
         Bytes that data, kept votes and graph may take, or a text such as "2 GB"; estimators do not count.
     n_jobs : int, default=None
-        Threads for the votes of large data, processes for estimators; the answer does not depend on it.
+        Threads for the votes of large data and of all subsets, processes for estimators; the answer does not depend
+        on it.
     random_state : int, RandomState or None, default=None
         Everything random follows from it.
     checkpoint : path or Checkpoint, default=None
@@ -232,7 +240,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     feature_scores_ : array of float
         Mean value of the rollouts with each feature (RAVE); nan for a feature that was in no rollout.
     evaluated_ : EvaluatedSubsets
-        Every subset evaluated exactly, best first; ``evaluated_.by_size()`` is the best of each size.
+        Every subset evaluated exactly, best first; ``evaluated_.by_size()`` is the best of each size. If more than
+        4,096 subsets were all evaluated, these are the best thousand and the best of each size.
 
     See Also
     --------
@@ -451,7 +460,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """Return what left-out rows decide; None if they are not asked."""
         if self.choose == "training" or lattice.noisy:
             return None
-        self._check_search(lattice, data)
+        self._check_search(lattice, data, budget)
         kind = "threads" if votes_of(self.estimator) is not None else "processes"
         executor = executor_for(self.n_jobs, kind)
         with telling_folds(self.verbose) as tell:
@@ -536,7 +545,14 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """Search the lattice; return what was found."""
         options, room = self._options(), room_for_search(self.max_memory, data)
         guarantees = checked_guarantees(self.guarantee, ("auto", *GUARANTEES))
-        whole = self._evaluates_all(lattice, guarantees, room)
+        plan = self._evaluates_all(lattice, guarantees, room, budget)
+        if plan == IN_BLOCKS:
+            if chosen is None:
+                self._check_time(lattice, guarantees, budget)
+            return self._evaluate_all(
+                lattice, data, seed, budget, interrupted=chosen is not None and chosen.interrupted
+            )
+        whole = plan == IN_GRAPH
         voting = votes_of(self.estimator) is not None
         choice, by_default = None if chosen is None else chosen.choice, "auto" in guarantees
         races = not whole and not lattice.noisy and bool(guarantees & {"auto", "local"}) and _can_race(lattice)
@@ -595,20 +611,64 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 check_history(watch.history, search.samples, search.budget.seconds)
                 name = os.fspath(checkpoint.path)
                 watch.tell(f"Going on from {name}, saved after {search.samples:,} samples.")
+            elif self.verbose and not whole and fits_blocks(lattice):
+                watch.tell(_cheaper(lattice, limit))
             search.finish()
         found = Selection.of(search, lattice, watch.history)
         return replace(found, reason="interrupted") if interrupted else found
 
-    def _check_search(self, lattice: SubsetLattice, data: Data) -> None:
+    def _evaluate_all(
+        self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget, *, interrupted: bool
+    ) -> Selection:
+        """Evaluate all subsets in blocks; return what was found. After Ctrl-C there is time for a few of them only."""
+        options, checkpoint = self._options(), Checkpoint.of(self.checkpoint)
+        given: dict[str, Any] = {name: getattr(self, name) for name in ("epsilon", "max_samples", "max_time")}
+        settings = Settings(
+            task="leaf", delta=self.delta, bound=named_bound(options.bound), stopping=options.stopping, **given
+        )
+        budget.look()
+        own = Budget(self.max_samples, budget.seconds if interrupted else budget.max_time)
+        own.start(budget.seconds)
+        found, history = Exhaustion.of(lattice, own), list[dict[str, Any]]()
+        watch = Watch(self, data, lattice, budget.max_time, history, subsets=lattice.count_subsets())
+
+        def look(now: Progress) -> bool:
+            known = {} if found.best_value is None else {found.best: found.best_value}
+            return watch.look(now, known, over=found.reason is not None)
+
+        saved = SavedBlocks(checkpoint, found, given, seed, history, lambda notes: check_history(notes, 0, 1e15))
+        with watch:
+            found.run(look, saved)
+        selection = Selection.of_all(found, settings, seed, history, prefer_small=self.prefer_small)
+        return replace(selection, reason="interrupted") if interrupted else selection
+
+    def _check_search(self, lattice: SubsetLattice, data: Data, budget: Budget) -> None:
         """Refuse settings of the search before the choice, which takes longer."""
         options, guarantees = self._options(), checked_guarantees(self.guarantee, ("auto", *GUARANTEES))
-        self._evaluates_all(lattice, guarantees, room_for_search(self.max_memory, data))
+        if self._evaluates_all(lattice, guarantees, room_for_search(self.max_memory, data), budget) == IN_BLOCKS:
+            self._check_time(lattice, guarantees, budget)
         given = {name: getattr(options, name) for name in ("bound", "stopping", "expansion", "proposal", "alpha")}
         guarantees -= {"auto", "exhaustive"}  # for the latter all subsets are evaluated, whatever `expansion` is
         Settings(task="leaf", epsilon=self.epsilon, delta=self.delta, guarantee=guarantees, **given)
 
-    def _evaluates_all(self, lattice: SubsetLattice, guarantees: frozenset[str], room: int | None) -> bool:
-        """Return whether all subsets are evaluated: with guarantee "exhaustive", or with "auto" if that is cheap."""
+    def _check_time(self, lattice: SubsetLattice, guarantees: frozenset[str], budget: Budget) -> None:
+        """Refuse to evaluate all subsets if there is not enough time; with a checkpoint it may take several runs."""
+        if budget.max_time is None or self.checkpoint is not None or "exhaustive" not in guarantees:
+            return
+        seconds = seconds_for_all(lattice)
+        if seconds > budget.look():
+            raise ValueError(
+                f"max_time must be at least about {ceil(seconds):,} seconds to evaluate all "
+                f"{lattice.count_subsets():,} subsets, or checkpoint must be given to go on from, got {self.max_time:g}"
+            )
+
+    def _evaluates_all(
+        self, lattice: SubsetLattice, guarantees: frozenset[str], room: int | None, budget: Budget
+    ) -> str | None:
+        """Return how all subsets are evaluated: with guarantee "exhaustive", or with "auto" if that is cheap.
+
+        A few subsets make a graph; more are evaluated in blocks, if the oracle can. None: not all are evaluated.
+        """
         many = lattice.count_subsets()
         if lattice.noisy:
             if beyond := sorted(guarantees - {"auto", "grown"}):
@@ -616,10 +676,15 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                     f"guarantee {beyond[0]!r} compares exact values, so terminal must be 'exact', got "
                     f"{self._options().terminal!r}"
                 )
-            return False
-        if "exhaustive" in guarantees and many > MOST_SUBSETS:
+            return None
+        if many > FEW_SUBSETS and fits_blocks(lattice):
+            if "exhaustive" in guarantees or ("auto" in guarantees and self._is_cheap(lattice, many, budget)):
+                return IN_BLOCKS
+            return None
+        most = getattr(lattice.oracle, "most_in_blocks", 0) or MOST_SUBSETS
+        if "exhaustive" in guarantees and many > most:
             raise ValueError(
-                f"guarantee='exhaustive' needs at most {MOST_SUBSETS:,} subsets, got {many:,}; limit them by "
+                f"guarantee='exhaustive' needs at most {most:,} subsets, got {many:,}; limit them by "
                 "max_features, forbidden or feature_groups"
             )
         fits = room is None or many * A_SUBSET <= room
@@ -629,7 +694,19 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 f"{bytes_in_words(many * A_SUBSET)}, got {shown(self.max_memory)}"
             )
         cheap = fits and many <= FEW_SUBSETS and many * lattice.value_cost <= CHEAP
-        return "exhaustive" in guarantees or ("auto" in guarantees and cheap)
+        return IN_GRAPH if "exhaustive" in guarantees or ("auto" in guarantees and cheap) else None
+
+    def _is_cheap(self, lattice: SubsetLattice, many: int, budget: Budget) -> bool:
+        """Whether "auto" evaluates all subsets in blocks; a search that was saved goes on as it began.
+
+        Who gives `max_samples` or expert settings wants a search.
+        """
+        if (kind := search_kind(self.checkpoint)) is not None:
+            return kind == SEARCH
+        asked_for = self.max_samples is not None or self._options().get_params() != SearchOptions().get_params()
+        if asked_for or many * lattice.value_cost > CHEAP:
+            return False
+        return budget.max_time is None or seconds_for_all(lattice) <= AUTO_SHARE * budget.look()
 
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X; with `encode`, as they are, in a data frame of the same library.
@@ -687,6 +764,15 @@ def seed_of(selector: BestLeafSelector) -> int:
 def _can_race(lattice: SubsetLattice) -> bool:
     """Whether subsets can be ruled out before all folds are scored: only if no score can exceed the range."""
     return isinstance(lattice.oracle, EstimatorOracle) and lattice.oracle.score.is_bounded
+
+
+def _cheaper(lattice: SubsetLattice, limit: float | None) -> str:
+    """Return one sentence if all subsets could be evaluated in the time of the search; otherwise nothing."""
+    seconds = seconds_for_all(lattice)
+    if seconds > (WORTH_TELLING if limit is None else limit):
+        return ""
+    took = f"{seconds:.0f} s" if seconds >= 1 else "a second"
+    return f"All {lattice.count_subsets():,} subsets could be evaluated in about {took}: guarantee='exhaustive'."
 
 
 def _batch_size(lattice: SubsetLattice, voting: bool) -> int | None:

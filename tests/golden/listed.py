@@ -136,17 +136,18 @@ CASES: dict[str, Case] = {
     "subsets_sampled_in_batches": case(leaf, "sampled pairs", expansion=0.5, epsilon=0.15, batch_size=8, also=WORKERS),
     "subsets_rave_in_batches": case(leaf, "triples", expansion=0.5, proposal="rave", batch_size=8, max_samples=1500),
     # the selector
-    "select": case(selected, "classes"),
+    "select": case(selected, "classes", also=WORKERS),
+    "select_grown": case(selected, "classes", guarantee="grown"),
     "select_wide": case(selected, "wide", epsilon=0.05),
-    "select_real": case(selected, "real", epsilon=0.02),
-    "select_classes": case(selected, "four classes", epsilon=0.02),
+    "select_real": case(selected, "real", guarantee="grown", epsilon=0.02),
+    "select_classes": case(selected, "four classes", guarantee="grown", epsilon=0.02),
     "select_few_subsets": case(selected, "small"),
     "select_few_subsets_real": case(selected, "small real"),
     "select_frame": case(selected, "frame"),
     "select_grown_frame": case(selected, "frame", guarantee="grown", epsilon=0.05),
     "select_cut_short": case(selected, "classes", max_samples=400),
     "select_cut_in_warm_up": case(selected, "classes", max_samples=60),
-    "select_largest": case(selected, "classes", prefer_small=False, epsilon=0.03),
+    "select_largest": case(selected, "classes", guarantee="grown", prefer_small=False, epsilon=0.03),
     "select_local": case(selected, "classes", guarantee="local", epsilon=0.03, max_features=4),
     "select_quantile": case(selected, "classes", guarantee=["local", "quantile"], alpha=0.05, epsilon=0.05),
     "select_exhaustive": case(
@@ -184,10 +185,10 @@ CASES: dict[str, Case] = {
     "select_sampled_cut_short": case(selected, "classes", terminal="noisy", max_samples=1500),
     "select_sampled_in_batches": case(selected, "small", terminal="noisy", batch_size=8, epsilon=0.15),
     "select_of_very_many_rows": case(selected, "long", max_samples=100),
-    "select_held_out": case(selected, "classes", holdout=0.25, epsilon=0.1),
+    "select_held_out": case(selected, "classes", guarantee="grown", holdout=0.25, epsilon=0.1),
     "select_held_out_real": case(selected, "small real", holdout=0.3),
     "select_cross_validated": case(selected, "small", holdout=KFold(3), also=WORKERS),
-    "select_repeats": case(selected, "classes", n_repeats=3, epsilon=0.1, also=WORKERS),
+    "select_repeats": case(selected, "classes", guarantee="grown", n_repeats=3, epsilon=0.1, also=WORKERS),
     # left-out rows decide
     "new_data": case(selected, "small", choose="new_data", max_samples=400, also=WORKERS),
     "new_data_three_classes": case(selected, "three classes", choose="new_data", cv=4, max_samples=400),
@@ -224,7 +225,7 @@ CASES: dict[str, Case] = {
     ),
     "estimator_held_out": case(selected, "small", **TREE, holdout=0.25, max_samples=200, guarantee="grown"),
     # the command line
-    "command": case(commanded, "classes", "--epsilon", "0.05"),
+    "command": case(commanded, "classes", "--guarantee", "grown", "--epsilon", "0.05"),
     "command_estimator": case(commanded, "small", "--estimator", "linear", "--max-samples", "60", "--n-jobs", "1"),
     # rivals
     **{

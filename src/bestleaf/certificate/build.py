@@ -99,6 +99,9 @@ def certificate_of(
         "leaves": [_leaf_entry(leaf, node_of[leaf.state]) for leaf in leaves],
         "graph": found.structure.entry(),
     }
+    all_subsets = getattr(found, "all_subsets", None)
+    if all_subsets is not None:
+        content["all_subsets"] = all_subsets
     content |= answer_of(content)
     content |= words_of(content)
     return Certificate(content)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil, floor
 
+from bestleaf.certificate.all_subsets import has_all, has_some, many_evaluated
 from bestleaf.certificate.local import SINGLE, Centre, centre_of
 from bestleaf.certificate.schema import CLOSE, Content, Json
 from bestleaf.certificate.searched import STOP, known_gap, label_of_all, searched
@@ -114,6 +115,8 @@ def _unsettled(
     """
     search, many, looked = content["search"], len(content["leaves"]), content.get("looked_at", 0)
     units = Units.of(content["data"])
+    if has_some(content):
+        return LOOKED_AT, *_of_some_subsets(content, gap, known, than, rows=rows)
     rest = many - looked
     if looked < 2 or content["graph"]["two_player"] or known >= (gap if rest else 1.0):
         return "open", search["epsilon"], f"Another {_where(content)} may be better{than} by up to {units.gain(gap)}."
@@ -133,6 +136,15 @@ def _unsettled(
         was, they = ("one was", "it") if rest == 1 else (f"{rest:,} were", "they")
         text += f" The other {was} not looked at, or not often enough: {they} may be better by up to {units.gain(gap)}."
     return LOOKED_AT, limit, text
+
+
+def _of_some_subsets(content: Content, gap: float, known: float, than: str, *, rows: bool) -> tuple[float, str]:
+    """Return limit and words of the claim about the subsets evaluated, if a budget ended before all of them were."""
+    units, limit = Units.of(content["data"]), max(0.0, ceil(1e4 * known - 1e-6) / 1e4)
+    better = f"better{than}{' on these rows' if rows else ''}{f' by more than {units.gain(limit)}' if limit else ''}"
+    some = f"Of the subsets that may be chosen ({_choice_in_words(content['data'])}), {many_evaluated(content):,} were"
+    text = f"{some} evaluated. It is certain that none of these is {better}."
+    return limit, f"{text} Another one may be better by up to {units.gain(gap)}."
 
 
 def _larger_one(content: Content) -> str:
@@ -165,6 +177,9 @@ def _limit(content: Content) -> float:
 def _where(content: Content) -> str:
     """Return which leaves or arms a claim about the graph is about, how many there are, and what may be chosen."""
     search, data = content["search"], content["data"]
+    if content.get("all_subsets") is not None:
+        other = f"other of the {many_evaluated(content):,} subsets" if has_all(content) else "other subset"
+        return f"{other} that may be chosen ({_choice_in_words(data)})"
     size = counted(len(content["leaves"]), "leaf", "leaves") + ("" if data is None else f"; {_choice_in_words(data)}")
     return f"{search['task']} of the {'whole graph' if search['expansion'] is None else 'graph as grown'} ({size})"
 
@@ -179,7 +194,8 @@ def _about_best(content: Content) -> list[Content]:
     than = f"than {BY_THESE_ROWS}, which is {named}"
     if is_settled(content):
         limit = search["epsilon"]
-        text = _promise(f"no leaf is better by more than {units.margin(limit)} {than}", search, certain=certain)
+        none = "no subset" if has_all(content) else "no leaf"
+        text = _promise(f"{none} is better by more than {units.margin(limit)} {than}", search, certain=certain)
         kind = "unproved" if search["proof"] == "none" and not certain else "grown"
     else:
         kind, limit, text = _unsettled(content, best.gap, best.known_gap, than=f" {than}")
@@ -210,10 +226,13 @@ def game_claim(search: Content, leaves: int, open_gap: float | None, *, certain:
 def _about_all_subsets(content: Content) -> list[Content]:
     """Return the claim about all subsets, if all were evaluated or if no value can be higher."""
     data, epsilon, many = content["data"], content["search"]["epsilon"], len(content["leaves"])
+    in_blocks = content.get("all_subsets") is not None
     if data is None:
         return []
     exact = any(leaf["exact"] for leaf in content["leaves"] if leaf["node"] == content["answer"])
-    if content["search"]["expansion"] is None and is_certain(content) and is_settled(content):
+    if has_all(content) and is_settled(content):
+        kind, text = "exhaustive", _of_all_subsets(content)
+    elif content["search"]["expansion"] is None and is_settled(content) and is_certain(content) and not in_blocks:
         limit = Units.of(data).margin(_limit(content))
         space, better = _choice_in_words(data), f"no other subset is better by more than {limit}"
         kind, text = "exhaustive", f"All {many:,} subsets that may be chosen were evaluated ({space}): {better}."
@@ -225,6 +244,19 @@ def _about_all_subsets(content: Content) -> list[Content]:
     else:
         return []
     return [{"kind": kind, "epsilon": epsilon, "text": text}]
+
+
+def _of_all_subsets(content: Content) -> str:
+    """Return the claim about all subsets, if they were evaluated in blocks."""
+    units, many, part = Units.of(content["data"]), many_evaluated(content), content["all_subsets"]
+    values = [leaf["lower"] for leaf in content["leaves"]]
+    best, listed = max(values), sum(value >= part["least"] for value in values)
+    ruled_out = f", or ruled out because they cannot be among the best {listed:,}" if max(part["floors"]) > 0 else ""
+    text = f"All {many:,} subsets that may be chosen were evaluated{ruled_out} ({_choice_in_words(content['data'])}): "
+    if content["gap"] <= 0:
+        return f"{text}no other has a higher value."
+    limit = units.margin(_limit(content))
+    return f"{text}the highest value is {units.text(best)}, no other subset is better by more than {limit}."
 
 
 def _about_challenges(content: Content) -> list[Content]:
@@ -374,7 +406,7 @@ def _not_claimed(content: Content, kinds: set[str]) -> list[str]:
         return [] if content["search"]["expansion"] is None else [grown]
     if kinds & {"exhaustive", "ceiling"}:
         return [new]
-    if by_budget(content):
+    if by_budget(content) or has_some(content):
         return ["anything about subsets that were not evaluated exactly.", new]
     exactly = "Subsets evaluated exactly are compared exactly"
     compared = exactly if data["terminal"] == "exact" else "Subsets in the graph are compared by their intervals"

@@ -45,7 +45,7 @@ certificate: format=bestleaf certificate, format_version=2..2, bestleaf=release,
     data=<data>?, leaves=[<leaf>],
     reason=identified|max_samples|max_time|max_memory|interrupted|callback|no_workers|unfinished,
     challenges=<challenges>, claims=[<claim>], not_claimed=[text], report?=<report>?, unseen?=<held-out rows>?,
-    new_data?=<left-out rows>?, table?=<table>, checksum?=any
+    new_data?=<left-out rows>?, table?=<table>, all_subsets?=<all subsets>, checksum?=any
 search: task=leaf|arm, epsilon=value, delta=fraction, rule=rule, bound=name, stopping=sound|paper|budget, seed=seed,
     expansion=value?, proposal=name, proof=none|conditional|rigorous, options?={option}
 cost: samples=0.., warmup_samples=0.., exact_evaluations=0.., values_outside=0.., growths=0.., rollouts?=0..,
@@ -57,6 +57,8 @@ claim: kind=text, text=text, epsilon?=value, delta?=value, alpha?=fraction, proo
 challenges: local?=<challenge local>, quantile?=<challenge quantile>
 challenge local: subsets=[list], choice?=<choice>, steps?=single|all, folds?=[0..], pruned?=[list], centre?=list
 challenge quantile: subsets=[list], alpha=fraction, attempt=1..1000, drawn=rollouts|uniform moves
+all subsets: numbers=1.., block=1.., least=value, counts=[0..], reached=[0..], floors=[value], tops=[value?],
+    hashes=[digest]
 data: names=[text], rows=2.., fingerprint=digest, groups=[[0..]], choice=<choice>, terminal=exact|noisy,
     objective={any}, classes=0..?, queries=0..?, standard_error?=0.0..1e12?, all_features?=value?,
     row_groups?=digest, row_weights?=digest, encoding?=<encoding>
@@ -231,7 +233,7 @@ def check_form(content: Json) -> None:
     if content["data"] is not None:
         _check_data(content)
         return
-    for name in ("features", "report", "unseen", "new_data", "table"):
+    for name in ("features", "report", "unseen", "new_data", "table", "all_subsets"):
         need(content.get(name) is None, f"the certificate is not about data, so it must have no {name!r}")
 
 

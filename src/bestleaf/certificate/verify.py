@@ -20,6 +20,7 @@ from bestleaf.certificate.how_made import check_how_made
 from bestleaf.certificate.record import Certificate, checksum
 from bestleaf.certificate.schema import MALFORMED, Content, OtherDataError, RefusedError, check_form, need
 from bestleaf.certificate.searched import searched
+from bestleaf.certificate.verify_blocks import check_blocks, checked_share
 from bestleaf.certificate.verify_data import check_data, check_values
 from bestleaf.certificate.verify_graph import check_answer, check_graph
 from bestleaf.certificate.verify_held_out import check_held_out
@@ -64,6 +65,7 @@ def verify(
     sample_weight: ArrayLike | None = None,
     oracle: EstimatorOracle | None = None,
     bound: Bound | None = None,
+    audit: float | None = None,
 ) -> Verdict:
     """Check a certificate or its file; with the data, also compute the exact values again.
 
@@ -80,6 +82,9 @@ def verify(
     bound : Bound, default=None
         Your own bound, if the search used one. Its ``check`` says whether an interval follows from the samples; without
         it the intervals are taken as written.
+    audit : float, default=0.01
+        Share of the blocks, drawn at random, that are computed again with the data, where all subsets were evaluated;
+        at least one block, unless it is 0.
 
     Returns
     -------
@@ -91,6 +96,7 @@ def verify(
     for name, given in (("groups", groups), ("sample_weight", sample_weight)):
         if given is not None and X is None:
             raise ValueError(f"{name} must be given with X and y, got only {name}")
+    share = checked_share(audit)
     if not isinstance(certificate, Certificate | str | Path):
         raise TypeError(f"certificate must be a Certificate or the path of one, got a {type(certificate).__name__}")
     if not isinstance(certificate, Certificate):
@@ -99,7 +105,7 @@ def verify(
         with_oracle = X is not None and oracle is not None
         checked = list(_checks(certificate, bound, with_data=X is not None, with_oracle=with_oracle))
         if X is not None and y is not None:
-            checked.append(check_data(certificate.content, X, y, oracle, groups, sample_weight))
+            checked.append(check_data(certificate.content, X, y, oracle, groups, sample_weight, share))
     except RefusedError as reason:
         return Verdict(False, f"Refused: {in_line(str(reason))}.", isinstance(reason, OtherDataError))
     except MALFORMED as error:
@@ -118,6 +124,7 @@ def _checks(certificate: Certificate, bound: Bound | None, *, with_data: bool, w
     found = check_leaves(content, bound)
     check_answer(content)
     check_values(content)
+    check_blocks(content)
     check_held_out(content)
     check_how_made(content)
     _check_claims(content)
@@ -184,6 +191,7 @@ def _not_shown(content: Content, *, with_data: bool, with_oracle: bool) -> str:
         "exact values (only the problem can give them again)": problem and any(leaf["exact"] for leaf in leaves),
         "which leaves are one step away": problem and "local" in content["challenges"],
         "rows, names and objective of the data": selection and not with_data,
+        "values of subsets that are no leaves, apart from those computed again": content.get("all_subsets") is not None,
         "exact values (give the data to compute them again)": selection and not with_data,
         "how the table was read and what was found in it": content.get("table") is not None and not with_data,
         "objective of the data": selection and with_data and (no_values or data["terminal"] == "noisy"),

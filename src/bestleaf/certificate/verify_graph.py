@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphlib import TopologicalSorter
 from itertools import chain
 
+from bestleaf.certificate.all_subsets import has_some
 from bestleaf.certificate.claims import by_budget
 from bestleaf.certificate.limits import Limits
 from bestleaf.certificate.looked_at import looked_at_in
@@ -52,9 +53,11 @@ def _check_lattice(content: Content) -> None:
         choice.check(label, complete=complete)
     need(len(set(map(tuple, labels))) == len(labels), "two nodes of the graph have the same label")
     need(labels[0] == sorted(choice.forced), f"the root must be the features always in, got {labels[0]!r:.80}")
-    if by_budget(content):  # its graph is a root with the subsets that were evaluated
+    in_blocks = content.get("all_subsets") is not None
+    if by_budget(content) or in_blocks:  # its graph is a root with the subsets that were evaluated
         star = not any(children[1:]) and all(ends[1:])
-        need(star, f"{content['search']['rule']} must list the subsets it evaluated below the root")
+        who = "a search of all subsets" if in_blocks else content["search"]["rule"]
+        need(star, f"{who} must list the subsets it evaluated below the root")
         children = []
     chosen = _leaves_of_the_path(content)
     for node, (label, below) in enumerate(zip(labels, children, strict=False)):
@@ -130,6 +133,10 @@ def answer_of(content: Content) -> dict[str, float]:
         apart = [leaf for leaf in leaves if repr(leaf["label"]) not in inside]
         gaps = [leaf["upper"] - lower[answer] for leaf in apart]
         known = [leaf["upper"] - lower[answer] for leaf in apart if leaf["node"] in looked] or gaps
+        if content.get("all_subsets") is not None:  # other subsets than the leaves are at most so good
+            rest = content["all_subsets"]["least"] - lower[answer]
+            known = [*known, rest]
+            gaps = [*known, 1.0 - lower[answer]] if has_some(content) else known
     unfinished = task == "leaf" and not any(inside.values())  # the answer has children that are not in the graph
     return {
         "lower": lower[answer],

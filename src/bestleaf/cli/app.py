@@ -86,6 +86,10 @@ def verify(
     missing: Missing = None,
     encoding: Encoding = None,
     impute: Impute = None,
+    audit: Annotated[
+        float | None,
+        typer.Option(help="Share of the blocks of subsets that are computed again, at random (default: 0.01)."),
+    ] = None,
 ) -> None:
     """Check a certificate (exit code 0: it holds, 1: refused, 4: it is about other data than --data).
 
@@ -97,6 +101,8 @@ def verify(
     options = {"target": target, "groups": groups, "weights": weights, "encoding": encoding, "impute": impute}
     if data is None and any(option is not None for option in (*options.values(), drop, missing)):
         raise ValueError("--data must be given with options that say how to read the table, got none")
+    if data is None and audit is not None:
+        raise ValueError("--data must be given with --audit, which computes values again, got none")
     certificate = proofs.Certificate.load(file)
     if data is None:
         verdict = proofs.verify(certificate)
@@ -104,7 +110,7 @@ def verify(
         with at_once():
             from bestleaf.tables.verify import verify_table
 
-        verdict = verify_table(certificate, data, drop=drop, missing=missing, **options)
+        verdict = verify_table(certificate, data, drop=drop, missing=missing, **options, audit=audit)
     print(verdict)
     raise typer.Exit(0 if verdict else OTHER_DATA if verdict.other_data else REFUSED)
 

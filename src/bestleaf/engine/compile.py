@@ -19,11 +19,14 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba import from_dtype, typeof, types
-from numba.core import caching, cgutils, event
+from numba import from_dtype, typeof
+from numba import types as types
+from numba.core import caching, event
+from numba.core import cgutils as cgutils
 from numba.core.errors import NumbaError
 from numba.core.types.function_type import CompileResultWAP
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic as intrinsic
+from numba.extending import overload
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype
 
@@ -36,7 +39,7 @@ def _package_stamp() -> str:
     """Return one hash of all source files whose code may become part of a kernel."""
     engine = Path(__file__).parent
     files = sorted(engine.parent.glob("*/kernels/*.py"))
-    files += [engine / name for name in ("records.py", "compile.py", "rules.py", "bounds.py", "parts.py")]
+    files += [engine / name for name in ("records.py", "compile.py", "vectors.py", "rules.py", "bounds.py", "parts.py")]
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
 

@@ -20,9 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from bestleaf.certificate.numbering import MOST_NUMBERS, Block
 from bestleaf.certificate.rows import check_voters, checked_weights, group_numbers
 from bestleaf.checks import one_of, shown, whole
 from bestleaf.engine.records import Workplace
+from bestleaf.features.blocks import MOST_ROWS, MOST_SUBSETS, values_of
 from bestleaf.features.data import Columns, checked_data, checked_targets, drawn, fixed_queries, lanes, task_of
 from bestleaf.features.gpu import DEVICES, CudaVotes, Gpu
 from bestleaf.features.kernels import neighbours as kernels
@@ -231,6 +233,35 @@ class KNNOracle:
     def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
         """Return the exact values of several subsets, computed together on a GPU or by several threads."""
         return self.values_on(subsets, self.queries)
+
+    @property
+    def most_in_blocks(self) -> int:
+        """How many subsets may be evaluated in blocks, more of them on a GPU; 0 if there are too many rows."""
+        if len(self.queries) < self.n_samples:
+            return 0
+        return MOST_NUMBERS if self._gpu.is_there else MOST_SUBSETS if self.n_samples <= MOST_ROWS else 0
+
+    def block_values(self, block: Block, floors: np.ndarray | None = None) -> np.ndarray:
+        """Return the exact values of all subsets of a block; see `BlockOracle`."""
+        columns = block.columns(self.n_features)
+        sizes, distances = columns.sum(axis=1), len(self.queries) * self.n_samples
+        fits = len(columns) > 0 and CudaVotes.takes(int(sizes.max()), self.n_neighbors)
+        if fits and len(columns) * distances >= DISTANCES_A_GPU:
+            asked = np.split(np.nonzero(columns)[1], np.cumsum(sizes)[:-1])
+            found = self._gpu.tried(lambda votes: self._values_on_gpu(asked, self.queries, votes))
+            if found is not None:
+                return np.array(found)
+        return values_of(self, columns, floors)
+
+    @property
+    def counts_votes(self) -> bool:
+        """Whether the value follows from how many rows of each class have how many votes."""
+        return self.classes is not None and self.row_weights is None
+
+    @property
+    def tie_code(self) -> int:
+        """How pairs with equal votes count, for the kernels."""
+        return TIES[self.ties]
 
     def value_on(self, subset: Iterable[int], queries: np.ndarray) -> float:
         """Return the value on some of the rows, given by their places in `rows`."""

@@ -20,6 +20,7 @@ class ProgressLine:
         self, console: Console, name_of: Callable[[Any], str], *, max_time: float | None, max_samples: int | None
     ) -> None:
         self.name_of = name_of
+        self.subsets: int | None = None  # how many subsets there are, if all are evaluated
         self.max_time = max_time
         self.max_samples = max_samples
         self._line = LiveLine(console)
@@ -42,7 +43,12 @@ class ProgressLine:
         rate = now.samples / now.seconds if now.seconds > 0 else 0.0
         parts = [f"best {value:.4f}"] if value is not None else []
         parts += [f"gap {max(0.0, now.gap):.4f}{self._new(now)}"] if now.gap < 1 else []
-        parts += [f"{counted(now.samples, 'rollout')} ({rate:,.0f}/s)", counted(now.exact_evaluations, "exact value")]
+        if self.subsets is not None:
+            rate = now.exact_evaluations / now.seconds if now.seconds > 0 else 0.0
+            parts.append(f"{now.exact_evaluations:,} of {counted(self.subsets, 'subset')} ({rate:,.0f}/s)")
+        else:
+            drawn = f"{counted(now.samples, 'rollout')} ({rate:,.0f}/s)"
+            parts += [drawn, counted(now.exact_evaluations, "exact value")]
         parts.append(self._left(now))
         parts += [self.name_of(now.best)] if value is not None else []  # last, because long ones are cut
         return " · ".join(parts)

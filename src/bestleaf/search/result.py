@@ -17,6 +17,7 @@ from bestleaf.engine.rules import RULES
 from bestleaf.search.answer import known_gap_of
 from bestleaf.search.growth.lookahead import BY_NAME
 from bestleaf.search.growth.random import RandomProposals
+from bestleaf.search.settings import Settings
 from bestleaf.search.state import SearchState
 
 
@@ -87,8 +88,7 @@ class Result:
         challenges: dict[str, Any],
     ) -> Result:
         """Return the result of a search whose answer is `node`."""
-        settings, world, known = state.settings, state.known.world, state.known.known[node]
-        names = ("task", "epsilon", "delta", "stopping", "expansion")
+        world, known = state.known.world, state.known.known[node]
         known_gap, looked = known_gap_of(node, gap, state)
         return cls(
             answer=state.graph.states[node],
@@ -106,14 +106,7 @@ class Result:
             node_updates=int(world["updates"]),
             node_refreshes=int(world["refreshes"]),
             seconds=seconds,
-            settings={
-                **{name: getattr(settings, name) for name in names},
-                "rule": part_name(settings.rule.name, RULES, ours=settings.rule in RULES.values()),
-                "bound": part_name(settings.bound.name, BOUNDS, ours=settings.bound in BOUNDS.values()),
-                "proposal": part_name(proposals.name, BY_NAME, ours=proposals in BY_NAME.values()),
-                "seed": state.seed,
-                "proof": settings.proof(exact=state.has_exact),
-            },
+            settings=settings_told(state.settings, state.seed, proposals, exact=state.has_exact),
             leaves=state.known.list_leaves(),
             structure=_structure(state),
             challenges=challenges,
@@ -168,6 +161,20 @@ class Result:
             certain, open_gap = all(leaf.exact for leaf in self.leaves), None if self.identified else self.gap
             return "\n".join([*lines, game_claim(settings, len(self.leaves), open_gap, certain=certain)])
         return "\n".join([*lines, *self.certificate.claims])
+
+
+def settings_told(
+    settings: Settings, seed: int | None, proposals: type[RandomProposals], *, exact: bool
+) -> dict[str, Any]:
+    """Return how a search was run, as its result and its certificate say it; `exact`: terminal states have values."""
+    return {
+        **{name: getattr(settings, name) for name in ("task", "epsilon", "delta", "stopping", "expansion")},
+        "rule": part_name(settings.rule.name, RULES, ours=settings.rule in RULES.values()),
+        "bound": part_name(settings.bound.name, BOUNDS, ours=settings.bound in BOUNDS.values()),
+        "proposal": part_name(proposals.name, BY_NAME, ours=proposals in BY_NAME.values()),
+        "seed": seed,
+        "proof": settings.proof(exact=exact),
+    }
 
 
 class Progress(NamedTuple):

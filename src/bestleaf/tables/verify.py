@@ -60,6 +60,7 @@ def verify_table(
     groups: str | None = None,
     weights: str | None = None,
     impute: str | None = None,
+    audit: float | None = None,
 ) -> Verdict:
     """Check a certificate against a file: the table is made again as the certificate says, and its values, too.
 
@@ -76,6 +77,8 @@ def verify_table(
         As in `load_table`; None is what the certificate says.
     impute : {None, "median", "mean", "most_frequent"}, default=None
         How missing values were filled, for a certificate that does not say how columns became numbers.
+    audit : float, default=0.01
+        Share of the blocks that are computed again, as in `verify`.
 
     Returns
     -------
@@ -83,7 +86,7 @@ def verify_table(
         Its `other_data` says that the certificate is about another table.
     """
     certificate = certificate if isinstance(certificate, Certificate) else Certificate.load(certificate)
-    verdict = verify(certificate)
+    verdict = verify(certificate, audit=audit)
     if not verdict:
         return verdict
     content = certificate.content
@@ -107,14 +110,14 @@ def verify_table(
     frame = frame_of(data, missing=made["missing"], encoding=made["text_encoding"])
     if "table" not in content:
         rows = made_again(content, frame, made, impute)
-        return verify(certificate, rows.X, rows.y, **rows.metadata)
+        return verify(certificate, rows.X, rows.y, **rows.metadata, audit=audit)
     try:
         rows = made_again(content, frame, made, impute)
         oracle = _oracle(content, rows, made)
     except (ValueError, KeyError, OtherDataError) as error:
         reason = in_line(" ".join(str(error.args[0] if error.args else error).split()))
         return Verdict(False, f"Refused: these are not the data the certificate is about ({reason}).", other_data=True)
-    verdict = verify(certificate, rows.X, rows.y, oracle=oracle, **rows.metadata)
+    verdict = verify(certificate, rows.X, rows.y, oracle=oracle, **rows.metadata, audit=audit)
     return _with_findings(verdict, content, frame, made) if verdict else verdict
 
 

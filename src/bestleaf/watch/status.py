@@ -192,7 +192,7 @@ def _search_told(content: File) -> Told:
         "gap": _gap(now, value, epsilon),
         "epsilon": epsilon,
         "samples": saved.whole("samples"),
-        "exact_evaluations": len(last.listed("values")),
+        "exact_evaluations": last.whole("evaluated") if "evaluated" in last.content else len(last.listed("values")),
         "leaves": now.whole("leaves") if "leaves" in now.content else None,
         "seconds": last.number("seconds", 0.0, 1e15),
         "max_time": _number(saved, "max_time", 0.0, 1e15),

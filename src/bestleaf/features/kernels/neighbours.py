@@ -184,17 +184,15 @@ def collect(bound, oracle):
     return found
 
 
-@separate(QUERY)
-def sum_nearest(query, size, oracle):
-    """Write for each output the sum of the targets of the k nearest, on the first `size` chosen features.
+@inlined
+def vote(oracle):
+    """Write for each output the sum of the targets of the k nearest, from the distances; for real targets their mean.
 
-    For real targets it writes their mean. The weights of classes are the targets plus `ONE`, so their sum gives both
-    the number of examples within the bound and the sum of their targets. Usually exactly k examples are within the
-    bound; then no list of the nearest is needed.
+    The weights of classes are the targets plus `ONE`, so their sum gives both the number of examples within the bound
+    and the sum of their targets. Usually exactly k examples are within the bound; then no list of the nearest is
+    needed.
     """
     sums = singles_at(oracle.sums, oracle.outputs)
-    measure(size, query, oracle)
-    exclude(query, oracle)
     bound, output, simple = find_bound(oracle), 0, oracle.weighed == 1
     while simple and output < oracle.outputs:
         total = weigh(bound, output, oracle)
@@ -202,7 +200,7 @@ def sum_nearest(query, size, oracle):
         sums[output] = total % ONE
         output += 1
     if simple:
-        return 0
+        return
     found = collect(bound, oracle)
     who = longs_at(oracle.who, found)
     for output in range(oracle.outputs):
@@ -211,6 +209,14 @@ def sum_nearest(query, size, oracle):
         for rank in range(found):
             sum_of_all += np.float64(target[who[rank]])
         sums[output] = sum_of_all / max(found, 1) if oracle.real == 1 else sum_of_all
+
+
+@separate(QUERY)
+def sum_nearest(query, size, oracle):
+    """Write the votes of the nearest of a query on the first `size` chosen features; see `vote`."""
+    measure(size, query, oracle)
+    exclude(query, oracle)
+    vote(oracle)
     return 0
 
 
