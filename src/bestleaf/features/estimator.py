@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from hashlib import sha256
+from math import isnan
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from threadpoolctl import ThreadpoolController
 from bestleaf.certificate.held_out import corrected_error
 from bestleaf.checks import shown
 from bestleaf.encoding.missing import takes_missing
+from bestleaf.features.closed_forms import closed_form
 from bestleaf.features.data import checked_data, splits_by
 from bestleaf.features.scoring import Score, chosen_score, in_short, range_around
 
@@ -118,6 +120,9 @@ class EstimatorOracle:
             raise ValueError(f"cv must give at least one split, got none from {shown(cv)}")
         self.parts = len(self.splits)
         self.test_size = float(np.mean([len(test) for _, test in self.splits])) / self.n_samples
+        self.closed_form = closed_form(
+            self.estimator, self.score.scorer, self.X, self.y, self.splits, self.sample_weight
+        )
         if self.score.is_found:
             self.score = self._ranged(random_state)
 
@@ -126,7 +131,7 @@ class EstimatorOracle:
         rng, many, score = np.random.default_rng(seed), self.n_features, self.score
         looks = [np.arange(many), *rng.permutation(many)[:SINGLE_LOOKS, None]]
         looks += [rng.permutation(many)[: rng.integers(1, many + 1)] for _ in range(RANDOM_LOOKS)]
-        seen = [self._plain_score(np.sort(features), split) for features in looks for split in self.splits]
+        seen = [one for row in self._plain_scores([np.sort(features) for features in looks]) for one in row]
         low, high = range_around([one for one in seen if np.isfinite(one)] or [0.0], score.low, score.high)
         return replace(score, low=low, high=high)
 
@@ -138,12 +143,15 @@ class EstimatorOracle:
 
     def value(self, subset: Iterable[int]) -> float:
         """Return the mean score on the fixed splits, mapped to [0, 1]."""
-        features = _sorted(subset)
-        return float(np.mean([self._scored(features, split) for split in self.splits]))
+        return self.values([subset])[0]
 
     def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
-        """Return the values of several subsets."""
-        return [self.value(subset) for subset in subsets]
+        """Return the values of several subsets; those with a closed form are computed together."""
+        every = [_sorted(subset) for subset in subsets]
+        return [
+            float(np.mean([self.score.mapped(score, features.tolist()) for score in scores]))
+            for features, scores in zip(every, self._plain_scores(every), strict=True)
+        ]
 
     def rough_value(self, subset: Iterable[int]) -> float:
         """Return the value itself."""
@@ -152,12 +160,15 @@ class EstimatorOracle:
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return the score on one random split, mapped to [0, 1]."""
         features, number = _sorted(subset), self.drawn_part(rng)
-        split = self._fresh_split(int(rng.integers(2**32))) if number is None else self.splits[number]
-        return self._scored(features, split)
+        if number is not None:
+            return self.part(features, number)
+        score = self._plain_score(features, self._fresh_split(int(rng.integers(2**32))))
+        return self.score.mapped(score, features.tolist())
 
     def part(self, subset: Iterable[int], number: int) -> float:
         """Return the score on one of the fixed splits, mapped to [0, 1]."""
-        return self._scored(_sorted(subset), self.splits[number])
+        features = _sorted(subset)
+        return self.score.mapped(self._plain_scores([features], [number])[0][0], features.tolist())
 
     def drawn_part(self, rng: np.random.Generator) -> int | None:
         """Return the number of the fixed split that `sample` takes; None if it takes a fresh one."""
@@ -252,9 +263,21 @@ class EstimatorOracle:
     def _weights(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         return {} if self.sample_weight is None else {"sample_weight": self.sample_weight[rows]}
 
-    def _scored(self, features: np.ndarray, split: Split) -> float:
-        """Return the score of one split, mapped to [0, 1]."""
-        return self.score.mapped(self._plain_score(features, split), features.tolist())
+    def _plain_scores(
+        self, subsets: Sequence[np.ndarray], numbers: Sequence[int] | None = None
+    ) -> Iterator[list[Any]]:
+        """Yield the scores of each subset on some of the fixed splits, by default on all of them.
+
+        Where there is no closed form, or rounding makes it doubtful, the estimator is fitted.
+        """
+        numbers = range(self.parts) if numbers is None else numbers
+        known = None if self.closed_form is None else self.closed_form.scores(subsets, numbers)
+        for place, features in enumerate(subsets):
+            scores: list[Any] = [None] * len(numbers) if known is None else known[place].tolist()
+            yield [
+                self._plain_score(features, self.splits[number]) if score is None or isnan(score) else score
+                for score, number in zip(scores, numbers, strict=True)
+            ]
 
     def _plain_score(self, features: np.ndarray, split: Split) -> Any:
         """Return the score of one split. Each fit uses one thread, because many fits run at a time."""
