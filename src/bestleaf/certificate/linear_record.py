@@ -20,9 +20,9 @@ from bestleaf.certificate.linear import (
     error_of,
     growth,
     moments,
-    nothing_better,
     product_of,
 )
+from bestleaf.certificate.linear_proof import nothing_better
 from bestleaf.certificate.record import checksum
 from bestleaf.certificate.same_data import fingerprint
 from bestleaf.certificate.schema import MALFORMED, Content, OtherDataError, RefusedError, need
@@ -199,7 +199,7 @@ class LinearCertificate:
         share, rounding = known.margins
         if content["proved"] and content["every_size"]:
             need(sorted(errors) == list(range(len(forced), content["max_features"] + 1)), "a size is missing")
-            limits = np.array([errors.get(size, -np.inf) for size in sizes])
+            limits = np.array([errors.get(size, -np.inf) for size in range(len(sizes))])
         else:
             product = product_of(criterion, content["value"] if content["proved"] else content["bound"], rows, total)
             limits = product / growth(criterion, rows, sizes)
@@ -223,7 +223,9 @@ class LinearCertificate:
         need(content["criterion"] in CRITERIA, f"the criterion must be one of {', '.join(CRITERIA)}")
         allowed = content["allowed"]
         fine = allowed == sorted(set(allowed)) and set(content["forced"]) <= set(allowed)
-        need(fine and len(content["names"]) > max(allowed, default=-1), "the features that may be chosen are not listed")
+        need(
+            fine and len(content["names"]) > max(allowed, default=-1), "the features that may be chosen are not listed"
+        )
         need(0 <= content["max_features"] <= len(allowed), "max_features must be a number of features")
         need(len(content["sizes"]) > 0, "at least one subset must be listed")
 

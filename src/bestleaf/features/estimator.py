@@ -31,6 +31,7 @@ from bestleaf.features.scoring import Score, chosen_score, in_short, range_aroun
 DEFAULT_FOLDS = 5
 SINGLE_LOOKS, RANDOM_LOOKS = 8, 8  # single features and random subsets of the first look, if no range is given
 THREADS = ("n_jobs", "nthread", "num_threads", "thread_count")  # what libraries call the number of their threads
+QUICK = 10**5  # cost of a value by a closed form
 MOST_TRIES = 100  # to draw a split with two classes on both sides
 FOLDS = (splitters.KFold, splitters.StratifiedKFold, splitters.GroupKFold, splitters.StratifiedGroupKFold)
 RANDOM_SPLITS = (splitters.ShuffleSplit, splitters.StratifiedShuffleSplit, splitters.GroupShuffleSplit)
@@ -120,9 +121,13 @@ class EstimatorOracle:
             raise ValueError(f"cv must give at least one split, got none from {shown(cv)}")
         self.parts = len(self.splits)
         self.test_size = float(np.mean([len(test) for _, test in self.splits])) / self.n_samples
-        self.closed_form = closed_form(
-            self.estimator, self.score.scorer, self.X, self.y, self.splits, self.sample_weight
-        )
+        with ONE_THREAD:  # sums of many threads would depend on their number
+            self.closed_form = closed_form(
+                self.estimator, self.score.scorer, self.X, self.y, self.splits, self.sample_weight
+            )
+        if self.closed_form is not None:
+            self.value_cost = self.rough_cost = QUICK
+            self.part_cost = QUICK // self.parts
         if self.score.is_found:
             self.score = self._ranged(random_state)
 
@@ -168,7 +173,7 @@ class EstimatorOracle:
     def part(self, subset: Iterable[int], number: int) -> float:
         """Return the score on one of the fixed splits, mapped to [0, 1]."""
         features = _sorted(subset)
-        return self.score.mapped(self._plain_scores([features], [number])[0][0], features.tolist())
+        return self.score.mapped(next(self._plain_scores([features], [number]))[0], features.tolist())
 
     def drawn_part(self, rng: np.random.Generator) -> int | None:
         """Return the number of the fixed split that `sample` takes; None if it takes a fresh one."""
@@ -263,9 +268,7 @@ class EstimatorOracle:
     def _weights(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         return {} if self.sample_weight is None else {"sample_weight": self.sample_weight[rows]}
 
-    def _plain_scores(
-        self, subsets: Sequence[np.ndarray], numbers: Sequence[int] | None = None
-    ) -> Iterator[list[Any]]:
+    def _plain_scores(self, subsets: Sequence[np.ndarray], numbers: Sequence[int] | None = None) -> Iterator[list[Any]]:
         """Yield the scores of each subset on some of the fixed splits, by default on all of them.
 
         Where there is no closed form, or rounding makes it doubtful, the estimator is fitted.

@@ -31,12 +31,21 @@ SLICE = 300_000  # subsets that are looked at between two looks at the clock
 
 
 class OfSize(NamedTuple):
-    """The best subset of one size: numbers of its features, its R² and its value of the criterion."""
+    """The best subset of one size.
+
+    It has the numbers of its features, the share of the sum of squares about the mean that its fit leaves, and its
+    value of the criterion.
+    """
 
     size: int
     features: tuple[int, ...]
-    r2: float
+    error: float
     value: float
+
+    @property
+    def r2(self) -> float:
+        """R² on the rows of the fit."""
+        return 1.0 - self.error
 
 
 class LeapProgress(NamedTuple):
@@ -103,8 +112,8 @@ def best_linear_subset(
 ) -> LinearSubsets:
     """Return the best of all subsets of features for least squares with an intercept, with a proof.
 
-    A subset fits no better than a larger one that contains it. So most subsets need no look: see `docs/closed_forms.md`.
-    Ctrl-C ends the search early; what is returned then says that it is not proved.
+    A subset fits no better than a larger one that contains it, so most subsets need no look. Ctrl-C ends the
+    search early; what is returned then says that it is not proved.
 
     Parameters
     ----------
@@ -149,22 +158,17 @@ def best_linear_subset(
     target = _checked_target(y, len(data))
     allowed, fixed, most = _checked_choice(data.shape[1], forced, forbidden, max_features)
     known = _checked_moments(data, target, allowed, names)
-    search = _Leaps(known, [allowed.index(feature) for feature in fixed], most, criterion, every_size=every_size)
     with deferred_interrupt() as interrupted:
         budget = Budget(max_time=max_time)
         budget.listen(interrupted)
+        search = _Leaps(known, [allowed.index(feature) for feature in fixed], most, criterion, every_size=every_size)
         reason = search.run(budget, callback)
         budget.look()
-    rows = []
-    for subset in search.subsets():
-        features = [allowed[place] for place in subset]
-        error = error_of(data, target, features)
-        value = criterion_value(criterion, error, len(features), known.rows, known.total)
-        rows.append([len(features), features, error, value])
+    found = [_valued(data, target, known, criterion, [allowed[place] for place in one]) for one in search.subsets()]
     sign = 1.0 if criterion in HIGHER_IS_BETTER else -1.0
-    best = max(rows, key=lambda row: sign * row[3])
+    best = max(found, key=lambda one: sign * one.value)
     proved = reason == "proved"
-    bound = best[3] if proved else sign * max(sign * best[3], sign * search.bound())
+    bound = best.value if proved else sign * max(sign * best.value, sign * search.bound())
     certificate = LinearCertificate(
         {
             "format": FORMAT,
@@ -179,27 +183,23 @@ def best_linear_subset(
             "allowed": allowed,
             "forced": fixed,
             "max_features": most,
-            "sizes": rows,
-            "answer": best[1],
-            "value": best[3],
-            "bound": float(bound),
+            "sizes": [[one.size, list(one.features), one.error, one.value] for one in found],
+            "answer": list(best.features),
+            "value": best.value,
+            "bound": bound,
             "looked_at": search.looked_at,
             "seconds": budget.seconds,
         }
     )
-    return LinearSubsets(
-        tuple(best[1]),
-        tuple(names[feature] for feature in best[1]),
-        criterion,
-        best[3],
-        tuple(OfSize(size, tuple(features), 1.0 - error, value) for size, features, error, value in rows),
-        proved,
-        float(bound),
-        reason,
-        search.looked_at,
-        budget.seconds,
-        certificate,
-    )
+    chosen = tuple(names[feature] for feature in best.features)
+    answer = best.features, chosen, criterion, best.value, tuple(found)
+    return LinearSubsets(*answer, proved, bound, reason, search.looked_at, budget.seconds, certificate)
+
+
+def _valued(X: np.ndarray, y: np.ndarray, known: Moments, criterion: str, features: list[int]) -> OfSize:
+    """Return a subset with its error, computed from the data, and its value."""
+    error, size = error_of(X, y, features), len(features)
+    return OfSize(size, tuple(features), error, criterion_value(criterion, error, size, known.rows, known.total))
 
 
 class _Leaps:
@@ -266,7 +266,8 @@ class _Leaps:
 
     def subsets(self) -> list[list[int]]:
         """Return the best subset of each size; if all sizes compete, the best one only."""
-        sizes = [int(self.counters[leaps.CHOSEN])] if self.together else self.sizes
+        known = [size for size in self.sizes if np.isfinite(self.best[size])]
+        sizes = [int(self.counters[leaps.CHOSEN])] if self.together else known
         places = range(len(self.known.target))
         return [[place for place in places if int(self.found[size]) >> place & 1] for size in sizes]
 
@@ -288,7 +289,7 @@ class _Leaps:
                 size = max(fixed + place, self.sizes[0])
                 least = min(least, (errors[depth] + steps[depth, place]) * self.growth[size])
         share, rounding = self.known.margins
-        return self._value(max(least * (1.0 - share) - rounding * self.growth[-1], np.finfo(float).tiny))
+        return self._value(max(least * (1.0 - share) - rounding * float(self.growth[-1]), np.finfo(float).tiny))
 
 
 def first_subsets(known: Moments, forced: list[int]) -> list[list[int]]:
@@ -302,11 +303,10 @@ def first_subsets(known: Moments, forced: list[int]) -> list[list[int]]:
         found.append(sorted(current))
         if len(current) == len(forced):
             return found
-        current = min((_without(current, one) for one in current if one not in forced), key=lambda s: _error(known, s))
-
-
-def _without(subset: list[int], place: int) -> list[int]:
-    return [one for one in subset if one != place]
+        inverse = np.linalg.inv(known.between[np.ix_(current, current)])
+        steps = (inverse @ known.target[current]) ** 2 / np.diag(inverse)
+        steps[[place for place, one in enumerate(current) if one in forced]] = np.inf
+        del current[int(steps.argmin())]
 
 
 def _error(known: Moments, subset: list[int]) -> float:
@@ -317,21 +317,25 @@ def _error(known: Moments, subset: list[int]) -> float:
 
 def _exchanged(known: Moments, subset: list[int], forced: list[int]) -> list[int]:
     """Exchange one feature for another as long as that reduces the error."""
-    current, error = subset, _error(known, subset)
+    current = list(subset)
     while True:
-        others = np.array([one for one in range(len(known.target)) if one not in current], np.int64)
-        best = (error * (1.0 - 1e-9), current)
-        for dropped in (one for one in current if one not in forced):
-            kept = _without(current, dropped)
-            left = np.linalg.solve(known.between[np.ix_(kept, kept)], known.between[np.ix_(kept, others)])
-            cross = known.target[others] - known.target[kept] @ left
-            room = 1.0 - np.einsum("ij,ij->j", known.between[np.ix_(kept, others)], left)
-            gains = cross**2 / room
-            if len(gains) and _error(known, kept) - gains.max() < best[0]:
-                best = (_error(known, kept) - gains.max(), [*kept, int(others[gains.argmax()])])
-        if best[1] is current:
+        others = [one for one in range(len(known.target)) if one not in current]
+        leaving = [place for place, one in enumerate(current) if one not in forced]
+        if not others or not leaving:
             return current
-        error, current = best
+        inverse = np.linalg.inv(known.between[np.ix_(current, current)])
+        across = known.between[np.ix_(current, others)]
+        weights, slopes = inverse @ across, inverse @ known.target[current]
+        room = 1.0 - np.einsum("ij,ij->j", across, weights)
+        cross = known.target[others] - known.target[current] @ weights
+        pivots = np.diag(inverse)[:, None]
+        losses = slopes[:, None] ** 2 / pivots  # by dropping each feature
+        gains = (cross + slopes[:, None] / pivots * weights) ** 2 / (room + weights**2 / pivots)  # by adding each other
+        change = (losses - gains)[leaving]
+        if not change.min() < -1e-9 * _error(known, current):
+            return current
+        gone, came = np.unravel_index(change.argmin(), change.shape)
+        current[leaving[int(gone)]] = others[int(came)]
 
 
 def _checked_target(y: ArrayLike, rows: int) -> np.ndarray:

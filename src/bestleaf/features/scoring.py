@@ -157,6 +157,7 @@ def in_short(error: Exception) -> str:
 
 
 def concordance_score(truth: Any, predicted: Any) -> float:
+    """Return the concordance index, with the arguments in the order of scikit-learn."""
     return concordance(predicted, truth)
 
 

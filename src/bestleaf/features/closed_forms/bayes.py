@@ -32,14 +32,17 @@ class NaiveBayes:
         self.columns = [fold.columns for fold in folds]
         self.fits = []
         for fold in folds:
-            means, variances, share = [], [], np.bincount(fold.target, fold.weights, minlength=classes)
+            train, means, variances = fold.train, [], []
             for one in range(classes):
-                rows, heavy = fold.train[fold.target == one], fold.weights[fold.target == one]
+                rows, heavy = train[fold.target == one], fold.weights[fold.target == one]
                 means.append(np.average(rows, axis=0, weights=heavy))
                 variances.append(np.average((rows - means[-1]) ** 2, axis=0, weights=heavy))
-            spread = fold.plain_spread if scaled else np.ones(fold.train.shape[1])
-            largest = (fold.plain_spread / spread) ** 2
-            self.fits.append((np.stack(means), np.stack(variances), largest, spread, np.log(share / share.sum())))
+            share = np.bincount(fold.target, fold.weights, minlength=classes)
+            plain = train.std(axis=0)
+            spread = plain if scaled else np.ones(len(plain))
+            self.fits.append(
+                (np.stack(means), np.stack(variances), (plain / spread) ** 2, spread, np.log(share / share.sum()))
+            )
 
     def outputs(self, subsets: Listed, fold: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the logarithms [subset, class, row] for the test rows of a fold, and the doubt about each subset."""

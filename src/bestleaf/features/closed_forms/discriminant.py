@@ -24,31 +24,46 @@ class Discriminants:
         Whether the features are standardised on the training rows before the fit.
     least : float
         Smallest share of the smallest eigenvalue of the covariance in the largest at which scikit-learn keeps it.
+    kept : float
+        Smallest eigenvalue of the correlations within classes that scikit-learn keeps.
     distinct : float
-        The same for the directions between class means.
+        As `least`, for the directions between class means.
+    lost : int, default=0
+        The covariance is divided by the number of rows less so many for each class: 1 in older versions.
     """
 
     same_rows = False
 
-    def __init__(self, folds: Sequence[Fold], classes: int, *, scaled: bool, least: float, distinct: float) -> None:
-        self.least, self.distinct, self.classes = least, distinct, classes
+    def __init__(
+        self,
+        folds: Sequence[Fold],
+        classes: int,
+        *,
+        scaled: bool,
+        least: float,
+        kept: float,
+        distinct: float,
+        lost: int = 0,
+    ) -> None:
+        self.limits = min(MOST_DOUBT, fits.ROUNDING / kept if kept else np.inf), least, distinct
+        self.classes = classes
         self.columns = [fold.columns for fold in folds]
         self.fits = []
         for fold in folds:
-            share = np.bincount(fold.target, minlength=classes) / len(fold.target)
-            means = np.stack([fold.train[fold.target == one].mean(axis=0) for one in range(classes)])
-            rows = fold.train - means[fold.target]
-            spread = fold.plain_spread if scaled else np.ones(fold.train.shape[1])
-            self.fits.append((rows.T @ rows / len(rows), means, share @ means, spread, np.log(share)))
+            train, share = fold.train, np.bincount(fold.target, minlength=classes) / len(fold.target)
+            means = np.stack([train[fold.target == one].mean(axis=0) for one in range(classes)])
+            spread = train.std(axis=0) if scaled else np.ones(len(fold.columns))
+            train -= means[fold.target]
+            within = train.T @ train / (len(train) - lost * classes)
+            self.fits.append((within, means, share @ means, spread, np.log(share)))
 
     def outputs(self, subsets: Listed, fold: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the discriminants [subset, class, row] for the test rows of a fold, and the doubt about each subset."""
+        """Return the discriminants [subset, class, row] for the test rows, and the doubt about each subset."""
         columns, size, many = self.columns[fold], subsets.largest, self.classes
         out, doubt = np.empty((len(subsets), many, columns.shape[1])), np.empty(len(subsets))
         work = np.empty((size, size)), np.empty((size, size)), np.empty((4, size))
         between = np.empty((3, max(many, size), max(many, size)))
-        limits = MOST_DOUBT, self.least, self.distinct
-        fits.discriminants(*subsets, *self.fits[fold], columns, *limits, work, between, out, doubt)
+        fits.discriminants(*subsets, *self.fits[fold], columns, *self.limits, work, between, out, doubt)
         return out, doubt
 
     def ranks(self, values: np.ndarray) -> np.ndarray:

@@ -36,24 +36,20 @@ class Listed(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """The rows of one fold. Columns are shifted to mean 0 on all rows, unless the fit has no intercept."""
+    """The rows of one fold."""
 
-    train: np.ndarray  # [rows, features]
+    data: np.ndarray  # all rows; columns are shifted to mean 0 on them, unless the fit has no intercept
+    rows: np.ndarray  # training rows
     target: np.ndarray  # of the training rows; of a classifier, numbers of classes
     weights: np.ndarray  # of the training rows; ones if rows have no weights
     columns: np.ndarray  # [features, rows] of the test rows
-    truth: np.ndarray  # of the test rows
+    truth: np.ndarray  # target of the test rows
     test_weights: np.ndarray
 
     @property
-    def mean(self) -> np.ndarray:
-        """The weighted mean of each column on the training rows."""
-        return np.average(self.train, axis=0, weights=self.weights)
-
-    @property
-    def plain_spread(self) -> np.ndarray:
-        """The standard deviation of each column on the training rows, without weights."""
-        return self.train.std(axis=0)
+    def train(self) -> np.ndarray:
+        """The training rows, copied: not all folds need to be in memory at the same time."""
+        return self.data[self.rows]
 
 
 def folds_of(
@@ -61,10 +57,10 @@ def folds_of(
 ) -> list[Fold]:
     """Return the rows of each fold."""
     heavy = np.ones(len(X)) if weights is None else weights
-    moved = X - X.mean(axis=0) if shifted else X
+    data = X - X.mean(axis=0) if shifted else X
     return [
-        Fold(moved[train], target[train], heavy[train], np.ascontiguousarray(moved[test].T), target[test], heavy[test])
-        for train, test in splits
+        Fold(data, rows, target[rows], heavy[rows], np.ascontiguousarray(data[test].T), target[test], heavy[test])
+        for rows, test in splits
     ]
 
 

@@ -36,12 +36,14 @@ class LeastSquares:
         self.columns = [fold.columns for fold in folds]
         self.fits = []
         for fold in folds:
-            centre = fold.mean if intercept or scaled else np.zeros(fold.train.shape[1])
+            train, features = fold.train, len(fold.columns)
+            centred = intercept or scaled
+            centre = np.average(train, axis=0, weights=fold.weights) if centred else np.zeros(features)
             offset = float(np.average(fold.target, weights=fold.weights)) if intercept else 0.0
-            spread = fold.plain_spread if scaled else np.ones(fold.train.shape[1])
-            rows = fold.train - centre
-            heavy = rows * fold.weights[:, None]
-            self.fits.append((heavy.T @ rows, heavy.T @ (fold.target - offset), centre, spread, offset))
+            spread = train.std(axis=0) if scaled else np.ones(features)
+            train -= centre
+            heavy = train * fold.weights[:, None]
+            self.fits.append((heavy.T @ train, heavy.T @ (fold.target - offset), centre, spread, offset))
 
     def outputs(self, subsets: Listed, fold: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the predictions [subset, 1, row] for the test rows of a fold, and the doubt about each subset."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -16,17 +17,19 @@ from sklearn.preprocessing import StandardScaler
 
 from bestleaf.features.closed_forms.bayes import NaiveBayes
 from bestleaf.features.closed_forms.discriminant import Discriminants
-from bestleaf.features.closed_forms.folds import Fold
 from bestleaf.features.closed_forms.linear import LeastSquares
 
 EXACT_SOLVERS = ("auto", "cholesky", "svd")  # of ridge regression; the others stop when they are close enough
 NO_CUT = 1e-7  # singular values below this share are not worth the doubt, even where scikit-learn keeps them
 
 
+Build = Callable[..., LeastSquares | Discriminants | NaiveBayes]  # of folds and, of a classifier, number of classes
+
+
 class Recognised(NamedTuple):
     """An estimator with a closed form."""
 
-    build: Callable[[list[Fold], int], LeastSquares | Discriminants | NaiveBayes]  # from folds and number of classes
+    builds: tuple[Build, ...]  # the first that agrees with the estimator is used
     classifier: bool
     shifted: bool  # whether columns may be shifted: the fit has an intercept, or means are subtracted anyway
 
@@ -35,57 +38,66 @@ def recognised(estimator: BaseEstimator) -> Recognised | None:
     """Return the closed form of an estimator; None if there is none for it or for one of its parameters."""
     last, scaled = estimator, False
     if type(estimator) is Pipeline:
-        if len(estimator.steps) != 2 or estimator.memory is not None or type(estimator.steps[0][1]) is not StandardScaler:
+        if (
+            len(estimator.steps) != 2
+            or estimator.memory is not None
+            or type(estimator.steps[0][1]) is not StandardScaler
+        ):
             return None
         scaler, last = (step for _, step in estimator.steps)
         if not (scaler.with_mean is True and scaler.with_std is True):
             return None
         scaled = True
     reader = READERS.get(type(last))  # not for classes derived from these, which may do anything
-    build = None if reader is None else reader(last, scaled)
-    if build is None:
+    builds = () if reader is None else reader(last, scaled)
+    if not builds:
         return None
     classifier = is_classifier(last)
-    return Recognised(build, classifier, classifier or scaled or last.fit_intercept)
+    return Recognised(builds, classifier, classifier or scaled or last.fit_intercept)
 
 
-def _ridge(ridge: Any, scaled: bool) -> Callable[..., LeastSquares] | None:
-    alpha = ridge.alpha
-    fine = isinstance(alpha, Real) and not isinstance(alpha, bool) and 0 <= alpha < np.inf
-    if not fine or ridge.positive or ridge.solver not in EXACT_SOLVERS or not isinstance(ridge.fit_intercept, bool):
-        return None
-    settings = {"penalty": float(alpha), "intercept": ridge.fit_intercept, "scaled": scaled, "cut": NO_CUT}
-    return lambda folds, classes: LeastSquares(folds, **settings)
+def _is_number(value: object, low: float, high: float) -> bool:
+    """Return whether a parameter is a plain number from `low` to below `high`."""
+    return not isinstance(value, bool) and isinstance(value, Real) and low <= float(value) < high
 
 
-def _least_squares(plain: Any, scaled: bool) -> Callable[..., LeastSquares] | None:
+def _ridge(ridge: Ridge, scaled: bool) -> tuple[Build, ...]:
+    if not _is_number(ridge.alpha, 0.0, np.inf) or ridge.positive or ridge.solver not in EXACT_SOLVERS:
+        return ()
+    if not isinstance(ridge.fit_intercept, bool):
+        return ()
+    penalty = float(ridge.alpha)
+    return (partial(LeastSquares, penalty=penalty, intercept=ridge.fit_intercept, scaled=scaled, cut=NO_CUT),)
+
+
+def _least_squares(plain: LinearRegression, scaled: bool) -> tuple[Build, ...]:
     cut = getattr(plain, "tol", 0.0)
-    if plain.positive or not isinstance(plain.fit_intercept, bool) or not isinstance(cut, Real):
-        return None
-    settings = {"penalty": 0.0, "intercept": plain.fit_intercept, "scaled": scaled, "cut": max(NO_CUT, float(cut))}
-    return lambda folds, classes: LeastSquares(folds, **settings)
+    if plain.positive or not isinstance(plain.fit_intercept, bool) or not _is_number(cut, 0.0, 1.0):
+        return ()
+    cut = max(NO_CUT, float(cut))
+    return (partial(LeastSquares, penalty=0.0, intercept=plain.fit_intercept, scaled=scaled, cut=cut),)
 
 
-def _discriminant(analysis: Any, scaled: bool) -> Callable[..., Discriminants] | None:
+def _discriminant(analysis: LinearDiscriminantAnalysis, scaled: bool) -> tuple[Build, ...]:
     unused = (analysis.shrinkage, analysis.priors, analysis.n_components, analysis.covariance_estimator)
     if any(one is not None for one in unused) or analysis.solver not in ("svd", "lsqr"):
-        return None
-    if not isinstance(analysis.tol, Real) or not 0 <= analysis.tol < 0.1:
-        return None
-    by_svd = analysis.solver == "svd"  # it standardises the features itself
-    distinct = (2 * float(analysis.tol)) ** 2 if by_svd else 0.0
-    settings = {"scaled": scaled, "least": 0.0 if by_svd else NO_CUT**2, "distinct": distinct}
-    return lambda folds, classes: Discriminants(folds, classes, **settings)
+        return ()
+    if not _is_number(analysis.tol, 0.0, 0.1):
+        return ()
+    if analysis.solver == "lsqr":
+        return (partial(Discriminants, scaled=scaled, least=NO_CUT**2, kept=0.0, distinct=0.0),)
+    kept = (2 * float(analysis.tol)) ** 2  # of features that this solver standardises within classes
+    both = (partial(Discriminants, lost=lost, scaled=scaled, least=0.0, kept=kept, distinct=kept) for lost in (0, 1))
+    return tuple(both)
 
 
-def _bayes(bayes: Any, scaled: bool) -> Callable[..., NaiveBayes] | None:
-    if bayes.priors is not None or not isinstance(bayes.var_smoothing, Real) or not 0 <= bayes.var_smoothing < 1:
-        return None
-    settings = {"scaled": scaled, "smoothing": float(bayes.var_smoothing)}
-    return lambda folds, classes: NaiveBayes(folds, classes, **settings)
+def _bayes(bayes: GaussianNB, scaled: bool) -> tuple[Build, ...]:
+    if bayes.priors is not None or not _is_number(bayes.var_smoothing, 0.0, 1.0):
+        return ()
+    return (partial(NaiveBayes, scaled=scaled, smoothing=float(bayes.var_smoothing)),)
 
 
-READERS: dict[type, Callable[[Any, bool], Callable[..., Any] | None]] = {
+READERS: dict[type, Callable[[Any, bool], tuple[Build, ...]]] = {
     Ridge: _ridge,
     LinearRegression: _least_squares,
     LinearDiscriminantAnalysis: _discriminant,

@@ -11,6 +11,8 @@ from typing import Protocol
 import numpy as np
 from sklearn.metrics import get_scorer
 
+from bestleaf.features.closed_forms.bayes import NaiveBayes
+from bestleaf.features.closed_forms.discriminant import Discriminants
 from bestleaf.features.closed_forms.folds import Fold, Listed
 from bestleaf.features.kernels import fits
 from bestleaf.features.kernels import neighbours as kernels
@@ -30,38 +32,28 @@ class Form(Protocol):
         """Return the outputs [subset, output, row], and how large rounding errors may be beside the largest output."""
 
 
-class Ranking(Form, Protocol):
-    """A closed form of a classifier."""
-
-    def ranks(self, values: np.ndarray) -> np.ndarray:
-        """Return what ranks the test rows for the second of two classes: [subset, row]."""
-
-
 class Errors:
     """Scores by squared or absolute errors: r2 and the negated errors."""
 
     def __init__(self, name: str, folds: list[Fold]) -> None:
-        self.name, self.folds = name, folds
-        self.sizes = [float(fold.test_weights.sum()) for fold in folds]
-        self.totals = [
-            float(fold.test_weights @ (fold.truth - np.average(fold.truth, weights=fold.test_weights)) ** 2)
-            for fold in folds
-        ]
+        self.name = name
+        self.truth, self.weights = [fold.truth for fold in folds], [fold.test_weights for fold in folds]
+        both = list(zip(self.truth, self.weights, strict=True))
+        self.totals = [float(heavy @ (truth - np.average(truth, weights=heavy)) ** 2) for truth, heavy in both]
 
     def usable(self) -> bool:
         """Return whether scores are defined in every fold."""
-        return self.name != "r2" or all(len(fold.truth) > 1 and np.ptp(fold.truth) > 0 for fold in self.folds)
+        return self.name != "r2" or all(np.ptp(truth) > 0 for truth in self.truth)
 
     def scores(self, form: Form, subsets: Listed, fold: int) -> np.ndarray:
         """Return the score of each subset."""
         values, doubt = form.outputs(subsets, fold)
-        rows, found = self.folds[fold], np.empty(len(subsets))
-        absolute = self.name == "neg_mean_absolute_error"
-        fits.errors(values[:, 0], rows.truth, rows.test_weights, absolute, found)
+        found, absolute = np.empty(len(subsets)), self.name == "neg_mean_absolute_error"
+        fits.errors(values[:, 0], self.truth[fold], self.weights[fold], absolute, found)
         found[~np.isfinite(doubt)] = np.nan
         if self.name == "r2":
             return 1.0 - found / self.totals[fold]
-        found /= self.sizes[fold]
+        found /= self.weights[fold].sum()
         return -np.sqrt(found) if self.name == "neg_root_mean_squared_error" else -found
 
 
@@ -94,7 +86,8 @@ class Labels:
     """The accuracy and the balanced accuracy."""
 
     def __init__(self, name: str, folds: list[Fold]) -> None:
-        self.balanced, self.folds = name == "balanced_accuracy", folds
+        self.balanced = name == "balanced_accuracy"
+        self.truth, self.weights = [fold.truth for fold in folds], [fold.test_weights for fold in folds]
         self.classes = 1 + max(int(fold.target.max()) for fold in folds)
         self.heavy = [np.bincount(fold.truth, fold.test_weights, minlength=self.classes) for fold in folds]
 
@@ -105,10 +98,8 @@ class Labels:
     def scores(self, form: Form, subsets: Listed, fold: int) -> np.ndarray:
         """Return the score of each subset."""
         values, doubt = form.outputs(subsets, fold)
-        rows, right = self.folds[fold], np.empty((len(subsets), self.classes))
-        tolerance = _tolerance(values, doubt)
-        fits.labelled(values, rows.truth, rows.test_weights, tolerance, right)
-        heavy = self.heavy[fold]
+        right, tolerance, heavy = np.empty((len(subsets), self.classes)), _tolerance(values, doubt), self.heavy[fold]
+        fits.labelled(values, self.truth[fold], self.weights[fold], tolerance, right)
         found = (right / heavy).mean(axis=1) if self.balanced else right.sum(axis=1) / heavy.sum()
         found[~np.isfinite(tolerance)] = np.nan
         return found
@@ -118,24 +109,24 @@ class Ranks:
     """The area under the ROC curve of two classes."""
 
     def __init__(self, name: str, folds: list[Fold]) -> None:
-        self.folds = folds
+        self.truth, self.weights = [fold.truth for fold in folds], [fold.test_weights for fold in folds]
+        self.classes = 1 + max(int(fold.target.max()) for fold in folds)
 
     def usable(self) -> bool:
         """Return whether scores are defined in every fold."""
-        return all(set(fold.truth.tolist()) == {0, 1} and fold.target.max() == 1 for fold in self.folds)
+        return self.classes == 2 and all(np.ptp(truth) == 1 for truth in self.truth)
 
-    def scores(self, form: Ranking, subsets: Listed, fold: int) -> np.ndarray:
+    def scores(self, form: Form, subsets: Listed, fold: int) -> np.ndarray:
         """Return the score of each subset."""
+        assert isinstance(form, Discriminants | NaiveBayes)
         values, doubt = form.outputs(subsets, fold)
         fine = np.isfinite(doubt)
         values[~fine] = 0.0
-        rows, ranks, found = self.folds[fold], form.ranks(values), np.empty(len(subsets))
-        tolerance = _tolerance(values, doubt)
-        tolerance[~fine] = 0.0
-        absolute, share = (tolerance * 0.0 + fits.ROUNDING, tolerance) if form.same_rows else (tolerance, 0 * tolerance)
-        order = np.argsort(ranks, axis=1)
-        where = form.columns[fold], order, ranks, absolute, share
-        fits.ranked(*subsets, *where, rows.truth, rows.test_weights, form.same_rows, found)
+        ranks, found = form.ranks(values), np.empty(len(subsets))
+        tolerance, none = np.where(fine, _tolerance(values, doubt), 0.0), np.zeros(len(subsets))
+        limits = (none + fits.ROUNDING, tolerance) if form.same_rows else (tolerance, none)
+        rows = np.argsort(ranks, axis=1), ranks, *limits, self.truth[fold], self.weights[fold]
+        fits.ranked(*subsets, form.columns[fold], *rows, form.same_rows, found)
         found[~fine] = np.nan
         return found
 
@@ -146,6 +137,7 @@ def _tolerance(values: np.ndarray, doubt: np.ndarray) -> np.ndarray:
         return SAFETY * doubt * (1.0 + np.abs(values).max(axis=(1, 2)))
 
 
+LABELLED = ("accuracy", "balanced_accuracy", "roc_auc")  # scores of classifiers
 ERRORS = ("r2", "neg_mean_squared_error", "neg_root_mean_squared_error", "neg_mean_absolute_error")
 MEASURES: dict[str, type[Errors] | type[Concordance] | type[Labels] | type[Ranks]] = {
     **dict.fromkeys(ERRORS, Errors),
