@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bestleaf.features.closed_forms.folds import Fold, Listed
-from bestleaf.features.closed_forms.linear import MOST_DOUBT
+from bestleaf.features.closed_forms.linear import MOST_DOUBT, normed
 from bestleaf.features.kernels import fits
 
 
@@ -54,14 +54,15 @@ class Discriminants:
             means = np.stack([train[fold.target == one].mean(axis=0) for one in range(classes)])
             spread = train.std(axis=0) if scaled else np.ones(len(fold.columns))
             train -= means[fold.target]
-            within = train.T @ train / (len(train) - lost * classes)
-            self.fits.append((within, means, share @ means, spread, np.log(share)))
+            within = train.T @ train / np.outer(spread, spread) / (len(train) - lost * classes)
+            centre = share @ means
+            self.fits.append((*normed(within, (means - centre) / spread, spread), centre, np.log(share)))
 
     def outputs(self, subsets: Listed, fold: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the discriminants [subset, class, row] for the test rows, and the doubt about each subset."""
         columns, size, many = self.columns[fold], subsets.largest, self.classes
         out, doubt = np.empty((len(subsets), many, columns.shape[1])), np.empty(len(subsets))
-        work = np.empty((size, size)), np.empty((size, size)), np.empty((4, size))
+        work = np.empty((size, size)), np.empty((size, size)), np.empty((3, size))
         between = np.empty((3, max(many, size), max(many, size)))
         fits.discriminants(*subsets, *self.fits[fold], columns, *self.limits, work, between, out, doubt)
         return out, doubt

@@ -15,8 +15,6 @@ from bestleaf.features.closed_forms.bayes import NaiveBayes
 from bestleaf.features.closed_forms.discriminant import Discriminants
 from bestleaf.features.closed_forms.folds import Fold, Listed
 from bestleaf.features.kernels import fits
-from bestleaf.features.kernels import neighbours as kernels
-from bestleaf.features.kernels.records import HALF
 from bestleaf.features.scoring import concordance_score
 
 SAFETY = 100.0  # how much larger than the doubt a difference must be that decides about a label or an order
@@ -61,25 +59,24 @@ class Concordance:
     """The concordance index, which compares predictions in single precision."""
 
     def __init__(self, name: str, folds: list[Fold]) -> None:
-        self.ranks = [np.unique(fold.truth, return_inverse=True)[1].astype(np.float32) for fold in folds]
-        self.address = kernels.pairs_in_order.address
+        self.order = [np.argsort(fold.truth) for fold in folds]
+        by_target = [fold.truth[order] for fold, order in zip(folds, self.order, strict=True)]
+        self.ends = [np.searchsorted(targets, targets, side="right") for targets in by_target]
+        self.pairs = [int((len(ends) - ends).sum()) for ends in self.ends]
 
     def usable(self) -> bool:
         """Return whether scores are defined in every fold."""
-        return all(ranks.max(initial=0) > 0 for ranks in self.ranks)
+        return all(pairs > 0 for pairs in self.pairs)
 
     def scores(self, form: Form, subsets: Listed, fold: int) -> np.ndarray:
         """Return the score of each subset."""
         values, doubt = form.outputs(subsets, fold)
-        predicted = values[:, 0]
-        with np.errstate(invalid="ignore"):  # outputs of subsets in doubt are not written
+        predicted, found = values[:, 0, self.order[fold]], np.empty(len(subsets))
+        with np.errstate(invalid="ignore", over="ignore"):  # outputs of subsets in doubt are not written
             margin = (SAFETY * doubt * np.abs(predicted).max(axis=1))[:, None]
             low, high = (predicted - margin).astype(np.float32), (predicted + margin).astype(np.float32)
-        found = np.full(len(subsets), np.nan)
-        for subset in np.flatnonzero((low == high).all(axis=1)):
-            good, pairs = kernels.counted_pairs(low[subset], self.ranks[fold], HALF, self.address)
-            found[subset] = good / pairs
-        return found
+        fits.in_order(low, self.ends[fold], found)
+        return np.where((low == high).all(axis=1) & np.isfinite(doubt), found / self.pairs[fold], np.nan)
 
 
 class Labels:

@@ -22,164 +22,199 @@ def subtract(factor, other, row):
 
 
 @helper
-def inverted(size, matrix, inverse):
-    """Factor a positive definite matrix into R'R and write the inverse of R; return the trace of its own inverse.
+def factored(size, matrix):
+    """Factor a positive definite matrix into R'R in place; return whether it is not too close to a singular one.
 
-    Only the upper triangles are read and written. The trace is infinite if the matrix is close to singular. If the
-    diagonal of the matrix is one, the trace is the sum of the variance inflation factors of its columns.
+    Only the upper triangle is read and written.
     """
     for pivot in range(size):
         if not matrix[pivot, pivot] > SMALLEST_PIVOT:
-            return np.inf
+            return False
         scale = 1.0 / np.sqrt(matrix[pivot, pivot])
         for j in range(pivot, size):
             matrix[pivot, j] *= scale
         for i in range(pivot + 1, size):
             subtract(matrix[pivot, i], matrix[pivot, i:size], matrix[i, i:size])
+    return True
+
+
+@helper
+def invert(size, factor, inverse, inflation):
+    """Write the inverse of a factor R, and the diagonal of the inverse of R'R; return its trace.
+
+    If the diagonal of R'R is one, these are the variance inflation factors of its columns.
+    """
     trace = 0.0
     for back in range(size):
         i = size - 1 - back
         for j in range(i, size):
             inverse[i, j] = 0.0
         for k in range(i + 1, size):
-            subtract(matrix[i, k], inverse[k, k:size], inverse[i, k:size])
+            subtract(factor[i, k], inverse[k, k:size], inverse[i, k:size])
         inverse[i, i] = 1.0
-        scale = 1.0 / matrix[i, i]
+        scale, own = 1.0 / factor[i, i], 0.0
         for j in range(i, size):
             inverse[i, j] *= scale
-            trace += inverse[i, j] * inverse[i, j]
+            own += inverse[i, j] * inverse[i, j]
+        inflation[i] = own
+        trace += own
     return trace
 
 
 @helper
-def solve(size, inverse, right, middle, solution):
-    """Write the solution of the system whose matrix `inverted` has factored."""
-    for j in range(size):
-        middle[j] = 0.0
+def solve(size, factor, right, middle, solution):
+    """Write the solution of the system with the matrix R'R, and what comes out after the first of its two steps."""
     for i in range(size):
-        subtract(-right[i], inverse[i, i:size], middle[i:size])
+        middle[i] = right[i]
     for i in range(size):
-        total = 0.0
-        for j in range(i, size):
-            total += inverse[i, j] * middle[j]
-        solution[i] = total
+        middle[i] /= factor[i, i]
+        subtract(middle[i], factor[i, i + 1 : size], middle[i + 1 : size])
+    for back in range(size):
+        i = size - 1 - back
+        total = middle[i]
+        for j in range(i + 1, size):
+            total -= factor[i, j] * solution[j]
+        solution[i] = total / factor[i, i]
 
 
 @helper
-def scaled_block(first, size, features, gram, spread, added, root, matrix):
-    """Write the block of a subset, its diagonal scaled to ones, and the roots of the diagonal; False if one is 0."""
-    for i in range(size):
-        one = features[first + i]
-        own = gram[one, one] / (spread[one] * spread[one]) + added
-        if not own > 0.0:
-            return False
-        root[i] = np.sqrt(own)
+def block(first, size, features, correlation, matrix):
+    """Write the upper triangle of the block of a subset."""
     for i in range(size):
         one = features[first + i]
         for j in range(i, size):
-            other = features[first + j]
-            matrix[i, j] = gram[one, other] / (spread[one] * spread[other]) / (root[i] * root[j])
-        matrix[i, i] = 1.0
-    return True
+            matrix[i, j] = correlation[one, features[first + j]]
 
 
 @helper
-def narrowest(size, inverse, root):
-    """Return a lower bound of the smallest eigenvalue, as a share of the largest, before the diagonal was scaled."""
-    largest, inverse_smallest = 0.0, 0.0
+def fitted(first, size, features, correlation, diagonal, inflation, most, least, work):
+    """Factor the block of a subset; return the doubt, infinite if the fit cannot be used.
+
+    The smallest eigenvalue before the diagonal was scaled must have at least the share `least` of the largest. Its
+    lower bound, like the doubt, follows from the variance inflation factors. Those of all features together are upper
+    bounds of those of the subset; only if these do not suffice, its own are computed.
+    """
+    matrix, inverse, vectors = work
+    block(first, size, features, correlation, matrix)
+    if not factored(size, matrix):
+        return np.inf
     for i in range(size):
-        own = 0.0
-        for j in range(i, size):
-            own += inverse[i, j] * inverse[i, j]
-        inverse_smallest += own / (root[i] * root[i])
-        largest += root[i] * root[i]
-    return 1.0 / (largest * inverse_smallest)
+        vectors[0, i] = inflation[features[first + i]]
+    for attempt in range(2):
+        if attempt == 1:
+            invert(size, matrix, inverse, vectors[0])
+        trace, largest, inverse_smallest = 0.0, 0.0, 0.0
+        for i in range(size):
+            own = diagonal[features[first + i]]
+            trace += vectors[0, i]
+            largest += own
+            inverse_smallest += vectors[0, i] / own
+        if ROUNDING * trace <= most and least * largest * inverse_smallest <= 1.0:
+            return ROUNDING * trace
+    return np.inf
 
 
 @kernel
 def least_squares(
-    starts, features, gram, cross, centre, spread, penalty, offset, columns, most, least, work, out, doubt
+    starts,
+    features,
+    correlation,
+    diagonal,
+    inflation,
+    right,
+    unit,
+    centre,
+    offset,
+    columns,
+    most,
+    least,
+    work,
+    out,
+    doubt,
 ):
     """Write the predictions of ridge or least squares for the test rows of a fold: out[subset, row].
 
-    `gram` and `cross` are sums over the training rows of products of two features, and of a feature and the target.
-    Features are divided by `spread` before the fit. A fit is used if the doubt is at most `most`, and the smallest
-    eigenvalue at least the share `least` of the largest.
+    `correlation` is the matrix of the normal equations with its diagonal scaled to ones, `diagonal` what it was, and
+    `right` the right side. `inflation` are the variance inflation factors of all features together. A solution times
+    `unit` is in the units of the features. A fit is used if the doubt is at most `most`; for `least` see `fitted`.
     """
-    matrix, inverse, vectors = work
+    matrix, _, vectors = work
     for subset in range(len(starts) - 1):
         first, size = starts[subset], starts[subset + 1] - starts[subset]
-        doubt[subset] = np.inf
-        if not scaled_block(first, size, features, gram, spread, penalty, vectors[0], matrix):
+        doubt[subset] = fitted(first, size, features, correlation, diagonal, inflation, most, least, work)
+        if doubt[subset] == np.inf:
             continue
-        rounding = ROUNDING * inverted(size, matrix, inverse)
-        if not rounding <= most or not narrowest(size, inverse, vectors[0]) >= least:
-            continue
-        doubt[subset] = rounding
         for i in range(size):
-            one = features[first + i]
-            vectors[1, i] = cross[one] / (spread[one] * vectors[0, i])
-        solve(size, inverse, vectors[1], vectors[2], vectors[3])
+            vectors[0, i] = right[features[first + i]]
+        solve(size, matrix, vectors[0], vectors[1], vectors[2])
         start = offset
         for i in range(size):
             one = features[first + i]
-            vectors[3, i] /= vectors[0, i] * spread[one]
-            start -= vectors[3, i] * centre[one]
+            vectors[2, i] *= unit[one]
+            start -= vectors[2, i] * centre[one]
         for row in range(out.shape[1]):
             out[subset, row] = start
         for i in range(size):
-            one, factor = features[first + i], vectors[3, i]
-            for row in range(out.shape[1]):
-                out[subset, row] += factor * columns[one, row]
+            subtract(-vectors[2, i], columns[features[first + i]], out[subset])
     return 0
 
 
 @kernel
 def discriminants(
-    starts, features, within, means, centre, spread, prior, columns, most, least, distinct, work, between, out, doubt
+    starts,
+    features,
+    correlation,
+    diagonal,
+    inflation,
+    right,
+    unit,
+    centre,
+    prior,
+    columns,
+    most,
+    least,
+    distinct,
+    work,
+    between,
+    out,
+    doubt,
 ):
     """Write the linear discriminants of each class for the test rows of a fold: out[subset, class, row].
 
-    `within` is the covariance within classes, `means` and `prior` are the mean and the logarithm of the share of each
-    class, `centre` is the mean of the means. A fit is used as in `least_squares`, and if of the directions between the
-    class means the weakest has at least the share `distinct` of the strongest.
+    As in `least_squares`, with the correlations within classes and a right side for each class: its mean beside the
+    mean of all. `prior` has the logarithms of the shares of the classes. Of the directions between the class means the
+    weakest must have at least the share `distinct` of the strongest.
     """
-    matrix, inverse, vectors = work
-    classes = means.shape[0]
+    matrix, _, vectors = work
+    classes = right.shape[0]
     for subset in range(len(starts) - 1):
         first, size = starts[subset], starts[subset + 1] - starts[subset]
+        rounding = fitted(first, size, features, correlation, diagonal, inflation, most, least, work)
         doubt[subset] = np.inf
-        if not scaled_block(first, size, features, within, spread, 0.0, vectors[0], matrix):
-            continue
-        rounding = ROUNDING * inverted(size, matrix, inverse)
-        if not rounding <= most or not narrowest(size, inverse, vectors[0]) >= least:
+        if rounding == np.inf:
             continue
         for c in range(classes):
             for i in range(size):
-                one = features[first + i]
-                vectors[1, i] = (means[c, one] - centre[one]) / (spread[one] * vectors[0, i])
-            solve(size, inverse, vectors[1], vectors[2], vectors[3])
+                vectors[0, i] = right[c, features[first + i]]
+            solve(size, matrix, vectors[0], vectors[1], vectors[2])
             length, start = 0.0, prior[c]
             for i in range(size):
                 one = features[first + i]
-                length += vectors[1, i] * vectors[3, i]
-                between[0, c, i] = vectors[2, i] * np.exp(0.5 * prior[c])
-                vectors[3, i] /= vectors[0, i] * spread[one]
-                start -= vectors[3, i] * centre[one]
-            start -= 0.5 * length
+                length += vectors[0, i] * vectors[2, i]
+                between[0, c, i] = vectors[1, i] * np.exp(0.5 * prior[c])
+                vectors[2, i] *= unit[one]
+                start -= vectors[2, i] * centre[one]
             for row in range(out.shape[2]):
-                out[subset, c, row] = start
+                out[subset, c, row] = start - 0.5 * length
             for i in range(size):
-                one, factor = features[first + i], vectors[3, i]
-                for row in range(out.shape[2]):
-                    out[subset, c, row] += factor * columns[one, row]
-        if classes == 2 or weakest(size, classes, prior, between) >= distinct:
+                subtract(-vectors[2, i], columns[features[first + i]], out[subset, c])
+        if classes == 2 or weakest(size, classes, prior, between, between[0, 0]) >= distinct:
             doubt[subset] = rounding
     return 0
 
 
 @helper
-def weakest(size, classes, prior, between):
+def weakest(size, classes, prior, between, spare):
     """Return a lower bound of the share of the weakest direction between class means in the strongest, squared.
 
     ``between[0]`` holds the whitened class means, weighted by the roots of their shares. They add up to 0 with these
@@ -206,7 +241,9 @@ def weakest(size, classes, prior, between):
             between[1, i, j] /= total
             if by_class:  # fill the direction that is always empty, so that the matrix can be inverted
                 between[1, i, j] += np.exp(0.5 * (prior[i] + prior[j]))
-    return 1.0 / inverted(many, between[1], between[2])
+    if not factored(many, between[1]):
+        return 0.0
+    return 1.0 / invert(many, between[1], between[2], spare)
 
 
 @kernel
@@ -248,6 +285,23 @@ def errors(predicted, truth, weights, absolute, found):
             error = predicted[subset, row] - truth[row]
             total += weights[row] * (abs(error) if absolute else error * error)
         found[subset] = total
+    return 0
+
+
+@kernel
+def in_order(scores, ends, found):
+    """Write for each subset the number of pairs in the right order; rows are sorted by target, equal scores count half.
+
+    ``ends[row]`` is the first row with a higher target.
+    """
+    for subset in range(scores.shape[0]):
+        right, equal = 0, 0
+        for row in range(scores.shape[1]):
+            mine, others = scores[subset, row], scores[subset, ends[row] :]
+            for other in range(len(others)):
+                right += 1 if mine < others[other] else 0
+                equal += 1 if mine == others[other] else 0
+        found[subset] = right + 0.5 * equal
     return 0
 
 
