@@ -22,19 +22,30 @@ def subtract(factor, other, row):
 
 
 @helper
+def subtract_two(one, first, two, second, row):
+    """Subtract a multiple of one row, then of another, in one pass."""
+    for j in range(len(row)):
+        row[j] = (row[j] - one * first[j]) - two * second[j]
+
+
+@helper
 def factored(size, matrix):
     """Factor a positive definite matrix into R'R in place; return whether it is not too close to a singular one.
 
     Only the upper triangle is read and written.
     """
     for pivot in range(size):
+        if pivot % 2 == 1:  # the rows below follow for two pivots at a time
+            subtract(matrix[pivot - 1, pivot], matrix[pivot - 1, pivot:size], matrix[pivot, pivot:size])
         if not matrix[pivot, pivot] > SMALLEST_PIVOT:
             return False
         scale = 1.0 / np.sqrt(matrix[pivot, pivot])
         for j in range(pivot, size):
             matrix[pivot, j] *= scale
-        for i in range(pivot + 1, size):
-            subtract(matrix[pivot, i], matrix[pivot, i:size], matrix[i, i:size])
+        if pivot % 2 == 1:
+            for i in range(pivot + 1, size):
+                one, two = matrix[pivot - 1, i], matrix[pivot, i]
+                subtract_two(one, matrix[pivot - 1, i:size], two, matrix[pivot, i:size], matrix[i, i:size])
     return True
 
 
@@ -218,7 +229,7 @@ def weakest(size, classes, prior, between, spare):
     """Return a lower bound of the share of the weakest direction between class means in the strongest, squared.
 
     ``between[0]`` holds the whitened class means, weighted by the roots of their shares. They add up to 0 with these
-    roots as weights, so they have at most one direction fewer than there are classes.
+    roots as weights, so they have at most one direction fewer than there are classes. `spare` is scratch memory.
     """
     by_class = classes - 1 <= size
     many = classes if by_class else size
@@ -288,6 +299,15 @@ def errors(predicted, truth, weights, absolute, found):
     return 0
 
 
+@helper
+def halves_above(score, others):
+    """Return how many of some scores are higher, counted twice, plus how many are equal."""
+    halves = np.int32(0)  # as wide as the scores, for vector instructions
+    for place in range(len(others)):
+        halves = np.int32(halves + np.int32(np.int32(score < others[place]) + np.int32(score <= others[place])))
+    return np.int64(halves)
+
+
 @kernel
 def in_order(scores, ends, found):
     """Write for each subset the number of pairs in the right order; rows are sorted by target, equal scores count half.
@@ -295,13 +315,10 @@ def in_order(scores, ends, found):
     ``ends[row]`` is the first row with a higher target.
     """
     for subset in range(scores.shape[0]):
-        right, equal = 0, 0
+        halves = 0
         for row in range(scores.shape[1]):
-            mine, others = scores[subset, row], scores[subset, ends[row] :]
-            for other in range(len(others)):
-                right += 1 if mine < others[other] else 0
-                equal += 1 if mine == others[other] else 0
-        found[subset] = right + 0.5 * equal
+            halves += halves_above(scores[subset, row], scores[subset, ends[row] :])
+        found[subset] = 0.5 * halves
     return 0
 
 
