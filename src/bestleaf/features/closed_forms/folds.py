@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-FAR_OFF = 1e4  # a mean that is so many standard deviations from 0 costs too many digits
+FAR_OFF = 1e3  # a mean that is so many standard deviations from 0 costs too many digits
 UNEVEN = 1e-6  # smallest share of its spread on all rows that a column must have on the training rows of a fold
 
 Split = tuple[np.ndarray, np.ndarray]  # rows to fit on, test rows
