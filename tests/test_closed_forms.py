@@ -123,6 +123,8 @@ def test_a_score_does_not_depend_on_what_else_is_asked_for():
         assert together == [oracle.value(subset) for subset in SUBSETS]
         parts = [[oracle.part(subset, number) for number in range(FOLDS)] for subset in SUBSETS]
         assert together == [float(np.mean(row)) for row in parts]
+        asked = [(subset, number) for number in (2, 0) for subset in SUBSETS]
+        assert oracle.part_scores(asked) == [oracle.part(*one) for one in asked]
         twin = pickle.loads(pickle.dumps(oracle))
         assert twin.values(SUBSETS) == together
 

@@ -32,6 +32,7 @@ DEFAULT_FOLDS = 5
 SINGLE_LOOKS, RANDOM_LOOKS = 8, 8  # single features and random subsets of the first look, if no range is given
 THREADS = ("n_jobs", "nthread", "num_threads", "thread_count")  # what libraries call the number of their threads
 QUICK = 10**5  # cost of a value by a closed form
+TOGETHER = 256  # values, or scores of single splits, that closed forms compute at once
 MOST_TRIES = 100  # to draw a split with two classes on both sides
 FOLDS = (splitters.KFold, splitters.StratifiedKFold, splitters.GroupKFold, splitters.StratifiedGroupKFold)
 RANDOM_SPLITS = (splitters.ShuffleSplit, splitters.StratifiedShuffleSplit, splitters.GroupShuffleSplit)
@@ -87,6 +88,7 @@ class EstimatorOracle:
     value_cost = rough_cost = 10**8  # stands for a tenth of a second
     part_cost = 2 * 10**7
     rollouts_a_unit = 1
+    at_once = parts_at_once = 1
 
     def __init__(
         self,
@@ -127,6 +129,7 @@ class EstimatorOracle:
             )
         if self.closed_form is not None:
             self.value_cost = self.rough_cost = QUICK
+            self.at_once = self.parts_at_once = TOGETHER
             self.part_cost = QUICK // self.parts
         if self.score.is_found:
             self.score = self._ranged(random_state)
@@ -172,8 +175,17 @@ class EstimatorOracle:
 
     def part(self, subset: Iterable[int], number: int) -> float:
         """Return the score on one of the fixed splits, mapped to [0, 1]."""
-        features = _sorted(subset)
-        return self.score.mapped(next(self._plain_scores([features], [number]))[0], features.tolist())
+        return self.part_scores([(subset, number)])[0]
+
+    def part_scores(self, items: Sequence[tuple[Iterable[int], int]]) -> list[float]:
+        """Return the score of each (subset, number of a fixed split), mapped to [0, 1]."""
+        found: dict[int, float] = {}
+        for number in dict.fromkeys(number for _, number in items):
+            places = [place for place, (_, other) in enumerate(items) if other == number]
+            every = [_sorted(items[place][0]) for place in places]
+            for place, features, scores in zip(places, every, self._plain_scores(every, [number]), strict=True):
+                found[place] = self.score.mapped(scores[0], features.tolist())
+        return [found[place] for place in range(len(items))]
 
     def drawn_part(self, rng: np.random.Generator) -> int | None:
         """Return the number of the fixed split that `sample` takes; None if it takes a fresh one."""
