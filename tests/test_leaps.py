@@ -14,7 +14,7 @@ from scipy.stats import norm
 from bestleaf import LinearCertificate, best_linear_subset
 from bestleaf.certificate.linear import CRITERIA, HIGHER_IS_BETTER
 from bestleaf.certificate.record import checksum
-from bestleaf.features import leaps
+from bestleaf.features import leaps_search
 
 FEATURES, ROWS = 9, 40
 
@@ -117,8 +117,8 @@ def test_names_words_and_a_file(tmp_path):
 
 @pytest.mark.parametrize("every_size", [True, False])
 def test_a_search_that_ends_early_says_what_is_proved(monkeypatch, every_size):
-    monkeypatch.setattr(leaps, "SLICE", 5)
-    monkeypatch.setattr(leaps, "first_subsets", lambda known, forced: [list(range(len(known.target))), []])
+    monkeypatch.setattr(leaps_search, "SLICE", 5)
+    monkeypatch.setattr(leaps_search, "first_subsets", lambda known, forced: [list(range(len(known.target))), []])
     X, y = table(2)
     best = best_linear_subset(X, y).value
     early = best_linear_subset(X, y, max_time=0, every_size=every_size)
@@ -133,7 +133,7 @@ def test_a_search_that_ends_early_says_what_is_proved(monkeypatch, every_size):
 
 
 def test_ctrl_c_returns_the_best_so_far(monkeypatch):
-    monkeypatch.setattr(leaps, "SLICE", 5)
+    monkeypatch.setattr(leaps_search, "SLICE", 5)
     X, y = table(2)
     seen = []
 
@@ -224,6 +224,7 @@ GOOD, TARGET = table()
         (GOOD, TARGET[:5], {}, "y must have one value for each of the 40 rows, got shape"),
         (GOOD, np.ones(ROWS), {}, "y must have at least two different values, got only 1"),
         (GOOD, np.r_[np.nan, TARGET[1:]], {}, "y must not have missing or infinite values"),
+        (GOOD, GOOD[:, 1] - GOOD[:, 2], {}, "criterion bic needs errors, but all features together fit y perfectly"),
         (GOOD, ["a"] * ROWS, {}, "y must hold numbers, got something else"),
         (np.c_[GOOD, np.ones(ROWS)], TARGET, {}, "that are constant or nearly so, got 'x9'; forbid them"),
         (np.c_[GOOD, GOOD[:, 2] + GOOD[:, 4]], TARGET, {}, "nearly sums of others, got 'x2', 'x4', 'x9'; forbid one"),

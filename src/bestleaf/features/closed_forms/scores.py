@@ -14,7 +14,8 @@ from sklearn.metrics import get_scorer
 from bestleaf.features.closed_forms.bayes import NaiveBayes
 from bestleaf.features.closed_forms.discriminant import Discriminants
 from bestleaf.features.closed_forms.folds import Fold, Listed
-from bestleaf.features.kernels import fits
+from bestleaf.features.kernels import fit_scores as kernels
+from bestleaf.features.kernels.fits import ROUNDING
 from bestleaf.features.scoring import concordance_score
 
 SAFETY = 100.0  # how much larger than the doubt a difference must be that decides about a label or an order
@@ -47,7 +48,7 @@ class Errors:
         """Return the score of each subset."""
         values, doubt = form.outputs(subsets, fold)
         found, absolute = np.empty(len(subsets)), self.name == "neg_mean_absolute_error"
-        fits.errors(values[:, 0], self.truth[fold], self.weights[fold], absolute, found)
+        kernels.errors(values[:, 0], self.truth[fold], self.weights[fold], absolute, found)
         found[~np.isfinite(doubt)] = np.nan
         if self.name == "r2":
             return 1.0 - found / self.totals[fold]
@@ -75,7 +76,7 @@ class Concordance:
         with np.errstate(invalid="ignore", over="ignore"):  # outputs of subsets in doubt are not written
             margin = (SAFETY * doubt * np.abs(predicted).max(axis=1))[:, None]
             low, high = (predicted - margin).astype(np.float32), (predicted + margin).astype(np.float32)
-        fits.in_order(low, self.ends[fold], found)
+        kernels.in_order(low, self.ends[fold], found)
         return np.where((low == high).all(axis=1) & np.isfinite(doubt), found / self.pairs[fold], np.nan)
 
 
@@ -96,7 +97,7 @@ class Labels:
         """Return the score of each subset."""
         values, doubt = form.outputs(subsets, fold)
         right, tolerance, heavy = np.empty((len(subsets), self.classes)), _tolerance(values, doubt), self.heavy[fold]
-        fits.labelled(values, self.truth[fold], self.weights[fold], tolerance, right)
+        kernels.labelled(values, self.truth[fold], self.weights[fold], tolerance, right)
         found = (right / heavy).mean(axis=1) if self.balanced else right.sum(axis=1) / heavy.sum()
         found[~np.isfinite(tolerance)] = np.nan
         return found
@@ -121,9 +122,9 @@ class Ranks:
         values[~fine] = 0.0
         ranks, found = form.ranks(values), np.empty(len(subsets))
         tolerance, none = np.where(fine, _tolerance(values, doubt), 0.0), np.zeros(len(subsets))
-        limits = (none + fits.ROUNDING, tolerance) if form.same_rows else (tolerance, none)
+        limits = (none + ROUNDING, tolerance) if form.same_rows else (tolerance, none)
         rows = np.argsort(ranks, axis=1), ranks, *limits, self.truth[fold], self.weights[fold]
-        fits.ranked(*subsets, form.columns[fold], *rows, form.same_rows, found)
+        kernels.ranked(*subsets, form.columns[fold], *rows, form.same_rows, found)
         found[~fine] = np.nan
         return found
 
