@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from hashlib import sha256
+from math import isnan
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -23,12 +24,15 @@ from threadpoolctl import ThreadpoolController
 from bestleaf.certificate.held_out import corrected_error
 from bestleaf.checks import shown
 from bestleaf.encoding.missing import takes_missing
+from bestleaf.features.closed_forms import closed_form
 from bestleaf.features.data import checked_data, splits_by
 from bestleaf.features.scoring import Score, chosen_score, in_short, range_around
 
 DEFAULT_FOLDS = 5
 SINGLE_LOOKS, RANDOM_LOOKS = 8, 8  # single features and random subsets of the first look, if no range is given
 THREADS = ("n_jobs", "nthread", "num_threads", "thread_count")  # what libraries call the number of their threads
+QUICK = 10**5  # cost of a value by a closed form
+TOGETHER = 256  # values, or scores of single splits, that closed forms compute at once
 MOST_TRIES = 100  # to draw a split with two classes on both sides
 FOLDS = (splitters.KFold, splitters.StratifiedKFold, splitters.GroupKFold, splitters.StratifiedGroupKFold)
 RANDOM_SPLITS = (splitters.ShuffleSplit, splitters.StratifiedShuffleSplit, splitters.GroupShuffleSplit)
@@ -84,6 +88,7 @@ class EstimatorOracle:
     value_cost = rough_cost = 10**8  # stands for a tenth of a second
     part_cost = 2 * 10**7
     rollouts_a_unit = 1
+    at_once = parts_at_once = 1
 
     def __init__(
         self,
@@ -118,6 +123,14 @@ class EstimatorOracle:
             raise ValueError(f"cv must give at least one split, got none from {shown(cv)}")
         self.parts = len(self.splits)
         self.test_size = float(np.mean([len(test) for _, test in self.splits])) / self.n_samples
+        with ONE_THREAD:  # sums of many threads would depend on their number
+            self.closed_form = closed_form(
+                self.estimator, self.score.scorer, self.X, self.y, self.splits, self.sample_weight
+            )
+        if self.closed_form is not None:
+            self.value_cost = self.rough_cost = QUICK
+            self.at_once = self.parts_at_once = TOGETHER
+            self.part_cost = QUICK // self.parts
         if self.score.is_found:
             self.score = self._ranged(random_state)
 
@@ -126,7 +139,7 @@ class EstimatorOracle:
         rng, many, score = np.random.default_rng(seed), self.n_features, self.score
         looks = [np.arange(many), *rng.permutation(many)[:SINGLE_LOOKS, None]]
         looks += [rng.permutation(many)[: rng.integers(1, many + 1)] for _ in range(RANDOM_LOOKS)]
-        seen = [self._plain_score(np.sort(features), split) for features in looks for split in self.splits]
+        seen = [one for row in self._plain_scores([np.sort(features) for features in looks]) for one in row]
         low, high = range_around([one for one in seen if np.isfinite(one)] or [0.0], score.low, score.high)
         return replace(score, low=low, high=high)
 
@@ -138,12 +151,15 @@ class EstimatorOracle:
 
     def value(self, subset: Iterable[int]) -> float:
         """Return the mean score on the fixed splits, mapped to [0, 1]."""
-        features = _sorted(subset)
-        return float(np.mean([self._scored(features, split) for split in self.splits]))
+        return self.values([subset])[0]
 
     def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
-        """Return the values of several subsets."""
-        return [self.value(subset) for subset in subsets]
+        """Return the values of several subsets; those with a closed form are computed together."""
+        every = [_sorted(subset) for subset in subsets]
+        return [
+            float(np.mean([self.score.mapped(score, features.tolist()) for score in scores]))
+            for features, scores in zip(every, self._plain_scores(every), strict=True)
+        ]
 
     def rough_value(self, subset: Iterable[int]) -> float:
         """Return the value itself."""
@@ -152,12 +168,24 @@ class EstimatorOracle:
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return the score on one random split, mapped to [0, 1]."""
         features, number = _sorted(subset), self.drawn_part(rng)
-        split = self._fresh_split(int(rng.integers(2**32))) if number is None else self.splits[number]
-        return self._scored(features, split)
+        if number is not None:
+            return self.part(features, number)
+        score = self._plain_score(features, self._fresh_split(int(rng.integers(2**32))))
+        return self.score.mapped(score, features.tolist())
 
     def part(self, subset: Iterable[int], number: int) -> float:
         """Return the score on one of the fixed splits, mapped to [0, 1]."""
-        return self._scored(_sorted(subset), self.splits[number])
+        return self.part_scores([(subset, number)])[0]
+
+    def part_scores(self, items: Sequence[tuple[Iterable[int], int]]) -> list[float]:
+        """Return the score of each (subset, number of a fixed split), mapped to [0, 1]."""
+        found: dict[int, float] = {}
+        for number in dict.fromkeys(number for _, number in items):
+            places = [place for place, (_, other) in enumerate(items) if other == number]
+            every = [_sorted(items[place][0]) for place in places]
+            for place, features, scores in zip(places, every, self._plain_scores(every, [number]), strict=True):
+                found[place] = self.score.mapped(scores[0], features.tolist())
+        return [found[place] for place in range(len(items))]
 
     def drawn_part(self, rng: np.random.Generator) -> int | None:
         """Return the number of the fixed split that `sample` takes; None if it takes a fresh one."""
@@ -252,9 +280,19 @@ class EstimatorOracle:
     def _weights(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         return {} if self.sample_weight is None else {"sample_weight": self.sample_weight[rows]}
 
-    def _scored(self, features: np.ndarray, split: Split) -> float:
-        """Return the score of one split, mapped to [0, 1]."""
-        return self.score.mapped(self._plain_score(features, split), features.tolist())
+    def _plain_scores(self, subsets: Sequence[np.ndarray], numbers: Sequence[int] | None = None) -> Iterator[list[Any]]:
+        """Yield the scores of each subset on some of the fixed splits, by default on all of them.
+
+        Where there is no closed form, or rounding makes it doubtful, the estimator is fitted.
+        """
+        numbers = range(self.parts) if numbers is None else numbers
+        known = None if self.closed_form is None else self.closed_form.scores(subsets, numbers)
+        for place, features in enumerate(subsets):
+            scores: list[Any] = [None] * len(numbers) if known is None else known[place].tolist()
+            yield [
+                self._plain_score(features, self.splits[number]) if score is None or isnan(score) else score
+                for score, number in zip(scores, numbers, strict=True)
+            ]
 
     def _plain_score(self, features: np.ndarray, split: Split) -> Any:
         """Return the score of one split. Each fit uses one thread, because many fits run at a time."""

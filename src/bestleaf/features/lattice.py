@@ -283,6 +283,17 @@ class SubsetLattice:
         """Return one of the scores whose mean is the value of a terminal leaf."""
         return cast(SplitOracle, self.oracle).part(self.features_of(state), number)
 
+    def part_scores(self, items: Sequence[tuple[Subset, int]]) -> list[float]:
+        """Return one of the scores of each of several terminal leaves, at once if the oracle can."""
+        if type(self).part is SubsetLattice.part and hasattr(self.oracle, "part_scores"):
+            return self.oracle.part_scores([(self.features_of(state), number) for state, number in items])
+        return [self.part(state, number) for state, number in items]
+
+    @property
+    def parts_at_once(self) -> int:
+        """How many scores the oracle computes in less time together than one by one; 1 if it does not."""
+        return getattr(self.oracle, "parts_at_once", 1)
+
     def drawn_part(self, rng: np.random.Generator) -> int | None:
         """Return which of the scores `sample` would return with this random stream; None if it is a new one."""
         return cast(SplitOracle, self.oracle).drawn_part(rng)

@@ -107,7 +107,7 @@ def chosen_score(estimator: Any, scoring: Any, score_range: Any) -> Score:
         scoring = "concordance" if is_regressor(estimator) else "accuracy"
     by_name = isinstance(scoring, str)
     if scoring == "concordance":
-        name, scorer = "concordance", make_scorer(_concordance)
+        name, scorer = "concordance", make_scorer(concordance_score)
     else:
         name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", None) or repr(scoring)
         try:
@@ -156,7 +156,8 @@ def in_short(error: Exception) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
-def _concordance(truth: Any, predicted: Any) -> float:
+def concordance_score(truth: Any, predicted: Any) -> float:
+    """Return the concordance index, with the arguments in the order of scikit-learn."""
     return concordance(predicted, truth)
 
 

@@ -50,7 +50,9 @@ def guiding_values(problem: Any, states: Sequence[Any]) -> list[Any]:
 
 
 def fold_scores(problem: Any, items: Sequence[tuple[Any, int]]) -> list[Any]:
-    """Return the score of each (state, fold); the value of a state is the mean of its scores."""
+    """Return the score of each (state, fold), at once if the problem can; the value of a state is their mean."""
+    if hasattr(problem, "part_scores"):
+        return problem.part_scores(items)
     return [problem.part(state, number) for state, number in items]
 
 
@@ -80,11 +82,12 @@ class Serial:
     def map(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
         """Return ``work(problem, items)``; fewer results if time is over."""
         found: list[Any] = []
-        for item in items:
+        at_once = getattr(problem, "parts_at_once", 1) if work is fold_scores else 1
+        for start in range(0, len(items), at_once):
             if self.over():
                 break
             try:
-                found += work(problem, [item])
+                found += work(problem, items[start : start + at_once])
             except (BrokenExecutor, KeyboardInterrupt):  # Ctrl-C also reaches the workers of an estimator
                 if not self.over():
                     raise

@@ -1,0 +1,224 @@
+"""Closed forms give the scores of scikit-learn's cross-validation, and leave to it what rounding makes doubtful."""
+
+from __future__ import annotations
+
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.metrics import get_scorer, make_scorer, r2_score
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, RepeatedKFold, ShuffleSplit, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from bestleaf import BestLeafSelector, EstimatorOracle, verify
+from bestleaf.features.closed_forms.linear import LeastSquares
+from bestleaf.features.closed_forms.recognised import READERS
+from bestleaf.features.scoring import concordance_score
+
+RNG = np.random.default_rng(7)
+ROWS, FEATURES = 90, 12
+X = RNG.normal(size=(ROWS, FEATURES)) * RNG.uniform(0.2, 5, FEATURES) + RNG.normal(size=FEATURES)
+SIGNAL = X[:, 0] / X[:, 0].std() - X[:, 3] / X[:, 3].std()
+REAL = SIGNAL + RNG.normal(size=ROWS)
+TWO = (SIGNAL + RNG.normal(size=ROWS) > 0).astype(int)
+THREE = np.array(["a", "b", "c"])[np.digitize(SIGNAL + RNG.normal(size=ROWS), [-0.8, 0.8])]
+SUBSETS = [np.sort(RNG.permutation(FEATURES)[:size]) for size in (1, 2, 3, 7, FEATURES)]
+FOLDS = 3
+WIDE = (-1e4, 1e4)  # a range that holds every score
+LDA = LinearDiscriminantAnalysis
+ERRORS = ("r2", "neg_mean_squared_error", "neg_root_mean_squared_error", "neg_mean_absolute_error")
+
+CASES = [
+    *((Ridge(), name, REAL) for name in ERRORS),
+    (Ridge(alpha=30.0, solver="svd"), "r2", REAL),
+    (Ridge(fit_intercept=False), "r2", REAL),
+    (Ridge(), None, REAL),
+    (LinearRegression(), "r2", REAL),
+    (LinearRegression(fit_intercept=False), "r2", REAL),
+    *((LDA(), name, TWO) for name in ("accuracy", "balanced_accuracy", "roc_auc")),
+    *((LDA(), name, THREE) for name in ("accuracy", "balanced_accuracy")),
+    (LDA(solver="lsqr"), "accuracy", THREE),
+    (LDA(solver="lsqr"), "roc_auc", TWO),
+    *((GaussianNB(), name, TWO) for name in ("accuracy", "balanced_accuracy", "roc_auc")),
+    (GaussianNB(var_smoothing=0.1), "accuracy", THREE),
+]
+
+
+def oracle_of(estimator, scoring, y, data=X, cv=FOLDS, **keywords):
+    span = None if scoring is None else WIDE
+    return EstimatorOracle(data, y, estimator=estimator, scoring=scoring, score_range=span, cv=cv, **keywords)
+
+
+def by_scikit_learn(estimator, scoring, y, data=X, cv=FOLDS, groups=None):
+    """Return the scores [subset, fold] of scikit-learn itself."""
+    scorer = make_scorer(concordance_score) if scoring is None else scoring
+    return np.array([cross_val_score(estimator, data[:, s], y, scoring=scorer, cv=cv, groups=groups) for s in SUBSETS])
+
+
+def closed_scores(oracle, subsets=SUBSETS):
+    return oracle.closed_form.scores(subsets, range(oracle.parts))
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize(("estimator", "scoring", "y"), CASES)
+def test_scores_are_those_of_cross_validation(estimator, scoring, y, scaled):
+    estimator = make_pipeline(StandardScaler(), estimator) if scaled else estimator
+    found = closed_scores(oracle_of(estimator, scoring, y))
+    assert np.isnan(found).mean() < 0.05
+    expected = np.where(np.isnan(found), np.nan, by_scikit_learn(estimator, scoring, y))
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("cv", "groups"),
+    [
+        (KFold(4, shuffle=True, random_state=1), None),
+        (RepeatedKFold(n_splits=3, n_repeats=2, random_state=0), None),
+        (ShuffleSplit(3, test_size=0.3, random_state=0), None),
+        (GroupKFold(3), np.arange(ROWS) % 7),
+        ([(np.arange(60), np.arange(60, 90)), (np.arange(20, 90), np.arange(25))], None),
+    ],
+)
+def test_any_splits(cv, groups):
+    for estimator, scoring, y in ((Ridge(), "r2", REAL), (GaussianNB(), "accuracy", TWO), (LDA(), "accuracy", TWO)):
+        found = closed_scores(oracle_of(estimator, scoring, y, cv=cv, groups=groups))
+        np.testing.assert_allclose(found, by_scikit_learn(estimator, scoring, y, cv=cv, groups=groups), atol=1e-9)
+
+
+def test_leaving_one_out():
+    few, y, name = X[:25], REAL[:25], "neg_mean_squared_error"
+    found = closed_scores(oracle_of(Ridge(), name, y, few, cv=LeaveOneOut()))
+    expected = by_scikit_learn(Ridge(), name, y, few, cv=LeaveOneOut())
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "scoring", "y"),
+    [
+        *((Ridge(), name, REAL) for name in ERRORS),
+        (LinearRegression(), "r2", REAL),
+        *((GaussianNB(), name, TWO) for name in ("accuracy", "balanced_accuracy", "roc_auc")),
+    ],
+)
+def test_weights_of_rows(estimator, scoring, y):
+    weights = np.random.default_rng(0).uniform(0.2, 3, ROWS)
+    oracle = oracle_of(estimator, scoring, y, sample_weight=weights)
+    found, score = closed_scores(oracle), get_scorer(scoring)
+    for subset, mine in zip(SUBSETS, found, strict=True):
+        for (train, test), one in zip(oracle.splits, mine, strict=True):
+            model = estimator.fit(X[np.ix_(train, subset)], y[train], sample_weight=weights[train])
+            expected = score(model, X[np.ix_(test, subset)], y[test], sample_weight=weights[test])
+            assert one == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_score_does_not_depend_on_what_else_is_asked_for():
+    for estimator, scoring, y in CASES:
+        oracle = oracle_of(estimator, scoring, y)
+        together = oracle.values(SUBSETS)
+        assert together == [oracle.value(subset) for subset in SUBSETS]
+        parts = [[oracle.part(subset, number) for number in range(FOLDS)] for subset in SUBSETS]
+        assert together == [float(np.mean(row)) for row in parts]
+        asked = [(subset, number) for number in (2, 0) for subset in SUBSETS]
+        assert oracle.part_scores(asked) == [oracle.part(*one) for one in asked]
+        twin = pickle.loads(pickle.dumps(oracle))
+        assert twin.values(SUBSETS) == together
+
+
+DOUBTFUL = {
+    "a column twice": np.column_stack([X, X[:, 0]]),
+    "a column that is almost a sum": np.column_stack([X, X[:, 0] + X[:, 1] + 1e-7 * X[:, 5]]),
+    "a column that is constant in a fold": np.column_stack([X, np.r_[np.zeros(80), np.ones(10)]]),
+    "a constant column": np.column_stack([X, np.full(ROWS, 3.0)]),
+    "columns of very different sizes": X * np.logspace(-9, 9, FEATURES),
+    "means far from 0": X + 1e9,
+    "single precision": X.astype(np.float32),
+    "more columns than rows": RNG.normal(size=(ROWS, 100)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of discriminant analysis, about collinear columns
+@pytest.mark.filterwarnings("ignore::scipy.linalg.LinAlgWarning")
+@pytest.mark.parametrize("name", DOUBTFUL)
+def test_what_is_doubtful_is_left_to_scikit_learn(name):
+    data = DOUBTFUL[name]
+    every = np.arange(data.shape[1])
+    subsets = [every, every[[0, 1, -1]], every[-2:], every[:2]]
+    for estimator, scoring, y in [
+        (Ridge(1e-6), "r2", REAL),
+        (LinearRegression(), "r2", REAL),
+        (LDA(), "accuracy", TWO),
+        (LDA(), "roc_auc", TWO),
+        (GaussianNB(), "roc_auc", TWO),
+    ]:
+        oracle = oracle_of(estimator, scoring, y, data)
+        found = oracle.values(subsets)
+        oracle.closed_form = None
+        np.testing.assert_allclose(found, oracle.values(subsets), rtol=0, atol=1e-9)
+
+
+def test_values_that_many_rows_share():
+    whole = RNG.integers(0, 3, size=(ROWS, 4)).astype(float)
+    y = (whole[:, 0] + RNG.integers(0, 3, size=ROWS) > 2).astype(int)
+    subsets = [np.array(one) for one in ([0], [1], [0, 1], [1, 2, 3], [0, 1, 2, 3])]
+    for estimator in (LDA(), GaussianNB(), make_pipeline(StandardScaler(), GaussianNB())):
+        for scoring in ("accuracy", "roc_auc"):
+            oracle = oracle_of(estimator, scoring, y, whole)
+            found = oracle.values(subsets)
+            oracle.closed_form = None
+            np.testing.assert_allclose(found, oracle.values(subsets), rtol=0, atol=1e-9)
+    bayes = oracle_of(GaussianNB(), "roc_auc", y, whole)  # equal rows have equal probabilities there, too
+    assert not np.isnan(bayes.closed_form.scores(subsets[:1], range(FOLDS))).any()
+
+
+class Own(GaussianNB):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("estimator", "scoring", "y"),
+    [
+        (Own(), "accuracy", TWO),
+        (GaussianNB(priors=[0.5, 0.5]), "accuracy", TWO),
+        (GaussianNB(), "f1", TWO),
+        (LDA(solver="eigen"), "accuracy", TWO),
+        (LDA(solver="lsqr", shrinkage="auto"), "accuracy", TWO),
+        (LDA(n_components=1), "accuracy", TWO),
+        (Ridge(solver="lsqr"), "r2", REAL),
+        (Ridge(positive=True), "r2", REAL),
+        (LinearRegression(positive=True), "r2", REAL),
+        (make_pipeline(MinMaxScaler(), Ridge()), "r2", REAL),
+        (make_pipeline(StandardScaler(with_std=False), Ridge()), "r2", REAL),
+        (Ridge(), make_scorer(r2_score, force_finite=False), REAL),
+        (Ridge(), lambda model, data, y: 0.5, REAL),
+    ],
+)
+def test_other_estimators_parameters_and_scorers_are_fitted(estimator, scoring, y):
+    assert oracle_of(estimator, scoring, y).closed_form is None
+
+
+def test_a_form_that_does_not_agree_with_the_estimator_is_not_used(monkeypatch):
+    right = oracle_of(Ridge(), "r2", REAL)
+    wrong = partial(LeastSquares, penalty=2.0, intercept=True, scaled=False, cut=0.0)
+    monkeypatch.setitem(READERS, Ridge, lambda ridge, scaled: (wrong,))
+    other = oracle_of(Ridge(), "r2", REAL)
+    assert right.closed_form is not None
+    assert other.closed_form is None
+    assert other.values(SUBSETS) == pytest.approx(right.values(SUBSETS), abs=1e-9)
+    assert other.value_cost > right.value_cost
+
+
+def test_a_search_by_closed_forms_is_verified_by_fits_and_by_closed_forms():
+    keywords = {"scoring": "r2", "cv": 3, "random_state": 0}
+    selector = BestLeafSelector(
+        choose="training", estimator=Ridge(), score_range=(-5.0, 1.0), max_samples=200, max_features=3, **keywords
+    ).fit(X[:, :5], REAL)
+    oracle = EstimatorOracle(X[:, :5], REAL, estimator=Ridge(), score_range=(-5.0, 1.0), **keywords)
+    assert oracle.closed_form is not None
+    assert verify(selector.certificate_, X[:, :5], REAL, oracle=oracle)
+    oracle.closed_form = None
+    assert verify(selector.certificate_, X[:, :5], REAL, oracle=oracle)
