@@ -177,6 +177,12 @@ class Block:
         """How many units each of these subsets has."""
         return self.numbering.sizes(self.start, self.stop)[self._kept]
 
+    @property
+    def widest(self) -> int:
+        """How many columns a subset has at most."""
+        widths = sorted((len(self.groups[unit]) for unit in self.numbering.allowed), reverse=True)
+        return sum(len(self.groups[unit]) for unit in self.numbering.forced) + sum(widths[: self.numbering.most])
+
     def __len__(self) -> int:
         return len(self.numbers)
 

@@ -26,7 +26,7 @@ from bestleaf.checks import one_of, shown, whole
 from bestleaf.engine.records import Workplace
 from bestleaf.features.blocks import MOST_ROWS, MOST_SUBSETS, values_of
 from bestleaf.features.data import Columns, checked_data, checked_targets, drawn, fixed_queries, lanes, task_of
-from bestleaf.features.gpu import DEVICES, CudaVotes, Gpu
+from bestleaf.features.gpu import DEVICES, CudaVotes, Gpu, values_on_gpu
 from bestleaf.features.kernels import neighbours as kernels
 from bestleaf.features.kernels.records import HALF, NEIGHBOURS, ROW_ORDER, STRICT
 from bestleaf.features.ranking import pulls
@@ -243,14 +243,12 @@ class KNNOracle:
 
     def block_values(self, block: Block, floors: np.ndarray | None = None) -> np.ndarray:
         """Return the exact values of all subsets of a block; see `BlockOracle`."""
-        columns = block.columns(self.n_features)
-        sizes, distances = columns.sum(axis=1), len(self.queries) * self.n_samples
-        fits = len(columns) > 0 and CudaVotes.takes(int(sizes.max()), self.n_neighbors)
-        if fits and len(columns) * distances >= DISTANCES_A_GPU:
-            asked = np.split(np.nonzero(columns)[1], np.cumsum(sizes)[:-1])
-            found = self._gpu.tried(lambda votes: self._values_on_gpu(asked, self.queries, votes))
+        columns, widest = block.columns(self.n_features), block.widest
+        many = len(columns) * len(self.queries) * self.n_samples
+        if many >= DISTANCES_A_GPU and self.device != "cpu" and CudaVotes.takes(widest, self.n_neighbors):
+            found = self._gpu.tried(lambda votes: values_on_gpu(self, votes, columns, self.queries))
             if found is not None:
-                return np.array(found)
+                return found
         return values_of(self, columns, floors)
 
     @property
@@ -273,9 +271,9 @@ class KNNOracle:
         asked = [self._features(subset) for subset in subsets]
         distances = len(queries) * self.n_samples
         if len(asked) > 1 and len(asked) * distances >= DISTANCES_A_GPU and self._fits_gpu(asked):
-            found = self._gpu.tried(lambda votes: self._values_on_gpu(asked, queries, votes))
+            found = self._gpu.tried(lambda votes: values_on_gpu(self, votes, asked, queries))
             if found is not None:
-                return found
+                return found.tolist()
         threads = min(self.n_jobs, len(asked), len(asked) * distances // DISTANCES_A_THREAD)
         if threads < 2 or distances >= DISTANCES_A_THREAD:  # then the threads share the work of each value
             return [self.value_on(features, queries) for features in asked]
@@ -289,18 +287,6 @@ class KNNOracle:
         if self._gpu.is_there:
             return int(np.clip(DISTANCES_AT_ONCE // distances, 1, MOST_AT_ONCE))
         return 1 if self.n_jobs < 2 or distances >= DISTANCES_A_THREAD else SHARE_OF_A_THREAD * self.n_jobs
-
-    def _values_on_gpu(self, asked: Sequence[np.ndarray], queries: np.ndarray, votes: CudaVotes) -> list[float]:
-        """Return values from the counts of pairs in the right order that a GPU gives, or from its votes."""
-        targets = self.targets[:, queries]
-        if self.row_weights is not None or self.ties == "row_order":
-            weights = None if self.row_weights is None else self.row_weights[queries]
-            return [self.ranked_right(sums, targets, weights) for sums in votes.sums(asked, queries)]
-        truth = np.stack([np.unique(target, return_inverse=True)[1] for target in targets])
-        pairs = [(len(queries) ** 2 - int((np.bincount(ranks) ** 2).sum())) // 2 for ranks in truth]
-        twice = votes.pairs_in_order(asked, queries, truth, half=self.ties == "half")
-        rows = [[count / 2 / of for count, of in zip(row, pairs, strict=True) if of] for row in twice.tolist()]
-        return [sum(fractions) / len(fractions) for fractions in rows]
 
     @cached_property
     def _gpu(self) -> Gpu[CudaVotes]:

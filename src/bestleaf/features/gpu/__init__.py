@@ -1,6 +1,7 @@
 """Votes of nearest neighbours on a GPU: the same votes as those of the processor, bit for bit."""
 
 from bestleaf.features.gpu.device import DEVICES, Gpu
+from bestleaf.features.gpu.values import values_on_gpu
 from bestleaf.features.gpu.votes import CudaVotes
 
-__all__ = ["DEVICES", "CudaVotes", "Gpu"]
+__all__ = ["DEVICES", "CudaVotes", "Gpu", "values_on_gpu"]

@@ -25,6 +25,8 @@ SETTLERS = 256  # threads for one doubtful query
 SETTLED_AT_ONCE = 1056  # doubtful queries; eight for each processor of a large GPU
 RANKERS = 128  # threads of the kernels that rank queries
 
+Subsets = Sequence[np.ndarray] | np.ndarray  # lists of features, or a matrix [subsets, features] of truth values
+
 TABLE = np.dtype(  # the struct `Table` of votes.cu
     [(name, np.int64) for name in ("columns", "targets", "groups", "padded")]
     + [(name, np.int32) for name in ("rows", "references", "outputs", "unused")]
@@ -124,22 +126,17 @@ class CudaVotes:
                 found[places] = sums.get()
         return found
 
-    def pairs_in_order(
-        self, subsets: Sequence[np.ndarray], queries: np.ndarray, truth: np.ndarray, *, half: bool
-    ) -> np.ndarray:
+    def pairs_in_order(self, subsets: Subsets, queries: np.ndarray, truth: np.ndarray, *, half: bool) -> np.ndarray:
         """Return [subsets, outputs]: twice the number of pairs of queries that the sums put in the right order.
 
         `truth` [outputs, queries] are classes as 0 and 1, or the ranks of real targets. Ties count one half or nothing.
         """
         with failures_told(self._cupy):
-            return self._ranked(len(subsets), self._launches(subsets, queries), truth, half=half)
-
-    def pairs_in_order_of(
-        self, members: np.ndarray, queries: np.ndarray, truth: np.ndarray, *, half: bool
-    ) -> np.ndarray:
-        """Return what `pairs_in_order` does for subsets given by a matrix, [subsets, features], of truth values."""
-        with failures_told(self._cupy):
-            return self._ranked(len(members), self._launches_of(members, queries), truth, half=half)
+            if isinstance(subsets, np.ndarray):
+                launches = self._launches_of(subsets, queries)
+            else:
+                launches = self._launches(subsets, queries)
+            return self._ranked(len(subsets), launches, truth, half=half)
 
     def _ranked(
         self, many: int, launches: Iterable[tuple[np.ndarray, Any]], truth: np.ndarray, *, half: bool
