@@ -144,16 +144,18 @@ class NeighbourRollouts(Rollouts):
         assert isinstance(oracle, KNNOracle)
         super().__init__(lattice, oracle.workplace())
         self.rng, self.noisy_stop = rng, noisy_stop
-        outputs, rows = oracle.targets.shape
+        outputs, queries, first = len(oracle.targets), oracle.roles.queries, oracle.roles.first_query
         small = oracle.classes is not None and oracle.n_neighbors <= np.iinfo(np.int8).max
         kind = np.dtype(np.int8 if small else np.float32)  # small numbers of votes fit into a byte
-        memory = int(np.clip(oracle.memory // (kind.itemsize * outputs * rows), 1, ROWS_OF_VOTES))
+        memory = int(np.clip(oracle.memory // (kind.itemsize * outputs * queries), 1, ROWS_OF_VOTES))
         words, stream = -(-units // 64), rng.bit_generator.ctypes
         self.place.set(
             draw=draw_neighbours.address,
             next_double=cast(stream.next_double, c_void_p).value,
             stream=stream.state_address,
             subsample=oracle.subsample,
+            first_query=first,
+            queries=queries,
             by_weight=oracle.row_weights is not None,
             ties=TIES[oracle.ties],
             limit=lattice.limit,
@@ -178,8 +180,8 @@ class NeighbourRollouts(Rollouts):
             spent=np.zeros(len(lattice.limits.bounds)),
             fitting=np.zeros(len(lattice.allowed), np.int64),
             owners=np.zeros(memory, np.uint64),
-            votes=np.empty((memory, outputs * rows), kind),  # the kernel empties a row when a subset takes it
-            order=np.arange(rows),
+            votes=np.empty((memory, outputs * queries), kind),  # the kernel empties a row when a subset takes it
+            order=np.arange(first, first + queries),
             cumulative=oracle.cumulative,
             picks=np.zeros(oracle.subsample, np.int64),
             score=np.zeros(oracle.subsample, np.float32),
