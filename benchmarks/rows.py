@@ -61,7 +61,7 @@ def selection(kind, rows, columns, seed):
     certificate = found.certificate_
     return {
         "settled": "yes" if certificate.settled else f"no, gap {certificate.gap:.3f}",
-        "features": "the true ones" if mine == true else f"{len(mine & true)} of {TRUE} true, {len(mine - true)} others",
+        "features": f"{len(mine & true)} of {TRUE} true, {len(mine - true)} others",
         "value": f"{found.score_:.4f}",
         "s": f"{seconds:.1f}",
         "processor s": f"{processor:.1f}",

@@ -296,6 +296,7 @@ def test_the_command_line_takes_the_size_of_the_reference(tmp_path, capsys, monk
     monkeypatch.setattr("sys.argv", ["bestleaf", "select", *map(str, (*files, *arguments))])
     with pytest.raises(SystemExit):
         cli.main()
-    assert "in a fixed reference of 100 examples, on the other 300 examples" in " ".join(capsys.readouterr().out.split())
+    said = " ".join(capsys.readouterr().out.split())
+    assert "in a fixed reference of 100 examples, on the other 300 examples" in said
     verdict = verify_table(tmp_path / "found.json", tmp_path / "rows.csv")
     assert verdict, str(verdict)

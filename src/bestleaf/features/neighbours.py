@@ -258,7 +258,8 @@ class KNNOracle:
         """Refuse too few rows that vote or are ranked, and weights that leave only one target."""
         many, first = self.roles.references, self.roles.first_query
         if many < self.n_neighbors:
-            raise ValueError(f"reference_rows must be at least {self.n_neighbors}, the number of neighbours, got {many}")
+            least = f"{self.n_neighbors}, the number of neighbours"
+            raise ValueError(f"reference_rows must be at least {least}, got {many}")
         if self.groups is not None:
             check_voters(self.groups[:many], self.n_neighbors)
         ranked = self.targets[:, first:]

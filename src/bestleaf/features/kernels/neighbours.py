@@ -1,11 +1,12 @@
 """Nearest neighbours on a subset of features, and how well their votes rank the rows of the data.
 
 In these kernels an example is a row that votes, and a query is the row whose neighbours are searched. The data are
-stored by feature in single precision, the examples at the first places; a query may be one of them or stand behind. The squared distances of a query to all examples are summed feature by feature,
-which the compiler turns into vector instructions. The k nearest are found without sorting. Examples are dealt into
-lanes: example i goes to lane i modulo the number of lanes. The k-th smallest of the minima of the lanes is an upper
-bound of the k-th distance, so only lanes whose minimum is within this bound are searched. Distances are compared as
-32-bit whole numbers: the bits of numbers that are not negative have the same order as the numbers.
+stored by feature in single precision, the examples at the first places. A query may be one of them or stand behind. The
+squared distances of a query to all examples are summed feature by feature, which the compiler turns into vector
+instructions. The k nearest are found without sorting. Examples are dealt into lanes: example i goes to lane i modulo
+the number of lanes. The k-th smallest of the minima of the lanes is an upper bound of the k-th distance, so only lanes
+whose minimum is within this bound are searched. Distances are compared as 32-bit whole numbers: the bits of numbers
+that are not negative have the same order as the numbers.
 """
 
 import numpy as np

@@ -18,7 +18,7 @@ def to_box(node, query, boxes):
     size, total = len(query), np.float32(0.0)
     for feature in range(size):
         at, low, high = query[feature], boxes[node, feature], boxes[node, size + feature]
-        beyond = max(max(low - at, at - high), np.float32(0.0))  # without branches, which would often be predicted wrong
+        beyond = max(max(low - at, at - high), np.float32(0.0))  # no branches: they would often be predicted wrong
         total += beyond * beyond
     return total
 
@@ -65,8 +65,8 @@ def tree_sums(places, queries, points, members, boxes, firsts, scratch, oracle, 
     the distances of one leaf and those of the nearest.
     """
     waiting, distances, line, nearest = scratch
-    inner, who, sums = len(firsts) // 2, longs_at(oracle.who, oracle.neighbours), singles_at(oracle.sums, oracle.outputs)
-    searched = 0
+    who, sums = longs_at(oracle.who, oracle.neighbours), singles_at(oracle.sums, oracle.outputs)
+    inner, searched = len(firsts) // 2, 0
     for number in range(len(places)):
         query = queries[number]
         for rank in range(len(nearest)):
