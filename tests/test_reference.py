@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from bestleaf.features import neighbours as features_neighbours
 from bestleaf.features.data import row_roles
 from bestleaf.features.tree import Tree
 from bestleaf.features.unseen import UnseenVotes
+from bestleaf.rivals.fuse_selector import FuseSelector
 from bestleaf.tables.verify import verify_table
 from forging import judged, reworded
 
@@ -300,3 +302,33 @@ def test_the_command_line_takes_the_size_of_the_reference(tmp_path, capsys, monk
     assert "in a fixed reference of 100 examples, on the other 300 examples" in said
     verdict = verify_table(tmp_path / "found.json", tmp_path / "rows.csv")
     assert verdict, str(verdict)
+
+
+@pytest.mark.filterwarnings("ignore:max_samples ended the search")
+def test_a_search_with_a_reference_goes_on_from_its_checkpoint(tmp_path):
+    X, y = table("four classes")
+    votes, settings = NeighbourVotes(reference_rows=REFERENCE), {"guarantee": "grown", "random_state": 3}
+    direct = BestLeafSelector(votes, max_samples=900, **settings).fit(X, y)
+    for most in (300, 900):
+        resumed = BestLeafSelector(votes, max_samples=most, checkpoint=tmp_path / "run.blf", **settings).fit(X, y)
+    assert resumed.subset_.tolist() == direct.subset_.tolist()
+    assert resumed.certificate_.leaves == direct.certificate_.leaves
+    other = BestLeafSelector(NeighbourVotes(reference_rows=REFERENCE + 1), checkpoint=tmp_path / "run.blf", **settings)
+    with pytest.raises(ValueError, match="checkpoint"):
+        other.fit(X, y)
+
+
+def test_fuse_ranks_the_same_rows():
+    X, y = table("two classes")
+    votes = NeighbourVotes(reference_rows=REFERENCE)
+    found = FuseSelector(estimator=votes, max_samples=300, random_state=0).fit(X, y)
+    assert found.score_ == votes.oracle(X, y).value(found.subset_)
+    assert verify(found.certificate_, X, y)
+
+
+def test_an_oracle_with_a_reference_survives_pickling():
+    X, y = table("real")
+    oracle = KNNOracle(X, y, task="regression", reference_rows=REFERENCE, query_rows=90)
+    copy = pickle.loads(pickle.dumps(oracle))
+    assert (len(oracle.queries), copy.value([0, 3])) == (90, oracle.value([0, 3]))
+    assert copy.fingerprint() == oracle.fingerprint()

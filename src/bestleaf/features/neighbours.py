@@ -499,6 +499,12 @@ class KNNOracle:
             raise ValueError(f"subset must name features from 0 to {self.n_features - 1}, got {features.tolist()}")
         return features
 
+    def kept_votes(self, subset: Iterable[int]) -> np.ndarray | None:
+        """Return [queries, outputs]: the sums of all rows that are ranked, if they were computed and are kept."""
+        sums, known = self._votes(self._features(subset).tobytes())
+        first = self.roles.first_query
+        return sums[first:] if known[first:].all() else None
+
     def _sums(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
         """Return the sums of some rows; only those that are not kept are computed."""
         sums, known = self._votes(features.tobytes())

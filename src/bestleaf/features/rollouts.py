@@ -193,6 +193,9 @@ class NeighbourRollouts(Rollouts):
             below=np.zeros(oracle.n_neighbors + 1, np.int64),
             level=np.zeros(oracle.n_neighbors + 1, np.int64),
         )
+        # Where a vote takes long, those of exact values are used again. Both must add distances in the same order.
+        self._shares_votes = oracle.roles.apart and bool((np.diff(self.place.arrays["members"]) > 0).all())
+        self.oracle = oracle
         warm_up(0, 0, self.record)  # compiles before any clock runs
 
     @property
@@ -210,6 +213,16 @@ class NeighbourRollouts(Rollouts):
         arrays["sizes"][node] = -len(subset) if terminal else len(subset)  # below 0: nothing is added
         for unit in subset:
             arrays["subsets"][node, unit >> 6] |= np.uint64(1) << np.uint64(unit & 63)
+        if subset and self._shares_votes:
+            self._take_votes(subset)
+
+    def _take_votes(self, subset: Subset) -> None:
+        """Take over the votes of a subset that was evaluated: many rollouts from its node add nothing to it."""
+        votes, arrays = self.oracle.kept_votes(self.lattice.features_of(subset)), self.place.arrays
+        if votes is not None:
+            key = np.bitwise_xor.reduce(arrays["keys"][list(subset)])  # as in the kernel `spell_out`
+            row = int(key % np.uint64(len(arrays["owners"])))
+            arrays["owners"][row], arrays["votes"][row] = key, votes.T.ravel()
 
     def warm_up(self, node: int, rollouts: int) -> int:
         """Draw rollouts from a node for their RAVE sums; return how many."""
