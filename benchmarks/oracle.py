@@ -28,7 +28,7 @@ def plain_distances(size, queries, oracle):
     total = np.float32(0.0)
     for query in queries:
         for place in range(size):
-            column = singles_at(oracle.columns + 4 * oracle.padded * chosen[place], oracle.padded)
+            column = singles_at(oracle.columns + 4 * oracle.stride * chosen[place], oracle.padded)
             value = column[query]
             if place == 0:
                 for example in range(len(distance)):

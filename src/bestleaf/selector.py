@@ -100,8 +100,9 @@ class SearchOptions(BaseEstimator):
         otherwise compiled code draws one sample after the other.
     terminal : {"auto", "exact", "noisy"}, default="auto"
         The value of a complete subset: "exact", on all rows or on the fixed splits of `cv`; or "noisy", from samples on
-        random subsamples or random splits, with an interval. "auto" is exact up to about 31,000 rows. With more rows
-        "exact" uses one fixed subsample for all subsets.
+        random subsamples or random splits, with an interval. "auto" is exact, unless more than about 31,000 rows all
+        vote (`reference_rows` of `NeighbourVotes`). With so many rows "exact" uses one fixed random part of them for
+        all subsets.
     alpha : float, default=0.01
         Fraction of random subsets that the guarantee "quantile" leaves open.
     continue_probability : float, default=0.9
@@ -170,7 +171,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Which rows decide. "new_data": rows left out. Candidates are found on the training part of each fold and scored
         on the rows left out; these scores decide how features are found and how many. The answer is found in that way
         on all rows. "training": the answer is the best subset on the rows given, as in the paper. With fewer than 20
-        rows, and with more than about 31,000 rows, it is always "training".
+        rows it is always "training"; with more than about 31,000 rows, too, because the rows that are ranked then do
+        not vote.
     parsimony : float, default=None
         How much left-out score a smaller subset may cost, in standard errors of the paired difference. None is 0 for
         the votes of nearest neighbours, and 0.5 with an estimator.
@@ -458,7 +460,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _choose(self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget) -> Chosen | None:
         """Return what left-out rows decide; None if they are not asked."""
-        if self.choose == "training" or lattice.noisy:
+        ranks_others = isinstance(lattice.oracle, KNNOracle) and lattice.oracle.roles.apart  # rows that did not vote
+        if self.choose == "training" or lattice.noisy or ranks_others:
             return None
         self._check_search(lattice, data, budget)
         kind = "threads" if votes_of(self.estimator) is not None else "processes"
@@ -496,8 +499,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         options, oracle = self._options(), self._oracle(data, seed)
         if isinstance(oracle, EstimatorOracle) and score_range is not None:
             oracle = oracle.with_range(*score_range)
-        too_many_rows = isinstance(oracle, KNNOracle) and len(oracle.queries) < oracle.n_samples
-        noisy = options.terminal == "noisy" or (options.terminal == "auto" and too_many_rows)
+        too_many_vote = isinstance(oracle, KNNOracle) and oracle.too_many_vote
+        noisy = options.terminal == "noisy" or (options.terminal == "auto" and too_many_vote)
         choice = choice_of_columns(data, choice_by_number(self, data.names))
         return (SampledLattice if noisy else FeatureLattice)(
             oracle,
@@ -779,4 +782,5 @@ def _batch_size(lattice: SubsetLattice, voting: bool) -> int | None:
     """Return how many samples are asked for at once; None lets compiled code draw them one by one."""
     if not voting:
         return BATCH_OF_FITS
-    return BATCH_OF_QUERIES if lattice.noisy and lattice.oracle.value_cost < lattice.oracle.n_samples**2 else None
+    assert isinstance(lattice.oracle, KNNOracle)
+    return BATCH_OF_QUERIES if lattice.noisy and lattice.oracle.too_many_vote else None

@@ -90,6 +90,7 @@ def _about_graph(content: Content) -> Content:
         who = " for the opponent, who moves first," if 0 in content["graph"]["minimizes"] else ""
         kind = "unproved" if search["proof"] == "none" and not certain else "chosen" if beyond else "grown"
         better = f"no {where} is better{who} by more than {units.margin(limit)}{' on these rows' if beyond else ''}"
+        better += _beyond_reference(content["data"])
         text = _promise(better, search, certain=certain) + (why if beyond else "")
     elif beyond:
         kind, limit, text = _unsettled(content, gap, known_gap(content), rows=bool(why))
@@ -122,7 +123,7 @@ def _unsettled(
         return "open", search["epsilon"], f"Another {_where(content)} may be better{than} by up to {units.gain(gap)}."
     limit = max(0.0, ceil(1e4 * known - 1e-6) / 1e4)
     better = f"better{than}{' on these rows' if rows else ''}{f' by more than {units.gain(limit)}' if limit else ''}"
-    none = f"none of these is {better}"
+    none = f"none of these is {better}{_beyond_reference(content['data'])}"
     if search["task"] == "arm":
         none = f"none of these shows that another arm is {better}"
     exact = sum(leaf["exact"] for leaf in content["leaves"])
@@ -184,6 +185,14 @@ def _where(content: Content) -> str:
     return f"{search['task']} of the {'whole graph' if search['expansion'] is None else 'graph as grown'} ({size})"
 
 
+def _beyond_reference(data: Content | None) -> str:
+    """Return on which rows subsets are compared, if those that vote are not among them; otherwise nothing."""
+    if data is None or "query_rows" not in data["objective"]:
+        return ""
+    voters, ranked = data["objective"]["reference_rows"], data["objective"]["query_rows"]
+    return f", measured on {ranked:,} examples outside of the reference of {voters:,}"
+
+
 def _about_best(content: Content) -> list[Content]:
     """Return the claim about the answer by these rows alone, if left-out rows decided for a subset worse here."""
     best, search, certain = searched(content), content["search"], is_certain(content)
@@ -234,7 +243,8 @@ def _about_all_subsets(content: Content) -> list[Content]:
         kind, text = "exhaustive", _of_all_subsets(content)
     elif content["search"]["expansion"] is None and is_settled(content) and is_certain(content) and not in_blocks:
         limit = Units.of(data).margin(_limit(content))
-        space, better = _choice_in_words(data), f"no other subset is better by more than {limit}"
+        better = f"no other subset is better by more than {limit}{_beyond_reference(data)}"
+        space = _choice_in_words(data)
         kind, text = "exhaustive", f"All {many:,} subsets that may be chosen were evaluated ({space}): {better}."
         if many == 1:
             text = f"The only subset that may be chosen was evaluated: there is no other. To choose from: {space}."

@@ -299,6 +299,7 @@ def objective_in_words(data: Content) -> str:
     if objective.get("kind") == "estimator":
         return estimator_in_words(objective, sampled=sampled)
     numbers = {name: data[name] for name in ("classes", "queries", "rows")}
+    numbers |= {name: objective.get(name) for name in ("reference_rows", "query_rows")}
     about_rows = {"sampled": sampled, **{name: bool(objective.get(name)) for name in ("grouped", "weighted")}}
     return neighbours_in_words(n_neighbors=objective["n_neighbors"], **about_rows, **numbers)
 
@@ -309,24 +310,33 @@ def neighbours_in_words(
     n_neighbors: int,
     queries: int,
     rows: int,
+    reference_rows: int | None = None,
+    query_rows: int | None = None,
     sampled: bool = False,
     grouped: bool = False,
     weighted: bool = False,
 ) -> str:
     """Return how the votes of nearest neighbours are scored (0 classes: real targets), and on which rows.
 
-    A value is computed on a fixed set of `queries` rows or, if `sampled`, on random ones. If rows are `grouped`, the
-    neighbours are of other groups; if they are `weighted`, a pair counts the product of its weights.
+    A value is computed on a fixed set of `queries` rows or, if `sampled`, on random ones. Neighbours are searched among
+    all rows. If there are `query_rows`, however, only these are ranked, and neighbours are searched among the
+    `reference_rows`, which are other rows. If rows are `grouped`, the neighbours are of other groups; if they are
+    `weighted`, a pair counts the product of its weights.
     """
     kind = {0: "concordance index", 2: "AUC"}.get(classes, f"mean one-against-rest AUC ({classes} classes)")
+    votes = f"the votes of {n_neighbors} nearest neighbours{' from other groups' * grouped}"
+    mean, weights, which = "mean " * sampled, ", rows weighted" * weighted, "random subsamples"
+    if reference_rows is not None and query_rows is not None:
+        others = rows - reference_rows
+        where = "" if query_rows == others else f"a fixed random part of {query_rows:,} of "
+        where = f"{f'{which} of {queries:,} of ' if sampled else ''}{where}the other {others:,} examples"
+        return f"{mean}{kind} of {votes} in a fixed reference of {reference_rows:,} examples, on {where}{weights}"
     where = f"all {rows:,} examples"
     if sampled or queries < rows:
-        which = "random subsamples" if sampled else "a fixed random subsample"
+        which = which if sampled else "a fixed random subsample"
         why = "" if sampled else "computing it on all would take too long; "
         where = f"{which} of {queries:,} of the {rows:,} examples ({why}neighbours are searched among all)"
-    one, others = ("one-group", " from other groups") if grouped else ("one", "")
-    votes = f"the votes of {n_neighbors} nearest neighbours{others}"
-    return f"{'mean ' if sampled else ''}leave-{one}-out {kind} of {votes} on {where}{', rows weighted' * weighted}"
+    return f"{mean}leave-{'one-group' if grouped else 'one'}-out {kind} of {votes} on {where}{weights}"
 
 
 def estimator_in_words(settings: Content, *, sampled: bool = False) -> str:

@@ -66,7 +66,8 @@ encoding: impute=median|mean|most_frequent|keep?, dates=parts|number|drop, level
 choice: allowed=[0..], forced=[0..], limit=1.., costs?=[0.0..1e300], max_cost?=0.0..1e300, at_most?=[<at most>]
 at most: name=text, most=1.., units=[0..]
 objective of neighbours: task=classification|regression, n_neighbors=1.., subsample=2.., ties=half|strict|row_order,
-    scale=flag, drop_zero=flag, grouped?=flag, weighted?=flag
+    scale=flag, drop_zero=flag, grouped?=flag, weighted?=flag, reference_rows?=1..,
+    query_rows?=2..
 objective of an estimator: kind=text, name=name, estimator=text, scoring=call, score_range=[number], cv=text,
     splits=1.., fresh_splits=flag, weighted=flag, grouped=flag
 report: history=[<history>], by_size=[list], feature_scores={value?}, without={value}, selection_frequency?={value},
@@ -302,11 +303,17 @@ def _check_choice(choice: Content, units: int = MOST) -> None:
 def _check_neighbours(data: Content) -> None:
     """Check that the numbers of neighbours, classes and rows fit each other."""
     objective, rows, classes, queries = data["objective"], data["rows"], data["classes"], data["queries"]
-    for name, most in (("n_neighbors", rows - 1), ("subsample", rows)):
+    voters = objective.get("reference_rows", rows)
+    need(voters <= rows, f"reference_rows must be a whole number of at most {rows:,}, got {voters:,}")
+    apart = voters < rows  # then other rows are ranked than those that vote
+    need(apart == ("query_rows" in objective), "query_rows must be written if and only if not all rows vote")
+    ranked, others = objective.get("query_rows", rows), rows - voters if apart else rows
+    need(ranked <= others, f"query_rows must be a whole number of at most {others:,}, got {ranked:,}")
+    for name, most in (("n_neighbors", voters - (not apart)), ("subsample", ranked)):
         need(objective[name] <= most, f"{name} must be a whole number of at most {most:,}, got {objective[name]:,}")
     right = classes == 0 if objective["task"] == "regression" else 2 <= classes <= rows
     need(right, f"the number of classes must go with the task {objective['task']}, got {classes!r}")
-    some = queries == rows or (2 <= queries < rows and rows**2 > VALUE_COST)
+    some = queries == ranked or (2 <= queries < rows and not apart and rows**2 > VALUE_COST)
     fits = queries == objective["subsample"] if data["terminal"] == "noisy" else some
     need(fits, f"values of {rows:,} rows cannot be of {queries!r} of them")
 

@@ -169,6 +169,7 @@ def check_data(
         from bestleaf.features.neighbours import KNNOracle
 
         settings = {name: value for name, value in data["objective"].items() if name not in ("grouped", "weighted")}
+        settings.setdefault("reference_rows", rows)  # without it every row votes
         judge: KNNOracle | EstimatorOracle = KNNOracle(
             numbers, np.asarray(y), **settings, groups=groups, sample_weight=sample_weight
         )

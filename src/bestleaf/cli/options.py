@@ -72,6 +72,9 @@ Encoding = Annotated[str | None, Option(metavar="NAME", help="Encoding of the fi
 Estimator = Annotated[
     Literal["neighbours", "linear", "boosting", "forest", "svm"], Option(help="Whose score a subset has.")
 ]
+ReferenceRows = Annotated[
+    int | None, Option(min=1, help="Rows among which neighbours are searched (default: 20,000 of very many).")
+]
 Scoring = Annotated[str | None, Option(help="Score of an estimator: accuracy, roc_auc, r2, ...")]
 MaxFeatures = Annotated[int | None, Option(min=1, help="Largest number of features.")]
 Forced = Annotated[list[str] | None, Option(help="Column that every subset has; may be repeated.")]

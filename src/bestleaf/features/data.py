@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,8 +12,10 @@ from sklearn.utils.multiclass import type_of_target
 
 from bestleaf.checks import cut, shown
 
-VALUE_COST = 10**9  # largest number of distances for one exact value (about a second for each feature)
+VALUE_COST = 10**9  # largest number of distances for one exact value if every row votes (a second for each feature)
 FEWEST_QUERIES = 1000  # smallest number of rows that an exact value is computed on
+REFERENCE_ROWS = 20_000  # rows that vote, if there are so many rows that an exact value would take more distances
+QUERY_ROWS = 10_000  # other rows that are then ranked
 ROUGH_QUERIES = (500, 2000)  # smallest and largest number of rows that a rough value is computed on
 ROUGH_COST = 3 * 10**8  # number of distances for one rough value, within these limits
 FEWEST_OF_A_CLASS = 20  # rows of each class among them
@@ -20,6 +23,7 @@ MOST_CLASSES = 20  # more different whole numbers than this are taken for real t
 FAR_OFF = 1000  # a mean that is so many standard deviations from 0 is subtracted, to keep single precision
 LARGEST = 1e15  # larger numbers have squared differences that single precision cannot add
 LARGE = 10**7  # numbers that are copied at once
+VOTES, IS_RANKED = 1, 2  # roles of rows
 VECTOR = 16  # single-precision numbers in the widest vector
 
 
@@ -135,18 +139,18 @@ def scaled(column: np.ndarray, scale: bool, like: np.ndarray | None = None) -> n
 
 
 class Columns:
-    """A copy of the data, [features, rows] in single precision; rows in the order `rows`, padded to whole lanes.
+    """A copy of the data, [features, width] in single precision; rows in the order `rows`, then zeros.
 
     Columns of very large data are copied when they are first needed: copying all of them may take longer than a search.
     Two threads may copy the same column; both write the same numbers.
     """
 
-    def __init__(self, data: np.ndarray, scale: bool, lanes: int, rows: np.ndarray) -> None:
-        self.array = np.zeros((data.shape[1], -(-len(data) // lanes) * lanes), np.float32)
+    def __init__(self, data: np.ndarray, scale: bool, width: int, rows: np.ndarray) -> None:
+        self.array = np.zeros((data.shape[1], width), np.float32)
         self._data: np.ndarray | None = data
         self._scale, self._rows = scale, rows
         self._missing = np.ones(data.shape[1], bool)
-        if data.size < LARGE or not scale:
+        if len(rows) * data.shape[1] < LARGE or not scale:
             self.complete()
             if not np.abs(self.array).max() < LARGEST:
                 raise ValueError(
@@ -184,17 +188,96 @@ def drawn(rows: int, size: int, rng: np.random.Generator) -> np.ndarray:
     return found
 
 
-def fixed_queries(targets: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows that exact values are computed on, and those for rough values; always the same rows.
+@dataclass(frozen=True)
+class RowRoles:
+    """Which rows vote and which rows are ranked.
 
-    Of very many rows, those of weight 0 come last.
+    With few rows every row does both: its neighbours are searched among all other rows. With very many rows a fixed
+    random part of them, the *reference*, votes. A fixed random part of the other rows is ranked: by values, by samples
+    and by rough values alike.
     """
-    rows = targets.shape[1]
-    many = max(FEWEST_QUERIES, VALUE_COST // rows), int(np.clip(ROUGH_COST // rows, *ROUGH_QUERIES))
-    return _some_rows(targets, many[0], weights), _some_rows(targets, many[1], weights)
+
+    order: np.ndarray  # numbers of the rows that an oracle keeps, in its order; a *place* is an index of it
+    references: int  # rows at the first places: they vote; of equally near ones those at earlier places
+    first_query: int  # rows at this place and after it are ranked: 0, or `references` if these are kept apart
+
+    @property
+    def apart(self) -> bool:
+        """Whether no row both votes and is ranked."""
+        return self.first_query > 0
+
+    @property
+    def queries(self) -> int:
+        """Number of rows that are ranked."""
+        return len(self.order) - self.first_query
 
 
-def _some_rows(targets: np.ndarray, many: int, weights: np.ndarray | None) -> np.ndarray:
+def reference_size(rows: int, reference_rows: int | None) -> int:
+    """Return how many rows vote; None is all of them up to about 31,000 rows, and 20,000 of more rows."""
+    if reference_rows is None:
+        return rows if rows**2 <= VALUE_COST else REFERENCE_ROWS
+    return min(rows, reference_rows)
+
+
+def row_roles(
+    labels: np.ndarray,
+    reference_rows: int | None,
+    query_rows: int | None,
+    *,
+    weights: np.ndarray | None = None,
+    shuffle: bool = True,
+) -> RowRoles:
+    """Return which rows vote and which are ranked; always the same ones.
+
+    Parameters
+    ----------
+    labels : array of int
+        The classes of the rows by number; all the same for real targets.
+    reference_rows, query_rows : int or None
+        As in `NeighbourVotes`. The reference has the same share of every class.
+    weights : array, default=None
+        Weights of the rows; those of weight 0 are ranked only if there are no others left.
+    shuffle : bool, default=True
+        Whether an oracle keeps the rows in a random order or in their own. In both cases reference rows come first.
+    """
+    rows = len(labels)
+    many, drawn_order = reference_size(rows, reference_rows), np.random.default_rng(2019).permutation(rows)
+    order = drawn_order if shuffle else np.arange(rows)
+    if many == rows:
+        return RowRoles(order, rows, 0)
+    role = np.zeros(rows, np.int8)
+    by_class = drawn_order[np.argsort(labels[drawn_order], kind="stable")]
+    ends = np.cumsum(np.bincount(labels))  # the quotas of the classes add up to `many`, because their sums are rounded
+    quotas = np.diff(np.rint(ends * many / rows).astype(np.int64), prepend=0)
+    starts = ends - np.diff(ends, prepend=0)
+    for start, quota in zip(starts, quotas, strict=True):
+        role[by_class[start : start + quota]] = VOTES
+    others = drawn_order[role[drawn_order] == 0]
+    if weights is not None:
+        others = others[np.argsort(weights[others] == 0, kind="stable")]
+    left = QUERY_ROWS if query_rows is None else query_rows
+    for some in [*(others[labels[others] == label][:FEWEST_OF_A_CLASS] for label in range(len(ends))), others]:
+        some = some[role[some] == 0][:left]
+        role[some] = IS_RANKED
+        left -= len(some)
+    return RowRoles(np.concatenate([order[role[order] == one] for one in (VOTES, IS_RANKED)]), many, many)
+
+
+def fixed_queries(
+    targets: np.ndarray, roles: RowRoles, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places of the rows that exact values are computed on, and of those for rough values.
+
+    They are always the same rows. Of very many rows, those of weight 0 come last.
+    """
+    exact = roles.queries if roles.apart else max(FEWEST_QUERIES, VALUE_COST // roles.references)
+    rough = int(np.clip(ROUGH_COST // roles.references, *ROUGH_QUERIES))
+    first = roles.first_query
+    ranked = targets[:, first:], None if weights is None else weights[first:]
+    return first + _some_rows(exact, *ranked), first + _some_rows(rough, *ranked)
+
+
+def _some_rows(many: int, targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Return about `many` rows with some of every class, or all rows if there are no more than that."""
     rows = targets.shape[1]
     if many >= rows:

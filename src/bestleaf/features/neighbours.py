@@ -4,13 +4,16 @@ Every row gets the sum of the targets of its k nearest other rows (Euclidean dis
 groups, these are rows of other groups. The value of the subset is the fraction of pairs with different targets that
 these sums put in the right order: the AUC for two classes, the mean one-against-rest AUC for more classes, the
 concordance index for real targets. If rows have weights, a pair counts the product of its weights; votes have none.
+
+With very many rows the neighbours are searched in a fixed random part of them, the reference, and some of the other
+rows are ranked. So no row that is ranked has voted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from hashlib import sha256
 from itertools import repeat
 from threading import local
@@ -25,11 +28,22 @@ from bestleaf.certificate.rows import check_voters, checked_weights, group_numbe
 from bestleaf.checks import one_of, shown, whole
 from bestleaf.engine.records import Workplace
 from bestleaf.features.blocks import MOST_ROWS, MOST_SUBSETS, values_of
-from bestleaf.features.data import Columns, checked_data, checked_targets, drawn, fixed_queries, lanes, task_of
+from bestleaf.features.data import (
+    Columns,
+    checked_data,
+    checked_targets,
+    drawn,
+    fixed_queries,
+    lanes,
+    reference_size,
+    row_roles,
+    task_of,
+)
 from bestleaf.features.gpu import DEVICES, CudaVotes, Gpu, values_on_gpu
 from bestleaf.features.kernels import neighbours as kernels
 from bestleaf.features.kernels.records import HALF, NEIGHBOURS, ROW_ORDER, STRICT
 from bestleaf.features.ranking import pulls
+from bestleaf.features.tree import Tree, tree_is_faster
 from bestleaf.features.weights import LIGHTEST, cumulative_shares, drawn_by_weight, lightest_share
 
 TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}
@@ -58,8 +72,7 @@ class NeighbourVotes(BaseEstimator):
     scale : bool, default=True
         Standardise the features first.
     subsample : int, default=None
-        Number m of rows that one sample is computed on; None is 50, or all rows if there are fewer. Neighbours are
-        searched among all rows.
+        Number m of rows that one sample is computed on; None is 50, or all rows if there are fewer.
     drop_zero : bool, default=False
         Ignore all rows at distance 0, not only the row itself, as the published program does.
     task : {"auto", "classification", "regression"}, default="auto"
@@ -67,6 +80,13 @@ class NeighbourVotes(BaseEstimator):
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where exact values are computed. "auto" takes a GPU if there is one and `bestleaf[gpu]` is installed. The values
         are the same on both.
+    reference_rows : int, default=None
+        Number of rows that vote: a fixed random part of the rows with the same share of every class, the *reference*.
+        Values and samples then rank other rows only. If it is at least the number of rows, every row votes on all
+        others. None is all rows up to about 31,000 rows, and 20,000 of more rows.
+    query_rows : int, default=None
+        Number of the other rows that are ranked, a fixed random part of them. None is 10,000, or all of them if there
+        are fewer. It is not used if every row votes.
 
     Examples
     --------
@@ -86,6 +106,8 @@ class NeighbourVotes(BaseEstimator):
         drop_zero: bool = False,
         task: str = "auto",
         device: str = "auto",
+        reference_rows: int | None = None,
+        query_rows: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.ties = ties
@@ -94,6 +116,8 @@ class NeighbourVotes(BaseEstimator):
         self.drop_zero = drop_zero
         self.task = task
         self.device = device
+        self.reference_rows = reference_rows
+        self.query_rows = query_rows
 
     def oracle(
         self,
@@ -111,8 +135,9 @@ class NeighbourVotes(BaseEstimator):
         (None is 1), `memory` the bytes for votes that are kept (None is 256 MiB).
         """
         whole("n_neighbors", self.n_neighbors, 1)
-        if self.subsample is not None:
-            whole("subsample", self.subsample, 2)
+        for name, least in (("subsample", 2), ("reference_rows", 1), ("query_rows", 2)):
+            if getattr(self, name) is not None:
+                whole(name, getattr(self, name), least)
         for name in ("scale", "drop_zero"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise TypeError(f"{name} must be True or False, got {shown(getattr(self, name))}")
@@ -132,7 +157,7 @@ class KNNOracle:
         Labels, or real targets with ``task="regression"``.
     task : {"classification", "regression"}
         What `y` is.
-    n_neighbors, subsample, ties, scale, drop_zero, device
+    n_neighbors, subsample, ties, scale, drop_zero, device, reference_rows, query_rows
         As in `NeighbourVotes`.
     groups : array of shape (n_samples,), default=None
         Rows that belong together, such as all visits of a patient: the neighbours of a row are searched among the rows
@@ -148,12 +173,14 @@ class KNNOracle:
 
     Attributes
     ----------
+    roles : RowRoles
+        Which rows vote and which are ranked.
     rows : array of int
-        The order in which the oracle keeps the rows: a fixed random one. Of several neighbours at the same distance the
-        first ones vote; in data sorted by label these would be of one class. ``ties="row_order"`` keeps their order.
+        The rows that the oracle keeps, in its order: a fixed random one, reference rows first. Of several neighbours at
+        the same distance the first ones vote; in data sorted by label these would be of one class.
+        ``ties="row_order"`` keeps their order.
     queries : array of int
-        The rows that `value` ranks: all rows, or a fixed subsample if there are more than about 31,000. Neighbours are
-        searched among all rows.
+        The places in `rows` of the rows that `value` ranks.
 
     Examples
     --------
@@ -177,6 +204,8 @@ class KNNOracle:
         ties: str = "half",
         scale: bool = True,
         drop_zero: bool = False,
+        reference_rows: int | None = None,
+        query_rows: int | None = None,
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         memory: int = VOTES,
@@ -189,36 +218,67 @@ class KNNOracle:
         self.n_samples, self.n_features = rows, _ = data.shape
         if not 1 <= n_neighbors < rows:
             raise ValueError(f"n_neighbors must be between 1 and the number of rows less one, got {n_neighbors}")
-        if subsample is None:
-            subsample = min(SUBSAMPLE, rows)
-        if not 2 <= subsample <= rows:
-            raise ValueError(f"subsample must be between 2 and the number of rows ({rows}), got {subsample}")
-        self.ties, self.subsample, self.drop_zero, self.scale = ties, subsample, drop_zero, scale
+        self.ties, self.drop_zero, self.scale = ties, drop_zero, scale
         self.n_neighbors, self.memory, self.n_jobs = n_neighbors, memory, n_jobs
         self.classes, targets = checked_targets(y, rows, task)
-        self.rows = np.arange(rows) if ties == "row_order" else np.random.default_rng(2019).permutation(rows)
+        numbers = None if groups is None else group_numbers(groups, rows)
+        weights = None if sample_weight is None else checked_weights(sample_weight, rows)
+        self.roles = row_roles(
+            self._labels(targets), reference_rows, query_rows, weights=weights, shuffle=ties != "row_order"
+        )
+        self.rows = self.roles.order
         self.targets = np.ascontiguousarray(targets[:, self.rows])
-        self._lanes = lanes(rows, n_neighbors)
-        self._columns = Columns(data, scale, self._lanes, self.rows)
-        self.groups = None if groups is None else group_numbers(groups, rows)[self.rows]
-        if self.groups is not None:
-            check_voters(self.groups, n_neighbors)
-        self.row_weights = None if sample_weight is None else checked_weights(sample_weight, rows)[self.rows]
+        self.groups = None if numbers is None else numbers[self.rows]
+        self.row_weights = None if weights is None else weights[self.rows]
         self.cumulative = np.empty(0)  # shares of the weight, to draw rows by
-        if self.row_weights is not None:
-            labels = self.targets[0] if len(self.targets) == 1 else self.targets.argmax(axis=0)
-            if lightest_share(labels, self.row_weights) <= LIGHTEST:
-                raise ValueError(f"sample_weight must give more than {LIGHTEST:g} of the weight to a second target")
-            self.cumulative = cumulative_shares(self.row_weights)
+        self._check_roles()
+        most = self.roles.queries
+        self.subsample = min(SUBSAMPLE, most) if subsample is None else subsample
+        if not 2 <= self.subsample <= most:
+            which = "rows that are ranked" if self.roles.apart else "rows"
+            raise ValueError(f"subsample must be between 2 and the number of {which} ({most}), got {subsample}")
+        self._lanes = lanes(self.roles.references, n_neighbors)
+        self.padded = -(-self.roles.references // self._lanes) * self._lanes
+        self._columns = Columns(data, scale, max(len(self.rows), self.padded), self.rows)
         self.weights = self._weights()
-        self.queries, self.rough_queries = fixed_queries(self.targets, self.row_weights)
-        self.value_cost, self.rough_cost = len(self.queries) * rows, len(self.rough_queries) * rows
+        self.queries, self.rough_queries = fixed_queries(self.targets, self.roles, self.row_weights)
+        self.value_cost = len(self.queries) * self.roles.references
+        self.rough_cost = len(self.rough_queries) * self.roles.references
+
+    @property
+    def too_many_vote(self) -> bool:
+        """Whether so many rows vote that an exact value ranks only some of them."""
+        return len(self.queries) < self.roles.queries
+
+    def _labels(self, targets: np.ndarray) -> np.ndarray:
+        """Return the class of each row by its number; all the same for real targets."""
+        if self.classes is None:
+            return np.zeros(targets.shape[1], np.int64)
+        return targets[0].astype(np.int64) if len(targets) == 1 else targets.argmax(axis=0)
+
+    def _check_roles(self) -> None:
+        """Refuse too few rows that vote or are ranked, and weights that leave only one target."""
+        many, first = self.roles.references, self.roles.first_query
+        if many < self.n_neighbors:
+            least = f"{self.n_neighbors}, the number of neighbours"
+            raise ValueError(f"reference_rows must be at least {least}, got {many}")
+        if self.groups is not None:
+            check_voters(self.groups[:many], self.n_neighbors)
+        ranked = self.targets[:, first:]
+        if (ranked == ranked[:, :1]).all():
+            rule = "reference_rows must leave rows with two different targets to rank"
+            raise ValueError(f"{rule}, got {many} of {self.n_samples} rows")
+        if self.row_weights is not None:
+            labels = ranked[0] if len(ranked) == 1 else ranked.argmax(axis=0)
+            if lightest_share(labels, self.row_weights[first:]) <= LIGHTEST:
+                raise ValueError(f"sample_weight must give more than {LIGHTEST:g} of the weight to a second target")
+            self.cumulative = cumulative_shares(self.row_weights[first:])
 
     def _weights(self) -> np.ndarray:
         """Return the targets of classes plus `ONE`, as whole numbers for `sum_nearest`; empty for real targets."""
         sums_fit = self.classes is not None and self.n_neighbors < kernels.ONE // 2
-        weights = np.zeros((len(self.targets) if sums_fit else 0, self._columns.array.shape[1]), np.int32)
-        weights[:, : self.n_samples] = self.targets[: len(weights)] + kernels.ONE
+        weights, many = np.zeros((len(self.targets) if sums_fit else 0, self.padded), np.int32), self.roles.references
+        weights[:, :many] = self.targets[: len(weights), :many] + kernels.ONE
         return weights
 
     def __getstate__(self) -> dict[str, object]:
@@ -269,7 +329,7 @@ class KNNOracle:
     def values_on(self, subsets: Iterable[Iterable[int]], queries: np.ndarray) -> list[float]:
         """Return the values of several subsets on some of the rows, given by their places in `rows`."""
         asked = [self._features(subset) for subset in subsets]
-        distances = len(queries) * self.n_samples
+        distances = len(queries) * self.roles.references
         if len(asked) > 1 and len(asked) * distances >= DISTANCES_A_GPU and self._fits_gpu(asked):
             found = self._gpu.tried(lambda votes: values_on_gpu(self, votes, asked, queries))
             if found is not None:
@@ -283,7 +343,7 @@ class KNNOracle:
     @property
     def at_once(self) -> int:
         """How many values take less time together than one by one: many on a GPU, some for several threads."""
-        distances = len(self.queries) * self.n_samples
+        distances = len(self.queries) * self.roles.references
         if self._gpu.is_there:
             return int(np.clip(DISTANCES_AT_ONCE // distances, 1, MOST_AT_ONCE))
         return 1 if self.n_jobs < 2 or distances >= DISTANCES_A_THREAD else SHARE_OF_A_THREAD * self.n_jobs
@@ -297,7 +357,7 @@ class KNNOracle:
                 self._columns.complete(),
                 self.targets,
                 self.n_neighbors,
-                self.n_samples,
+                self.roles.references,
                 self.groups,
                 drop_zero=self.drop_zero,
                 real=self.classes is None,
@@ -321,9 +381,10 @@ class KNNOracle:
         features = self._features(subset)
         while True:
             if self.row_weights is None:
-                queries = drawn(self.n_samples, self.subsample, rng)
+                queries = drawn(self.roles.queries, self.subsample, rng)
             else:
                 queries = drawn_by_weight(self.cumulative, self.subsample, rng)
+            queries += self.roles.first_query
             targets = self.targets[:, queries]
             if (targets != targets[:, :1]).any():
                 return self._value(features, queries)
@@ -352,9 +413,12 @@ class KNNOracle:
         return queries if self.row_weights is None else queries[self.row_weights[queries] > 0]
 
     def sums(self, subset: Iterable[int]) -> np.ndarray:
-        """Return [rows, outputs]: the sums of the targets of the nearest neighbours, rows as in `X`."""
-        found = np.empty((self.n_samples, len(self.targets)), np.float32)
-        found[self.rows] = self._sums(self._features(subset), np.arange(self.n_samples))
+        """Return [rows, outputs]: the sums of the targets of the nearest neighbours, rows as in `X`.
+
+        They are nan for rows that neither vote nor are ranked.
+        """
+        found = np.full((self.n_samples, len(self.targets)), np.nan, np.float32)
+        found[self.rows] = self._sums(self._features(subset), np.arange(len(self.rows)))
         return found
 
     def settings(self) -> dict[str, object]:
@@ -363,7 +427,10 @@ class KNNOracle:
         names = ("n_neighbors", "subsample", "ties", "scale", "drop_zero")
         about_rows = {"grouped": self.groups is not None, "weighted": self.row_weights is not None}
         flags = {name: True for name, applies in about_rows.items() if applies}
-        return {"task": task, **{name: getattr(self, name) for name in names}, **flags}
+        many = reference_size(self.n_samples, None) < self.n_samples  # then it is written in any case
+        roles = {"reference_rows": self.roles.references} if self.roles.apart or many else {}
+        roles |= {"query_rows": self.roles.queries} if self.roles.apart else {}
+        return {"task": task, **{name: getattr(self, name) for name in names}, **flags, **roles}
 
     def counts(self, *, sampled: bool = False) -> dict[str, int | None]:
         """Return the number of classes (0 for real targets) and of the rows that a value (or a sample) ranks."""
@@ -385,32 +452,37 @@ class KNNOracle:
         return self._workplace()
 
     def _workplace(self) -> Workplace:
-        return self.workplace_on(self._columns.array, self.weights)
+        return self.workplace_on(self._columns.array, self.groups)
 
-    def workplace_on(self, columns: np.ndarray, weights: np.ndarray) -> Workplace:
-        """Return a workplace on other columns; rows after those of the data are queries that do not vote."""
-        place, groups = Workplace(NEIGHBOURS), np.full(columns.shape[1] if self.groups is not None else 0, -1, np.int32)
-        if self.groups is not None:
-            groups[: self.n_samples] = self.groups
+    def workplace_on(self, columns: np.ndarray, groups: np.ndarray | None) -> Workplace:
+        """Return a workplace on other columns, with the rows that vote at the first places and queries behind them.
+
+        `groups` are those of the first rows; the others belong to none.
+        """
+        place, by_row = Workplace(NEIGHBOURS), np.full(0 if groups is None else columns.shape[1], -1, np.int32)
+        if groups is not None:
+            by_row[: len(groups)] = groups
         place.set(
-            examples=self.n_samples,
-            padded=columns.shape[1],
+            examples=self.roles.references,
+            padded=self.padded,
+            rows=len(self.rows),
+            stride=columns.shape[1],
             lanes=self._lanes,
             outputs=len(self.targets),
             neighbours=self.n_neighbors,
             drop_zero=self.drop_zero,
             real=self.classes is None,
-            weighed=len(weights) > 0,
-            grouped=self.groups is not None,
+            weighed=len(self.weights) > 0,
+            grouped=groups is not None,
             sum_nearest=kernels.sum_nearest.address,
             pairs_in_order=kernels.pairs_in_order.address if self.classes is None else 0,
         )
         place.point(
             columns=columns,
             targets=self.targets,
-            weights=weights,
-            groups=groups,
-            distance=np.zeros(columns.shape[1], np.float32),
+            weights=self.weights,
+            groups=by_row,
+            distance=np.zeros(self.padded, np.float32),
             minima=np.zeros(self._lanes, np.int32),
             tally=np.zeros(self._lanes, np.int32),
             nearest=np.zeros(self.n_neighbors, np.int32),
@@ -423,7 +495,7 @@ class KNNOracle:
     @cached_property
     def _votes(self) -> Callable[[bytes], tuple[np.ndarray, np.ndarray]]:
         """A function of a subset that returns its sums and which of them are known; it forgets the oldest subsets."""
-        rows, outputs = self.n_samples, len(self.targets)
+        rows, outputs = len(self.rows), len(self.targets)
         most = max(1, self.memory // (A_SUBSET + rows * (1 + 4 * outputs)))
         return lru_cache(most)(lambda key: (np.empty((rows, outputs), np.float32), np.zeros(rows, np.bool_)))
 
@@ -444,6 +516,12 @@ class KNNOracle:
             raise ValueError(f"subset must name features from 0 to {self.n_features - 1}, got {features.tolist()}")
         return features
 
+    def kept_votes(self, subset: Iterable[int]) -> np.ndarray | None:
+        """Return [queries, outputs]: the sums of all rows that are ranked, if they were computed and are kept."""
+        sums, known = self._votes(self._features(subset).tobytes())
+        first = self.roles.first_query
+        return sums[first:] if known[first:].all() else None
+
     def _sums(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
         """Return the sums of some rows; only those that are not kept are computed."""
         sums, known = self._votes(features.tobytes())
@@ -454,23 +532,32 @@ class KNNOracle:
 
     def _computed(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
         """Return the sums of some rows; several threads compute them if that is faster."""
-        if len(queries) * self.n_samples >= DISTANCES_A_GPU and self._fits_gpu([features]):
+        if len(queries) * self.roles.references >= DISTANCES_A_GPU and self._fits_gpu([features]):
             found = self._gpu.tried(lambda votes: votes.sums([features], queries)[0])
             if found is not None:
                 return found
         self._columns.need(features)
-        threads = min(self.n_jobs, len(queries) * self.n_samples // DISTANCES_A_THREAD)
+        computed = self._computed_here
+        if tree_is_faster(len(features), len(queries), self.roles.references):
+            tree = Tree.of(self._columns.array[features, : self.roles.references])
+            computed = partial(self._computed_by, tree)
+        threads = min(self.n_jobs, len(queries) * self.roles.references // DISTANCES_A_THREAD)
         if threads < 2:
-            return self._computed_here(features, queries)
+            return computed(features, queries)
         with ThreadPoolExecutor(threads) as pool:
             parts = np.array_split(queries, threads)
-            return np.concatenate(list(pool.map(self._computed_here, repeat(features), parts)))
+            return np.concatenate(list(pool.map(computed, repeat(features), parts)))
 
     def _computed_here(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
         sums, place = np.empty((len(queries), len(self.targets)), np.float32), self._of_this_thread()[0]
         place.arrays["chosen"][: len(features)] = features
         kernels.neighbour_sums(len(features), queries, place.record, sums)
         return sums
+
+    def _computed_by(self, tree: Tree, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
+        """Return the same sums by a tree of the rows that vote."""
+        at = np.ascontiguousarray(self._columns.array[features[:, None], queries].T)
+        return tree.sums(queries, at, self._of_this_thread()[0])[0]
 
     def _value(self, features: np.ndarray, queries: np.ndarray, weights: np.ndarray | None = None) -> float:
         return self.ranked_right(self._sums(features, queries), self.targets[:, queries], weights)

@@ -144,16 +144,18 @@ class NeighbourRollouts(Rollouts):
         assert isinstance(oracle, KNNOracle)
         super().__init__(lattice, oracle.workplace())
         self.rng, self.noisy_stop = rng, noisy_stop
-        outputs, rows = oracle.targets.shape
+        outputs, queries, first = len(oracle.targets), oracle.roles.queries, oracle.roles.first_query
         small = oracle.classes is not None and oracle.n_neighbors <= np.iinfo(np.int8).max
         kind = np.dtype(np.int8 if small else np.float32)  # small numbers of votes fit into a byte
-        memory = int(np.clip(oracle.memory // (kind.itemsize * outputs * rows), 1, ROWS_OF_VOTES))
+        memory = int(np.clip(oracle.memory // (kind.itemsize * outputs * queries), 1, ROWS_OF_VOTES))
         words, stream = -(-units // 64), rng.bit_generator.ctypes
         self.place.set(
             draw=draw_neighbours.address,
             next_double=cast(stream.next_double, c_void_p).value,
             stream=stream.state_address,
             subsample=oracle.subsample,
+            first_query=first,
+            queries=queries,
             by_weight=oracle.row_weights is not None,
             ties=TIES[oracle.ties],
             limit=lattice.limit,
@@ -178,8 +180,8 @@ class NeighbourRollouts(Rollouts):
             spent=np.zeros(len(lattice.limits.bounds)),
             fitting=np.zeros(len(lattice.allowed), np.int64),
             owners=np.zeros(memory, np.uint64),
-            votes=np.empty((memory, outputs * rows), kind),  # the kernel empties a row when a subset takes it
-            order=np.arange(rows),
+            votes=np.empty((memory, outputs * queries), kind),  # the kernel empties a row when a subset takes it
+            order=np.arange(first, first + queries),
             cumulative=oracle.cumulative,
             picks=np.zeros(oracle.subsample, np.int64),
             score=np.zeros(oracle.subsample, np.float32),
@@ -191,6 +193,9 @@ class NeighbourRollouts(Rollouts):
             below=np.zeros(oracle.n_neighbors + 1, np.int64),
             level=np.zeros(oracle.n_neighbors + 1, np.int64),
         )
+        # Where a vote takes long, those of exact values are used again. Both must add distances in the same order.
+        self._shares_votes = oracle.roles.apart and bool((np.diff(self.place.arrays["members"]) > 0).all())
+        self.oracle = oracle
         warm_up(0, 0, self.record)  # compiles before any clock runs
 
     @property
@@ -208,6 +213,16 @@ class NeighbourRollouts(Rollouts):
         arrays["sizes"][node] = -len(subset) if terminal else len(subset)  # below 0: nothing is added
         for unit in subset:
             arrays["subsets"][node, unit >> 6] |= np.uint64(1) << np.uint64(unit & 63)
+        if subset and self._shares_votes:
+            self._take_votes(subset)
+
+    def _take_votes(self, subset: Subset) -> None:
+        """Take over the votes of a subset that was evaluated: many rollouts from its node add nothing to it."""
+        votes, arrays = self.oracle.kept_votes(self.lattice.features_of(subset)), self.place.arrays
+        if votes is not None:
+            key = np.bitwise_xor.reduce(arrays["keys"][list(subset)])  # as in the kernel `spell_out`
+            row = int(key % np.uint64(len(arrays["owners"])))
+            arrays["owners"][row], arrays["votes"][row] = key, votes.T.ravel()
 
     def warm_up(self, node: int, rollouts: int) -> int:
         """Draw rollouts from a node for their RAVE sums; return how many."""

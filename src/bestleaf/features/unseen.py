@@ -14,8 +14,7 @@ from bestleaf.features.neighbours import KNNOracle
 class UnseenVotes:
     """How well the votes of the rows of an oracle rank other rows.
 
-    The other rows stand after those of the oracle in the memory of the kernels, where these expect padding: they are
-    queries and never vote.
+    The other rows stand after those that vote in the memory of the kernels: they are queries and never vote.
 
     Parameters
     ----------
@@ -38,18 +37,16 @@ class UnseenVotes:
         new_weight: np.ndarray | None = None,
     ) -> None:
         self._new_weight = None if new_weight is None else np.asarray(new_weight, np.float64)
-        self.oracle, rows, new_X = oracle, oracle.n_samples, checked_data(new_X)
-        lanes = oracle._lanes
-        columns = np.zeros((oracle.n_features, -(-(rows + len(new_X)) // lanes) * lanes), np.float32)
+        self.oracle, voters, new_X = oracle, oracle.rows[: oracle.roles.references], checked_data(new_X)
+        many = len(voters) + len(new_X)
+        columns = np.zeros((oracle.n_features, max(many, oracle.padded)), np.float32)
         for number, column in enumerate(columns):
             seen = np.asarray(X[:, number], np.float64)
-            column[:rows] = scaled(seen, oracle.scale)[oracle.rows]
-            column[rows : rows + len(new_X)] = scaled(np.asarray(new_X[:, number], np.float64), oracle.scale, seen)
-        weights = np.zeros((len(oracle.weights), columns.shape[1]), np.int32)
-        weights[:, :rows] = oracle.weights[:, :rows]
-        self._columns, self._weights = columns, weights  # the workplace has only their addresses
-        self._place = oracle.workplace_on(columns, weights)
-        self._queries = np.arange(rows, rows + len(new_X))
+            like = seen[oracle.rows] if oracle.roles.apart else seen  # the rows that the oracle scales its columns by
+            column[: len(voters)] = scaled(seen[voters], oracle.scale, like)
+            column[len(voters) : many] = scaled(np.asarray(new_X[:, number], np.float64), oracle.scale, like)
+        self._place = oracle.workplace_on(columns, None if oracle.groups is None else oracle.groups[: len(voters)])
+        self._queries = np.arange(len(voters), many)
         if oracle.classes is None:
             self.targets = unit_range(np.asarray(new_y, np.float64)).astype(np.float32)[None, :]
         else:

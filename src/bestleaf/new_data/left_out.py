@@ -89,7 +89,8 @@ def oracle_of(
     """Return an oracle that gives values by votes, or fits the estimator; its cross-validated score is not used."""
     votes = votes_of(estimator)
     if votes is not None:
-        return clone(votes).set_params(subsample=None).oracle(data.X, data.y, **data.metadata)  # it draws no samples
+        every_row = {"subsample": None, "reference_rows": len(data.y)}  # it draws no samples, and all rows vote
+        return clone(votes).set_params(**every_row).oracle(data.X, data.y, **data.metadata)
     every = np.arange(len(data.y))
     return EstimatorOracle(
         data.X,

@@ -38,7 +38,7 @@ def begin(query, stack, oracle):
 def add(feature, query, before, after, oracle):
     """Write distances with one more feature; `before` and `after` are addresses of distances."""
     less, more = singles_at(before, oracle.padded), singles_at(after, oracle.padded)
-    column = singles_at(oracle.columns + 4 * oracle.padded * feature, oracle.padded)
+    column = singles_at(oracle.columns + 4 * oracle.stride * feature, oracle.padded)
     here = column[query]
     for example in range(len(more)):
         by = column[example] - here
@@ -138,7 +138,7 @@ def votes_of_eight(first, last, alive, many, features, starts, stack, path, orac
                 common += 1
             for depth in range(common, size):
                 path[depth] = features[start + depth]
-                column = oracle.columns + 4 * oracle.padded * path[depth]
+                column = oracle.columns + 4 * oracle.stride * path[depth]
                 less, more = stack + step * depth, stack + step * (depth + 1)
                 if depth < size - 1:
                     add_to_eight(less, more, column, query, oracle.examples, scratch)

@@ -1,11 +1,12 @@
 """Nearest neighbours on a subset of features, and how well their votes rank the rows of the data.
 
-In these kernels an example is a row of the data, and a query is the row whose neighbours are searched. The data are
-stored by feature in single precision. The squared distances of a query to all examples are summed feature by feature,
-which the compiler turns into vector instructions. The k nearest are found without sorting. Examples are dealt into
-lanes: example i goes to lane i modulo the number of lanes. The k-th smallest of the minima of the lanes is an upper
-bound of the k-th distance, so only lanes whose minimum is within this bound are searched. Distances are compared as
-32-bit whole numbers: the bits of numbers that are not negative have the same order as the numbers.
+In these kernels an example is a row that votes, and a query is the row whose neighbours are searched. The data are
+stored by feature in single precision, the examples at the first places. A query may be one of them or stand behind. The
+squared distances of a query to all examples are summed feature by feature, which the compiler turns into vector
+instructions. The k nearest are found without sorting. Examples are dealt into lanes: example i goes to lane i modulo
+the number of lanes. The k-th smallest of the minima of the lanes is an upper bound of the k-th distance, so only lanes
+whose minimum is within this bound are searched. Distances are compared as 32-bit whole numbers: the bits of numbers
+that are not negative have the same order as the numbers.
 """
 
 import numpy as np
@@ -21,7 +22,7 @@ ONE = 65536  # added to the target of an example, so that a sum of weights also 
 def add_one(one, query, oracle):
     """Write the squared differences on one feature."""
     distance = singles_at(oracle.distance, oracle.padded)
-    a = singles_at(oracle.columns + 4 * oracle.padded * one, oracle.padded)
+    a = singles_at(oracle.columns + 4 * oracle.stride * one, oracle.stride)
     at_a = a[query]
     for example in range(len(distance)):
         by_a = a[example] - at_a
@@ -32,8 +33,8 @@ def add_one(one, query, oracle):
 def add_two(one, two, query, fresh, oracle):
     """Add the squared differences on two features to the distances in one pass; if `fresh`, they start at 0."""
     distance = singles_at(oracle.distance, oracle.padded)
-    a = singles_at(oracle.columns + 4 * oracle.padded * one, oracle.padded)
-    b = singles_at(oracle.columns + 4 * oracle.padded * two, oracle.padded)
+    a = singles_at(oracle.columns + 4 * oracle.stride * one, oracle.stride)
+    b = singles_at(oracle.columns + 4 * oracle.stride * two, oracle.stride)
     at_a, at_b = a[query], b[query]
     for example in range(len(distance)):
         by_a, by_b = a[example] - at_a, b[example] - at_b
@@ -67,12 +68,13 @@ def exclude(query, oracle):
             if distance[example] == 0:
                 distance[example] = np.float32(np.inf)
     if oracle.grouped == 1:
-        groups = ints_at(oracle.groups, oracle.padded)
+        groups = ints_at(oracle.groups, oracle.stride)
         mine = groups[query]
         for example in range(len(distance)):
             if groups[example] == mine:
                 distance[example] = np.float32(np.inf)
-    distance[query] = np.float32(np.inf)
+    if query < len(distance):
+        distance[query] = np.float32(np.inf)
     for example in range(oracle.examples, len(distance)):
         distance[example] = np.float32(np.inf)
 
@@ -184,6 +186,18 @@ def collect(bound, oracle):
     return found
 
 
+@helper
+def add_targets(found, oracle):
+    """Write for each output the sum of the targets of the first `found` examples that are listed, or their mean."""
+    who, sums = longs_at(oracle.who, found), singles_at(oracle.sums, oracle.outputs)
+    for output in range(oracle.outputs):
+        target = singles_at(oracle.targets + 4 * oracle.rows * output, oracle.rows)
+        sum_of_all = 0.0  # in double precision the sum does not depend on the order
+        for rank in range(found):
+            sum_of_all += np.float64(target[who[rank]])
+        sums[output] = sum_of_all / max(found, 1) if oracle.real == 1 else sum_of_all
+
+
 @inlined
 def vote(oracle):
     """Write for each output the sum of the targets of the k nearest, from the distances; for real targets their mean.
@@ -201,14 +215,7 @@ def vote(oracle):
         output += 1
     if simple:
         return
-    found = collect(bound, oracle)
-    who = longs_at(oracle.who, found)
-    for output in range(oracle.outputs):
-        target = singles_at(oracle.targets + 4 * oracle.examples * output, oracle.examples)
-        sum_of_all = 0.0  # in double precision the sum does not depend on the order
-        for rank in range(found):
-            sum_of_all += np.float64(target[who[rank]])
-        sums[output] = sum_of_all / max(found, 1) if oracle.real == 1 else sum_of_all
+    add_targets(collect(bound, oracle), oracle)
 
 
 @separate(QUERY)

@@ -6,10 +6,12 @@ from bestleaf.engine.compile import function_at, signature
 from bestleaf.engine.records import record
 
 # What rollouts valued by nearest neighbours need; `KNNOracle` and `NeighbourRollouts` fill it. An example is a row of
-# the data. An arrow stands for the address of an array of this shape.
+# the data that votes. An arrow stands for the address of an array of this shape.
 NEIGHBOURS = record(
-    examples="i",
+    examples="i",  # rows that vote, at the first places
     padded="i",  # examples and padding, a multiple of the lanes
+    rows="i",  # all rows with a target: examples and queries
+    stride="i",  # places of a column, at least as many as `padded`
     lanes="i",
     outputs="i",
     neighbours="i",  # k
@@ -17,10 +19,10 @@ NEIGHBOURS = record(
     real="i",  # targets are real, not classes
     weighed="i",  # there are weights
     grouped="i",  # rows of the group of a query do not vote
-    columns="i",  # -> [features, padded] single precision
-    targets="i",  # -> [outputs, examples] single precision
+    columns="i",  # -> [features, stride] single precision
+    targets="i",  # -> [outputs, rows] single precision
     weights="i",  # -> [outputs, padded] targets of classes as 32-bit whole numbers; see `sum_nearest`
-    groups="i",  # -> [padded] number of the group of each example, 32 bits
+    groups="i",  # -> [stride] number of the group of each row, 32 bits
     distance="i",  # -> [padded] scratch, single precision
     minima="i",  # -> [lanes] scratch, 32 bits
     tally="i",  # -> [lanes] scratch, 32 bits
@@ -35,8 +37,10 @@ NEIGHBOURS = record(
     next_double="i",  # function and state of the random stream
     stream="i",
     subsample="i",  # m
+    first_query="i",  # place of the first row that may be drawn,
+    queries="i",  # and how many rows may be drawn: those from there on
     by_weight="i",  # the subsample is drawn in proportion to the weights of rows
-    cumulative="i",  # -> [examples] share of the weight up to each row
+    cumulative="i",  # -> [queries] share of the weight up to each of them
     ties="i",  # how ties count
     limit="i",  # largest size
     forced="i",  # units in every subset
@@ -67,8 +71,8 @@ NEIGHBOURS = record(
     spent="i",  # -> [limits] scratch
     fitting="i",  # -> [choices] scratch
     owners="i",  # -> [memory] key of the subset whose votes are in each row of `votes`
-    votes="i",  # -> [memory, outputs x examples] sums of neighbours' targets, UNKNOWN where not computed
-    order="i",  # -> [examples] all examples; the subsample is moved to the front while it is in use
+    votes="i",  # -> [memory, outputs x queries] sums of neighbours' targets, UNKNOWN where not computed
+    order="i",  # -> [queries] their places; the subsample is moved to the front while it is in use
     picks="i",  # -> [m] scratch, as are the next ones
     score="i",  # -> [m] single precision
     truth="i",  # -> [m] single precision

@@ -119,16 +119,16 @@ def spell_out(oracle):
 @helper
 def draw_by_weight(oracle):
     """Put rows at the front of the order that are drawn in proportion to their weights, each as often as it comes."""
-    order, cumulative = longs_at(oracle.order, oracle.examples), floats_at(oracle.cumulative, oracle.examples)
+    order, cumulative = longs_at(oracle.order, oracle.queries), floats_at(oracle.cumulative, oracle.queries)
     for place in range(oracle.subsample):
-        share, low, high = uniform(oracle), 0, oracle.examples
+        share, low, high = uniform(oracle), 0, oracle.queries
         while low < high:
             middle = (low + high) // 2
             if cumulative[middle] <= share:
                 low = middle + 1
             else:
                 high = middle
-        order[place] = low
+        order[place] = oracle.first_query + low
 
 
 @inlined
@@ -137,9 +137,9 @@ def draw_queries(oracle):
     if oracle.by_weight == 1:
         draw_by_weight(oracle)
         return
-    order, picks = longs_at(oracle.order, oracle.examples), longs_at(oracle.picks, oracle.subsample)
+    order, picks = longs_at(oracle.order, oracle.queries), longs_at(oracle.picks, oracle.subsample)
     for place in range(len(picks)):
-        other = place + below(oracle.examples - place, oracle)
+        other = place + below(oracle.queries - place, oracle)
         picks[place] = other
         order[place], order[other] = order[other], order[place]
 
@@ -149,7 +149,7 @@ def undo_queries(oracle):
     """Restore the order, so that the next subsample depends on the random stream alone; weights need no order."""
     if oracle.by_weight == 1:
         return
-    order, picks = longs_at(oracle.order, oracle.examples), longs_at(oracle.picks, oracle.subsample)
+    order, picks = longs_at(oracle.order, oracle.queries), longs_at(oracle.picks, oracle.subsample)
     for place in range(len(picks) - 1, -1, -1):
         other = picks[place]
         order[place], order[other] = order[other], order[place]
@@ -158,9 +158,9 @@ def undo_queries(oracle):
 @inlined
 def tells_apart(oracle):
     """Return whether the subsample at the front of the order has two different targets."""
-    order = longs_at(oracle.order, oracle.examples)
+    order = longs_at(oracle.order, oracle.queries)
     for output in range(oracle.outputs):
-        target = singles_at(oracle.targets + 4 * oracle.examples * output, oracle.examples)
+        target = singles_at(oracle.targets + 4 * oracle.rows * output, oracle.rows)
         for place in range(1, oracle.subsample):
             if target[order[place]] != target[order[0]]:
                 return True
@@ -189,7 +189,7 @@ def remember(key, oracle):
     """Return where the votes of the subset `key` begin in the memory; votes of another subset there are deleted."""
     owners = words_at(oracle.owners, oracle.memory)
     row = int(key % np.uint64(oracle.memory))
-    width = oracle.outputs * oracle.examples
+    width = oracle.outputs * oracle.queries
     if owners[row] != key:
         owners[row] = key
         for place in range(row * width, (row + 1) * width):
@@ -200,26 +200,27 @@ def remember(key, oracle):
 @helper
 def vote(start, features, oracle):
     """Compute and keep the votes of those queries whose votes on the chosen features are not known."""
-    order, sums = longs_at(oracle.order, oracle.examples), singles_at(oracle.sums, oracle.outputs)
+    order, sums = longs_at(oracle.order, oracle.queries), singles_at(oracle.sums, oracle.outputs)
     for place in range(oracle.subsample):
-        query = order[place]
-        if read_vote(start + query, oracle) < 0:
-            query_kernel_at(oracle.sum_nearest)(query, features, oracle)
+        kept = start + order[place] - oracle.first_query
+        if read_vote(kept, oracle) < 0:
+            query_kernel_at(oracle.sum_nearest)(order[place], features, oracle)
             for output in range(oracle.outputs):
-                write_vote(start + output * oracle.examples + query, sums[output], oracle)
+                write_vote(kept + output * oracle.queries, sums[output], oracle)
 
 
 @helper
 def value_on_subsample(start, oracle):
     """Return the value of the subset whose votes begin at `start`, on the subsample at the front of the order."""
-    order, length = longs_at(oracle.order, oracle.examples), oracle.subsample
+    order, length = longs_at(oracle.order, oracle.queries), oracle.subsample
     score, truth = singles_at(oracle.score, length), singles_at(oracle.truth, length)
     below, level = longs_at(oracle.below, oracle.neighbours + 1), longs_at(oracle.level, oracle.neighbours + 1)
     total, counted = 0.0, 0
     for output in range(oracle.outputs):
-        target = singles_at(oracle.targets + 4 * oracle.examples * output, oracle.examples)
+        target = singles_at(oracle.targets + 4 * oracle.rows * output, oracle.rows)
+        first = start + output * oracle.queries - oracle.first_query
         for place in range(length):
-            score[place] = read_vote(start + output * oracle.examples + order[place], oracle)
+            score[place] = read_vote(first + order[place], oracle)
             truth[place] = target[order[place]]
         if oracle.real == 1:
             good, pairs = pairs_at(oracle.pairs_in_order)(score, truth, oracle.ties)

@@ -1,0 +1,334 @@
+"""Very many rows: a reference of rows votes, the other rows are ranked, and a tree finds the same neighbours."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from bestleaf import BestLeafSelector, Certificate, KNNOracle, NeighbourVotes, cli, verify
+from bestleaf.certificate import schema
+from bestleaf.certificate.record import neighbours_in_words
+from bestleaf.features import FeatureLattice, data
+from bestleaf.features import neighbours as features_neighbours
+from bestleaf.features.data import row_roles
+from bestleaf.features.tree import Tree
+from bestleaf.features.unseen import UnseenVotes
+from bestleaf.rivals.fuse_selector import FuseSelector
+from bestleaf.tables.verify import verify_table
+from forging import judged, reworded
+
+ROWS, REFERENCE = 400, 120
+
+
+def table(kind: str, *, whole: bool = False, rows: int = ROWS, seed: int = 0):
+    """Return X and y; whole numbers give many equal distances."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (rows, 8)).astype(float) if whole else rng.standard_normal((rows, 8))
+    score = X[:, 0] + X[:, 3] + rng.standard_normal(rows)
+    y = {"two classes": score > score.mean(), "real": score, "four classes": np.digitize(score, [-1, 0.5, 2])}[kind]
+    return X, y if kind == "real" else y.astype(int)
+
+
+def keywords_for(kind: str, which: str, rows: int = ROWS) -> dict:
+    rng = np.random.default_rng(1)
+    found = {"task": "regression"} if kind == "real" else {}
+    if which == "groups":
+        found["groups"] = rng.integers(0, 40, rows)
+    if which == "weights":
+        found["sample_weight"] = rng.integers(0, 4, rows)
+    return found | ({"drop_zero": True} if which == "drop_zero" else {})
+
+
+def plain_sums(oracle: KNNOracle, subset: list[int], places) -> np.ndarray:
+    """Return the sums of the targets of the nearest reference rows, by sorting all distances."""
+    columns, many = oracle._columns.complete(), oracle.roles.references
+    found = []
+    for place in places:
+        distances = np.zeros(many, np.float32)
+        for feature in subset:
+            difference = columns[feature, :many] - columns[feature, place]
+            distances = distances + difference * difference
+        out = np.arange(many) == place
+        if oracle.drop_zero:
+            out |= distances == 0
+        if oracle.groups is not None:
+            out |= oracle.groups[:many] == oracle.groups[place]
+        order = [one for one in np.lexsort((np.arange(many), distances)) if not out[one]][: oracle.n_neighbors]
+        targets = oracle.targets[:, order].astype(np.float64)
+        found.append(targets.mean(axis=1) if oracle.classes is None else targets.sum(axis=1))
+    return np.array(found, np.float32)
+
+
+@pytest.mark.parametrize("which", ["plain", "groups", "weights", "drop_zero"])
+@pytest.mark.parametrize("kind", ["two classes", "real", "four classes"])
+def test_only_reference_rows_vote_and_only_the_others_are_ranked(kind, which):
+    X, y = table(kind, whole=which == "drop_zero")
+    oracle = KNNOracle(X, y, reference_rows=REFERENCE, **keywords_for(kind, which))
+    assert (oracle.roles.references, oracle.roles.queries) == (REFERENCE, ROWS - REFERENCE)
+    assert oracle.queries.tolist() == list(range(REFERENCE, ROWS))
+    subset = [0, 3, 5]
+    votes = plain_sums(oracle, subset, oracle.queries)
+    assert np.array_equal(oracle.sums(subset)[oracle.rows[oracle.queries]], votes)
+    weights = None if oracle.row_weights is None else oracle.row_weights[oracle.queries]
+    if kind == "two classes":
+        right = roc_auc_score(y[oracle.rows[oracle.queries]], votes[:, 0], sample_weight=weights)
+        assert oracle.value(subset) == pytest.approx(right, abs=1e-12)
+    drawn = [oracle.sample(subset, np.random.default_rng(seed)) for seed in range(400)]
+    error = np.std(drawn) / np.sqrt(len(drawn))
+    assert abs(np.mean(drawn) - oracle.value(subset)) < 4 * error
+
+
+@pytest.mark.parametrize("which", ["plain", "groups", "weights"])
+@pytest.mark.parametrize("kind", ["two classes", "real", "four classes"])
+def test_compiled_rollouts_draw_what_the_oracle_draws(kind, which):
+    X, y = table(kind)
+    lattice = FeatureLattice(KNNOracle(X, y, reference_rows=REFERENCE, **keywords_for(kind, which)))
+    compiled, rng = lattice.compiled_oracle(np.random.default_rng(5)), np.random.default_rng(5)
+    compiled.add(0, (0, 3))
+    values = [lattice.sample((0, 3), rng) for _ in range(30)]
+    compiled.warm_up(0, 30)
+    assert compiled.place.arrays["by_size"][:, 0].sum() == pytest.approx(sum(values), abs=1e-9)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("which", ["plain", "groups", "drop_zero"])
+@pytest.mark.parametrize("kind", ["two classes", "real", "four classes"])
+def test_a_tree_finds_the_same_neighbours_to_the_last_vote(kind, which, whole):
+    """Also where distances are equal: then the rows at earlier places vote."""
+    rng = np.random.default_rng(7)
+    X, y = table(kind, whole=whole, rows=900)
+    for reference in (300, 900):
+        oracle = KNNOracle(X, y, reference_rows=reference, **keywords_for(kind, which, 900))
+        columns = oracle._columns.complete()
+        for size in (1, 2, 3, 5, 8):
+            features = np.sort(rng.choice(8, size, replace=False))
+            places = np.arange(900)
+            brute = oracle._computed_here(features, places)
+            by_tree = oracle._computed_by(Tree.of(columns[features, :reference]), features, places)
+            assert np.array_equal(brute, by_tree)
+
+
+def test_a_tree_searches_few_leaves_even_if_all_rows_are_equal():
+    oracle = KNNOracle(np.zeros((5000, 2)) + np.arange(5000)[:, None] % 2, np.arange(5000) % 3 == 0)
+    tree, places = Tree.of(oracle._columns.array[:2, :5000]), np.arange(1000)
+    at = np.ascontiguousarray(oracle._columns.array[:2, :1000].T)
+    sums, leaves = tree.sums(places, at, oracle._workplace())
+    assert np.array_equal(sums, oracle._computed_here(np.arange(2), places))
+    assert leaves <= 4 * len(places)
+
+
+def test_distances_that_overflow_are_no_neighbours():
+    X, y = table("two classes")
+    X[:, 0] *= 1e12
+    X[:50, 0] *= -1.0
+    oracle = KNNOracle(X, y, scale=False, reference_rows=REFERENCE)
+    columns, places = oracle._columns.array, np.arange(ROWS)
+    for features in (np.array([0]), np.array([0, 1])):
+        tree = Tree.of(columns[features, :REFERENCE])
+        assert np.array_equal(oracle._computed_here(features, places), oracle._computed_by(tree, features, places))
+
+
+def test_large_values_use_the_tree_and_threads_share_it(monkeypatch):
+    X, y = table("two classes", rows=3000)
+    monkeypatch.setattr(features_neighbours, "DISTANCES_A_THREAD", 1000)
+    for subset in ([2], [0, 3], [1, 4, 6]):
+        found = {KNNOracle(X, y, reference_rows=800, n_jobs=jobs).value(subset) for jobs in (1, 3)}
+        monkeypatch.setattr(features_neighbours, "tree_is_faster", lambda *sizes: False)
+        found.add(KNNOracle(X, y, reference_rows=800).value(subset))
+        monkeypatch.undo()
+        assert len(found) == 1
+
+
+def test_the_reference_has_the_same_share_of_every_class():
+    labels = np.random.default_rng(0).choice(4, 10_000, p=[0.6, 0.3, 0.09, 0.01])
+    for shuffle in (True, False):
+        roles = row_roles(labels, 2_000, 3_000, shuffle=shuffle)
+        assert len(set(roles.order)) == len(roles.order) == 5_000
+        assert (roles.references, roles.first_query, roles.queries) == (2_000, 2_000, 3_000)
+        shares = np.bincount(labels[roles.order[:2_000]]) / np.bincount(labels)
+        assert np.allclose(shares, 0.2, atol=0.5 / np.bincount(labels).min())
+        assert np.bincount(labels[roles.order[2_000:]]).min() >= 20
+        assert roles.order.tolist() == row_roles(labels, 2_000, 3_000, shuffle=shuffle).order.tolist()
+    assert (np.diff(roles.order[:2_000]) > 0).all()
+    assert (np.diff(roles.order[2_000:]) > 0).all()
+
+
+def test_few_rows_all_vote_and_are_kept_as_before():
+    X, y = table("two classes")
+    for oracle in (KNNOracle(X, y), KNNOracle(X, y, reference_rows=ROWS), KNNOracle(X, y, reference_rows=10**6)):
+        assert not oracle.roles.apart
+        assert oracle.rows.tolist() == np.random.default_rng(2019).permutation(ROWS).tolist()
+        assert "reference_rows" not in oracle.settings()
+        assert len(oracle.queries) == ROWS
+
+
+@pytest.fixture
+def low_bound(monkeypatch):
+    """Let 300 rows be very many, of which 100 vote."""
+    for module in (data, schema):
+        monkeypatch.setattr(module, "VALUE_COST", 300**2)
+    monkeypatch.setattr(data, "FEWEST_QUERIES", 100)
+    monkeypatch.setattr(data, "REFERENCE_ROWS", 100)
+    monkeypatch.setattr(data, "QUERY_ROWS", 150)
+
+
+def test_very_many_rows_get_a_reference_by_themselves(low_bound):
+    X, y = table("two classes")
+    oracle = KNNOracle(X, y)
+    assert (oracle.roles.references, len(oracle.queries)) == (100, 150)
+    assert oracle.queries.min() >= 100
+    assert oracle.rough_queries.min() >= 100
+    assert (oracle.settings()["reference_rows"], oracle.settings()["query_rows"]) == (100, 150)
+    assert not KNNOracle(X[:300], y[:300]).roles.apart
+    every = KNNOracle(X, y, reference_rows=ROWS)
+    assert not every.roles.apart
+    assert every.settings()["reference_rows"] == ROWS
+    assert oracle.standard_error([0, 3]) > 0
+
+
+@pytest.mark.parametrize("kind", ["two classes", "real", "four classes"])
+def test_a_selection_among_very_many_rows_says_what_its_values_are(low_bound, kind):
+    X, y = table(kind)
+    found = BestLeafSelector(max_samples=3000, epsilon=0.1, random_state=0).fit(X, y)
+    content = found.certificate_.content
+    assert content["data"]["terminal"] == "exact"
+    assert content["data"]["objective"]["reference_rows"] == 100
+    assert found.path_ is None
+    text = str(found.certificate_)
+    where = "in a fixed reference of 100 examples, on a fixed random part of 150 of the other 300 examples"
+    assert where in text
+    assert "leave-one-out" not in text
+    assert ", measured on 150 examples outside of the reference of 100" in text
+    verdict = verify(found.certificate_, X, y)
+    assert verdict, str(verdict)
+    assert "exact values were computed again" in str(verdict)
+
+
+def test_values_of_another_reference_are_refused(low_bound):
+    X, y = table("two classes")
+    found = BestLeafSelector(max_samples=2000, epsilon=0.1, random_state=0).fit(X, y).certificate_
+    refusals = {
+        (90, 150): "on these data, not",
+        (100, 149): "values of 400 rows cannot be of 150 of them",
+        (270, 150): "query_rows must be a whole number of at most 130, got 150",
+        (400, 150): "query_rows must be written if and only if not all rows vote",
+        (401, 150): "reference_rows must be a whole number of at most 400, got 401",
+    }
+    for (voters, ranked), sentence in refusals.items():
+        content = json.loads(found.to_json())
+        content["data"]["objective"] |= {"reference_rows": voters, "query_rows": ranked}
+        verdict = judged(reworded(content), X, y)
+        assert not verdict
+        assert sentence in str(verdict)
+
+
+def test_samples_can_be_the_values_of_very_many_rows(low_bound):
+    X, y = table("two classes")
+    votes = NeighbourVotes(reference_rows=ROWS)
+    every = BestLeafSelector(votes, max_samples=300, random_state=0)
+    with pytest.warns(match="ended the search"):
+        every.fit(X, y)
+    assert every.certificate_.content["data"]["terminal"] == "noisy"
+    assert "neighbours are searched among all" in str(every.certificate_)
+    assert verify(every.certificate_, X, y)
+    old = every.certificate_.content
+    del old["data"]["objective"]["reference_rows"]  # as earlier versions wrote it
+    assert verify(Certificate(old), X, y)
+
+
+def test_words_for_a_reference():
+    numbers = {"classes": 2, "n_neighbors": 5, "rows": 100_000, "reference_rows": 20_000}
+    assert neighbours_in_words(queries=80_000, query_rows=80_000, **numbers) == (
+        "AUC of the votes of 5 nearest neighbours in a fixed reference of 20,000 examples, on the other 80,000 examples"
+    )
+    about_rows = {"sampled": True, "grouped": True, "weighted": True}
+    assert neighbours_in_words(queries=50, query_rows=9_000, **about_rows, **numbers) == (
+        "mean AUC of the votes of 5 nearest neighbours from other groups in a fixed reference of 20,000 examples, on "
+        "random subsamples of 50 of a fixed random part of 9,000 of the other 80,000 examples, rows weighted"
+    )
+
+
+@pytest.mark.parametrize(
+    ("keywords", "kind", "sentence"),
+    [
+        ({"reference_rows": 2.5}, TypeError, "reference_rows must be a whole number of at least 1, got 2.5"),
+        ({"reference_rows": 0}, ValueError, "reference_rows must be a whole number of at least 1, got 0"),
+        ({"query_rows": 1}, ValueError, "query_rows must be a whole number of at least 2, got 1"),
+        ({"reference_rows": 4}, ValueError, "reference_rows must be at least 5, the number of neighbours, got 4"),
+        (
+            {"reference_rows": 399},
+            ValueError,
+            "reference_rows must leave rows with two different targets to rank, got 399 of 400 rows",
+        ),
+        (
+            {"reference_rows": 350, "subsample": 60},
+            ValueError,
+            r"subsample must be between 2 and the number of rows that are ranked \(50\), got 60",
+        ),
+    ],
+)
+def test_a_reference_that_cannot_be_used_gets_one_clear_sentence(keywords, kind, sentence):
+    with pytest.raises(kind, match=sentence):
+        NeighbourVotes(**keywords).oracle(*table("two classes"))
+
+
+def test_new_rows_are_ranked_by_the_reference():
+    X, y = table("two classes")
+    oracle = KNNOracle(X[:300], y[:300], reference_rows=100)
+    voters = oracle.rows[:100]
+    alone = KNNOracle(X[:300], y[:300])
+    found = UnseenVotes(oracle, X[:300], X[300:], y[300:]).sums([0, 3])[:, 0]
+    scaled = (X - X[:300].mean(axis=0)) / X[:300].std(axis=0)
+    far = ((scaled[300:, None, [0, 3]] - scaled[voters][None, :, [0, 3]]) ** 2).sum(axis=2)
+    assert found.tolist() == y[voters][np.argsort(far, axis=1)[:, :5]].sum(axis=1).tolist()
+    assert alone.value([0, 3]) == pytest.approx(oracle.value([0, 3]), abs=0.1)
+
+
+def test_the_command_line_takes_the_size_of_the_reference(tmp_path, capsys, monkeypatch):
+    X, y = table("two classes")
+    frame = pd.DataFrame(X, columns=[f"c{number}" for number in range(8)]).assign(label=y)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    arguments = ["--reference-rows", "100", "--epsilon", "0.1", "--max-samples", "2000"]
+    files = [tmp_path / "rows.csv", "--target", "label", "--certificate", tmp_path / "found.json"]
+    monkeypatch.setattr("sys.argv", ["bestleaf", "select", *map(str, (*files, *arguments))])
+    with pytest.raises(SystemExit):
+        cli.main()
+    said = " ".join(capsys.readouterr().out.split())
+    assert "in a fixed reference of 100 examples, on the other 300 examples" in said
+    verdict = verify_table(tmp_path / "found.json", tmp_path / "rows.csv")
+    assert verdict, str(verdict)
+
+
+@pytest.mark.filterwarnings("ignore:max_samples ended the search")
+def test_a_search_with_a_reference_goes_on_from_its_checkpoint(tmp_path):
+    X, y = table("four classes")
+    votes, settings = NeighbourVotes(reference_rows=REFERENCE), {"guarantee": "grown", "random_state": 3}
+    direct = BestLeafSelector(votes, max_samples=900, **settings).fit(X, y)
+    for most in (300, 900):
+        resumed = BestLeafSelector(votes, max_samples=most, checkpoint=tmp_path / "run.blf", **settings).fit(X, y)
+    assert resumed.subset_.tolist() == direct.subset_.tolist()
+    assert resumed.certificate_.leaves == direct.certificate_.leaves
+    other = BestLeafSelector(NeighbourVotes(reference_rows=REFERENCE + 1), checkpoint=tmp_path / "run.blf", **settings)
+    with pytest.raises(ValueError, match="checkpoint"):
+        other.fit(X, y)
+
+
+def test_fuse_ranks_the_same_rows():
+    X, y = table("two classes")
+    votes = NeighbourVotes(reference_rows=REFERENCE)
+    found = FuseSelector(estimator=votes, max_samples=300, random_state=0).fit(X, y)
+    assert found.score_ == votes.oracle(X, y).value(found.subset_)
+    assert verify(found.certificate_, X, y)
+
+
+def test_an_oracle_with_a_reference_survives_pickling():
+    X, y = table("real")
+    oracle = KNNOracle(X, y, task="regression", reference_rows=REFERENCE, query_rows=90)
+    copy = pickle.loads(pickle.dumps(oracle))
+    assert (len(oracle.queries), copy.value([0, 3])) == (90, oracle.value([0, 3]))
+    assert copy.fingerprint() == oracle.fingerprint()
