@@ -7,18 +7,18 @@ device.
 
     python benchmarks/exhaustive.py
     python benchmarks/exhaustive.py --whole --threads 2
-    python benchmarks/exhaustive.py --device cuda --whole
+    python benchmarks/exhaustive.py --device cuda --whole --madelon FOLDER
 
 With --whole, all subsets are evaluated from the first to the last: those of up to 5 of the 30 features of the paper's
-linear data, and all pairs of the 500 features of Madelon.
+linear data, and all pairs of the 500 features of Madelon; on a device all 2^30 subsets of the linear data (minutes), and
+those of up to 3 features of Madelon. FOLDER holds madelon_train.data and madelon_train.labels.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from inspect import signature
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import NamedTuple
@@ -33,11 +33,10 @@ from threadpoolctl import threadpool_limits
 from bestleaf.certificate.numbering import Block, Numbering
 from bestleaf.features import FeatureLattice
 from bestleaf.features.exhaust import Exhaustion, FastNumbering, numbering_of
-from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
+from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear
 from bestleaf.search.budget import Budget
 
-MADELON = Path("/work/shared/data")
 AT_LEAST = 2.0  # seconds that a rate is measured
 console = Console(width=150)
 
@@ -60,13 +59,13 @@ class Case(NamedTuple):
         return Block(numbering, start, min(start + self.subsets, numbering.total), groups)
 
 
-def cases(folder: Path) -> Iterator[Case]:
+def cases(folder: Path | None) -> Iterator[Case]:
     """Yield the tables with the subsets that are measured."""
     X, y = load_linear(return_X_y=True)
     yield Case("linear, up to 3 of 30", X, y, 3, 2_000)
     yield Case("linear, up to 8 of 30", X, y, 8, 20_000)
     yield Case("linear, all of 2^30", X, y, 30, 20_000)
-    if (folder / "madelon_train.data").exists():
+    if folder is not None:
         yield Case("Madelon, pairs of 500", *madelon(folder), 2, 1_000, 0.85)
 
 
@@ -77,14 +76,10 @@ def madelon(folder: Path) -> tuple[np.ndarray, np.ndarray]:
 
 def oracles(case: Case, options: Namespace) -> Iterator[tuple[str, KNNOracle]]:
     """Yield the oracles to compare, by name."""
-    yield (
-        f"blocks, {options.threads} thread{'s' * (options.threads > 1)}",
-        KNNOracle(case.X, case.y, n_jobs=options.threads),
-    )
+    threads = f"blocks, {options.threads} thread{'s' * (options.threads > 1)}"
+    yield threads, KNNOracle(case.X, case.y, n_jobs=options.threads, device="cpu")
     if options.device is not None:
-        if "device" not in signature(NeighbourVotes).parameters:
-            raise SystemExit("--device needs a bestleaf whose NeighbourVotes takes a device")
-        yield f"blocks, {options.device}", NeighbourVotes(device=options.device).oracle(case.X, case.y)
+        yield f"blocks, {options.device}", KNNOracle(case.X, case.y, device=options.device)
 
 
 def rate(many: int, work: Callable[[int], object], clock: Callable[[], float] = process_time) -> float:
@@ -152,9 +147,9 @@ class Nowhere:
         """Save nothing."""
 
 
-def whole(case: Case, options: Namespace) -> None:
+def whole(case: Case, found_by: Iterable[tuple[str, KNNOracle]]) -> None:
     """Evaluate all subsets of a case; print how long that takes, and the best."""
-    for name, oracle in oracles(case, options):
+    for name, oracle in found_by:
         lattice = FeatureLattice(oracle, max_features=case.most)
         total = numbering_of(lattice).total
         oracle.block_values(Block(Numbering(range(3), (), 2), 1, 5, lattice.groups))  # compiles
@@ -172,15 +167,21 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--device", help="also measure this device, such as cuda")
     parser.add_argument("--whole", action="store_true", help="also evaluate all subsets")
-    parser.add_argument("--folder", type=Path, default=MADELON, help="where Madelon is")
+    parser.add_argument("--madelon", type=Path, help="folder with the training part of Madelon")
     options = parser.parse_args()
-    for case in cases(options.folder):
+    for case in cases(options.madelon):
         rates(case, options)
-    if options.whole:
-        X, y = load_linear(return_X_y=True)
-        whole(Case("linear, up to 5 of 30", X, y, 5, 0), options)
-        if (options.folder / "madelon_train.data").exists():
-            whole(Case("Madelon, pairs of 500", *madelon(options.folder), 2, 0), options)
+    if not options.whole:
+        return
+    small = [Case("linear, up to 5 of 30", *load_linear(return_X_y=True), 5, 0)]
+    large = [Case("linear, all of 2^30", *load_linear(return_X_y=True), 30, 0)]
+    if options.madelon is not None:
+        small.append(Case("Madelon, pairs of 500", *madelon(options.madelon), 2, 0))
+        large.insert(0, Case("Madelon, up to 3 of 500", *madelon(options.madelon), 3, 0))
+    for case in small:
+        whole(case, oracles(case, options))
+    for case in large if options.device is not None else []:
+        whole(case, list(oracles(case, options))[1:])
 
 
 if __name__ == "__main__":

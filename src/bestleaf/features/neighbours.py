@@ -330,7 +330,7 @@ class KNNOracle:
         """Return the values of several subsets on some of the rows, given by their places in `rows`."""
         asked = [self._features(subset) for subset in subsets]
         distances = len(queries) * self.roles.references
-        if len(asked) > 1 and len(asked) * distances >= DISTANCES_A_GPU and self._fits_gpu(asked):
+        if len(asked) > 1 and self.suits_gpu(asked, len(queries)):
             found = self._gpu.tried(lambda votes: values_on_gpu(self, votes, asked, queries))
             if found is not None:
                 return found.tolist()
@@ -351,23 +351,26 @@ class KNNOracle:
     @cached_property
     def _gpu(self) -> Gpu[CudaVotes]:
         """The GPU, to which the data are copied when there is work for it."""
-        return Gpu(
-            self.device,
-            lambda: CudaVotes(
-                self._columns.complete(),
-                self.targets,
-                self.n_neighbors,
-                self.roles.references,
-                self.groups,
-                drop_zero=self.drop_zero,
-                real=self.classes is None,
-            ),
-        )
+        return self.gpu_for(None, self.groups)
 
-    def _fits_gpu(self, asked: Sequence[np.ndarray]) -> bool:
-        """Return whether these subsets can be sent to a GPU, if there is one."""
+    def gpu_for(self, columns: np.ndarray | None, groups: np.ndarray | None) -> Gpu[CudaVotes]:
+        """Return the GPU for other columns, as `workplace_on` does for the processor; None are those of the data."""
+
+        def made() -> CudaVotes:
+            given, by_row = self._columns.complete() if columns is None else columns, groups
+            if groups is not None and len(groups) < given.shape[1]:  # further rows belong to no group
+                by_row = np.concatenate([groups, np.full(given.shape[1] - len(groups), -1)])
+            real = self.classes is None
+            about = given, self.targets, self.n_neighbors, self.roles.references, by_row
+            return CudaVotes(*about, drop_zero=self.drop_zero, real=real)
+
+        return Gpu(self.device, made)
+
+    def suits_gpu(self, asked: Sequence[np.ndarray], queries: int) -> bool:
+        """Return whether these subsets fit on a GPU and, with so many queries, are worth the way to it."""
         sizes = [len(features) for features in asked]
-        return self.device != "cpu" and min(sizes) > 0 and CudaVotes.takes(max(sizes), self.n_neighbors)
+        worth = len(asked) * queries * self.roles.references >= DISTANCES_A_GPU and self.device != "cpu"
+        return worth and min(sizes) > 0 and CudaVotes.takes(max(sizes), self.n_neighbors)
 
     def rough_value(self, subset: Iterable[int]) -> float:
         """Return the value on 500 to 2,000 rows, always the same ones."""
@@ -532,7 +535,7 @@ class KNNOracle:
 
     def _computed(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
         """Return the sums of some rows; several threads compute them if that is faster."""
-        if len(queries) * self.roles.references >= DISTANCES_A_GPU and self._fits_gpu([features]):
+        if self.suits_gpu([features], len(queries)):
             found = self._gpu.tried(lambda votes: votes.sums([features], queries)[0])
             if found is not None:
                 return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -45,7 +45,9 @@ class UnseenVotes:
             like = seen[oracle.rows] if oracle.roles.apart else seen  # the rows that the oracle scales its columns by
             column[: len(voters)] = scaled(seen[voters], oracle.scale, like)
             column[len(voters) : many] = scaled(np.asarray(new_X[:, number], np.float64), oracle.scale, like)
-        self._place = oracle.workplace_on(columns, None if oracle.groups is None else oracle.groups[: len(voters)])
+        groups = None if oracle.groups is None else oracle.groups[: len(voters)]
+        self._place = oracle.workplace_on(columns, groups)
+        self._gpu = oracle.gpu_for(columns, groups)
         self._queries = np.arange(len(voters), many)
         if oracle.classes is None:
             self.targets = unit_range(np.asarray(new_y, np.float64)).astype(np.float32)[None, :]
@@ -63,4 +65,16 @@ class UnseenVotes:
 
     def score(self, subset: Iterable[int]) -> float:
         """Return the fraction of pairs of new rows in the right order, as `KNNOracle.value` does for its own rows."""
-        return self.oracle.ranked_right(self.sums(subset), self.targets, self._new_weight)
+        return self._ranked(self.sums(subset))
+
+    def scores(self, subsets: Sequence[Iterable[int]]) -> list[float]:
+        """Return the scores of several subsets; a GPU finds the neighbours if there is one."""
+        asked = [np.unique(np.fromiter(subset, np.int64)) for subset in subsets]
+        if self.oracle.suits_gpu(asked, len(self._queries)):
+            found = self._gpu.tried(lambda votes: votes.sums(asked, self._queries))
+            if found is not None:
+                return [self._ranked(sums) for sums in found]
+        return [self.score(subset) for subset in asked]
+
+    def _ranked(self, sums: np.ndarray) -> float:
+        return self.oracle.ranked_right(sums, self.targets, self._new_weight)

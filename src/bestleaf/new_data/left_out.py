@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from math import inf
 from numbers import Integral
 from time import time
@@ -131,32 +131,31 @@ def score_folds(plan: Plan, items: Sequence[Fold]) -> list[Scores | None]:
 def _score_fold(plan: Plan, number: int, of_round: int, split: Split, until: float) -> Scores:
     plan = replace(plan, data=plan.data.learned_from(split.kept))  # nothing may be learned from left-out rows
     part, new = plan.part(split.kept, number, until), plan.data.part(split.aside)
-    families, score = candidates_on(part), cache(_score_on(part, new))  # families may have subsets in common
+    families, everything = candidates_on(part), plan.choosable.everything
+    asked = [subsets[size] for subsets in families.values() for size in plan.choosable.sizes if size in subsets]
+    scores = _scores_on(part, new, list(dict.fromkeys([*asked, everything])))  # families may have subsets in common
     by_family = {
-        name: np.array([score(subsets[size]) if size in subsets else np.nan for size in plan.choosable.sizes])
+        name: np.array([scores[subsets[size]] if size in subsets else np.nan for size in plan.choosable.sizes])
         for name, subsets in families.items()
     }
-    return Scores(by_family, score(plan.choosable.everything), (len(split.kept), len(split.aside)), of_round)
+    return Scores(by_family, scores[everything], (len(split.kept), len(split.aside)), of_round)
 
 
-def _score_on(part: Part, new: Data) -> Callable[[Subset], float]:
-    """Return a function that gives a subset, trained on a part, its score on other rows."""
-    columns, oracle = part.choosable.columns, part.oracle
+def _scores_on(part: Part, new: Data, subsets: list[Subset]) -> dict[Subset, float]:
+    """Return the score of each subset, trained on a part, on other rows."""
+    columns, oracle, weight = part.choosable.columns, part.oracle, new.metadata.get("sample_weight")
+    found: list[float] = []
     if isinstance(oracle, KNNOracle):
-        unseen = UnseenVotes(oracle, part.X, new.X, new.y, new.metadata.get("sample_weight"))
-
-        def by_votes(units: Subset) -> float:
+        unseen = UnseenVotes(oracle, part.X, new.X, new.y, weight)
+        for begin in range(0, len(subsets), oracle.at_once):
             part.check()
-            return unseen.score(columns(units))
-
-        return by_votes
-
-    def by_estimator(units: Subset) -> float:
-        fitted = part.model(units)
-        with ONE_THREAD:
-            return oracle.score_of(fitted, columns(units), new.X, new.y, new.metadata.get("sample_weight"))
-
-    return by_estimator
+            found += unseen.scores([columns(units) for units in subsets[begin : begin + oracle.at_once]])
+    else:
+        for units in subsets:
+            fitted = part.model(units)
+            with ONE_THREAD:
+                found.append(oracle.score_of(fitted, columns(units), new.X, new.y, weight))
+    return dict(zip(subsets, found, strict=True))
 
 
 def rows_to_choose_by(data: Data, cv: object, task: str, seed: int) -> np.ndarray | None:
