@@ -10,8 +10,8 @@ device.
     python benchmarks/exhaustive.py --device cuda --whole --madelon FOLDER
 
 With --whole, all subsets are evaluated from the first to the last: those of up to 5 of the 30 features of the paper's
-linear data, and all pairs of the 500 features of Madelon; on a device all 2^30 subsets of the linear data (minutes), and
-those of up to 3 features of Madelon. FOLDER holds madelon_train.data and madelon_train.labels.
+linear data, and all pairs of the 500 features of Madelon; on a device all 2^30 subsets of the linear data, too, which
+takes minutes, and those of up to 3 features of Madelon. FOLDER holds madelon_train.data and madelon_train.labels.
 """
 
 from __future__ import annotations

@@ -43,7 +43,6 @@ static float __fsub_rn(float a, float b) { return a - b; }
 static float __fadd_rn(float a, float b) { return a + b; }
 static float __fmul_rn(float a, float b) { return a * b; }
 static float __fmaf_rn(float a, float b, float c) { return std::fmaf(a, b, c); }
-static int __ffs(int bits) { return __builtin_ffs(bits); }
 static int min(int a, int b) { return std::min(a, b); }
 static void __syncthreads() { pthread_barrier_wait(&whole_block); }
 static void warp_waits() { pthread_barrier_wait(&one_warp[threadIdx.x / 32]); }
@@ -93,7 +92,6 @@ void launch(void (*kernel)(Types...), int across, int down, int threads, void** 
 extern "C" {
 void launch_votes(int x, int y, int threads, void** given) { launch(votes, x, y, threads, given); }
 void launch_settle(int x, int y, int threads, void** given) { launch(settle, x, y, threads, given); }
-void launch_list_features(int x, int y, int threads, void** given) { launch(list_features, x, y, threads, given); }
 void launch_ranked_votes(int x, int y, int threads, void** given) { launch(ranked_votes, x, y, threads, given); }
 void launch_ranked_means(int x, int y, int threads, void** given) { launch(ranked_means, x, y, threads, given); }
 }
@@ -153,6 +151,7 @@ def cupy_on_host(folder: Path) -> SimpleNamespace:
     """Return what stands for CuPy; compiled modules go to a folder."""
     return SimpleNamespace(
         asarray=asarray,
+        ascontiguousarray=asarray,
         empty=lambda shape, dtype: np.empty(shape, dtype).view(Array),
         zeros=lambda shape, dtype: np.zeros(shape, dtype).view(Array),
         RawModule=lambda code, options: Module(code, options, folder),

@@ -113,6 +113,10 @@ class Numbering:
         """Return how many units the subsets with these numbers have, those that are always in included."""
         return len(self.forced) + self.between(start, stop).sum(axis=1)
 
+    def listed(self, start: int, stop: int) -> np.ndarray | None:
+        """Return [numbers, most]: the places of the units of each subset among those allowed; None if it takes long."""
+        return None
+
     def places(self, number: int) -> list[int]:
         """Return the places of the units of a subset among those allowed."""
         found: list[int] = []
@@ -185,6 +189,18 @@ class Block:
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    def listed(self) -> np.ndarray | None:
+        """Return [subsets, largest size]: the columns of each subset in order, then column 0.
+
+        None if the numbering does not list them, or if units are not single columns in order.
+        """
+        numbering, columns = self.numbering, [self.groups[unit][0] for unit in self.numbering.allowed]
+        single = all(len(self.groups[unit]) == 1 for unit in numbering.allowed)
+        if numbering.forced or not single or columns != sorted(columns):
+            return None
+        places = numbering.listed(self.start, self.stop)
+        return None if places is None else np.array(columns, np.int32)[places[self._kept]]
 
     def columns(self, many: int) -> np.ndarray:
         """Return [subsets, `many` columns]: which columns each of these subsets has."""

@@ -50,6 +50,13 @@ class FastNumbering(Numbering):
             kernels.list_sizes(*self._path(start), len(self.allowed), self.most, found)
         return found + len(self.forced)
 
+    def listed(self, start: int, stop: int) -> np.ndarray:
+        """Return [numbers, most]: the places of the units of each subset among those allowed, in order, then 0."""
+        found = np.zeros((stop - start, self.most), np.int32)
+        if len(found):
+            kernels.list_places(*self._path(start), len(self.allowed), self.most, found)
+        return found
+
     def _path(self, number: int) -> tuple[np.ndarray, int]:
         """Return the places of the units of a subset, with room for more, and how many there are."""
         places, path = self.places(number), np.zeros(self.most + 1, np.int64)

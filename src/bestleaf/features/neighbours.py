@@ -11,7 +11,7 @@ rows are ranked. So no row that is ranked has voted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache, partial
 from hashlib import sha256
@@ -39,7 +39,7 @@ from bestleaf.features.data import (
     row_roles,
     task_of,
 )
-from bestleaf.features.gpu import DEVICES, CudaVotes, Gpu, values_on_gpu
+from bestleaf.features.gpu import DEVICES, CudaVotes, Gpu, Listed, Subsets, values_on_gpu
 from bestleaf.features.kernels import neighbours as kernels
 from bestleaf.features.kernels.records import HALF, NEIGHBOURS, ROW_ORDER, STRICT
 from bestleaf.features.ranking import pulls
@@ -303,13 +303,17 @@ class KNNOracle:
 
     def block_values(self, block: Block, floors: np.ndarray | None = None) -> np.ndarray:
         """Return the exact values of all subsets of a block; see `BlockOracle`."""
-        columns, widest = block.columns(self.n_features), block.widest
-        many = len(columns) * len(self.queries) * self.n_samples
-        if many >= DISTANCES_A_GPU and self.device != "cpu" and CudaVotes.takes(widest, self.n_neighbors):
-            found = self._gpu.tried(lambda votes: values_on_gpu(self, votes, columns, self.queries))
+        many = len(block) * self.value_cost
+        if many >= DISTANCES_A_GPU and self.device != "cpu" and CudaVotes.takes(block.widest, self.n_neighbors):
+            found = self._gpu.tried(lambda votes: values_on_gpu(self, votes, self._listed(block), self.queries))
             if found is not None:
                 return found
-        return values_of(self, columns, floors)
+        return values_of(self, block.columns(self.n_features), floors)
+
+    def _listed(self, block: Block) -> Listed:
+        """Return the subsets of a block as lists of features."""
+        listed = block.listed()
+        return Listed.among(block.columns(self.n_features)) if listed is None else Listed(listed, block.sizes)
 
     @property
     def counts_votes(self) -> bool:
@@ -328,10 +332,10 @@ class KNNOracle:
 
     def values_on(self, subsets: Iterable[Iterable[int]], queries: np.ndarray) -> list[float]:
         """Return the values of several subsets on some of the rows, given by their places in `rows`."""
-        asked = [self._features(subset) for subset in subsets]
+        asked = self._asked(subsets)
         distances = len(queries) * self.roles.references
         if len(asked) > 1 and self.suits_gpu(asked, len(queries)):
-            found = self._gpu.tried(lambda votes: values_on_gpu(self, votes, asked, queries))
+            found = self._gpu.tried(lambda votes: values_on_gpu(self, votes, Listed.of(asked), queries))
             if found is not None:
                 return found.tolist()
         threads = min(self.n_jobs, len(asked), len(asked) * distances // DISTANCES_A_THREAD)
@@ -366,9 +370,9 @@ class KNNOracle:
 
         return Gpu(self.device, made)
 
-    def suits_gpu(self, asked: Sequence[np.ndarray], queries: int) -> bool:
+    def suits_gpu(self, asked: Subsets, queries: int) -> bool:
         """Return whether these subsets fit on a GPU and, with so many queries, are worth the way to it."""
-        sizes = [len(features) for features in asked]
+        sizes = [asked.shape[1]] if isinstance(asked, np.ndarray) else [len(features) for features in asked]
         worth = len(asked) * queries * self.roles.references >= DISTANCES_A_GPU and self.device != "cpu"
         return worth and min(sizes) > 0 and CudaVotes.takes(max(sizes), self.n_neighbors)
 
@@ -513,6 +517,14 @@ class KNNOracle:
             mine.memory = self._workplace(), np.zeros((2, self.n_neighbors + 1), np.int64)
         return mine.memory
 
+    def _asked(self, subsets: Iterable[Iterable[int]]) -> Subsets:
+        """Return the features of each subset, in order; rows of an array are subsets of one size."""
+        if isinstance(subsets, np.ndarray) and subsets.ndim == 2 and subsets.dtype.kind in "iu" and subsets.size:
+            found = np.sort(subsets, axis=1)
+            if found[:, 0].min() >= 0 and found[:, -1].max() < self.n_features and (np.diff(found, axis=1) > 0).all():
+                return found
+        return [self._features(subset) for subset in subsets]
+
     def _features(self, subset: Iterable[int]) -> np.ndarray:
         features = np.unique(np.fromiter(subset, np.int64))
         if len(features) and not 0 <= features[0] <= features[-1] < self.n_features:
@@ -536,7 +548,7 @@ class KNNOracle:
     def _computed(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
         """Return the sums of some rows; several threads compute them if that is faster."""
         if self.suits_gpu([features], len(queries)):
-            found = self._gpu.tried(lambda votes: votes.sums([features], queries)[0])
+            found = self._gpu.tried(lambda votes: votes.sums(Listed.of([features]), queries)[0])
             if found is not None:
                 return found
         self._columns.need(features)

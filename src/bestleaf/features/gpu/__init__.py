@@ -2,6 +2,6 @@
 
 from bestleaf.features.gpu.device import DEVICES, Gpu
 from bestleaf.features.gpu.values import values_on_gpu
-from bestleaf.features.gpu.votes import CudaVotes
+from bestleaf.features.gpu.votes import CudaVotes, Listed, Subsets
 
-__all__ = ["DEVICES", "CudaVotes", "Gpu", "values_on_gpu"]
+__all__ = ["DEVICES", "CudaVotes", "Gpu", "Listed", "Subsets", "values_on_gpu"]

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bestleaf.features.gpu.votes import CudaVotes, Subsets
+from bestleaf.features.gpu.votes import CudaVotes, Listed
 
 if TYPE_CHECKING:
     from bestleaf.features.neighbours import KNNOracle
 
 
-def values_on_gpu(oracle: KNNOracle, votes: CudaVotes, subsets: Subsets, queries: np.ndarray) -> np.ndarray:
+def values_on_gpu(oracle: KNNOracle, votes: CudaVotes, subsets: Listed, queries: np.ndarray) -> np.ndarray:
     """Return the values of subsets on some rows, to the last digit as the processor computes them."""
     targets = oracle.targets[:, queries]
     if oracle.row_weights is not None or oracle.ties == "row_order":  # the processor ranks the rows by their votes
         weights = None if oracle.row_weights is None else oracle.row_weights[queries]
-        return np.array([oracle.ranked_right(sums, targets, weights) for sums in votes.sums(_listed(subsets), queries)])
+        return np.array([oracle.ranked_right(sums, targets, weights) for sums in votes.sums(subsets, queries)])
     truth = np.stack([np.unique(target, return_inverse=True)[1] for target in targets])
     twice = votes.pairs_in_order(subsets, queries, truth, half=oracle.ties == "half")
     total, outputs = np.zeros(len(twice)), 0
@@ -27,10 +26,3 @@ def values_on_gpu(oracle: KNNOracle, votes: CudaVotes, subsets: Subsets, queries
             total += column / 2 / pairs
             outputs += 1
     return total / outputs
-
-
-def _listed(subsets: Subsets) -> Sequence[np.ndarray]:
-    """Return the features of each subset."""
-    if not isinstance(subsets, np.ndarray):
-        return subsets
-    return np.split(np.nonzero(subsets)[1], np.cumsum(subsets.sum(axis=1))[:-1])

@@ -298,18 +298,3 @@ extern "C" __global__ void ranked_means(
     __syncthreads();
     if (threadIdx.x == 0) twice[blockIdx.x] = total;
 }
-
-// List the features of subsets of one size, in order. `members` has a bit for each feature, [subsets, bytes]; `which`
-// says which of the subsets are listed.
-extern "C" __global__ void list_features(
-    const unsigned char* __restrict__ members, int bytes, const int* __restrict__ which, int many, int size,
-    int* __restrict__ listed)
-{
-    const int place = blockIdx.x * blockDim.x + threadIdx.x;
-    if (place >= many) return;
-    const unsigned char* mine = members + (long long)which[place] * bytes;
-    int* next = listed + (long long)place * size;
-    for (int byte = 0; byte < bytes; ++byte) {
-        for (int bits = mine[byte]; bits; bits &= bits - 1) *next++ = 8 * byte + __ffs(bits) - 1;
-    }
-}

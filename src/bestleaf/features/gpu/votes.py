@@ -15,22 +15,46 @@ from bestleaf.features.gpu.device import cuda, failures_told
 GROUP = 8  # references that a thread looks at together
 BUFFER = 2 * GROUP  # references that a thread holds back at most
 MANY = 8000  # references; with more, most of them are no candidates for any query of a warp
-UNROLLED = 24  # subsets of one size up to this have kernels of their own
+UNROLLED = 24  # subsets of one size up to this may have a kernel of their own,
+WORTH_COMPILING = 10**10  # if they take so many distances at once: it takes a second to compile
 SHARED = 220 * 2**10  # bytes of shared memory that a block may use
 RESULTS = 2**28  # bytes of sums that one launch writes at most
-MOST_SUBSETS = 2**15  # of one launch
+MOST_SUBSETS = 2**15  # of one launch; a grid has at most 65,535 blocks in this direction
 MOST_NEIGHBOURS = 32  # the list of the nearest must fit into registers
 DOUBTS = 0.05  # with a larger fraction of doubtful queries, rounding as the processor does costs less
 SETTLERS = 256  # threads for one doubtful query
 SETTLED_AT_ONCE = 1056  # doubtful queries; eight for each processor of a large GPU
 RANKERS = 128  # threads of the kernels that rank queries
 
-Subsets = Sequence[np.ndarray] | np.ndarray  # lists of features, or a matrix [subsets, features] of truth values
-
 TABLE = np.dtype(  # the struct `Table` of votes.cu
     [(name, np.int64) for name in ("columns", "targets", "groups", "padded")]
     + [(name, np.int32) for name in ("rows", "references", "outputs", "unused")]
 )
+
+
+Subsets = Sequence[np.ndarray] | np.ndarray  # sorted features of each subset; rows of an array are of one size
+
+
+class Listed(NamedTuple):
+    """Subsets of features, none of them empty."""
+
+    features: np.ndarray  # [subsets, largest size] in order, then anything that is a feature
+    sizes: np.ndarray  # of each subset
+
+    @classmethod
+    def of(cls, subsets: Subsets) -> Listed:
+        """Return subsets that are given by their features."""
+        if isinstance(subsets, np.ndarray):
+            return cls(subsets, np.full(len(subsets), subsets.shape[1]))
+        sizes = np.array([len(subset) for subset in subsets], np.int32)
+        features = np.zeros((len(subsets), sizes.max()), np.int32)
+        features[np.arange(sizes.max()) < sizes[:, None]] = np.concatenate(subsets)
+        return cls(features, sizes)
+
+    @classmethod
+    def among(cls, columns: np.ndarray) -> Listed:
+        """Return subsets that are given by a matrix, [subsets, features], of truth values."""
+        return cls.of(np.split(np.nonzero(columns)[1], np.cumsum(columns.sum(axis=1))[:-1]))
 
 
 class Shape(NamedTuple):
@@ -99,7 +123,8 @@ class CudaVotes:
         real: bool = False,
     ) -> None:
         self._cupy: ModuleType = cuda()
-        self.neighbours, self.outputs, self.rounded = neighbours, len(targets), False
+        self.neighbours, self.references = neighbours, references
+        self.outputs, self.rounded = len(targets), False
         kinds = {"GROUPED": groups is not None, "DROP_ZERO": drop_zero, "REAL": real, "MANY": references > MANY}
         self._about = tuple(kinds.items())
         with failures_told(self._cupy):
@@ -118,25 +143,21 @@ class CudaVotes:
         """Return whether subsets so wide, and so many neighbours, fit onto a GPU's processors."""
         return neighbours <= MOST_NEIGHBOURS and shape_for(widest, 1) is not None
 
-    def sums(self, subsets: Sequence[np.ndarray], queries: np.ndarray) -> np.ndarray:
-        """Return [subsets, queries, outputs]: the sums of some queries; no subset is empty, features are sorted."""
-        found = np.empty((len(subsets), len(queries), self.outputs), np.float32)
+    def sums(self, subsets: Listed, queries: np.ndarray) -> np.ndarray:
+        """Return [subsets, queries, outputs]: the sums of some queries."""
+        found = np.empty((len(subsets.sizes), len(queries), self.outputs), np.float32)
         with failures_told(self._cupy):
             for places, sums in self._launches(subsets, queries):
                 found[places] = sums.get()
         return found
 
-    def pairs_in_order(self, subsets: Subsets, queries: np.ndarray, truth: np.ndarray, *, half: bool) -> np.ndarray:
+    def pairs_in_order(self, subsets: Listed, queries: np.ndarray, truth: np.ndarray, *, half: bool) -> np.ndarray:
         """Return [subsets, outputs]: twice the number of pairs of queries that the sums put in the right order.
 
         `truth` [outputs, queries] are classes as 0 and 1, or the ranks of real targets. Ties count one half or nothing.
         """
         with failures_told(self._cupy):
-            if isinstance(subsets, np.ndarray):
-                launches = self._launches_of(subsets, queries)
-            else:
-                launches = self._launches(subsets, queries)
-            return self._ranked(len(subsets), launches, truth, half=half)
+            return self._ranked(len(subsets.sizes), self._launches(subsets, queries), truth, half=half)
 
     def _ranked(
         self, many: int, launches: Iterable[tuple[np.ndarray, Any]], truth: np.ndarray, *, half: bool
@@ -162,32 +183,18 @@ class CudaVotes:
         """Return how many subsets a launch takes at most."""
         return min(MOST_SUBSETS, max(1, RESULTS // (4 * len(queries) * self.outputs)))
 
-    def _launches(self, subsets: Sequence[np.ndarray], queries: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
+    def _launches(self, subsets: Listed, queries: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
         """Yield the places of some subsets, those of one size together, and their sums as an array on the GPU."""
-        at_once, asked = self._at_once(queries), self._cupy.asarray(queries.astype(np.int32))
-        sizes = np.array([len(subset) for subset in subsets], np.int32)
-        kinds = np.minimum(sizes, UNROLLED + 1)
-        for kind in np.unique(kinds):
-            alike = np.flatnonzero(kinds == kind)
-            for places in (alike[begin : begin + at_once] for begin in range(0, len(alike), at_once)):
-                some = sizes[places]
-                listed = np.zeros((len(places), some.max()), np.int32)
-                listed[np.arange(some.max()) < some[:, None]] = np.concatenate([subsets[place] for place in places])
-                yield places, self._launched(listed, some, int(kind) if kind <= UNROLLED else 0, asked)
-
-    def _launches_of(self, members: np.ndarray, queries: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
-        """Yield the same as `_launches`; a kernel lists the features of each subset."""
         cupy, at_once = self._cupy, self._at_once(queries)
-        asked, packed = cupy.asarray(queries.astype(np.int32)), np.packbits(members, axis=1, bitorder="little")
-        on_gpu, kernel = cupy.asarray(packed), self._plain_kernel("list_features")
-        sizes = members.sum(axis=1, dtype=np.int32)
-        for size in np.unique(sizes).tolist():
-            alike = np.flatnonzero(sizes == size).astype(np.int32)
+        asked, every = cupy.asarray(queries.astype(np.int32)), cupy.asarray(subsets.features.astype(np.int32))
+        kinds = np.minimum(subsets.sizes, UNROLLED + 1)
+        for kind in np.flatnonzero(np.bincount(kinds)).tolist():
+            alike = np.flatnonzero(kinds == kind)
+            own = kind <= UNROLLED and len(alike) * len(queries) * self.references >= WORTH_COMPILING
             for places in (alike[begin : begin + at_once] for begin in range(0, len(alike), at_once)):
-                many, listed = len(places), cupy.empty((len(places), size), np.int32)
-                about = (on_gpu, np.int32(packed.shape[1]), cupy.asarray(places), np.int32(many), np.int32(size))
-                kernel((-(-many // RANKERS),), (RANKERS,), (*about, listed))
-                yield places, self._launched(listed, sizes[places], size if size <= UNROLLED else 0, asked)
+                sizes = subsets.sizes[places].astype(np.int32)
+                listed = cupy.ascontiguousarray(every[cupy.asarray(places)][:, : int(sizes.max())])
+                yield places, self._launched(listed, sizes, kind if own else 0, asked)
 
     def _launched(self, listed: Any, sizes: np.ndarray, size: int, queries: Any) -> Any:
         """Return the sums [subsets, queries, outputs] of subsets given as padded lists of features.

@@ -247,3 +247,13 @@ def list_members(path, depth, units, most, members):
             members[place, path[rank]] = 1
         if place < len(members) - 1:
             depth = step(path, depth, units, most)
+
+
+@kernel
+def list_places(path, depth, units, most, places):
+    """Write the units of consecutive subsets to `places`, [subsets, most] of zeros, in order."""
+    for place in range(len(places)):
+        for rank in range(depth):
+            places[place, rank] = path[rank]
+        if place < len(places) - 1:
+            depth = step(path, depth, units, most)
