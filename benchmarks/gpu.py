@@ -1,7 +1,8 @@
 """Votes of nearest neighbours on a GPU, beside the processor, scikit-learn and scipy (needs a GPU and CuPy).
 
-    python benchmarks/gpu.py                      # about a minute
-    python benchmarks/gpu.py --madelon FOLDER     # also the default selection on madelon_train.data, .labels
+    python benchmarks/gpu.py                                  # some minutes
+    python benchmarks/gpu.py --parts rows subsets             # some parts only
+    python benchmarks/gpu.py --parts madelon --madelon FOLDER # the default selection on madelon_train.data, .labels
 
 A pair is one distance between two rows. Each feature of a pair takes two instructions (a difference, a fused
 multiply-add) and each pair one comparison; the share of peak counts these against what the GPU can issue.
@@ -30,11 +31,11 @@ QUERIES = 500  # rows of the other methods' time on many rows, which is scaled t
 console = Console(width=150)
 
 
-def seconds(work: Callable[[], object], times: int = 3) -> float:
-    """Return the shortest time of some runs, after one that compiles."""
+def seconds(work: Callable[[], object], least: float = 0.5) -> float:
+    """Return the shortest time of some runs, after one that compiles; a GPU needs some work to reach its full clock."""
     work()
-    found = []
-    for _ in range(times):
+    found: list[float] = []
+    while sum(found) < least:
         begun = perf_counter()
         work()
         found.append(perf_counter() - begun)
@@ -64,12 +65,13 @@ def one_subset(rows: int, sizes: tuple[int, ...]) -> None:
         subset, columns = np.arange(size), np.ascontiguousarray(X[:, :size])
         ours = seconds(lambda subset=subset: oracle["cuda"]._computed(subset, every))
         scale = rows / len(some)
-        theirs = [scale * seconds(lambda subset=subset: oracle["cpu"]._computed(subset, some), 1)]
+        theirs = [scale * seconds(lambda subset=subset: oracle["cpu"]._computed(subset, some), 0.1)]
         model = NearestNeighbors(n_neighbors=NEIGHBOURS + 1, n_jobs=2).fit(columns)
         tree = cKDTree(columns)
-        theirs.append(scale * seconds(lambda model=model, columns=columns: model.kneighbors(columns[some]), 1))
+        theirs.append(scale * seconds(lambda model=model, columns=columns: model.kneighbors(columns[some]), 0.1))
         theirs.append(
-            scale * seconds(lambda tree=tree, columns=columns: tree.query(columns[some], NEIGHBOURS + 1, workers=2), 1)
+            scale
+            * seconds(lambda tree=tree, columns=columns: tree.query(columns[some], NEIGHBOURS + 1, workers=2), 0.1)
         )
         pairs = rows**2 / ours
         cells = [f"{ours * 1e3:.1f} ms", f"{pairs / 1e9:,.0f} billion", f"{pairs * (2 * size + 1) / peak():.0%}"]
@@ -86,10 +88,10 @@ def many_subsets(rows: int, features: int, sizes: tuple[int, ...], many: int) ->
     oracle = {one: KNNOracle(X, y, device=one, memory=1) for one in ("cuda", "cpu")}
     rng, shown = np.random.default_rng(1), Table("features", "GPU", "values/s", "pairs/s", "one core", "ratio")
     for size in sizes:
-        subsets = [rng.permutation(features)[:size] for _ in range(many)]
+        subsets = rng.random((many, features)).argsort(axis=1)[:, :size]
         few = subsets[: max(4, int(2e8 / rows**2))]
         ours = seconds(lambda subsets=subsets: oracle["cuda"].values(subsets)) / many
-        theirs = seconds(lambda few=few: oracle["cpu"].values(few), 1) / len(few)
+        theirs = seconds(lambda few=few: oracle["cpu"].values(few), 0.1) / len(few)
         cells = [f"{ours * 1e6:.2f} us", f"{1 / ours:,.0f}", f"{rows**2 / ours / 1e9:,.0f} billion"]
         shown.add_row(f"{size}", *cells, f"{theirs * 1e6:,.0f} us", f"{theirs / ours:,.0f}")
     console.print(
@@ -118,16 +120,17 @@ def selection(folder: Path) -> None:
     console.print("the same features" if all(one == supports[0] for one in supports) else "OTHER FEATURES")
 
 
-def main(options: Namespace) -> None:
-    one_subset(100_000, (1, 3, 5, 10))
-    one_subset(1_000_000, (1, 3, 5, 10))
-    many_subsets(2000, 500, (3, 8), 30_000)
-    many_subsets(300, 30, (5, 15), 300_000)
-    if options.madelon is not None:
-        selection(options.madelon)
-
+PARTS: dict[str, Callable[[Namespace], object]] = {
+    "rows": lambda options: one_subset(100_000, (1, 3, 5, 10)),
+    "million": lambda options: one_subset(1_000_000, (1, 3, 5, 10)),
+    "subsets": lambda options: (many_subsets(2000, 500, (3, 8), 30_000), many_subsets(300, 30, (5, 15), 300_000)),
+    "madelon": lambda options: options.madelon and selection(options.madelon),
+}
 
 if __name__ == "__main__":
     parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--madelon", type=Path, help="folder with madelon_train.data and madelon_train.labels")
-    main(parser.parse_args())
+    chosen = parser.parse_args()
+    for part in chosen.parts:
+        PARTS[part](chosen)

@@ -200,7 +200,9 @@ class Block:
         if numbering.forced or not single or columns != sorted(columns):
             return None
         places = numbering.listed(self.start, self.stop)
-        return None if places is None else np.array(columns, np.int32)[places[self._kept]]
+        if places is None or columns == list(range(len(columns))):
+            return None if places is None else places[self._kept]
+        return np.array(columns)[places[self._kept]]
 
     def columns(self, many: int) -> np.ndarray:
         """Return [subsets, `many` columns]: which columns each of these subsets has."""

@@ -52,7 +52,7 @@ class FastNumbering(Numbering):
 
     def listed(self, start: int, stop: int) -> np.ndarray:
         """Return [numbers, most]: the places of the units of each subset among those allowed, in order, then 0."""
-        found = np.zeros((stop - start, self.most), np.int32)
+        found = np.zeros((stop - start, self.most), np.uint16)
         if len(found):
             kernels.list_places(*self._path(start), len(self.allowed), self.most, found)
         return found

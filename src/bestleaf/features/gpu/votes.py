@@ -186,7 +186,7 @@ class CudaVotes:
     def _launches(self, subsets: Listed, queries: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
         """Yield the places of some subsets, those of one size together, and their sums as an array on the GPU."""
         cupy, at_once = self._cupy, self._at_once(queries)
-        asked, every = cupy.asarray(queries.astype(np.int32)), cupy.asarray(subsets.features.astype(np.int32))
+        asked, every = cupy.asarray(queries.astype(np.int32)), cupy.asarray(subsets.features).astype(np.int32)
         kinds = np.minimum(subsets.sizes, UNROLLED + 1)
         for kind in np.flatnonzero(np.bincount(kinds)).tolist():
             alike = np.flatnonzero(kinds == kind)
