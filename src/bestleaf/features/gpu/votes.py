@@ -32,6 +32,8 @@ TABLE = np.dtype(  # the struct `Table` of votes.cu
 )
 
 
+FEW_IDLE = 0.1  # threads without a query, as a fraction of the queries
+
 Subsets = Sequence[np.ndarray] | np.ndarray  # sorted features of each subset; rows of an array are of one size
 
 
@@ -76,9 +78,11 @@ SHAPES = tuple(Shape(*one) for one in ((256, 256), (320, 320), (128, 256), (64, 
 
 
 def shape_for(widest: int, queries: int) -> Shape | None:
-    """Return the shape that leaves fewest threads without a query; None if no block can hold a subset so wide."""
+    """Return the first shape that leaves few threads without a query; None if no block can hold a subset so wide."""
     fitting = [shape for shape in SHAPES if shape.shared(widest) <= SHARED]
-    return min(fitting, key=lambda shape: shape.blocks(queries) * shape.threads, default=None)
+    idle = {shape: shape.blocks(queries) * shape.threads - queries for shape in fitting}
+    few = (shape for shape in fitting if idle[shape] <= FEW_IDLE * queries)
+    return next(few, min(fitting, key=idle.__getitem__, default=None))
 
 
 @cache
