@@ -12,6 +12,7 @@ from bestleaf.features.kernels import leaps
 from bestleaf.search.budget import Budget
 
 GAIN = 1e-9  # smallest reduction of an error for which features are exchanged at first
+MOST_EXCHANGES = 50  # for each size
 SLICE = 300_000  # subsets that are looked at between two looks at the clock
 
 
@@ -130,9 +131,9 @@ def first_subsets(known: Moments, forced: list[int]) -> list[list[int]]:
 
 
 def _exchanged(between: np.ndarray, target: np.ndarray, subset: list[int], forced: list[int]) -> list[int]:
-    """Exchange one feature for another as long as that reduces the error."""
+    """Exchange one feature for another as long as that reduces the error; a few times only, because of rounding."""
     current = list(subset)
-    while True:
+    for _ in range(MOST_EXCHANGES):
         others = [one for one in range(len(target)) if one not in current]
         leaving = [place for place, one in enumerate(current) if one not in forced]
         if not others or not leaving:
@@ -144,9 +145,13 @@ def _exchanged(between: np.ndarray, target: np.ndarray, subset: list[int], force
         cross = target[others] - target[current] @ weights
         pivots = np.diag(inverse)[:, None]
         losses = slopes[:, None] ** 2 / pivots  # by dropping each feature
-        gains = (cross + slopes[:, None] / pivots * weights) ** 2 / (room + weights**2 / pivots)  # by adding each other
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gains = (cross + slopes[:, None] / pivots * weights) ** 2 / (
+                room + weights**2 / pivots
+            )  # by adding another
         change = (losses - gains)[leaving]
         if not change.min() < -GAIN:
             return current
         gone, came = np.unravel_index(change.argmin(), change.shape)
         current[leaving[int(gone)]] = others[int(came)]
+    return current
