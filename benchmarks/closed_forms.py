@@ -124,13 +124,14 @@ def by_abess(X: np.ndarray, y: np.ndarray) -> list[int] | None:
 def exhaustive(X: np.ndarray, y: np.ndarray) -> tuple[float, list[tuple[int, ...]]]:
     """Return the lowest BIC of all subsets and the best subset of each size, from the correlations, size by size."""
     known, many = moments(X, y), X.shape[1]
+    between, target = known.factor.T @ known.factor, known.factor.T @ known.side
     factors, best, found = growth("bic", len(y), np.arange(many + 1)), np.inf, list[tuple[int, ...]]([()])
     for size in range(1, many + 1):
         sets = np.array(list(combinations(range(many), size)))
         errors = np.empty(len(sets))
         for start in range(0, len(sets), 20_000):
             some = sets[start : start + 20_000]
-            blocks, sides = known.between[some[:, :, None], some[:, None, :]], known.target[some]
+            blocks, sides = between[some[:, :, None], some[:, None, :]], target[some]
             errors[start : start + 20_000] = 1.0 - np.einsum(
                 "si,si->s", sides, np.linalg.solve(blocks, sides[..., None])[..., 0]
             )

@@ -77,9 +77,11 @@ def test_it_is_the_best_of_all_subsets_and_of_every_size(criterion, seed):
     assert alone.certificate.verify(X, y)
 
 
-def test_columns_that_are_almost_alike():
-    X, y = table(3, alike=0.0)
-    X[:, 4] = X[:, 3] + 1e-3 * X[:, 4]
+@pytest.mark.parametrize("alike", [0.0, 300.0])
+def test_columns_that_are_almost_alike(alike):
+    X, y = table(3, alike=alike)
+    if not alike:
+        X[:, 4] = X[:, 3] + 1e-3 * X[:, 4]
     found = best_linear_subset(X, y, criterion="aic")
     values = every_value(X, y, "aic")
     assert [one.features for one in found.by_size] == [best_of(values, "aic", size) for size in range(FEATURES + 1)]
@@ -118,7 +120,7 @@ def test_names_words_and_a_file(tmp_path):
 @pytest.mark.parametrize("every_size", [True, False])
 def test_a_search_that_ends_early_says_what_is_proved(monkeypatch, every_size):
     monkeypatch.setattr(leaps_search, "SLICE", 5)
-    monkeypatch.setattr(leaps_search, "first_subsets", lambda known, forced: [list(range(len(known.target))), []])
+    monkeypatch.setattr(leaps_search, "first_subsets", lambda known, forced: [list(range(len(known.side))), []])
     X, y = table(2)
     best = best_linear_subset(X, y).value
     early = best_linear_subset(X, y, max_time=0, every_size=every_size)
@@ -126,7 +128,7 @@ def test_a_search_that_ends_early_says_what_is_proved(monkeypatch, every_size):
     assert not early.proved
     assert early.bound < best <= early.value
     assert early.certificate.verify(X, y)
-    assert f"No subset of the 9 features has a BIC below {early.bound:.6f}." in str(early)
+    assert f"No subset of the 9 features has a BIC below {early.bound:.6f}. This holds up to rounding" in str(early)
     assert "That the answer is the best: the search ended early, because time was over." in str(early)
     early.certificate.content["bound"] = (best + early.value) / 2 if early.value > best else best + 1
     assert not early.certificate.verify(X, y)
@@ -181,6 +183,7 @@ def test_forged_certificates_are_refused(tmp_path):
     refused(lambda content: content["sizes"].pop(), "a size is missing")
     refused(lambda content: content.update(value=1.0), "the best value listed is")
     refused(lambda content: content.update(answer=[0]), "no such answer")
+    refused(lambda content: content.update(rounding=0.1), "the margin for rounding is")
     refused(lambda content: content.update(forced=[0]), "must be a subset")
     refused(lambda content: content.update(criterion="cp"), "the criterion must be one of")
     refused(lambda content: content.pop("rows"), "the part 'rows' must be")

@@ -14,36 +14,62 @@ import numpy as np
 CRITERIA = ("r2", "adjusted_r2", "aic", "bic")
 HIGHER_IS_BETTER = ("r2", "adjusted_r2")
 MARGIN = 1e-9  # share of an error by which another subset may be better unnoticed
-ROUNDING = 16 * 2.0**-52  # the same as a share of the error of the mean, for each variance inflation factor
+ROUNDING = 64 * 2.0**-52  # the same as a share of the error of the mean, for each feature and each inflated deviation
 MOST_INFLATED = 1e7  # largest sum of variance inflation factors; beyond it columns are nearly sums of others
 
 
 class Moments(NamedTuple):
-    """All that least squares need of the data: correlations, and the sum of squares of the target about its mean."""
+    """All that least squares need of the data: a QR decomposition of the centred columns, scaled to length one.
 
-    between: np.ndarray  # [features, features]
-    target: np.ndarray  # [features]: correlations with the target
-    total: float
+    Products of columns would do, too, but they lose twice as many digits where columns are alike.
+    """
+
+    factor: np.ndarray  # R, [features, features]
+    side: np.ndarray  # Q'y, where y is centred and scaled to length one
+    rest: float  # error of all features together
+    inverse: np.ndarray  # of R; the squared length of a row is the variance inflation factor of the feature
+    total: float  # sum of squares of the target about its mean
     rows: int
-    inflation: float  # sum of the variance inflation factors
+
+    @property
+    def inflation(self) -> float:
+        """The sum of the variance inflation factors."""
+        return float((self.inverse**2).sum())
 
     @property
     def margins(self) -> tuple[float, float]:
         """By how much another error may be smaller unnoticed: a share of itself, and a share of that of the mean."""
-        return MARGIN, ROUNDING * self.inflation
+        return MARGIN, ROUNDING * max(1, len(self.side)) * float(np.sqrt(self.inflation))
+
+    def error(self, subset: list[int]) -> float:
+        """Return the error of a subset."""
+        q, _ = np.linalg.qr(self.factor[:, subset])
+        left = self.side - q @ (q.T @ self.side)
+        return self.rest + float(left @ left)
 
 
 def moments(X: np.ndarray, y: np.ndarray) -> Moments:
     """Return what least squares with an intercept need of the data."""
     columns, target = X - X.mean(axis=0), y - y.mean()
-    lengths, total = np.sqrt((columns**2).sum(axis=0)), float(target @ target)
-    columns = columns / lengths
-    between = columns.T @ columns
-    try:
-        inflation = float(np.trace(np.linalg.inv(between))) if len(between) else 1.0
-    except np.linalg.LinAlgError:
-        inflation = np.inf
-    return Moments(between, columns.T @ target / np.sqrt(total), total, len(X), inflation)
+    total = float(target @ target)
+    q, factor = np.linalg.qr(columns / np.sqrt((columns**2).sum(axis=0)))
+    scaled = target / np.sqrt(total)
+    side = q.T @ scaled
+    left = scaled - q @ side
+    return Moments(factor, side, float(left @ left), _inverse(factor), total, len(X))
+
+
+def _inverse(factor: np.ndarray) -> np.ndarray:
+    """Return the inverse of an upper triangular matrix, computed with more digits than it has; infinite if singular."""
+    many = len(factor)
+    if (np.diag(factor) == 0).any():
+        return np.full((many, many), np.inf)
+    long, inverse = factor.astype(np.longdouble), np.zeros((many, many), np.longdouble)
+    for row in reversed(range(many)):
+        inverse[row, row] = 1
+        inverse[row] -= long[row, row + 1 :] @ inverse[row + 1 :]
+        inverse[row] /= long[row, row]
+    return inverse.astype(np.float64)
 
 
 def growth(criterion: str, rows: int, sizes: np.ndarray) -> np.ndarray:

@@ -19,17 +19,20 @@ MOST_KEPT = 30_000_000  # numbers that may wait; beyond it the sets with the few
 
 
 class Sets(NamedTuple):
-    """Sets of features with equally many features that may be dropped; the features themselves are not kept."""
+    """Sets of features with equally many features that may be dropped; the features themselves are not kept.
+
+    Every feature has a vector. Dropping one takes its direction out of the vectors of the others. The error grows by
+    the square of the part of the side (`Moments.side`) in that direction.
+    """
 
     fixed: np.ndarray  # number of features that stay
     errors: np.ndarray
-    slopes: np.ndarray  # [sets, droppable]: coefficients
-    inverse: np.ndarray  # [sets, droppable, droppable]: block of the inverse of the correlations
+    vectors: np.ndarray  # [sets, droppable, dimensions]: at first the rows of the inverse of R
 
     @property
     def droppable(self) -> int:
         """The number of features that may be dropped."""
-        return self.slopes.shape[1]
+        return self.vectors.shape[1]
 
 
 class Waiting:
@@ -42,7 +45,7 @@ class Waiting:
     def add(self, sets: Sets) -> None:
         """Let sets wait."""
         self._sets.setdefault(sets.droppable, []).append(sets)
-        self._numbers[sets.droppable] = self._numbers.get(sets.droppable, 0) + sets.inverse.size
+        self._numbers[sets.droppable] = self._numbers.get(sets.droppable, 0) + sets.vectors.size
 
     def next(self) -> Sets | None:
         """Return sets to look at together; None if none is left."""
@@ -55,7 +58,7 @@ class Waiting:
         taken, size = [], 0
         while self._sets[kind] and size < AT_ONCE:
             taken.append(self._sets[kind].pop())
-            size += taken[-1].inverse.size
+            size += taken[-1].vectors.size
         self._numbers[kind] -= size
         if not self._sets[kind]:
             del self._sets[kind], self._numbers[kind]
@@ -70,22 +73,19 @@ def nothing_better(
     ``thresholds[size]`` is the error that a subset of this size would have to beat; minus infinity where none counts.
     If `over` says that time is over, nothing is shown.
     """
-    features = len(known.target)
+    features = len(known.side)
     free = [one for one in range(features) if one not in forced]
-    inverse = np.linalg.inv(known.between)
-    slopes = inverse @ known.target
-    error = 1.0 - float(known.target @ slopes)
-    if error < thresholds[features]:
+    if known.rest < thresholds[features]:
         return False, 1
     reach = np.maximum.accumulate(thresholds[::-1])[::-1]
     waiting, looked = Waiting(), 1
     if free:
-        block = inverse[np.ix_(free, free)][None]
-        waiting.add(Sets(np.array([len(forced)]), np.array([error]), slopes[free][None], block))
+        waiting.add(Sets(np.array([len(forced)]), np.array([known.rest]), known.inverse[free][None]))
     while (sets := waiting.next()) is not None:
         if over():
             return False, looked
-        steps = sets.slopes**2 / np.einsum("sii->si", sets.inverse)
+        lengths = np.einsum("sfd,sfd->sf", sets.vectors, sets.vectors)
+        steps = (sets.vectors @ known.side) ** 2 / lengths
         order = np.argsort(-steps, axis=1)
         after = sets.errors[:, None] + np.take_along_axis(steps, order, 1)
         looked += after.size
@@ -96,16 +96,15 @@ def nothing_better(
         for place in range(sets.droppable - 1):
             which = np.flatnonzero(may_be_better[:, place])
             if len(which):
-                waiting.add(_dropped(sets, which, order[which, place:], after[which, place], place))
+                vectors = _without(sets.vectors, which, order[which, place:], lengths)
+                waiting.add(Sets(sets.fixed[which] + place, after[which, place], vectors))
     return True, looked
 
 
-def _dropped(sets: Sets, which: np.ndarray, order: np.ndarray, errors: np.ndarray, place: int) -> Sets:
-    """Return some of the sets without the first feature of an order; those before it stay, those after it may go."""
-    gone, kept = order[:, 0], order[:, 1:]
-    column = sets.inverse[which[:, None], gone[:, None], kept]
-    pivot = sets.inverse[which, gone, gone]
-    block = sets.inverse[which[:, None, None], kept[:, :, None], kept[:, None, :]]
-    block -= column[:, :, None] * (column / pivot[:, None])[:, None, :]
-    slopes = sets.slopes[which[:, None], kept] - column * (sets.slopes[which, gone] / pivot)[:, None]
-    return Sets(sets.fixed[which] + place, errors, slopes, block)
+def _without(vectors: np.ndarray, which: np.ndarray, order: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Return the vectors of some of the sets without the first feature of an order, for the features after it."""
+    gone = vectors[which, order[:, 0]]
+    kept = vectors[which[:, None], order[:, 1:]]
+    shares = np.einsum("sfd,sd->sf", kept, gone) / lengths[which, order[:, 0]][:, None]
+    kept -= shares[:, :, None] * gone[:, None, :]
+    return kept

@@ -49,6 +49,7 @@ PARTS = {
     "answer": list,
     "value": float,
     "bound": float,
+    "rounding": float,
     "looked_at": int,
     "seconds": float,
 }
@@ -80,13 +81,16 @@ class LinearCertificate:
     def claims(self) -> tuple[str, ...]:
         """What is proved."""
         content = self.content
-        name, many, margin = NAMES[content["criterion"]], len(content["allowed"]), f"{MARGIN:g}"
+        name, many = NAMES[content["criterion"]], len(content["allowed"])
         kind = f"subset of the {counted(many, 'feature')}" + self._limits()
+        equal = (
+            f"that differ by a share of {MARGIN:g}, plus {content['rounding']:.0e} of that of the mean, count as equal"
+        )
+        rounding = f"This holds up to rounding: sums of squared errors {equal}."
         if not content["proved"]:
             side = "above" if content["criterion"] in HIGHER_IS_BETTER else "below"
-            return (f"No {kind} has {_article(name)} {name} {side} {content['bound']:.6f}.",)
-        unless = f"the sum of squared errors of none is smaller than that takes by more than a share of {margin}"
-        better = f"No other {kind} has a better {name} than {content['value']:.6f}: {unless}."
+            return (f"No {kind} has {_article(name)} {name} {side} {content['bound']:.6f}. {rounding}",)
+        better = f"No other {kind} has a better {name} than {content['value']:.6f}. {rounding}"
         if not content["every_size"]:
             return (better,)
         sizes = f"{content['sizes'][0][0]} to {content['sizes'][-1][0]}"
@@ -187,8 +191,8 @@ class LinearCertificate:
             need(fine and size not in errors, f"{subset!r:.80} must be a subset of {size} features that may be chosen")
             errors[size] = error_of(X, y, subset)
             need(_same(errors[size], written), f"the error of {subset!r:.80} is {errors[size]:.6g}, not {written:.6g}")
-            right = criterion_value(criterion, errors[size], size, rows, total)
-            need(_same(right, value), f"the {NAMES[criterion]} of {subset!r:.80} is {right:.6g}, not {value:.6g}")
+            mine = criterion_value(criterion, errors[size], size, rows, total)
+            need(_same(mine, value), f"the {NAMES[criterion]} of {subset!r:.80} is {mine:.6g}, not {value:.6g}")
         sign = 1.0 if criterion in HIGHER_IS_BETTER else -1.0
         best = max(content["sizes"], key=lambda row: sign * row[3])
         need(_same(best[3], content["value"]), f"the best value listed is {best[3]:.6g}, not {content['value']:.6g}")
@@ -197,6 +201,8 @@ class LinearCertificate:
         need(fine, f"the bound must not be worse than the best value listed, got {content['bound']:.6g}")
         sizes = np.arange(len(allowed) + 1)
         share, rounding = known.margins
+        right = abs(content["rounding"] - rounding) <= 1e-3 * rounding
+        need(right, f"the margin for rounding is {rounding:.3g}, not {content['rounding']:.3g}")
         if content["proved"] and content["every_size"]:
             need(sorted(errors) == list(range(len(forced), content["max_features"] + 1)), "a size is missing")
             limits = np.array([errors.get(size, -np.inf) for size in range(len(sizes))])

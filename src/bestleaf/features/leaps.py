@@ -180,6 +180,7 @@ def best_linear_subset(
             "answer": list(best.features),
             "value": best.value,
             "bound": bound,
+            "rounding": known.margins[1],
             "looked_at": search.looked_at,
             "seconds": budget.seconds,
         }
@@ -241,8 +242,8 @@ def _checked_moments(X: np.ndarray, y: np.ndarray, allowed: list[int], names: li
         raise ValueError(f"X must not have columns that are constant or nearly so, got {listed(still)}; forbid them")
     known = moments(X[:, allowed], y)
     if not known.inflation <= MOST_INFLATED:
-        _, vectors = np.linalg.eigh(known.between)
-        part = np.flatnonzero(np.abs(vectors[:, 0]) > 0.05)
+        direction = np.linalg.svd(known.factor)[2][-1]  # the sum of columns that is nearly 0
+        part = np.flatnonzero(np.abs(direction) > 0.05)
         alike = listed(names[allowed[place]] for place in part)
         raise ValueError(f"X must not have columns that are nearly sums of others, got {alike}; forbid one of them")
     return known

@@ -41,16 +41,25 @@ class NaiveBayes:
             plain = train.std(axis=0)
             spread = plain if scaled else np.ones(len(plain))
             self.fits.append(
-                (np.stack(means), np.stack(variances), (plain / spread) ** 2, spread, np.log(share / share.sum()))
+                (
+                    np.stack(means),
+                    np.stack(variances),
+                    (plain / spread) ** 2,
+                    spread,
+                    np.log(share / share.sum()),
+                    fold.blur,
+                )
             )
 
     def outputs(self, subsets: Listed, fold: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the logarithms [subset, class, row] for the test rows of a fold, and the doubt about each subset."""
         columns = self.columns[fold]
-        means, variances, largest, spread, prior = self.fits[fold]
+        means, variances, largest, spread, prior, blur = self.fits[fold]
         out, doubt = np.empty((len(subsets), self.classes, columns.shape[1])), np.empty(len(subsets))
         work = np.empty(subsets.largest)
-        fits.naive_bayes(*subsets, means, variances, largest, self.smoothing, spread, prior, columns, work, out, doubt)
+        fits.naive_bayes(
+            *subsets, means, variances, largest, self.smoothing, spread, prior, blur, columns, work, out, doubt
+        )
         return out, doubt
 
     def ranks(self, values: np.ndarray) -> np.ndarray:

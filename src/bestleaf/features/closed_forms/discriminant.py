@@ -56,7 +56,7 @@ class Discriminants:
             train -= means[fold.target]
             within = train.T @ train / np.outer(spread, spread) / (len(train) - lost * classes)
             centre = share @ means
-            self.fits.append((*normed(within, (means - centre) / spread, spread), centre, np.log(share)))
+            self.fits.append((*normed(within, (means - centre) / spread, spread, fold.blur), centre, np.log(share)))
 
     def outputs(self, subsets: Listed, fold: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the discriminants [subset, class, row] for the test rows, and the doubt about each subset."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 FAR_OFF = 1e3  # a mean that is so many standard deviations from 0 costs too many digits
-UNEVEN = 1e-6  # smallest share of its spread on all rows that a column must have on the training rows of a fold
+UNEVEN = 0.05  # smallest share of its spread on all rows that a column must have on the training rows of a fold
 
 Split = tuple[np.ndarray, np.ndarray]  # rows to fit on, test rows
 
@@ -45,6 +45,7 @@ class Fold(NamedTuple):
     columns: np.ndarray  # [features, rows] of the test rows
     truth: np.ndarray  # target of the test rows
     test_weights: np.ndarray
+    blur: np.ndarray  # how many times the rounding of a standardised column each column has: means cost digits
 
     @property
     def train(self) -> np.ndarray:
@@ -58,8 +59,10 @@ def folds_of(
     """Return the rows of each fold."""
     heavy = np.ones(len(X)) if weights is None else weights
     data = X - X.mean(axis=0) if shifted else X
+    spread = X.std(axis=0)
+    blur = 1.0 + np.abs(X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     return [
-        Fold(data, rows, target[rows], heavy[rows], np.ascontiguousarray(data[test].T), target[test], heavy[test])
+        Fold(data, rows, target[rows], heavy[rows], np.ascontiguousarray(data[test].T), target[test], heavy[test], blur)
         for rows, test in splits
     ]
 

@@ -48,7 +48,7 @@ class LeastSquares:
             heavy = train * fold.weights[:, None]
             gram, right = heavy.T @ train / np.outer(spread, spread), heavy.T @ (fold.target - offset) / spread
             gram[np.diag_indices(features)] += penalty
-            self.fits.append((*normed(gram, right, spread), centre, offset))
+            self.fits.append((*normed(gram, right, spread, fold.blur), centre, offset))
 
     def outputs(self, subsets: Listed, fold: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the predictions [subset, 1, row] for the test rows of a fold, and the doubt about each subset."""
@@ -59,11 +59,11 @@ class LeastSquares:
         return out[:, None], doubt
 
 
-def normed(gram: np.ndarray, right: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, ...]:
+def normed(gram: np.ndarray, right: np.ndarray, spread: np.ndarray, blur: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return normal equations as kernels take them.
 
     These are the matrix with its diagonal scaled to ones, what the diagonal was, the variance inflation factors, the
-    right side, and what a solution is multiplied by. A feature that does not vary is never asked for.
+    blur, the right side, and what a solution is multiplied by. A feature that does not vary is never asked for.
     """
     diagonal = np.where(np.diag(gram) > 0, np.diag(gram), 1.0)
     root = np.sqrt(diagonal)
@@ -74,4 +74,4 @@ def normed(gram: np.ndarray, right: np.ndarray, spread: np.ndarray) -> tuple[np.
         found = np.diag(np.linalg.inv(correlation))
         if (found >= 1.0 - SLACK).all() and found.sum() <= MOST_INFLATED:  # otherwise rounding has spoilt them
             inflation = np.maximum(found * (1.0 + SLACK), 1.0)
-    return correlation, diagonal, inflation, right / root, 1.0 / (root * spread)
+    return correlation, diagonal, inflation, blur, right / root, 1.0 / (root * spread)

@@ -98,12 +98,13 @@ def block(first, size, features, correlation, matrix):
 
 
 @helper
-def fitted(first, size, features, correlation, diagonal, inflation, most, least, work):
+def fitted(first, size, features, correlation, diagonal, inflation, blur, most, least, work):
     """Factor the block of a subset; return the doubt, infinite if the fit cannot be used.
 
     The smallest eigenvalue before the diagonal was scaled must have at least the share `least` of the largest. Its
     lower bound, like the doubt, follows from the variance inflation factors. Those of all features together are upper
-    bounds of those of the subset; only if these do not suffice, its own are computed.
+    bounds of those of the subset; only if these do not suffice, its own are computed. `blur` is how many times the
+    rounding of a standardised column each column has, because its mean is far from 0.
     """
     matrix, inverse, vectors = work
     block(first, size, features, correlation, matrix)
@@ -114,14 +115,14 @@ def fitted(first, size, features, correlation, diagonal, inflation, most, least,
     for attempt in range(2):
         if attempt == 1:
             invert(size, matrix, inverse, vectors[0])
-        trace, largest, inverse_smallest = 0.0, 0.0, 0.0
+        rounding, largest, inverse_smallest = 0.0, 0.0, 0.0
         for i in range(size):
             own = diagonal[features[first + i]]
-            trace += vectors[0, i]
+            rounding += ROUNDING * blur[features[first + i]] * vectors[0, i]
             largest += own
             inverse_smallest += vectors[0, i] / own
-        if ROUNDING * trace <= most and least * largest * inverse_smallest <= 1.0:
-            return ROUNDING * trace
+        if rounding <= most and least * largest * inverse_smallest <= 1.0:
+            return rounding
     return np.inf
 
 
@@ -132,6 +133,7 @@ def least_squares(
     correlation,
     diagonal,
     inflation,
+    blur,
     right,
     unit,
     centre,
@@ -152,7 +154,7 @@ def least_squares(
     matrix, _, vectors = work
     for subset in range(len(starts) - 1):
         first, size = starts[subset], starts[subset + 1] - starts[subset]
-        doubt[subset] = fitted(first, size, features, correlation, diagonal, inflation, most, least, work)
+        doubt[subset] = fitted(first, size, features, correlation, diagonal, inflation, blur, most, least, work)
         if doubt[subset] == np.inf:
             continue
         for i in range(size):
@@ -177,6 +179,7 @@ def discriminants(
     correlation,
     diagonal,
     inflation,
+    blur,
     right,
     unit,
     centre,
@@ -200,7 +203,7 @@ def discriminants(
     classes = right.shape[0]
     for subset in range(len(starts) - 1):
         first, size = starts[subset], starts[subset + 1] - starts[subset]
-        rounding = fitted(first, size, features, correlation, diagonal, inflation, most, least, work)
+        rounding = fitted(first, size, features, correlation, diagonal, inflation, blur, most, least, work)
         doubt[subset] = np.inf
         if rounding == np.inf:
             continue
@@ -258,7 +261,7 @@ def weakest(size, classes, prior, between, spare):
 
 
 @kernel
-def naive_bayes(starts, features, means, variances, largest, smoothing, spread, prior, columns, work, out, doubt):
+def naive_bayes(starts, features, means, variances, largest, smoothing, spread, prior, blur, columns, work, out, doubt):
     """Write the logarithm of prior times likelihood of each class for the test rows: out[subset, class, row].
 
     Every variance is enlarged by `smoothing` times the largest variance (`largest`) of the features of the subset.
@@ -283,5 +286,7 @@ def naive_bayes(starts, features, means, variances, largest, smoothing, spread, 
                 for row in range(out.shape[2]):
                     away = columns[one, row] - mean
                     out[subset, c, row] -= factor * (away * away)
-        doubt[subset] = ROUNDING * size
+        doubt[subset] = 0.0
+        for i in range(size):
+            doubt[subset] += ROUNDING * blur[features[first + i]]
     return 0
