@@ -25,6 +25,7 @@ MOST_SUBSETS = 2**22  # whose values are all computed on a processor
 BELOW = -1.0  # stands for a value that is below its floor
 VOTES_A_PART = 2 * 10**6  # votes that one call of the kernels writes
 PARTS_A_THREAD = 4  # some parts are done sooner than others
+FEWEST_A_PART = 16  # subsets; the first one of a part shares no distances with the one before
 FIRST_LOOK, LAST_LOOK = 0.2, 0.85  # shares of the rows: subsets are given up after the first and before the last
 FARTHEST = 2.0  # the next look comes after at most so many times the rows seen
 
@@ -39,8 +40,9 @@ def values_of(oracle: KNNOracle, columns: np.ndarray, floors: np.ndarray | None 
     many = len(columns)
     floors = np.full(many, -np.inf) if floors is None else np.asarray(floors, np.float64)
     largest = max(1, VOTES_A_PART // (oracle.n_samples * len(oracle.targets)))
-    threads = min(oracle.n_jobs, many)
-    parts = max(-(-many // largest), PARTS_A_THREAD * threads if threads > 1 else 1)
+    threads = min(oracle.n_jobs, -(-many // FEWEST_A_PART))
+    shared_out = min(PARTS_A_THREAD * threads, many // FEWEST_A_PART) if threads > 1 else 1
+    parts = max(-(-many // largest), shared_out, 1)
     edges = np.linspace(0, many, parts + 1).astype(int)
     slices = [slice(start, stop) for start, stop in pairwise(edges.tolist()) if start < stop]
     if threads < 2:

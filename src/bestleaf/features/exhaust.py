@@ -19,7 +19,7 @@ from bestleaf.features.rollouts import Subset
 from bestleaf.search.budget import Budget, SecondInterrupt, deferred_interrupt
 from bestleaf.search.result import Progress
 
-SLICE = 0.1  # seconds between two looks at the clock, the callback and Ctrl-C
+SLICE = 0.2  # seconds between two looks at the clock, the callback and Ctrl-C
 FIRST = 32  # numbers that are evaluated before the first look
 MEASURED = 0.1  # seconds for measuring how long all subsets take
 MOST_MEASURED = 2**18  # numbers that are evaluated for it

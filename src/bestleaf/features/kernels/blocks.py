@@ -89,12 +89,17 @@ def block_votes(first, last, alive, many, features, starts, stack, path, oracle,
 @inlined
 def begin_eight(first, stack, oracle):
     """Write the distances of eight queries on no feature, [examples, 8]: infinite for rows that do not vote."""
-    distance, groups = singles_at(stack, EIGHT * oracle.examples), ints_at(oracle.groups, oracle.padded)
-    for example in range(oracle.examples):
-        for lane in range(EIGHT):
-            query = first + lane
-            alike = oracle.grouped == 1 and groups[example] == groups[query]
-            distance[EIGHT * example + lane] = np.float32(np.inf if example == query or alike else 0.0)
+    distance = singles_at(stack, EIGHT * oracle.examples)
+    for place in range(len(distance)):
+        distance[place] = np.float32(0.0)
+    if oracle.grouped == 1:
+        groups = ints_at(oracle.groups, oracle.padded)
+        for example in range(oracle.examples):
+            for lane in range(EIGHT):
+                if groups[example] == groups[first + lane]:
+                    distance[EIGHT * example + lane] = np.float32(np.inf)
+    for lane in range(EIGHT):
+        distance[EIGHT * (first + lane) + lane] = np.float32(np.inf)
 
 
 @inlined
