@@ -75,6 +75,9 @@ Estimator = Annotated[
 ReferenceRows = Annotated[
     int | None, Option(min=1, help="Rows among which neighbours are searched (default: 20,000 of very many).")
 ]
+Device = Annotated[
+    Literal["auto", "cpu", "cuda"], Option(help="Where neighbours are searched; auto takes a GPU if there is one.")
+]
 Scoring = Annotated[str | None, Option(help="Score of an estimator: accuracy, roc_auc, r2, ...")]
 MaxFeatures = Annotated[int | None, Option(min=1, help="Largest number of features.")]
 Forced = Annotated[list[str] | None, Option(help="Column that every subset has; may be repeated.")]

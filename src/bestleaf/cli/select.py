@@ -23,6 +23,7 @@ from bestleaf.cli.messages import say
 from bestleaf.cli.options import (
     Data,
     Dates,
+    Device,
     Drop,
     Encoding,
     Epsilon,
@@ -88,6 +89,7 @@ def select(
     algorithm: Annotated[Algorithm, Option(help="All but bli prove nothing and need a budget.")] = "bli",
     estimator: Estimator = "neighbours",
     reference_rows: ReferenceRows = None,
+    device: Device = "auto",
     scoring: Scoring = None,
     cv: Annotated[int | None, Option(min=2, max=1000, help="Folds of cross-validation (default: 5).")] = None,
     score_range: Annotated[Range, Option(metavar="LOW HIGH", help="For scores without bounds (r2).")] = None,
