@@ -95,7 +95,7 @@ def closed_form(
         if any(len(np.unique(target[rows])) < max(2, classes) for rows, _ in splits):
             return None
     folds = folds_of(X, target if classes else y.astype(np.float64), weights, splits, shifted=known.shifted)
-    usable, measure = trusted(X, splits), MEASURES[name](name, folds)
+    usable, measure = trusted(X, splits, constant=known.penalised), MEASURES[name](name, folds)
     if not usable.any() or not measure.usable():
         return None
     for build in known.builds:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-FAR_OFF = 1e3  # a mean that is so many standard deviations from 0 costs too many digits
+FAR_OFF = 1e4  # a mean that is so many standard deviations from 0 costs too many digits
 UNEVEN = 0.05  # smallest share of its spread on all rows that a column must have on the training rows of a fold
 
 Split = tuple[np.ndarray, np.ndarray]  # rows to fit on, test rows
@@ -67,10 +67,14 @@ def folds_of(
     ]
 
 
-def trusted(X: np.ndarray, splits: Iterable[Split]) -> np.ndarray:
-    """Return which columns can be used: those that vary in the training rows of every fold, not too far from 0."""
+def trusted(X: np.ndarray, splits: Iterable[Split], *, constant: bool) -> np.ndarray:
+    """Return which columns can be used: those that vary in the training rows of every fold, not too far from 0.
+
+    With `constant` they may also be exactly constant there.
+    """
     spread = X.std(axis=0)
     fine = (np.abs(X.mean(axis=0)) <= FAR_OFF * spread) & (spread > 0)
     for train, _ in splits:
-        fine &= X[train].std(axis=0) > UNEVEN * spread
+        rows = X[train]
+        fine &= (rows.std(axis=0) > UNEVEN * spread) | (constant & (np.ptp(rows, axis=0) == 0))
     return fine

@@ -43,8 +43,11 @@ class LeastSquares:
             centred = intercept or scaled
             centre = np.average(train, axis=0, weights=fold.weights) if centred else np.zeros(features)
             offset = float(np.average(fold.target, weights=fold.weights)) if intercept else 0.0
-            spread = train.std(axis=0) if scaled else np.ones(features)
+            constant = np.ptp(train, axis=0) == 0
+            spread = np.where(constant, 1.0, train.std(axis=0)) if scaled else np.ones(features)
             train -= centre
+            if centred:
+                train[:, constant] = 0.0  # without rounding; such a column gets no weight if there is a penalty
             heavy = train * fold.weights[:, None]
             gram, right = heavy.T @ train / np.outer(spread, spread), heavy.T @ (fold.target - offset) / spread
             gram[np.diag_indices(features)] += penalty

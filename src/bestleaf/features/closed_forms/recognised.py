@@ -32,6 +32,7 @@ class Recognised(NamedTuple):
     builds: tuple[Build, ...]  # the first that agrees with the estimator is used
     classifier: bool
     shifted: bool  # whether columns may be shifted: the fit has an intercept, or means are subtracted anyway
+    penalised: bool = False  # whether a column that is constant on the training rows gets no weight, by a penalty
 
 
 def recognised(estimator: BaseEstimator) -> Recognised | None:
@@ -53,7 +54,8 @@ def recognised(estimator: BaseEstimator) -> Recognised | None:
     if not builds:
         return None
     classifier = is_classifier(last)
-    return Recognised(builds, classifier, classifier or scaled or last.fit_intercept)
+    shifted = classifier or scaled or last.fit_intercept
+    return Recognised(builds, classifier, shifted, isinstance(last, Ridge) and last.alpha > 0 and shifted)
 
 
 def _is_number(value: object, low: float, high: float) -> bool:
