@@ -24,15 +24,13 @@ MOST_NEIGHBOURS = 32  # the list of the nearest must fit into registers
 DOUBTS = 0.05  # with a larger fraction of doubtful queries, rounding as the processor does costs less
 SETTLERS = 256  # threads for one doubtful query
 SETTLED_AT_ONCE = 1056  # doubtful queries; eight for each processor of a large GPU
+FEW_IDLE = 0.1  # threads without a query, as a fraction of the queries
 RANKERS = 128  # threads of the kernels that rank queries
 
 TABLE = np.dtype(  # the struct `Table` of votes.cu
     [(name, np.int64) for name in ("columns", "targets", "groups", "padded")]
     + [(name, np.int32) for name in ("rows", "references", "outputs", "unused")]
 )
-
-
-FEW_IDLE = 0.1  # threads without a query, as a fraction of the queries
 
 Subsets = Sequence[np.ndarray] | np.ndarray  # sorted features of each subset; rows of an array are of one size
 
