@@ -69,7 +69,7 @@ def commands(name: str, work: Work) -> list[str]:
     reading = " ".join(re.findall(r"--(?:drop|impute|dates) \S+", work.options))
     return [
         f"bestleaf check {given} {reading}",
-        f"bestleaf select {given} {work.options} --max-time 60s --certificate {name}.json --report {name}.html",
+        f"bestleaf select {given} {work.options} --certificate {name}.json --report {name}.html",
         f"bestleaf verify {name}.json --data {name}.csv",
         f"bestleaf report {name}.json --out again.html --force-overwrite",
         f"bestleaf compare {given} {work.options} {work.compare}",

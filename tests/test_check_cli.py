@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -233,6 +234,16 @@ def certified(run, shop):
     shop.assign(id=np.arange(ROWS)).to_csv("t.csv", index=False)
     assert run("select", "t.csv", "--target", "bought", "--certificate", "c.json", *QUICK)[0] == 0
     return shop.assign(id=np.arange(ROWS))
+
+
+def test_what_another_version_found_is_taken_as_written(run, certified):
+    content = json.loads(Path("c.json").read_text())
+    assert content["table"]["findings"]
+    content["bestleaf"], content["table"]["findings"] = "0.0.1", []
+    Path("c.json").write_text(json.dumps(content))
+    code, shown, _ = run("verify", "c.json", "--data", "t.csv")
+    assert code == 0
+    assert "Taken as written: what is said about the columns of the table" in " ".join(shown.split())
 
 
 def test_other_data_have_an_exit_code_of_their_own(run, certified):

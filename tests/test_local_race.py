@@ -11,6 +11,8 @@ from sklearn.datasets import make_classification
 from sklearn.naive_bayes import GaussianNB
 
 from bestleaf import BestLeafSelector, Certificate, EstimatorOracle, verify
+from bestleaf.certificate.schema import RefusedError
+from bestleaf.certificate.verify_local import check_local
 from bestleaf.checkpoint.file import read_file, write_file
 from bestleaf.features import FeatureLattice
 
@@ -148,3 +150,10 @@ def test_another_size_of_the_path_has_no_claim_about_the_chosen_one(by_new_data)
 def test_workers_race_to_the_same_end(by_training):
     shared = BestLeafSelector(**SETTINGS, choose="training", n_jobs=2).fit(X, Y)
     assert shared.certificate_.content["challenges"] == by_training.certificate_.content["challenges"]
+
+
+def test_leaves_of_a_graph_without_features_cannot_be_ruled_out():
+    local = {"subsets": [["a", 0.5]], "pruned": [["b", 0.4, 1]], "folds": [0, 1]}
+    with pytest.raises(RefusedError, match="only by a race"):
+        check_local({"challenges": {"local": local}, "data": None}, {})
+    check_local({"challenges": {"local": {"subsets": [["a", 0.5]]}}, "data": None}, {})

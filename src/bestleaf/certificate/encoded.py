@@ -23,6 +23,9 @@ class Judge(Protocol):
     def value(self, subset: Iterable[int]) -> float:
         """Return the exact value of a subset."""
 
+    def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
+        """Return the exact values of several subsets."""
+
     def standard_error(self, subset: Iterable[int]) -> float:
         """Return the standard error of the value of a subset."""
 
@@ -36,6 +39,10 @@ class ByFeature:
     def value(self, subset: Iterable[int]) -> float:
         """Return the exact value of a subset of features."""
         return self.judge.value(self._columns_of(subset))
+
+    def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
+        """Return the exact values of several subsets of features."""
+        return self.judge.values([self._columns_of(subset) for subset in subsets])
 
     def standard_error(self, subset: Iterable[int]) -> float:
         """Return the standard error of the value of a subset of features."""

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from bestleaf.features.estimator import EstimatorOracle
     from bestleaf.features.neighbours import KNNOracle
 
+AT_ONCE = 256  # values that are computed together
+
 
 def check_values(content: Content) -> None:
     """Check the cost, the challenges and the report against the leaves and against each other."""
@@ -189,11 +191,13 @@ def check_data(
     if data["terminal"] == "noisy":
         return "The data are the ones it is about; values are sampled, so there are none to compute again."
     values, scorer = exact_values(content), judge if columns is None else ByFeature(judge, columns)
-    for (*units, _), written in values.values():
-        value = scorer.value([feature for unit in units for feature in data["groups"][unit]])
-        if not same(value, written):
-            names = subset_in_words(units, data)
-            raise RefusedError(f"the value of {names} is {value:.6g} on these data, not {written:.6g}")
+    listed = list(values.values())
+    for some in (listed[begin : begin + AT_ONCE] for begin in range(0, len(listed), AT_ONCE)):
+        asked = [[feature for unit in units for feature in data["groups"][unit]] for (*units, _), _ in some]
+        for ((*units, _), written), value in zip(some, scorer.values(asked), strict=True):
+            if not same(value, written):
+                names = subset_in_words(units, data)
+                raise RefusedError(f"the value of {names} is {value:.6g} on these data, not {written:.6g}")
     raced = "" if oracle is None else check_race(content, oracle, columns)
     path = check_training(content, scorer, values)
     _check_error(content, scorer)

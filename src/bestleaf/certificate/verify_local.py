@@ -20,6 +20,8 @@ def check_local(content: Content, values: Mapping[str, tuple[Json, float]]) -> N
     labels = [row[0] for row in (*challenge["subsets"], *ruled_out)]
     if "choice" not in challenge:
         need(data is None and bool(labels), "the claim 'local' must say which leaves there are one step away")
+        raced = ruled_out or "folds" in challenge or "centre" in challenge
+        need(not raced, "leaves can be ruled out only by a race, which must say which features may be chosen")
         return
     fine = data is None or challenge["choice"] == data["choice"]
     need(fine, "the claim 'local' must be about the features that the data give to choose from")

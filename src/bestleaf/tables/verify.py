@@ -178,7 +178,8 @@ def _oracle(content: Content, rows: Rows, made: Content) -> EstimatorOracle | No
 def _with_findings(verdict: Verdict, content: Content, frame: pd.DataFrame, made: Content) -> Verdict:
     """Return the verdict, or a refusal if this version of bestleaf finds something else in the same table."""
     if content["bestleaf"] != bestleaf.__version__:
-        return verdict
+        made_by = f"because the certificate names another version of bestleaf, {shown(content['bestleaf'])}"
+        return Verdict(True, f"{verdict}\nTaken as written: what is said about the columns of the table, {made_by}.")
     frame = frame.drop(columns=made["dropped"], errors="ignore")
     frame, _ = split_off_rows(frame, made["target"], groups=made["groups"], weights=made["weights"])
     look = check_table(frame, made["target"], task=made["task"], keep=made["kept"])
