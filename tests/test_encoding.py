@@ -330,3 +330,11 @@ def test_estimators_that_take_missing_values():
     taking = [HistGradientBoostingClassifier(), make_pipeline(StandardScaler(), SimpleImputer(), LogisticRegression())]
     others = [None, LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())]
     assert [takes_missing(one) for one in (*taking, *others)] == [True, True, False, False, False]
+
+
+def test_many_columns_of_categories_are_told_in_one_line():
+    frame = pd.DataFrame({f"c{number}": list("abcab") * 4 for number in range(7)})
+    assert TableEncoder().fit(frame).notes_ == (
+        "7 columns are categories: " + ", ".join(f"c{number} (3)" for number in range(7)),
+    )
+    assert TableEncoder().fit(frame.iloc[:, :2]).notes_ == ("c0: 3 categories", "c1: 3 categories")

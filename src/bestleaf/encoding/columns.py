@@ -209,7 +209,12 @@ def _category(column: pd.Series) -> Category | LeftOut:
         return LeftOut(f"it has {len(levels):,} different texts, more than {MOST_CATEGORIES:,}{hint}")
     missing = int(column.isna().sum())
     apart = f", {counted(missing, 'missing value')} as one of their own" if missing else ""
-    return Category(levels, f"{counted(len(levels), 'category', 'categories')}{apart}{hint}")
+    return Category(levels, f"{in_categories(len(levels))}{apart}{hint}")
+
+
+def in_categories(many: int) -> str:
+    """Return how many categories there are, in words."""
+    return counted(many, "category", "categories")
 
 
 def _is_few(odd: pd.Series) -> bool:

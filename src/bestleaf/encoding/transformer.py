@@ -13,12 +13,22 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from bestleaf.certificate.claims import counted
 from bestleaf.checks import listed, one_of, shown
-from bestleaf.encoding.columns import REFUSED, Category, Column, Dates, LeftOut, Numbers, read_column
+from bestleaf.encoding.columns import (
+    REFUSED,
+    Category,
+    Column,
+    Dates,
+    LeftOut,
+    Numbers,
+    in_categories,
+    read_column,
+)
 from bestleaf.encoding.frames import pandas_frame
 from bestleaf.encoding.last_step import FILLED, LastStep
 
 KEEP = "keep"
 DATES = ("parts", "number", "drop")
+FEW_LINES = 6  # more columns that are just categories are told in one line
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -231,7 +241,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             text = f"{counted(int(self._missing[place]), 'missing value')} {done}"
             if text not in told.setdefault(name, []):  # it is the same for all parts of a date
                 told[name].append(text)
-        return tuple(f"{name}: {', '.join(told[name])}" for name in names if told.get(name))
+        levels = {name: len(one.levels) for name, one in self._special.items() if isinstance(one, Category)}
+        plain = [name for name in names if name in levels and told[name] == [in_categories(levels[name])]]
+        if len(plain) <= FEW_LINES:
+            plain = []
+        lines = {name: f"{name}: {', '.join(told[name])}" for name in names if told.get(name) and name not in plain}
+        together = ", ".join(f"{name} ({levels[name]})" for name in plain)
+        return (*lines.values(), *([f"{len(plain)} columns are categories: {together}"] if plain else []))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
