@@ -74,6 +74,7 @@ def trusted(X: np.ndarray, splits: Iterable[Split], *, constant: bool) -> np.nda
     """
     spread = X.std(axis=0)
     fine = (np.abs(X.mean(axis=0)) <= FAR_OFF * spread) & (spread > 0)
+    fine |= constant & (np.ptp(X, axis=0) == 0)
     for train, _ in splits:
         rows = X[train]
         fine &= (rows.std(axis=0) > UNEVEN * spread) | (constant & (np.ptp(rows, axis=0) == 0))
