@@ -76,9 +76,8 @@ def test_scores_are_those_of_cross_validation(estimator, scoring, y, scaled):
 
 @pytest.mark.parametrize("scaled", [False, True])
 def test_ridge_gives_no_weight_to_a_column_that_is_constant_on_training_rows(scaled):
-    data = np.column_stack(
-        [X[:, :2], np.r_[np.zeros(80), np.ones(10)], 2008.0 + np.random.default_rng(8).normal(size=ROWS)]
-    )
+    year = 2008.0 + np.random.default_rng(8).normal(size=ROWS)
+    data = np.column_stack([X[:, :2], np.r_[np.zeros(80), np.ones(10)], year, np.full(ROWS, 3.0)])
     estimator = make_pipeline(StandardScaler(), Ridge()) if scaled else Ridge()
     oracle = oracle_of(estimator, "r2", REAL, data, KFold(9))  # the last fold has all rows with a one
     subset = np.arange(5)
