@@ -8,7 +8,6 @@ that takes about a third of the time of one list after the other.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from llvmlite import ir
 
@@ -22,22 +21,22 @@ _FLOAT, _INT = ir.FloatType(), ir.IntType(32)
 _FLOATS, _INTS = ir.VectorType(_FLOAT, EIGHT), ir.VectorType(_INT, EIGHT)
 
 
-def _pointer(builder: Any, address: Any, to: Any) -> Any:
+def _pointer(builder: ir.IRBuilder, address: ir.Value, to: ir.Type) -> ir.Value:
     return builder.inttoptr(address, to.as_pointer())
 
 
-def _load(builder: Any, base: Any, index: Any, kind: Any) -> Any:
+def _load(builder: ir.IRBuilder, base: ir.Value, index: ir.Value, kind: ir.Type) -> ir.Value:
     """Return an element of an array, which need not be aligned."""
     return builder.load(builder.gep(base, [index]), align=4, typ=kind)
 
 
-def _spread(builder: Any, number: Any, kind: Any) -> Any:
+def _spread(builder: ir.IRBuilder, number: ir.Value, kind: ir.Type) -> ir.Value:
     """Return a vector with eight times the same number."""
     first = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.Constant(_INT, 0))
     return builder.shuffle_vector(first, first, ir.Constant(_INTS, [0] * EIGHT))
 
 
-def _added(keep_smallest: bool) -> Callable[..., Any]:
+def _added(keep_smallest: bool) -> Callable[..., None]:
     """Return an intrinsic that adds squared differences to distances; see `add_to_eight`."""
 
     @intrinsic
