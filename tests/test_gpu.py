@@ -150,7 +150,9 @@ def test_a_missing_gpu_is_one_sentence_and_the_same_values(monkeypatch):
     def missing():
         raise GpuError("no GPU was found")
 
-    monkeypatch.setattr(votes, "cuda", missing)
+    for module in (device, votes):
+        monkeypatch.setattr(module, "cuda", missing)
+    monkeypatch.setattr(device, "_told", set())
     monkeypatch.setattr(neighbours, "DISTANCES_A_GPU", 0)
     X, y = table("real numbers", 30, 4), np.arange(30) % 2
     ours, theirs = pair(X, y)
@@ -160,6 +162,19 @@ def test_a_missing_gpu_is_one_sentence_and_the_same_values(monkeypatch):
         warnings.simplefilter("error")
         assert ours.value([3]) == theirs.value([3])  # it is said once
         assert KNNOracle(X, y, device="auto").value([3]) == theirs.value([3])
+
+
+def test_a_selector_that_asks_for_a_missing_gpu_says_so_once(monkeypatch):
+    def missing():
+        raise GpuError("no GPU was found")
+
+    monkeypatch.setattr(device, "cuda", missing)
+    monkeypatch.setattr(device, "_told", set())
+    X, y = table("real numbers", 60, 5), np.arange(60) % 2
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        BestLeafSelector(NeighbourVotes(device="cuda"), random_state=0).fit(X, y)
+    assert sum("no GPU was found" in str(one.message) for one in told) == 1
 
 
 @pytest.mark.usefixtures("on_host")
@@ -173,6 +188,7 @@ def test_a_gpu_that_fails_in_the_middle_is_replaced_by_the_processor(monkeypatch
     X, y = table("real numbers", 30, 4), np.arange(30) % 2
     ours, theirs = pair(X, y)
     assert ours.value([1]) == theirs.value([1])
+    monkeypatch.setattr(device, "_told", set())
     monkeypatch.setattr(votes.CudaVotes, "_launched", full)
     with pytest.warns(RuntimeWarning, match="out of memory"):
         assert ours.values([[0], [1, 2]]) == theirs.values([[0], [1, 2]])

@@ -50,7 +50,7 @@ from bestleaf.cli.table import TableOptions, tell, tell_notes
 
 EXIT_CODES = {"identified": 0, "interrupted": INTERRUPTED}  # by reason; 3 for a budget
 # Warnings with these words are shown; the result tells the rest.
-TOLD = ("constant and left out", "no worker is left", "ended the choice by left-out rows")
+TOLD = ("constant and left out", "no worker is left", "ended the choice by left-out rows", "the GPU cannot be used")
 MOST_SHOWN = 20  # columns whose selection frequency is shown
 PATIENCE = 10  # seconds to wait for a scheduler
 

@@ -16,6 +16,8 @@ from bestleaf.checks import cut
 DEVICES = ("auto", "cpu", "cuda")
 FAILURES = ("CUDARuntimeError", "CUDADriverError", "OutOfMemoryError", "NVRTCError", "CompileException")
 
+_told: set[str] = set()  # warnings of this process: every fold has an oracle of its own
+
 Votes = TypeVar("Votes")
 Found = TypeVar("Found")
 
@@ -81,7 +83,8 @@ class Gpu(Generic[Votes]):
             return False
         try:
             return cuda() is not None
-        except GpuError:
+        except GpuError as error:
+            self._give_up(error)
             return False
 
     def tried(self, work: Callable[[Votes], Found]) -> Found | None:
@@ -93,8 +96,13 @@ class Gpu(Generic[Votes]):
                 self._votes = self._made()
             return work(self._votes)
         except GpuError as error:
-            if self.device == "cuda" or self._votes is not None:
-                words = f"the GPU cannot be used: {error}; the processor computes the same values, in more time"
-                warnings.warn(words, RuntimeWarning, stacklevel=2)
-            self.device, self._votes = "cpu", None
+            self._give_up(error)
             return None
+
+    def _give_up(self, error: GpuError) -> None:
+        """Leave all further work to the processor; say so once, if somebody asked for the GPU or it has worked."""
+        words = f"the GPU cannot be used: {error}; the processor computes the same values, in more time"
+        if (self.device == "cuda" or self._votes is not None) and words not in _told:
+            _told.add(words)
+            warnings.warn(words, RuntimeWarning, stacklevel=3)
+        self.device, self._votes = "cpu", None
