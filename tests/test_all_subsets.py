@@ -76,6 +76,8 @@ def test_a_genuine_one_holds(genuine):
     for share, error in ((1.5, ValueError), (-0.1, ValueError), ("all", TypeError), (True, TypeError)):
         with pytest.raises(error, match="audit must be"):
             verify(found, X, Y, audit=share)
+    with pytest.raises(ValueError, match="audit must be given with X and y"):
+        verify(found, audit=0.5)
 
 
 def test_the_best_left_out_is_noticed_without_the_data(forged):

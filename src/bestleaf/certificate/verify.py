@@ -93,7 +93,7 @@ def verify(
     """
     if (X is None) != (y is None):
         raise ValueError(f"X and y must be given together, got only {'y' if X is None else 'X'}")
-    for name, given in (("groups", groups), ("sample_weight", sample_weight)):
+    for name, given in (("groups", groups), ("sample_weight", sample_weight), ("audit", audit)):
         if given is not None and X is None:
             raise ValueError(f"{name} must be given with X and y, got only {name}")
     share = checked_share(audit)

@@ -86,7 +86,7 @@ def verify_table(
         Its `other_data` says that the certificate is about another table.
     """
     certificate = certificate if isinstance(certificate, Certificate) else Certificate.load(certificate)
-    verdict = verify(certificate, audit=audit)
+    verdict = verify(certificate)
     if not verdict:
         return verdict
     content = certificate.content
