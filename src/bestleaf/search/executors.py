@@ -258,8 +258,7 @@ class Dask(Serial):
         """Return the results of all items; an empty list if time is over or no worker is left."""
         from distributed import wait
 
-        many = min(len(items), self._counted[1])
-        parts = [items[place::many] for place in range(many)]  # one part per worker
+        parts = chunks(items, min(len(items), self._counted[1]))  # a worker that is done early gets one more
         waiting = [self.client.submit(work, self._at_workers(problem), part, pure=False) for part in parts]
         while True:
             try:
@@ -270,8 +269,7 @@ class Dask(Serial):
                     if self.client.status == "running":
                         self.client.cancel(waiting)
                     return []
-        done = self.client.gather(waiting)
-        return [done[place % many][place // many] for place in range(len(items))]
+        return [value for part in self.client.gather(waiting) for value in part]
 
     def _has_workers(self) -> bool:
         """Wait for a worker if there is none; False if time is over or none has come."""
