@@ -39,7 +39,7 @@ from bestleaf.features.data import (
     row_roles,
     task_of,
 )
-from bestleaf.features.gpu import DEVICES, CudaVotes, Gpu, Listed, Subsets, values_on_gpu
+from bestleaf.features.gpu import DEVICES, CudaVotes, Gpu, PaddedSubsets, Subsets, values_on_gpu
 from bestleaf.features.kernels import neighbours as kernels
 from bestleaf.features.kernels.records import HALF, NEIGHBOURS, ROW_ORDER, STRICT
 from bestleaf.features.ranking import pulls
@@ -303,17 +303,20 @@ class KNNOracle:
 
     def block_values(self, block: Block, floors: np.ndarray | None = None) -> np.ndarray:
         """Return the exact values of all subsets of a block; see `BlockOracle`."""
-        many = len(block) * self.value_cost
-        if many >= DISTANCES_A_GPU and self.device != "cpu" and CudaVotes.takes(block.widest, self.n_neighbors):
+        if self._worth_a_gpu(len(block), block.widest, len(self.queries)):
             found = self._gpu.tried(lambda votes: values_on_gpu(self, votes, self._listed(block), self.queries))
             if found is not None:
                 return found
         return values_of(self, block.columns(self.n_features), floors)
 
-    def _listed(self, block: Block) -> Listed:
+    def _listed(self, block: Block) -> PaddedSubsets:
         """Return the subsets of a block as lists of features."""
         listed = block.listed()
-        return Listed.among(block.columns(self.n_features)) if listed is None else Listed(listed, block.sizes)
+        return (
+            PaddedSubsets.among(block.columns(self.n_features))
+            if listed is None
+            else PaddedSubsets(listed, block.sizes)
+        )
 
     @property
     def counts_votes(self) -> bool:
@@ -335,7 +338,7 @@ class KNNOracle:
         asked = self._asked(subsets)
         distances = len(queries) * self.roles.references
         if len(asked) > 1 and self.suits_gpu(asked, len(queries)):
-            found = self._gpu.tried(lambda votes: values_on_gpu(self, votes, Listed.of(asked), queries))
+            found = self._gpu.tried(lambda votes: values_on_gpu(self, votes, PaddedSubsets.of(asked), queries))
             if found is not None:
                 return found.tolist()
         threads = min(self.n_jobs, len(asked), len(asked) * distances // DISTANCES_A_THREAD)
@@ -373,8 +376,12 @@ class KNNOracle:
     def suits_gpu(self, asked: Subsets, queries: int) -> bool:
         """Return whether these subsets fit on a GPU and, with so many queries, are worth the way to it."""
         sizes = [asked.shape[1]] if isinstance(asked, np.ndarray) else [len(features) for features in asked]
-        worth = len(asked) * queries * self.roles.references >= DISTANCES_A_GPU and self.device != "cpu"
-        return worth and min(sizes) > 0 and CudaVotes.takes(max(sizes), self.n_neighbors)
+        return min(sizes) > 0 and self._worth_a_gpu(len(asked), max(sizes), queries)
+
+    def _worth_a_gpu(self, many: int, widest: int, queries: int) -> bool:
+        """Return whether so many subsets of at most so many features are worth the way to a GPU, and fit on it."""
+        worth = many * queries * self.roles.references >= DISTANCES_A_GPU and self.device != "cpu"
+        return worth and CudaVotes.takes(widest, self.n_neighbors)
 
     def rough_value(self, subset: Iterable[int]) -> float:
         """Return the value on 500 to 2,000 rows, always the same ones."""
@@ -548,7 +555,7 @@ class KNNOracle:
     def _computed(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
         """Return the sums of some rows; several threads compute them if that is faster."""
         if self.suits_gpu([features], len(queries)):
-            found = self._gpu.tried(lambda votes: votes.sums(Listed.of([features]), queries)[0])
+            found = self._gpu.tried(lambda votes: votes.sums(PaddedSubsets.of([features]), queries)[0])
             if found is not None:
                 return found
         self._columns.need(features)

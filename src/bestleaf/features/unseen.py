@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from bestleaf.features.data import checked_data, scaled, unit_range
-from bestleaf.features.gpu import Listed
+from bestleaf.features.gpu import PaddedSubsets
 from bestleaf.features.kernels import neighbours as kernels
 from bestleaf.features.neighbours import KNNOracle
 
@@ -72,7 +72,7 @@ class UnseenVotes:
         """Return the scores of several subsets; a GPU finds the neighbours if there is one."""
         asked = [np.unique(np.fromiter(subset, np.int64)) for subset in subsets]
         if self.oracle.suits_gpu(asked, len(self._queries)):
-            found = self._gpu.tried(lambda votes: votes.sums(Listed.of(asked), self._queries))
+            found = self._gpu.tried(lambda votes: votes.sums(PaddedSubsets.of(asked), self._queries))
             if found is not None:
                 return [self._ranked(sums) for sums in found]
         return [self.score(subset) for subset in asked]

@@ -2,6 +2,6 @@
 
 from bestleaf.features.gpu.device import DEVICES, Gpu
 from bestleaf.features.gpu.values import values_on_gpu
-from bestleaf.features.gpu.votes import CudaVotes, Listed, Subsets
+from bestleaf.features.gpu.votes import CudaVotes, PaddedSubsets, Subsets
 
-__all__ = ["DEVICES", "CudaVotes", "Gpu", "Listed", "Subsets", "values_on_gpu"]
+__all__ = ["DEVICES", "CudaVotes", "Gpu", "PaddedSubsets", "Subsets", "values_on_gpu"]

@@ -78,7 +78,7 @@ class Gpu(Generic[Votes]):
 
     @property
     def is_there(self) -> bool:
-        """Whether the GPU can be used, as far as is known."""
+        """Whether the GPU can be used, as far as is known; the first time it cannot, the processor takes over."""
         if self.device == "cpu":
             return False
         try:

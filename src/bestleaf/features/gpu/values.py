@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bestleaf.features.gpu.votes import CudaVotes, Listed
+from bestleaf.features.gpu.votes import CudaVotes, PaddedSubsets
 
 if TYPE_CHECKING:
     from bestleaf.features.neighbours import KNNOracle
 
 
-def values_on_gpu(oracle: KNNOracle, votes: CudaVotes, subsets: Listed, queries: np.ndarray) -> np.ndarray:
+def values_on_gpu(oracle: KNNOracle, votes: CudaVotes, subsets: PaddedSubsets, queries: np.ndarray) -> np.ndarray:
     """Return the values of subsets on some rows, to the last digit as the processor computes them."""
     targets = oracle.targets[:, queries]
     if oracle.row_weights is not None or oracle.ties == "row_order":  # the processor ranks the rows by their votes

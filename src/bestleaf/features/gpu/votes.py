@@ -35,14 +35,14 @@ TABLE = np.dtype(  # the struct `Table` of votes.cu
 Subsets = Sequence[np.ndarray] | np.ndarray  # sorted features of each subset; rows of an array are of one size
 
 
-class Listed(NamedTuple):
-    """Subsets of features, none of them empty."""
+class PaddedSubsets(NamedTuple):
+    """Subsets of features, none of them empty, as rows of one width: what the kernels of the GPU read."""
 
     features: np.ndarray  # [subsets, largest size] in order, then anything that is a feature
     sizes: np.ndarray  # of each subset
 
     @classmethod
-    def of(cls, subsets: Subsets) -> Listed:
+    def of(cls, subsets: Subsets) -> PaddedSubsets:
         """Return subsets that are given by their features."""
         if isinstance(subsets, np.ndarray):
             return cls(subsets, np.full(len(subsets), subsets.shape[1]))
@@ -52,7 +52,7 @@ class Listed(NamedTuple):
         return cls(features, sizes)
 
     @classmethod
-    def among(cls, columns: np.ndarray) -> Listed:
+    def among(cls, columns: np.ndarray) -> PaddedSubsets:
         """Return subsets that are given by a matrix, [subsets, features], of truth values."""
         return cls.of(np.split(np.nonzero(columns)[1], np.cumsum(columns.sum(axis=1))[:-1]))
 
@@ -145,7 +145,7 @@ class CudaVotes:
         """Return whether subsets so wide, and so many neighbours, fit onto a GPU's processors."""
         return neighbours <= MOST_NEIGHBOURS and shape_for(widest, 1) is not None
 
-    def sums(self, subsets: Listed, queries: np.ndarray) -> np.ndarray:
+    def sums(self, subsets: PaddedSubsets, queries: np.ndarray) -> np.ndarray:
         """Return [subsets, queries, outputs]: the sums of some queries."""
         found = np.empty((len(subsets.sizes), len(queries), self.outputs), np.float32)
         with failures_told(self._cupy):
@@ -153,7 +153,9 @@ class CudaVotes:
                 found[places] = sums.get()
         return found
 
-    def pairs_in_order(self, subsets: Listed, queries: np.ndarray, truth: np.ndarray, *, half: bool) -> np.ndarray:
+    def pairs_in_order(
+        self, subsets: PaddedSubsets, queries: np.ndarray, truth: np.ndarray, *, half: bool
+    ) -> np.ndarray:
         """Return [subsets, outputs]: twice the number of pairs of queries that the sums put in the right order.
 
         `truth` [outputs, queries] are classes as 0 and 1, or the ranks of real targets. Ties count one half or nothing.
@@ -185,7 +187,7 @@ class CudaVotes:
         """Return how many subsets a launch takes at most."""
         return min(MOST_SUBSETS, max(1, RESULTS // (4 * len(queries) * self.outputs)))
 
-    def _launches(self, subsets: Listed, queries: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
+    def _launches(self, subsets: PaddedSubsets, queries: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
         """Yield the places of some subsets, those of one size together, and their sums as an array on the GPU."""
         cupy, at_once = self._cupy, self._at_once(queries)
         asked, every = cupy.asarray(queries.astype(np.int32)), cupy.asarray(subsets.features).astype(np.int32)

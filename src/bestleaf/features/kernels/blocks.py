@@ -10,7 +10,7 @@ import numpy as np
 
 from bestleaf.engine.compile import inlined, ints_at, kernel, singles_at
 from bestleaf.engine.vectors import EIGHT, FAR, SMALLEST, add_and_rank_eight, add_to_eight, weigh_eight
-from bestleaf.features.kernels.neighbours import ONE, vote, votes_in_order
+from bestleaf.features.kernels.neighbours import ONE, counted_by_votes, vote, votes_in_order
 from bestleaf.features.kernels.records import HALF, ROW_ORDER
 
 # Where things are in the scratch memory of eight queries, in bytes: the smallest distances come first.
@@ -175,16 +175,7 @@ def highest(score, truth, seen, ties, below, level):
             level[number] += 1
         else:
             below[number] += 1
-    good, positives, before = 0.0, 0, 0
-    for number in range(len(below)):
-        good += level[number] * before
-        if ties == HALF:
-            good += 0.5 * level[number] * below[number]
-        elif ties == ROW_ORDER:
-            good += level[number] * below[number]
-        before += below[number]
-        positives += level[number]
-    return good, positives * before
+    return counted_by_votes(below, level, 0.5 if ties == HALF else 1.0 if ties == ROW_ORDER else 0.0)
 
 
 @kernel

@@ -264,6 +264,21 @@ def counted_pairs(score, truth, ties, address):
     return pairs_at(address)(score, truth, ties)
 
 
+@inlined
+def counted_by_votes(below, level, tie):
+    """Return (pairs in the right order, all pairs) from the negatives `below` and the positives `level` by their votes.
+
+    A pair with equal votes counts `tie`.
+    """
+    good, positives, negatives = 0.0, 0, 0
+    for vote in range(len(below)):
+        good += level[vote] * negatives
+        good += tie * level[vote] * below[vote]
+        negatives += below[vote]
+        positives += level[vote]
+    return good, positives * negatives
+
+
 @kernel
 def votes_in_order(score, truth, ties, below, level):
     """Return the result of `pairs_in_order` for two classes, if scores are numbers of votes, in one pass.
@@ -281,16 +296,8 @@ def votes_in_order(score, truth, ties, below, level):
             in_order += below[vote]
         else:
             below[vote] += 1
-    good, positives, seen = 0.0, 0, 0
-    for vote in range(len(below)):
-        good += level[vote] * seen
-        if ties == HALF:
-            good += 0.5 * level[vote] * below[vote]
-        seen += below[vote]
-        positives += level[vote]
-    if ties == ROW_ORDER:
-        good += in_order
-    return good, positives * seen
+    good, pairs = counted_by_votes(below, level, 0.5 if ties == HALF else 0.0)
+    return good + (in_order if ties == ROW_ORDER else 0), pairs
 
 
 @kernel
@@ -326,13 +333,5 @@ def weighted_votes(score, truth, weight, ties, below, level):
             in_order += weight[place] * below[vote]
         else:
             below[vote] += weight[place]
-    good, positives, seen = 0.0, 0.0, 0.0
-    for vote in range(len(below)):
-        good += level[vote] * seen
-        if ties == HALF:
-            good += 0.5 * level[vote] * below[vote]
-        seen += below[vote]
-        positives += level[vote]
-    if ties == ROW_ORDER:
-        good += in_order
-    return good, positives * seen
+    good, pairs = counted_by_votes(below, level, 0.5 if ties == HALF else 0.0)
+    return good + (in_order if ties == ROW_ORDER else 0.0), pairs
