@@ -1,0 +1,79 @@
+"""What is searched: the `Problem` protocol and its optional methods.
+
+A problem describes a directed acyclic graph with one root. A state is anything hashable. Two paths to the same state
+lead to one node. Leaves are sampled: terminal states and, while the graph grows, states whose children have not
+entered the graph yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+State = Hashable
+
+
+@runtime_checkable
+class Problem(Protocol):
+    """What a search needs to know; any object with these four methods will do.
+
+    More methods are used where a problem has them: those of `Exact`, `TwoPlayer`, `Neighbourhood` and `Batched`;
+    ``label(state)`` (states with equal labels have the same value, as two paths to the same position have);
+    ``parents(state)`` with ``count_children(state)`` (children of a wide node are then listed only when needed);
+    ``random_leaf(rng)`` (a random terminal state); ``fingerprint()`` (anything that JSON can hold; it distinguishes
+    checkpoints of different problems).
+    """
+
+    def root(self) -> State:
+        """Return the state where the search starts."""
+
+    def children(self, state: State) -> Iterable[State]:
+        """Return all states one move below `state`."""
+
+    def is_terminal(self, state: State) -> bool:
+        """Return whether `state` has no children."""
+
+    def sample(self, state: State, rng: np.random.Generator) -> float:
+        """Return one sample of `state` in [0, 1]; if it is not terminal, of a random terminal state below it."""
+
+
+@runtime_checkable
+class Exact(Protocol):
+    """The values of terminal states can be computed."""
+
+    def exact(self, state: State) -> float | None:
+        """Return the exact value of a terminal state, or None if it can only be sampled."""
+
+
+@runtime_checkable
+class TwoPlayer(Protocol):
+    """An opponent moves in some states."""
+
+    def maximizes(self, state: State) -> bool:
+        """Return False where the opponent moves."""
+
+
+@runtime_checkable
+class Neighbourhood(Protocol):
+    """Terminal states have neighbours; those of a subset, for example, differ from it by one feature."""
+
+    def neighbours(self, state: State) -> Iterable[State]:
+        """Return the terminal states next to a terminal state."""
+
+    def path_to(self, state: State) -> Sequence[State]:
+        """Return the states on one path to a terminal state: without the root, the terminal state last."""
+
+
+@runtime_checkable
+class Batched(Protocol):
+    """A value is the mean of several scores, for example of folds; workers can compute the scores one by one."""
+
+    parts: int  # how many scores
+
+    def part(self, state: State, number: int) -> float:
+        """Return one score of a terminal state; numbers begin at 0."""
+
+    def drawn_part(self, rng: np.random.Generator) -> int | None:
+        """Return which score a sample with this stream is; None if a sample is not one of the scores."""
