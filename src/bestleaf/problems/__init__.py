@@ -1,6 +1,6 @@
 """What is searched: the `Problem` protocol, its optional methods, and synthetic problems with known values."""
 
-from bestleaf.problems.protocols import Batched, Exact, Neighbourhood, Problem, State, TwoPlayer
+from bestleaf.problems.protocols import Batched, Exact, Neighbourhood, Prior, Problem, State, TwoPlayer
 from bestleaf.problems.synthetic import (
     PAPER_SCORES,
     Bernoulli,
@@ -23,6 +23,7 @@ __all__ = [
     "BernoulliTable",
     "Exact",
     "Neighbourhood",
+    "Prior",
     "Problem",
     "ScoreLattice",
     "State",

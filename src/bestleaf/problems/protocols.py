@@ -19,7 +19,8 @@ State = Hashable
 class Problem(Protocol):
     """What a search needs to know; any object with these four methods will do.
 
-    More methods are used where a problem has them: those of `Exact`, `TwoPlayer`, `Neighbourhood` and `Batched`;
+    More methods are used where a problem has them: those of `Exact`, `TwoPlayer`, `Neighbourhood`, `Batched`
+    and `Prior`;
     ``label(state)`` (states with equal labels have the same value, as two paths to the same position have);
     ``parents(state)`` with ``count_children(state)`` (children of a wide node are then listed only when needed);
     ``random_leaf(rng)`` (a random terminal state); ``fingerprint()`` (anything that JSON can hold; it distinguishes
@@ -53,6 +54,17 @@ class TwoPlayer(Protocol):
 
     def maximizes(self, state: State) -> bool:
         """Return False where the opponent moves."""
+
+
+@runtime_checkable
+class Prior(Protocol):
+    """The problem has an opinion of its moves before any sample is drawn, for example by a rule of thumb or a network."""
+
+    def prior(self, state: State) -> Sequence[float]:
+        """Return a weight of at least 0 for each child, in the order of `children`; a larger one enters sooner.
+
+        Only growth uses it (``proposal="prior"``). A poor prior costs samples; it cannot make a proved answer wrong.
+        """
 
 
 @runtime_checkable
