@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bestleaf.checks import number, shown, whole
-from bestleaf.problems.extras import library
+from bestleaf.problems.extras import check_chance, library
 
 if TYPE_CHECKING:
     import gymnasium
@@ -45,13 +45,13 @@ class GymnasiumModel:
     fourth entry.
 
     The value of an episode is its return, the sum of its rewards (times ``discount**time``), moved from the smallest
-    and largest return that are possible from the start to [0, 1]. It is exact. A sample of any other state is an episode
-    with random actions.
+    and largest return that are possible from the start to [0, 1]. It is exact. A sample of any other state is the value
+    of an episode with random actions.
 
     Parameters
     ----------
     env : str or gymnasium.Env
-        Name of an environment, or an environment.
+        Name of an environment, or an environment. Any object will do that has the table as ``env.unwrapped.P``.
     horizon : int, default=None
         Most actions of an episode; None is the limit that the environment was registered with.
     start : int, default=None
@@ -65,7 +65,7 @@ class GymnasiumModel:
     --------
     >>> from bestleaf import best_leaf
     >>> from bestleaf.problems.gymnasium import GymnasiumModel
-    >>> lake = GymnasiumModel("FrozenLake-v1", horizon=8, is_slippery=False)  # doctest: +SKIP
+    >>> lake = GymnasiumModel("FrozenLake-v1", is_slippery=False, horizon=8, discount=0.9)  # doctest: +SKIP
     >>> result = best_leaf(lake, epsilon=0.1, delta=0.1, seed=0)  # doctest: +SKIP
     >>> lake.actions(result.answer)  # doctest: +SKIP
     [1, 1, 2, 1, 2, 2]
@@ -92,6 +92,7 @@ class GymnasiumModel:
             for place, actions in self._moves.items()
         }
         if any(len(outcomes) > 1 for actions in self._moves.values() for outcomes in actions.values()):
+            check_chance("env")
             self.chance = self._chance
 
     def root(self) -> State:
@@ -198,10 +199,8 @@ class GymnasiumModel:
 
 def _made(env: str | gymnasium.Env, settings: Mapping[str, object]) -> gymnasium.Env:
     """Return the environment; it must have a model."""
-    library("gymnasium", "gymnasium", "GymnasiumModel")
-    import gymnasium
-
     if isinstance(env, str):
+        gymnasium = library("gymnasium", "gymnasium", "GymnasiumModel")
         try:
             made = gymnasium.make(env, **settings)
         except gymnasium.error.Error:
@@ -236,9 +235,9 @@ def _merged(outcomes: Sequence[tuple[float, int, float, bool]]) -> tuple[Outcome
 
 def _checked_horizon(horizon: int | None, env: gymnasium.Env) -> int:
     if horizon is None:
-        horizon = getattr(env.spec, "max_episode_steps", None)
+        horizon = getattr(getattr(env, "spec", None), "max_episode_steps", None)
         if horizon is None:
-            raise ValueError("horizon must be a whole number of at least 1, got None and an environment without a limit")
+            raise ValueError("horizon must be given, because the environment has no limit of its own, got None")
     return whole("horizon", horizon, 1)
 
 

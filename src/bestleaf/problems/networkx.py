@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bestleaf.checks import function_or_none, one_of, shown
-from bestleaf.problems.extras import library
+from bestleaf.problems.extras import check_chance, library
 from bestleaf.problems.protocols import State
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ class NetworkxGraph:
         if opponent is not None:
             self.maximizes = self._maximizes
         if probability is not None:
+            check_chance("graph")
             self.chance = self._chance
 
     def root(self) -> State:
@@ -207,9 +208,7 @@ class WeightedPaths:
         return low, high
 
 
-def _checked_graph(
-    graph: networkx.DiGraph, root: Hashable | None, owner: str
-) -> tuple[networkx.DiGraph, Hashable]:
+def _checked_graph(graph: networkx.DiGraph, root: Hashable | None, owner: str) -> tuple[networkx.DiGraph, Hashable]:
     """Return the graph and its root; refuse a graph that is not directed, and a root that is not one."""
     networkx = library("networkx", "networkx", owner)
     if not isinstance(graph, networkx.DiGraph) or graph.is_multigraph():
@@ -229,7 +228,7 @@ def _check_values(graph: networkx.DiGraph, value: str) -> None:
     """Refuse a leaf without a value in [0, 1]."""
     for node, attributes in graph.nodes(data=True):
         found = attributes.get(value)
-        if not graph.out_degree(node) and not (isinstance(found, Real) and 0.0 <= found <= 1.0):
+        if not graph.out_degree(node) and not (isinstance(found, Real) and 0.0 <= float(found) <= 1.0):
             what = f"every leaf must have a number in [0, 1] as its attribute {value}"
             raise ValueError(f"{what}, got {shown(found)} at {shown(node)}")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bestleaf.checks import shown
-from bestleaf.problems.extras import library
+from bestleaf.problems.extras import check_chance, library
 from bestleaf.problems.protocols import State
 
 if TYPE_CHECKING:
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 MOST_POSITIONS = 50_000  # positions that are kept; others are played again from the start when they are needed
 SEEDS = 2**31  # seeds of OpenSpiel's random players
-MEMORYLESS = frozenset(  # what can happen next follows from the text of a position, its player and its move number
-    "amazons breakthrough catch cliff_walking clobber connect_four dots_and_boxes gomoku havannah hex mancala mnk nim "
-    "othello pentago pig tic_tac_toe ultimate_tic_tac_toe y".split()
+MEMORYLESS = (  # what can happen next follows from the text of a position, its player and its number of moves
+    *("amazons", "breakthrough", "catch", "cliff_walking", "clobber", "connect_four", "dots_and_boxes", "gomoku"),
+    *("havannah", "hex", "mancala", "mnk", "nim", "othello", "pentago", "pig", "tic_tac_toe", "ultimate_tic_tac_toe"),
+    "y",
 )
 
 
@@ -90,6 +91,7 @@ class OpenSpielGame:
         if self.game.num_players() == 2 and kind.utility.name != "IDENTICAL":
             self.maximizes = self._maximizes
         if chance:
+            check_chance(f"game {kind.short_name}")
             self.chance = self._chance
 
     def root(self) -> State:

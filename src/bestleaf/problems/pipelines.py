@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from numbers import Real
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
@@ -19,8 +19,9 @@ SKIPPED = "passthrough"
 ROUNDING = 1e-9  # a perfect score may be 1.0000000000000002
 SEEDS = 2**31
 
-State = tuple[str | None, ...]  # the option of every step; None where it is not chosen yet
-Option = "BaseEstimator | str | None"
+State: TypeAlias = tuple[str | None, ...]  # the option of every step; None where it is not chosen yet
+Option: TypeAlias = "BaseEstimator | str | None"
+Rule: TypeAlias = Callable[[dict[str, str]], bool]
 
 
 class Answered(Protocol):
@@ -92,7 +93,7 @@ class PipelineChoices:
         cv: object = 5,
         scoring: str | Callable[..., float] | None = None,
         score_range: tuple[float, float] = (0.0, 1.0),
-        exclude: Callable[[dict[str, str]], bool] | None = None,
+        exclude: Rule | None = None,
         any_order: bool = False,
         resample: float | None = None,
         error_score: str | float = "raise",
@@ -108,8 +109,9 @@ class PipelineChoices:
         self.low, self.high = _checked_range(score_range)
         self.error_score = error_score
         if error_score != "raise":
-            number("error_score", error_score, f"'raise' or between {self.low:g} and {self.high:g}", self.low, self.high)
-        self._exclude: Callable[[dict[str, str]], bool] | None = function_or_none("exclude", exclude)
+            words = f"'raise' or between {self.low:g} and {self.high:g}"
+            number("error_score", error_score, words, self.low, self.high)
+        self._exclude: Rule | None = function_or_none("exclude", exclude)
         self._allowed: dict[State, bool] = {}
         self._scores: dict[tuple[State, int], float] = {}
         if not self._allows(self.root()):
@@ -156,20 +158,20 @@ class PipelineChoices:
             state = below[int(rng.random() * len(below))]
         return state
 
-    def pipeline(self, state: State) -> Pipeline:
+    def pipeline(self, state: object) -> Pipeline:
         """Return the pipeline of a state whose steps are all chosen; it is not fitted."""
         from sklearn.base import clone
         from sklearn.pipeline import Pipeline
 
         if not isinstance(state, tuple) or len(state) != len(self.options) or None in state:
-            raise ValueError(f"state must name an option for every step, got {shown(state)}; search the best leaf")
+            raise ValueError(f"a pipeline needs an option for every step, got {shown(state)}; search longer for a leaf")
         chosen = [(step, options[name]) for (step, options), name in zip(self.options.items(), state, strict=True)]
         made = [(step, option if option == SKIPPED else clone(option)) for step, option in chosen]
         return Pipeline(made, memory=self.memory)
 
     def best_pipeline(self, result: Answered, *, refit: bool = False) -> Pipeline:
         """Return the pipeline that a search of the best leaf found; with `refit` it is fitted to all rows."""
-        found = self.pipeline(result.answer)  # type: ignore[arg-type]  # it is checked there
+        found = self.pipeline(result.answer)
         return found.fit(self.X, self.y) if refit else found
 
     def score(self, value: float) -> float:
@@ -203,15 +205,14 @@ class PipelineChoices:
         """Return the score of a pipeline on one split, moved to [0, 1]."""
         from sklearn.model_selection import cross_val_score
 
-        pipeline = self.pipeline(state)
+        pipeline, settings = self.pipeline(state), {"scoring": self.scoring, "error_score": "raise"}
         try:
-            score = cross_val_score(
-                pipeline, self.X, self.y, cv=[split], scoring=self.scoring, error_score="raise"
-            ).item()
+            score = cross_val_score(pipeline, self.X, self.y, cv=[split], **settings).item()
         except Exception as error:
             if self.error_score == "raise":
                 what = " ".join(str(error).split())[:100]
-                raise ValueError(f"pipeline {shown(state)} must be fitted; exclude it or give error_score: {what}") from error
+                words = f"every pipeline must be fitted (or give exclude or error_score), got {shown(state)}: {what}"
+                raise ValueError(words) from error
             score = float(self.error_score)
         slack = ROUNDING * (self.high - self.low)
         if not (isfinite(score) and self.low - slack <= score <= self.high + slack):
@@ -236,7 +237,7 @@ class PipelineChoices:
         return found
 
 
-def _checked_steps(steps: Mapping[str, Sequence[Option] | Mapping[str, Option]]) -> dict[str, dict[str, Option]]:
+def _checked_steps(steps: object) -> dict[str, dict[str, Option]]:
     """Return the options of every step by name."""
     if not isinstance(steps, Mapping) or not steps:
         raise TypeError(f"steps must be a dict of options for every step, got {shown(steps)}")
@@ -258,7 +259,7 @@ def _checked_steps(steps: Mapping[str, Sequence[Option] | Mapping[str, Option]])
     return found
 
 
-def _checked_range(given: tuple[float, float]) -> tuple[float, float]:
+def _checked_range(given: object) -> tuple[float, float]:
     ends = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else []
     if len(ends) != 2 or not all(isinstance(end, Real) and isfinite(end) for end in ends) or ends[0] >= ends[1]:
         raise ValueError(f"score_range must be the lowest and the highest possible score, got {shown(given)}")

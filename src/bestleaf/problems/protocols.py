@@ -58,7 +58,7 @@ class TwoPlayer(Protocol):
 
 @runtime_checkable
 class Prior(Protocol):
-    """The problem has an opinion of its moves before any sample is drawn, for example by a rule of thumb or a network."""
+    """The problem has an opinion of its moves before any sample is drawn, by a rule of thumb or a network."""
 
     def prior(self, state: State) -> Sequence[float]:
         """Return a weight of at least 0 for each child, in the order of `children`; a larger one enters sooner.
