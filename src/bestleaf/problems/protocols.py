@@ -19,12 +19,11 @@ State = Hashable
 class Problem(Protocol):
     """What a search needs to know; any object with these four methods will do.
 
-    More methods are used where a problem has them: those of `Exact`, `TwoPlayer`, `Neighbourhood`, `Batched`
-    and `Prior`;
+    More methods are used where a problem has them: those of `Exact`, `TwoPlayer`, `Neighbourhood` and `Batched`;
     ``label(state)`` (states with equal labels have the same value, as two paths to the same position have);
     ``parents(state)`` with ``count_children(state)`` (children of a wide node are then listed only when needed);
     ``random_leaf(rng)`` (a random terminal state); ``fingerprint()`` (anything that JSON can hold; it distinguishes
-    checkpoints of different problems).
+    checkpoints of different problems); and that of `Prior`.
     """
 
     def root(self) -> State:
@@ -57,17 +56,6 @@ class TwoPlayer(Protocol):
 
 
 @runtime_checkable
-class Prior(Protocol):
-    """The problem has an opinion of its moves before any sample is drawn, by a rule of thumb or a network."""
-
-    def prior(self, state: State) -> Sequence[float]:
-        """Return a weight of at least 0 for each child, in the order of `children`; a larger one enters sooner.
-
-        Only growth uses it (``proposal="prior"``). A poor prior costs samples; it cannot make a proved answer wrong.
-        """
-
-
-@runtime_checkable
 class Neighbourhood(Protocol):
     """Terminal states have neighbours; those of a subset, for example, differ from it by one feature."""
 
@@ -89,3 +77,14 @@ class Batched(Protocol):
 
     def drawn_part(self, rng: np.random.Generator) -> int | None:
         """Return which score a sample with this stream is; None if a sample is not one of the scores."""
+
+
+@runtime_checkable
+class Prior(Protocol):
+    """The problem has an opinion of its moves before any sample is drawn, by a rule of thumb or a network."""
+
+    def prior(self, state: State) -> Sequence[float]:
+        """Return a weight of at least 0 for each child, in the order of `children`; a larger one enters sooner.
+
+        Only growth uses it (``proposal="prior"``). A poor prior costs samples; it cannot make a proved answer wrong.
+        """
