@@ -182,14 +182,11 @@ class OpenSpielGame:
             self._positions[child] = after
         elif first != origin:
             other = self._position(child)
-            same = other.is_terminal() == after.is_terminal() and (
-                other.returns() == after.returns() if after.is_terminal() else _moves_of(other) == _moves_of(after)
-            )
-            if not same:
-                one, two = other.history(), after.history()
+            if _what_can_happen(other) != _what_can_happen(after):
+                one, two = shown(other.history()), shown(after.history())
                 raise ValueError(
-                    f"key must tell positions apart where other moves are possible, got the same for {shown(one)} and "
-                    f"{shown(two)}; use key='history'"
+                    f"key must tell apart positions with different players, moves or ends, got the same after {one} and "
+                    f"{two}; use key='history'"
                 )
 
     def _position(self, state: State) -> pyspiel.State:
@@ -214,8 +211,13 @@ class OpenSpielGame:
         return {**vars(self), "_positions": {}}  # workers play positions again
 
 
-def _moves_of(position: pyspiel.State) -> list[int] | list[tuple[int, float]]:
-    return position.chance_outcomes() if position.is_chance_node() else position.legal_actions()
+def _what_can_happen(position: pyspiel.State) -> tuple[int, list]:
+    """Return who moves in a position and all moves, or the returns where the game is over."""
+    if position.is_terminal():
+        moves = position.returns()
+    else:
+        moves = position.chance_outcomes() if position.is_chance_node() else position.legal_actions()
+    return position.current_player(), moves
 
 
 def _start(game: str | pyspiel.Game | pyspiel.State) -> pyspiel.State:
