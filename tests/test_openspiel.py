@@ -58,7 +58,7 @@ def test_a_missing_library_is_one_sentence(monkeypatch):
 def test_a_small_game_is_solved_whatever_the_key(small, key):
     game = OpenSpielGame("heap", key=key)
     check_problem(game, walks=20, samples=50)
-    result = best_arm(game, epsilon=0, delta=0.1, seed=0)
+    result = best_arm(game, epsilon=0.1, delta=0.1, seed=0)
     assert game.moves(result.answer) == ["player 0 takes 2"]  # leaves a multiple of three
     assert (result.lower, result.upper) == (1.0, 1.0)
     assert game.utility(result.lower) == 1.0
