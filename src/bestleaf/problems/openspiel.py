@@ -183,11 +183,9 @@ class OpenSpielGame:
         elif first != origin:
             other = self._position(child)
             if _what_can_happen(other) != _what_can_happen(after):
+                what = "key must tell apart positions with different players, moves or ends"
                 one, two = shown(other.history()), shown(after.history())
-                raise ValueError(
-                    f"key must tell apart positions with different players, moves or ends, got the same after {one} and "
-                    f"{two}; use key='history'"
-                )
+                raise ValueError(f"{what}, got the same after {one} and {two}; use key='history'")
 
     def _position(self, state: State) -> pyspiel.State:
         """Return the position of a state; it must not be changed."""
