@@ -161,3 +161,11 @@ def test_checkpoints_know_the_graph(tmp_path):
     assert (first.answer, first.samples) == (again.answer, again.samples)
     with pytest.raises(ValueError, match="graph was"):
         best_leaf(NetworkxGraph(tree(x={"value": 0.8}), kind="mean"), **settings)
+
+
+def test_cycles_are_left_to_the_engine():
+    graph = networkx.DiGraph([("root", "a"), ("a", "root"), ("a", "x")])
+    graph.nodes["x"]["value"] = 0.5
+    problem = NetworkxGraph(graph, "root")
+    assert problem.children("a") == ["root", "x"]
+    assert problem.sample("root", np.random.default_rng(0)) == 0.5

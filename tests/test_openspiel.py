@@ -170,7 +170,7 @@ def test_chance_is_averaged_or_refused(small):
 @installed
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize(
-    "name", ["tic_tac_toe", "nim(pile_sizes=2;3)", "hex(board_size=2)", "mnk(m=3,n=3,k=3)", "y(board_size=3)"]
+    "name", ["tic_tac_toe", "nim(pile_sizes=2;3)", "hex(board_size=2)", "clobber(rows=2,columns=3)", "y(board_size=3)"]
 )
 def test_the_text_of_a_position_says_all_in_small_games(name):
     """Positions with one key: the same moves, the same ends, and the same keys after every move."""

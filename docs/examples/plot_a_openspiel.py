@@ -20,15 +20,15 @@ print(
 )
 
 # %%
-# A search can start at any position. Here the first player is about to lose, unless the right move is found.
+# A search can start at any position. Here the first player can force a win.
 
 position = pyspiel.load_game("tic_tac_toe").new_initial_state()
-for action in (0, 4, 2, 1):
+for action in (4, 1, 0, 8):
     position.apply_action(action)
 print(position)
 game = OpenSpielGame(position)
 result = best_arm(game, epsilon=0, delta=0.05, seed=0)
-print("play", *game.moves(result.answer), "for a return of", game.utility(result.lower))
+print("play", *game.moves(result.answer), "for a return of at least", game.utility(result.lower))
 
 # %%
 # A larger game grows with the search. Positions that are not finished are sampled by random players. The interval of a
