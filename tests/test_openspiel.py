@@ -122,6 +122,16 @@ def test_a_search_continues_from_a_checkpoint(small, tmp_path):
         best_arm(OpenSpielGame("heap", key="history"), **settings, checkpoint=tmp_path / "run.blf")
 
 
+def test_an_evaluator_says_which_moves_enter_first(small):
+    game = OpenSpielGame("heap", prior=lambda position: [(2, 0.9), (1, 0.1)])
+    assert game.prior(game.root()) == [0.1, 0.9]
+    assert (2, 2) in game.children(game.children(game.root())[1])
+    assert game.prior((2, 2)) == [0.1]  # one stone is left, so only one can be taken
+    result = best_arm(game, epsilon=0.1, delta=0.1, expansion=0.5, seed=0)
+    assert result.settings["proposal"] == "prior"
+    assert not hasattr(OpenSpielGame("heap"), "prior")
+
+
 REFUSED = {
     "at_once": "players who move one after the other, got at_once with simultaneous moves",
     "hidden": "perfect information, got hidden, in which players do not see everything",
@@ -144,12 +154,13 @@ def test_other_games_are_refused_in_one_sentence(small, name):
     ("given", "words"),
     [
         ({"key": "text"}, "key must be one of board, history, a function or None, got 'text'"),
+        ({"prior": 3}, "prior must be a function or None, got 3"),
         ({"player": 2}, "player must be a whole number from 0 to 1 or None, got 2"),
         ({"player": True}, "player must be a whole number from 0 to 1 or None, got True"),
     ],
 )
 def test_bad_arguments(small, given, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((TypeError, ValueError), match=words):
         OpenSpielGame("heap", **given)
     with pytest.raises(TypeError, match="game must be the name of a game of OpenSpiel, a game or a position, got 3"):
         OpenSpielGame(3)

@@ -68,6 +68,13 @@ def test_equal_priors_are_decided_at_random():
     assert len(first) == 6  # each of six children is missing with probability below 0.1 %
 
 
+def test_a_problem_may_have_no_opinion_of_some_states():
+    problem = Guided()
+    problem.prior = lambda state: None if len(state) == 2 else Guided().prior(state)
+    assert set(priors_of(problem, (0, 1)).values()) == {1.0}
+    assert searched(problem).run().growths > 0
+
+
 def test_a_child_without_a_prior_enters_last():
     class Zero(Guided):
         def prior(self, state):
@@ -84,7 +91,7 @@ def test_a_child_without_a_prior_enters_last():
 
 BAD = [
     ([1.0], r"prior\(\(\)\) must return one number for each of the 7 children, got \[1\.0\]"),
-    (None, r"prior\(\(\)\) must return one number for each of the 7 children, got None"),
+    (0.5, r"prior\(\(\)\) must return one number for each of the 7 children, got 0\.5"),
     ([1.0] * 6 + [-1.0], r"prior\(\(\)\) must return finite numbers of at least 0, got -1\.0"),
     ([1.0] * 6 + [float("nan")], r"prior\(\(\)\) must return finite numbers of at least 0, got nan"),
     ([1.0] * 6 + ["a"], r"prior\(\(\)\) must return finite numbers of at least 0, got 'a'"),

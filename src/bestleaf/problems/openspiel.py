@@ -5,13 +5,13 @@ The library is an extra: ``pip install 'bestleaf[openspiel]'``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bestleaf.checks import shown
+from bestleaf.checks import function_or_none, shown
 from bestleaf.problems.extras import check_chance, library
 from bestleaf.problems.protocols import State
 
@@ -60,6 +60,9 @@ class OpenSpielGame:
         one state. That is wrong for a game with rules about earlier positions, such as repetition in chess. None is
         "board" for the games in `MEMORYLESS`, otherwise "history". A function gets a position (pyspiel.State) and
         returns something hashable.
+    prior : callable, default=None
+        An opinion of the moves, as the evaluators of OpenSpiel's own search have it: ``prior(position)`` returns pairs
+        of action and probability. When the graph grows, the child of highest probability enters first.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class OpenSpielGame:
         *,
         player: int | None = None,
         key: str | Callable[[pyspiel.State], Hashable] | None = None,
+        prior: Callable[[pyspiel.State], Iterable[tuple[int, float]]] | None = None,
     ) -> None:
         self._start = _start(game)
         self.game: pyspiel.Game = self._start.get_game()
@@ -93,6 +97,9 @@ class OpenSpielGame:
         if chance:
             check_chance(f"game {kind.short_name}")
             self.chance = self._chance
+        self._opinion: Callable[[pyspiel.State], Iterable[tuple[int, float]]] | None = function_or_none("prior", prior)
+        if prior is not None:
+            self.prior = self._prior
 
     def root(self) -> State:
         """Return the state where the search starts."""
@@ -157,6 +164,18 @@ class OpenSpielGame:
     def _chance(self, state: State) -> list[float] | None:
         """Return the probabilities of the children, in their order; None where a player moves."""
         return list(self._moves(state).values()) if self._position(state).is_chance_node() else None
+
+    def _prior(self, state: State) -> list[float] | None:
+        """Return the prior of the children, in their order; None where chance moves."""
+        position = self._position(state)
+        if self._opinion is None or position.is_chance_node():
+            return None
+        given = dict(self._opinion(position.clone()))
+        found: dict[State, float] = {}
+        for action in position.legal_actions():
+            child = self._key(position.child(action))
+            found[child] = found.get(child, 0.0) + given.get(action, 0.0)
+        return list(found.values())
 
     def _moves(self, state: State) -> dict[State, float]:
         """Return the children and, where chance moves, their probabilities; children met twice are one."""

@@ -83,8 +83,9 @@ class Batched(Protocol):
 class Prior(Protocol):
     """The problem has an opinion of its moves before any sample is drawn, by a rule of thumb or a network."""
 
-    def prior(self, state: State) -> Sequence[float]:
+    def prior(self, state: State) -> Sequence[float] | None:
         """Return a weight of at least 0 for each child, in the order of `children`; a larger one enters sooner.
 
+        None is no opinion, and all children are alike.
         Only growth uses it (``proposal="prior"``). A poor prior costs samples; it cannot make a proved answer wrong.
         """

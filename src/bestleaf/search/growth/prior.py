@@ -37,9 +37,14 @@ class PriorProposals(RandomProposals):
 
 
 def priors_of(problem: object, state: State) -> dict[State, float]:
-    """Return the prior of every child of a state; a child that is listed twice has the sum."""
+    """Return the prior of every child of a state; a child that is listed twice has the sum.
+
+    Where the problem has no opinion (None), all children have the same prior.
+    """
     children = list(problem.children(state))  # type: ignore[attr-defined]
     given = problem.prior(state)  # type: ignore[attr-defined]
+    if given is None:
+        return dict.fromkeys(children, 1.0)
     try:
         weights = list(given)
     except TypeError:
