@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -81,9 +82,9 @@ class GymnasiumModel:
         **settings: object,
     ) -> None:
         made = _made(env, settings)
+        self._moves = _read_model(made)
         self.horizon = _checked_horizon(horizon, made)
         self.discount = number("discount", discount, "between 0 and 1", 0, 1)
-        self._moves = _read_model(made)
         self.start = _checked_start(start, made, self._moves)
         self.low, self.high = self._returns()
         self._origins: dict[State, tuple[State, int]] = {}  # a state and an action that lead to a state
@@ -135,8 +136,8 @@ class GymnasiumModel:
 
     def fingerprint(self) -> dict[str, object]:
         """Return what distinguishes this problem from others."""
-        moves = [[place, action, *map(list, outs)] for place, by in self._moves.items() for action, outs in by.items()]
-        return {"start": self.start, "horizon": self.horizon, "discount": self.discount, "moves": moves}
+        model = sha256(repr(self._moves).encode()).hexdigest()
+        return {"start": self.start, "horizon": self.horizon, "discount": self.discount, "model": model}
 
     def actions(self, state: State) -> list[int]:
         """Return actions that lead from the start to a state: those by which it was met first."""
@@ -198,7 +199,7 @@ class GymnasiumModel:
 
 
 def _made(env: str | gymnasium.Env, settings: Mapping[str, object]) -> gymnasium.Env:
-    """Return the environment; it must have a model."""
+    """Return the environment."""
     if isinstance(env, str):
         gymnasium = library("gymnasium", "gymnasium", "GymnasiumModel")
         try:
@@ -209,17 +210,18 @@ def _made(env: str | gymnasium.Env, settings: Mapping[str, object]) -> gymnasium
         raise TypeError(f"{next(iter(settings))} needs the name of an environment, got one that is made already")
     else:
         made = env
-    if not isinstance(getattr(getattr(made, "unwrapped", None), "P", None), Mapping):
-        raise ValueError(f"env must have a model, the table env.unwrapped.P, got {shown(env)} without one")
     return made
 
 
 def _read_model(env: gymnasium.Env) -> dict[int, dict[int, tuple[Outcome, ...]]]:
     """Return the outcomes of every action in every place; equal outcomes are one."""
-    found: dict[int, dict[int, tuple[Outcome, ...]]] = {}
-    for place, actions in env.unwrapped.P.items():
-        found[int(place)] = {int(action): _merged(outcomes) for action, outcomes in actions.items()}
-    return found
+    model = getattr(getattr(env, "unwrapped", None), "P", None)
+    if not isinstance(model, Mapping):
+        raise ValueError(f"env must have a model, the table env.unwrapped.P, got {shown(env)} without one")
+    return {
+        int(place): {int(action): _merged(outcomes) for action, outcomes in actions.items()}
+        for place, actions in model.items()
+    }
 
 
 def _merged(outcomes: Sequence[tuple[float, int, float, bool]]) -> tuple[Outcome, ...]:
