@@ -1,6 +1,6 @@
 """What is searched: the `Problem` protocol, its optional methods, and synthetic problems with known values."""
 
-from bestleaf.problems.protocols import Batched, Exact, Neighbourhood, Problem, State, TwoPlayer
+from bestleaf.problems.protocols import Batched, Chance, Exact, Neighbourhood, Problem, State, TwoPlayer
 from bestleaf.problems.synthetic import (
     PAPER_SCORES,
     Bernoulli,
@@ -21,6 +21,7 @@ __all__ = [
     "Bernoulli",
     "BernoulliProblem",
     "BernoulliTable",
+    "Chance",
     "Exact",
     "Neighbourhood",
     "Problem",
