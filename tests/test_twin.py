@@ -154,9 +154,9 @@ CHANCE = {
 def test_chance_step_by_step(name, task, expansion):
     keywords = {"task": task, "epsilon": 0.1, "delta": 0.1, "seed": 3}
     for bound, rule in (("hoeffding", None), ("beta2", "lucb"), ("hoeffding", "lucb_micro")):
-        follow(CHANCE[name], 40, **keywords, bound=bound, rule=rule, stopping="sound", expansion=expansion)
+        follow(CHANCE[name], 80, **keywords, bound=bound, rule=rule, stopping="sound", expansion=expansion)
     if task == "arm":
-        follow(CHANCE[name], 40, **keywords, bound="beta2", stopping="paper", expansion=expansion)
+        follow(CHANCE[name], 80, **keywords, bound="beta2", stopping="paper", expansion=expansion)
 
 
 @pytest.mark.parametrize("expansion", [None, 0.6])

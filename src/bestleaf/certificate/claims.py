@@ -68,7 +68,9 @@ def is_settled(content: Content) -> bool:
     subset than that leaf.
     """
     search, leaves = content["search"], content["leaves"]
-    compared = search["task"] == "arm" or "plan" in content or any(leaf["label"] != leaves[0]["label"] for leaf in leaves)
+    compared = (
+        search["task"] == "arm" or "plan" in content or any(leaf["label"] != leaves[0]["label"] for leaf in leaves)
+    )
     within = min(content["gap"], searched(content).gap) <= search["epsilon"]
     return within and (search["expansion"] is None or compared) and not by_budget(content)
 
@@ -88,9 +90,9 @@ def _about_graph(content: Content) -> Content:
         kind = "evaluated"
     elif is_settled(content):
         first = 0 in content["graph"]["minimizes"] and "plan" not in content
-        who = " for the opponent, who moves first," if first else ""
+        who = _on_average(content) + (" for the opponent, who moves first," if first else "")
         kind = "unproved" if search["proof"] == "none" and not certain else "chosen" if beyond else "grown"
-        better = f"no {where} is better{_on_average(content)}{who} by more than {units.margin(limit)}{' on these rows' if beyond else ''}"
+        better = f"no {where} is better{who} by more than {units.margin(limit)}{' on these rows' if beyond else ''}"
         better += _beyond_reference(content["data"])
         text = _promise(better, search, certain=certain) + (why if beyond else "")
     elif beyond:

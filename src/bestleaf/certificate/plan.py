@@ -1,4 +1,4 @@
-"""Plans: one move wherever the player moves and chance (or an opponent) may lead; their value, and what they may lose."""
+"""Plans: a move wherever the player moves and chance or an opponent may lead; their value, and what they may lose."""
 
 from __future__ import annotations
 
@@ -31,19 +31,18 @@ class PlanValue(NamedTuple):
 def reached(moves: Moves, move_at: Callable[[int], int]) -> list[int]:
     """Return the nodes that a plan reaches from the root, every node after all nodes reached from it."""
     order: list[int] = []
-    met, waiting = {0}, [(0, False)]
+    met, waiting = set[int](), [(0, False)]
     while waiting:
         node, done = waiting.pop()
         if done:
             order.append(node)
+        if node in met:
             continue
+        met.add(node)
         waiting.append((node, True))
         who = moves.who(node)
         below = () if who in (LEAF, UNFINISHED) else (move_at(node),) if who == PLAYER else moves.children(node)
-        for child in below:
-            if child not in met:
-                met.add(child)
-                waiting.append((child, False))
+        waiting += [(child, False) for child in below if child not in met]
     return order
 
 
@@ -122,7 +121,10 @@ def check_chance(content: Content) -> None:
     """Check the probabilities of chance nodes, and that there is a plan if and only if the best leaf is one."""
     graph, search = content["graph"], content["search"]
     planned = "chance" in graph and search["task"] == "leaf"
-    need(("plan" in content) == planned, "a plan must be written if and only if the best leaf of a graph with chance is one")
+    need(
+        ("plan" in content) == planned,
+        "a plan must be written if and only if the best leaf of a graph with chance is one",
+    )
     nodes = [one["node"] for one in graph.get("chance", ())]
     need(len(set(nodes)) == len(nodes), "the probabilities of a chance node must be written once")
     opposed, whole = set(graph["minimizes"]), search["expansion"] is None
@@ -134,7 +136,9 @@ def check_chance(content: Content) -> None:
         total = sum(weights)
         complete = not weights or total >= 1.0 - ROUNDING
         if min(weights, default=1.0) <= 0.0 or total > 1.0 + ROUNDING or (whole and not complete):
-            raise RefusedError(f"the probabilities of node {node} must be positive and sum to 1, got the sum {total:.6g}")
+            raise RefusedError(
+                f"the probabilities of node {node} must be positive and sum to 1, got the sum {total:.6g}"
+            )
 
 
 def moves_of(content: Content, lower: Sequence[float], upper: Sequence[float]) -> Moves:

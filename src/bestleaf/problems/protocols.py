@@ -19,8 +19,8 @@ State = Hashable
 class Problem(Protocol):
     """What a search needs to know; any object with these four methods will do.
 
-    More methods are used where a problem has them: those of `Exact`, `TwoPlayer`, `Chance`, `Neighbourhood` and `Batched`;
-    ``label(state)`` (states with equal labels have the same value, as two paths to the same position have);
+    More methods are used where a problem has them: those of `Exact`, `TwoPlayer`, `Chance`, `Neighbourhood` and
+    `Batched`; ``label(state)`` (states with equal labels have the same value, as two paths to the same position have);
     ``parents(state)`` with ``count_children(state)`` (children of a wide node are then listed only when needed);
     ``random_leaf(rng)`` (a random terminal state); ``fingerprint()`` (anything that JSON can hold; it distinguishes
     checkpoints of different problems).

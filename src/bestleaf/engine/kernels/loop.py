@@ -75,7 +75,7 @@ def propose_for_plan(world):
     action = node_kernel_at(world.plan_choice)(0, world)
     if action < 0:
         return Decision(BAD_RULE, world.at, -1, -1, -1, world.gap)
-    if action == OPEN or action == SOLVED:
+    if action in (OPEN, SOLVED):
         return Decision(action, max(0, world.at), 0, -1, -1, world.gap)
     return tell_apart(world.at, world.best, world.gap, world)
 
