@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import fsum, isfinite
+from math import fsum, inf
 from numbers import Real
 from typing import Any
 
@@ -31,7 +31,7 @@ def chances_of(problem: Any, state: State) -> Chances | None:
     if len(listed) != len(children):
         raise ValueError(f"{call} must return a probability for each of {len(children)} children, got {len(listed)}")
     for one in listed:
-        if not isinstance(one, Real) or not (isfinite(one) and one >= 0):
+        if not isinstance(one, Real) or not 0.0 <= float(one) < inf:
             raise ValueError(f"{call} must return probabilities of at least 0, got {shown(one)}")
     total = fsum(listed)
     if abs(total - 1.0) > CLOSE:
