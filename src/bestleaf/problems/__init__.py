@@ -1,6 +1,7 @@
 """What is searched: the `Problem` protocol, its optional methods, and synthetic problems with known values."""
 
-from bestleaf.problems.protocols import Batched, Exact, Neighbourhood, Problem, State, TwoPlayer
+from bestleaf.problems.protocols import Batched, Chance, Exact, Neighbourhood, Problem, State, TwoPlayer
+from bestleaf.problems.stochastic import ChanceProblem, Pig, SlipperyGrid
 from bestleaf.problems.synthetic import (
     PAPER_SCORES,
     Bernoulli,
@@ -21,10 +22,14 @@ __all__ = [
     "Bernoulli",
     "BernoulliProblem",
     "BernoulliTable",
+    "Chance",
+    "ChanceProblem",
     "Exact",
     "Neighbourhood",
+    "Pig",
     "Problem",
     "ScoreLattice",
+    "SlipperyGrid",
     "State",
     "TableProblem",
     "TwoPlayer",

@@ -19,8 +19,8 @@ State = Hashable
 class Problem(Protocol):
     """What a search needs to know; any object with these four methods will do.
 
-    More methods are used where a problem has them: those of `Exact`, `TwoPlayer`, `Neighbourhood` and `Batched`;
-    ``label(state)`` (states with equal labels have the same value, as two paths to the same position have);
+    More methods are used where a problem has them: those of `Exact`, `TwoPlayer`, `Chance`, `Neighbourhood` and
+    `Batched`; ``label(state)`` (states with equal labels have the same value, as two paths to the same position have);
     ``parents(state)`` with ``count_children(state)`` (children of a wide node are then listed only when needed);
     ``random_leaf(rng)`` (a random terminal state); ``fingerprint()`` (anything that JSON can hold; it distinguishes
     checkpoints of different problems).
@@ -53,6 +53,18 @@ class TwoPlayer(Protocol):
 
     def maximizes(self, state: State) -> bool:
         """Return False where the opponent moves."""
+
+
+@runtime_checkable
+class Chance(Protocol):
+    """In some states nobody moves: chance decides which child comes next, as the roll of a die does."""
+
+    def chance(self, state: State) -> Sequence[float] | None:
+        """Return the probability of each child, in the order of `children`; None where somebody moves.
+
+        The value of a chance state is the mean of the values of its children, weighted with these probabilities. They
+        must sum to 1. If a child is listed twice, its probabilities add up.
+        """
 
 
 @runtime_checkable

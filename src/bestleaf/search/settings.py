@@ -141,7 +141,7 @@ def checked_problem(problem: Any) -> None:
     lacking = [name for name in needed if not callable(getattr(problem, name, None))]
     if isinstance(problem, type):
         raise TypeError(f"problem must be an object, got the class {problem.__name__}; call it first")
-    for name in ("label", "maximizes", "exact"):
+    for name in ("label", "maximizes", "exact", "chance"):
         if not callable(getattr(problem, name, print)):
             raise TypeError(f"{name} of a problem must be a method, got {shown(getattr(problem, name))}")
     if lacking:

@@ -172,6 +172,9 @@ class SearchState:
                     budget.cut()
                     break
                 added.append(self.graph.add(state))
+            while owed := self.graph.owed():
+                for state in owed:
+                    added.append(self.graph.add(state))
         finally:  # also if the problem raises an error: the nodes in the graph need their intervals
             self.known.take_in(added)
             track = self.known.track
@@ -202,10 +205,28 @@ class SearchState:
         settings, leaves = self.settings, int(self.known.world["stochastic"])
         if settings.bound.name == "theory" and leaves and settings.delta > 0.1 * leaves:
             raise ValueError(f"bound theory needs delta of at most 0.1 times the {leaves} leaves, got {settings.delta}")
-        if not self.graph.adversarial or settings.epsilon > 0:
+        if self.graph.has_chance:
+            self._check_chance()
+        if not self.graph.adversarial or settings.epsilon > 0 or self.graph.has_chance:
             return
         if not settings.fixed or self.graph.has_twin_arms():
             raise ValueError(
                 "epsilon must be positive in a two-player graph that grows or in which two children of the root "
                 "reach the same leaves, got 0"
+            )
+
+    def _check_chance(self) -> None:
+        """Refuse settings that do not go with chance."""
+        settings = self.settings
+        if settings.task == "arm" and self.graph.nodes["chance"][0]:
+            raise ValueError(
+                f"best_arm needs a root where somebody moves, but chance decides at {shown(self.graph.states[0])}; "
+                "best_leaf returns a plan"
+            )
+        if settings.task == "leaf" and settings.stopping != "sound":
+            raise ValueError(f"stopping must be 'sound' where best_leaf returns a plan, got {shown(settings.stopping)}")
+        if settings.epsilon == 0 and not (settings.fixed and self.has_exact):
+            raise ValueError(
+                "epsilon must be positive in a graph with chance, unless its leaves have exact values and it does not "
+                "grow, got 0"
             )

@@ -55,12 +55,40 @@ def nothing_to_compare(root, world):
 
 
 @inlined
+def tell_apart(root, best, gap, world):
+    """Return what to do about a choice that is not solved: grow below it, evaluate or sample one of its two leaves."""
+    track = track_of(world)
+    if world.growing == 1 and track[root].rounds >= track[root].grow_at:
+        return Decision(GROW, root, best, -1, -1, gap)
+    first, second = world.first, world.second
+    if world.both == 0 or second == first or width(second, known_of(world)) <= 0.0:
+        second = -1
+    if pending(second, world):
+        first, second = second, -1
+    action = EVALUATE if pending(first, world) else SAMPLE
+    return Decision(action, root, best, first, second, gap)
+
+
+@inlined
+def propose_for_plan(world):
+    """Return what to do for the plan: tell two moves apart where most can be lost, or let children enter."""
+    action = node_kernel_at(world.plan_choice)(0, world)
+    if action < 0:
+        return Decision(BAD_RULE, world.at, -1, -1, -1, world.gap)
+    if action in (OPEN, SOLVED):
+        return Decision(action, max(0, world.at), 0, -1, -1, world.gap)
+    return tell_apart(world.at, world.best, world.gap, world)
+
+
+@inlined
 def propose(world):
     """Go down through solved nodes to the first choice that is not solved; return what to do there."""
     nodes, track = nodes_of(world), track_of(world)
     root, gap = 0, -np.inf
     if track[0].opened == 0:
         return Decision(OPEN, 0, 0, -1, -1, gap)
+    if world.plans == 1:
+        return propose_for_plan(world)
     while True:
         if nodes[root].child_count == 1:
             best = edges_of(world)[nodes[root].child_start]
@@ -81,15 +109,7 @@ def propose(world):
         if track[best].opened == 0:
             return Decision(OPEN, best, best, -1, -1, gap)
         root = best
-    if world.growing == 1 and track[root].rounds >= track[root].grow_at:
-        return Decision(GROW, root, best, -1, -1, gap)
-    first, second = world.first, world.second
-    if world.both == 0 or second == first or width(second, known_of(world)) <= 0.0:
-        second = -1
-    if pending(second, world):
-        first, second = second, -1
-    action = EVALUATE if pending(first, world) else SAMPLE
-    return Decision(action, root, best, first, second, gap)
+    return tell_apart(root, best, gap, world)
 
 
 @arms_kernel
