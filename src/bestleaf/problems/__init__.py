@@ -1,6 +1,6 @@
 """What is searched: the `Problem` protocol, its optional methods, and synthetic problems with known values."""
 
-from bestleaf.problems.protocols import Batched, Chance, Exact, Neighbourhood, Problem, State, TwoPlayer
+from bestleaf.problems.protocols import Batched, Chance, Exact, ExactMany, Neighbourhood, Problem, State, TwoPlayer
 from bestleaf.problems.stochastic import ChanceProblem, Pig, SlipperyGrid
 from bestleaf.problems.synthetic import (
     PAPER_SCORES,
@@ -25,6 +25,7 @@ __all__ = [
     "Chance",
     "ChanceProblem",
     "Exact",
+    "ExactMany",
     "Neighbourhood",
     "Pig",
     "Problem",

@@ -19,9 +19,10 @@ State = Hashable
 class Problem(Protocol):
     """What a search needs to know; any object with these four methods will do.
 
-    More methods are used where a problem has them: those of `Exact`, `TwoPlayer`, `Chance`, `Neighbourhood` and
-    `Batched`; ``label(state)`` (states with equal labels have the same value, as two paths to the same position have);
-    ``parents(state)`` with ``count_children(state)`` (children of a wide node are then listed only when needed);
+    More methods are used where a problem has them: those of `Exact`, `ExactMany`, `TwoPlayer`, `Chance`,
+    `Neighbourhood` and `Batched`; ``label(state)`` (states with equal labels have the same value, as two paths to the
+    same position have); ``parents(state)`` with ``count_children(state)`` (children of a wide node are then listed only
+    when needed);
     ``random_leaf(rng)`` (a random terminal state); ``fingerprint()`` (anything that JSON can hold; it distinguishes
     checkpoints of different problems).
     """
@@ -45,6 +46,14 @@ class Exact(Protocol):
 
     def exact(self, state: State) -> float | None:
         """Return the exact value of a terminal state, or None if it can only be sampled."""
+
+
+@runtime_checkable
+class ExactMany(Protocol):
+    """The values of many terminal states can be computed at once."""
+
+    def exact_many(self, states: Sequence[State]) -> Sequence[float]:
+        """Return the exact values of terminal states, one for each; the search then asks for all it has together."""
 
 
 @runtime_checkable

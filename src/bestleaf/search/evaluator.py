@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import takewhile
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -11,11 +12,12 @@ import numpy as np
 
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.intervals import Knowledge
-from bestleaf.engine.kernels.loop import press, run, stands_at, step, take
+from bestleaf.engine.kernels.loop import converse, press, run, stands_at, step, take
 from bestleaf.engine.records import BAD_BOUND, EXACT, INNER, LIMITED, NOISY, SAMPLE, Decision
 from bestleaf.problems import State
 from bestleaf.search.budget import Budget
 from bestleaf.search.executors import Executor, Serial, Work, draw_samples, exact_values, fold_scores, guiding_values
+from bestleaf.search.sampler import Sampler
 from bestleaf.search.settings import checked_value
 from bestleaf.search.state import A_VALUE, SearchState
 
@@ -118,16 +120,15 @@ class Evaluator:
             return Decision(*run(self._limited_world(), self.compiled.record, self.state.rng, self.rounds))
         if self.batch_size is not None:
             return self._play_batch(self.batch_size)
-        deadline = perf_counter() + min(self.budget.slice, self.budget.left)
-        while (decision := self.propose()).action == SAMPLE and perf_counter() < deadline:
-            left = self.left
-            if left <= 0:
-                return decision._replace(action=LIMITED)
-            if left == 1:
-                decision = decision._replace(second=-1)
-            first = self.draw(decision.first)
-            self.absorb(decision, first, self.draw(decision.second) if decision.second >= 0 else 0.0)
+        self.state.decision = None
+        self._sampler.until = perf_counter() + min(self.budget.slice, self.budget.left)
+        decision = Decision(*converse(self._limited_world(), self._sampler.address))
+        self._sampler.raise_error()
         return decision
+
+    @cached_property
+    def _sampler(self) -> Sampler:
+        return Sampler(self.state)
 
     def _limited_world(self) -> np.void:
         """Set how many samples the kernels may draw; return their record."""
@@ -268,6 +269,16 @@ class Evaluator:
         state = self.state.graph.states[leaf]
         self.state.take_value(state, self.ask(state))
         return True
+
+    def evaluate_all(self, leaves: np.ndarray) -> None:
+        """Compute the exact values of leaves of the graph together, by the problem's `exact_many`."""
+        graph = self.state.graph
+        asked = [graph.states[leaf] for leaf in leaves[: self.left].tolist()]
+        known = [state for state in asked if state in self.state.values or state in self.state.spare]
+        for state in known:
+            self.state.take_value(state, self.ask(state))
+        if missing := [state for state in asked if state not in self.state.values]:
+            self.state.take_values(missing, self.problem.exact_many(missing))
 
     @property
     def _batches_at_once(self) -> int:

@@ -5,6 +5,8 @@ choice is not solved. The stopping test says whether a choice is solved. The rul
 and the wider of the two is sampled.
 """
 
+from functools import partial
+
 import numpy as np
 
 from bestleaf.engine.compile import (
@@ -17,6 +19,7 @@ from bestleaf.engine.compile import (
     known_of,
     node_kernel_at,
     nodes_of,
+    sampler_at,
     track_of,
 )
 from bestleaf.engine.kernels.backup import absorb
@@ -180,6 +183,29 @@ def run(world, oracle, rng, rounds):
         if not play(decision, value, other, world):
             return BAD_BOUND, root, best, first, second, gap
         played += 1
+
+
+@partial(kernel, nogil=False)  # each sample needs the interpreter
+def converse(world, sampler):
+    """Play rounds whose samples a Python function draws; return the fields of the next decision.
+
+    The function at the address `sampler` gets a leaf and whether it may end the rounds now. It does so by NaN, which is
+    no sample.
+    """
+    while True:
+        action, root, best, first, second, gap = propose(world)
+        if action != SAMPLE:
+            return action, root, best, first, second, gap
+        left = world.limit - world.samples
+        if left <= 0:
+            return LIMITED, root, best, first, second, gap
+        value = sampler_at(sampler)(first, 1)
+        other = sampler_at(sampler)(second, 0) if second >= 0 and left > 1 and value == value else 0.0
+        if value != value or other != other:
+            return SAMPLE, root, best, first, second, gap
+        played = Decision(SAMPLE, root, best, first, second if left > 1 else -1, gap)
+        if not play(played, value, other, world):
+            return BAD_BOUND, root, best, first, second, gap
 
 
 @inlined
