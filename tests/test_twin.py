@@ -11,7 +11,7 @@ from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.problems import ScoreLattice, TableProblem, Unrolled, random_dag, random_game_tree
 from bestleaf.search.loop import act
-from naive import NaiveBatches, NaiveLattice, NaiveLookahead, NaiveSearch
+from naive import NaiveBatches, NaiveChance, NaiveLattice, NaiveLookahead, NaiveSearch
 
 LATTICE = ScoreLattice((-0.4, 0.1, 0.5, 0.9), 2)
 
@@ -33,7 +33,7 @@ PROBLEMS = dict(small_problems())
 
 def follow(problem, steps, **keywords):
     """Run both side by side and compare samples, counts and intervals after every step."""
-    twin = NaiveSearch(problem, **keywords)
+    twin = (NaiveChance if hasattr(problem, "chance") else NaiveSearch)(problem, **keywords)
     search = Search(problem, **keywords)
     # the loop over Python-defined problems draws through problem.sample, as the twin does
     search.evaluator.compiled = None
@@ -58,6 +58,7 @@ def follow(problem, steps, **keywords):
         if expected is None:
             assert search.state.reason == "identified"
             assert search.result().answer == twin.answer
+            assert search.result().plan == getattr(twin, "plan", None)
             return
         assert taken == expected
         compare(search, twin)
@@ -133,6 +134,42 @@ def test_the_compiled_loop_ends_where_the_twin_ends(name, expansion):
         assert {leaf.state: leaf.count for leaf in result.leaves if not leaf.exact} == {
             leaf: len(twin.samples.get(leaf, [])) for leaf in twin.leaves() if leaf not in twin.exact
         }
+
+
+CHANCE = {
+    **{f"chance{seed}": random_dag(seed, grid=0.1, width=3, chance_share=0.6) for seed in (30, 32)},
+    "exact": random_dag(40, exact_share=0.5, grid=0.05, width=3, chance_share=0.6),
+    **{f"game{seed}": random_dag(seed, two_player=True, layers=4, width=3, chance_share=0.4) for seed in (51, 52)},
+    "twice": TableProblem(  # children listed twice, one that never comes, a chance node below another
+        {0: ["a", "b", "c"], "a": [1, 1, "b", 3], "b": ["c", 4], "c": [2, 4]},
+        {1: 0.8, 2: 0.3, 3: 0.9, 4: 0.5},
+        chance={"a": [0.25, 0.25, 0.5, 0.0], "b": [0.5, 0.5]},
+    ),
+}
+
+
+@pytest.mark.parametrize("expansion", [None, 0.6])
+@pytest.mark.parametrize("task", ["arm", "leaf"])
+@pytest.mark.parametrize("name", CHANCE)
+def test_chance_step_by_step(name, task, expansion):
+    keywords = {"task": task, "epsilon": 0.1, "delta": 0.1, "seed": 3}
+    for bound, rule in (("hoeffding", None), ("beta2", "lucb"), ("hoeffding", "lucb_micro")):
+        follow(CHANCE[name], 80, **keywords, bound=bound, rule=rule, stopping="sound", expansion=expansion)
+    if task == "arm":
+        follow(CHANCE[name], 80, **keywords, bound="beta2", stopping="paper", expansion=expansion)
+
+
+@pytest.mark.parametrize("expansion", [None, 0.6])
+@pytest.mark.parametrize("name", ["chance30", "exact", "game52", "twice"])
+def test_compiled_searches_with_chance_end_where_the_twin_ends(name, expansion):
+    keywords = {"epsilon": 0.4, "delta": 0.3, "bound": "beta2", "stopping": "sound", "seed": 7, "expansion": expansion}
+    for task, function in (("arm", best_arm), ("leaf", best_leaf)):
+        twin = NaiveChance(CHANCE[name], task=task, **keywords)
+        while twin.step() is not None:
+            pass
+        result = function(CHANCE[name], **keywords)
+        assert (result.answer, result.samples) == (twin.answer, twin.samples_drawn)
+        assert result.plan == getattr(twin, "plan", None)
 
 
 def test_backup_is_idempotent():

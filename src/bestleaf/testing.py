@@ -21,6 +21,7 @@ from bestleaf.certificate import verify
 from bestleaf.certificate.numbering import Block, Numbering
 from bestleaf.checks import number, shown, whole
 from bestleaf.engine.bounds import Bound, Rate, named_bound
+from bestleaf.engine.chance import chances_of
 from bestleaf.engine.kernels.loop import take
 from bestleaf.engine.rules import Rule, named_rule
 from bestleaf.problems import TableProblem, paper_lattice
@@ -90,9 +91,22 @@ def check_problem(problem: Any, *, walks: int = 50, samples: int = 400, seed: in
     _check_parents(problem, met)
     for state in list(terminal)[:10]:
         _check_values(problem, state, samples, rng)
-    result = best_arm(problem, epsilon=0.1, delta=0.1, expansion=0.5, seed=seed, max_samples=2_000)
+    _check_many(problem, list(terminal)[:10])
+    starts_by_chance = hasattr(problem, "chance") and problem.chance(root) is not None
+    find = best_leaf if starts_by_chance else best_arm  # where chance decides first, there is no arm to choose
+    result = find(problem, epsilon=0.1, delta=0.1, expansion=0.5, seed=seed, max_samples=2_000)
     verdict = verify(result.certificate)
     _require(verdict, f"the certificate of a short search must pass verify, got: {verdict}")
+
+
+def _check_many(problem: Any, states: list[Any]) -> None:
+    """Compare the values of states asked for together with those asked for one by one."""
+    if not hasattr(problem, "exact_many"):
+        return
+    together, alone = list(problem.exact_many(states)), [problem.exact(state) for state in states]
+    _require(len(together) == len(states), "exact_many(states) must return one value for each state")
+    for state, value, other in zip(states, together, alone, strict=True):
+        _require(value == other, f"exact_many must return what exact({shown(state)}) does, {other}, got {value}")
 
 
 def _checked_children(problem: Any, state: Hashable) -> list[Any]:
@@ -103,6 +117,8 @@ def _checked_children(problem: Any, state: Hashable) -> list[Any]:
             hash(child)
         except TypeError:
             raise AssertionError(f"states must be hashable (tuples, not lists), got {shown(child)}") from None
+    if _checked_chance(problem, state):
+        return children
     _require(len(set(children)) == len(children), f"children({shown(state)}) must list every child once")
     again = list(problem.children(state))
     _require(children == again, f"children({shown(state)}) must return the same states in the same order every time")
@@ -118,6 +134,18 @@ def _checked_children(problem: Any, state: Hashable) -> list[Any]:
         moves = problem.maximizes(state)
         _require(isinstance(moves, bool), f"maximizes({shown(state)}) must return True or False, got {shown(moves)}")
     return children
+
+
+def _checked_chance(problem: Any, state: Hashable) -> bool:
+    """Return whether chance decides at a state; its probabilities must be right, and the same every time."""
+    if not hasattr(problem, "chance"):
+        return False
+    try:
+        first, again = chances_of(problem, state), chances_of(problem, state)
+    except (TypeError, ValueError) as error:
+        raise AssertionError(str(error)) from None
+    _require(first == again, f"chance({shown(state)}) must return the same probabilities every time")
+    return first is not None
 
 
 def _check_parents(problem: Any, met: dict[Hashable, list[Any]]) -> None:

@@ -1,6 +1,7 @@
 """The slow twins: plain dictionaries and lists, written from the formulas; the fast code must do the same."""
 
 from naive.batches import NaiveBatches
+from naive.chance import NaiveChance
 from naive.flat import NaiveFlat
 from naive.lookahead import NaiveLookahead
 from naive.search import NaiveLattice, NaiveSearch, NaiveSelection
@@ -9,6 +10,7 @@ from naive.votes import naive_value
 
 __all__ = [
     "NaiveBatches",
+    "NaiveChance",
     "NaiveCompeting",
     "NaiveFlat",
     "NaiveFuse",

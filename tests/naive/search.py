@@ -357,9 +357,13 @@ class NaiveSearch:
             if self.b and self.owes_growth(root):
                 self.grow(root)
                 continue
-            if self.rule != "lucb_micro" or second in (None, first) or self.width(second) <= 0:
-                return root, best, first, None
-            return (root, best, second, None) if self._pending(second) else (root, best, first, second)
+            return self.pair(root, best, first, second)
+
+    def pair(self, root, best, first, second):
+        """Return the decision about two leaves: only `lucb_micro` samples both."""
+        if self.rule != "lucb_micro" or second in (None, first) or self.width(second) <= 0:
+            return root, best, first, None
+        return (root, best, second, None) if self._pending(second) else (root, best, first, second)
 
     def owes_growth(self, root):
         """Whether a round at a node was due to grow the graph and has not done so; a batch may pass several."""

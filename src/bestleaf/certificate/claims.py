@@ -68,7 +68,9 @@ def is_settled(content: Content) -> bool:
     subset than that leaf.
     """
     search, leaves = content["search"], content["leaves"]
-    compared = search["task"] == "arm" or any(leaf["label"] != leaves[0]["label"] for leaf in leaves)
+    compared = (
+        search["task"] == "arm" or "plan" in content or any(leaf["label"] != leaves[0]["label"] for leaf in leaves)
+    )
     within = min(content["gap"], searched(content).gap) <= search["epsilon"]
     return within and (search["expansion"] is None or compared) and not by_budget(content)
 
@@ -87,7 +89,8 @@ def _about_graph(content: Content) -> Content:
         )
         kind = "evaluated"
     elif is_settled(content):
-        who = " for the opponent, who moves first," if 0 in content["graph"]["minimizes"] else ""
+        first = 0 in content["graph"]["minimizes"] and "plan" not in content
+        who = _on_average(content) + (" for the opponent, who moves first," if first else "")
         kind = "unproved" if search["proof"] == "none" and not certain else "chosen" if beyond else "grown"
         better = f"no {where} is better{who} by more than {units.margin(limit)}{' on these rows' if beyond else ''}"
         better += _beyond_reference(content["data"])
@@ -119,7 +122,9 @@ def _unsettled(
     if has_some(content):
         return LOOKED_AT, *_of_some_subsets(content, gap, known, than, rows=rows)
     rest = many - looked
-    if looked < 2 or content["graph"]["two_player"] or known >= (gap if rest else 1.0):
+    by_moves = content["graph"]["two_player"] or "chance" in content["graph"]
+    if looked < 2 or by_moves or known >= (gap if rest else 1.0):
+        than += _on_average(content)
         return "open", search["epsilon"], f"Another {_where(content)} may be better{than} by up to {units.gain(gap)}."
     limit = max(0.0, ceil(1e4 * known - 1e-6) / 1e4)
     better = f"better{than}{' on these rows' if rows else ''}{f' by more than {units.gain(limit)}' if limit else ''}"
@@ -182,7 +187,21 @@ def _where(content: Content) -> str:
         other = f"other of the {many_evaluated(content):,} subsets" if has_all(content) else "other subset"
         return f"{other} that may be chosen ({_choice_in_words(data)})"
     size = counted(len(content["leaves"]), "leaf", "leaves") + ("" if data is None else f"; {_choice_in_words(data)}")
-    return f"{search['task']} of the {'whole graph' if search['expansion'] is None else 'graph as grown'} ({size})"
+    answer = "plan" if "plan" in content else search["task"]
+    return f"{answer} of the {'whole graph' if search['expansion'] is None else 'graph as grown'} ({size})"
+
+
+def _on_average(content: Content) -> str:
+    """Return that values are means, if chance decides somewhere; otherwise nothing."""
+    if "chance" not in content["graph"]:
+        return ""
+    against = ", whatever the opponent does," if "plan" in content and content["graph"]["two_player"] else ""
+    return f" on average{against}"
+
+
+def plan_in_words(moves: int, first: str | None) -> str:
+    """Return how many moves a plan has, and the first one; None if the player does not move first."""
+    return f"Best plan: {counted(moves, 'move')}{'' if first is None else f', the first to {first}'}"
 
 
 def _beyond_reference(data: Content | None) -> str:

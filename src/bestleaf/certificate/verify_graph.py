@@ -9,6 +9,7 @@ from bestleaf.certificate.all_subsets import has_some
 from bestleaf.certificate.claims import by_budget
 from bestleaf.certificate.limits import Limits
 from bestleaf.certificate.looked_at import looked_at_in
+from bestleaf.certificate.plan import chances_in, check_chance, mean_of, moves_of, plan_in, value_of
 from bestleaf.certificate.schema import Content, Json, RefusedError, need, same
 from bestleaf.certificate.searched import STOP, label_of, unit_of
 
@@ -38,8 +39,10 @@ def check_graph(content: Content) -> None:
     """Check that the leaves are the nodes without children, and that each step in a lattice adds one unit."""
     graph, leaves, task = content["graph"], content["leaves"], content["search"]["task"]
     if content["data"] is not None:
-        need(task == "leaf" and not graph["two_player"], "feature selection is about the best leaf of one player")
+        one_player = not graph["two_player"] and "chance" not in graph
+        need(task == "leaf" and one_player, "feature selection is about the best leaf of one player")
         _check_lattice(content)
+    check_chance(content)
     childless = {node for node, below in enumerate(graph["children"]) if not below}
     fine = len(childless) == len(leaves) and {leaf["node"] for leaf in leaves} == childless
     need(fine, "the leaves must be exactly the nodes without children")
@@ -84,13 +87,19 @@ def _leaves_of_the_path(content: Content) -> set[str]:
 
 
 def node_bounds(graph: Content, leaves: list[Content]) -> tuple[list[float], list[float]]:
-    """Return the lower and the upper bounds of all nodes; those of a parent are the best of its children."""
-    children, minimizes = graph["children"], set(graph["minimizes"])
+    """Return the lower and the upper bounds of all nodes; those of a parent are the best of its children.
+
+    Those of a chance node are the means of those of its children.
+    """
+    children, minimizes, chances = graph["children"], set(graph["minimizes"]), chances_in(graph)
     lower, upper = [0.0] * len(children), [1.0] * len(children)
     for leaf in leaves:
         lower[leaf["node"]], upper[leaf["node"]] = leaf["lower"], leaf["upper"]
     for node in reversed(downwards(children)):
-        if children[node]:
+        if node in chances:
+            lower[node] = mean_of(chances[node], [lower[child] for child in children[node]], rest=0.0)
+            upper[node] = mean_of(chances[node], [upper[child] for child in children[node]], rest=1.0)
+        elif children[node]:
             best = min if node in minimizes else max
             lower[node] = best(lower[child] for child in children[node])
             upper[node] = best(upper[child] for child in children[node])
@@ -108,11 +117,18 @@ def answer_of(content: Content) -> dict[str, float]:
     """Return the interval and the gap of the answer that follow from the leaves.
 
     The gap says how much better than the answer another one may be, for the player who moves at the root. The known gap
-    is the same among the leaves looked at. It is the gap if they hold no rival, and in a game, where one leaf may
-    change what all others are worth.
+    is the same among the leaves looked at. It is the gap if they hold no rival, and in a game or with chance, where one
+    leaf may change what all others are worth. Of a plan, the interval and the gap are those of the plan.
     """
     graph, answer, leaves, task = content["graph"], content["answer"], content["leaves"], content["search"]["task"]
     children, (lower, upper) = graph["children"], node_bounds(graph, leaves)
+    if task == "leaf" and "chance" in graph:
+        moves = moves_of(content, lower, upper)
+        value = value_of(plan_in(content, moves), moves)
+        gap = min(1.0, value.loss)
+        return {"lower": value.lower, "upper": min(1.0, value.upper), "gap": gap, "known_gap": gap} | {
+            "looked_at": len(looked_at_in(content))
+        }
     if task == "leaf":
         need(not graph["two_player"], "a certificate of a two-player game is about the best arm")
         need(not children[answer], "the answer must be a leaf")
@@ -124,7 +140,7 @@ def answer_of(content: Content) -> dict[str, float]:
         below.update(children[node])
     inside = {repr(leaf["label"]): leaf["terminal"] for leaf in leaves if leaf["node"] in below}
     looked = looked_at_in(content)
-    if graph["two_player"]:
+    if graph["two_player"] or "chance" in graph:
         rivals = [child for child in children[0] if child != answer]
         for_opponent = 0 in graph["minimizes"]
         gaps = [upper[answer] - lower[one] if for_opponent else upper[one] - lower[answer] for one in rivals]

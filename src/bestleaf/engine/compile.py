@@ -90,9 +90,9 @@ _OPTIONS: dict[str, Any] = {
 plain = njit(**_OPTIONS)  # without the disk cache
 
 
-def kernel(function: Callable) -> Any:
+def kernel(function: Callable, *, nogil: bool = True) -> Any:
     """Return `function` as a cached kernel that Python may call, compiled on its first call."""
-    compiled = plain(function)
+    compiled = njit(**{**_OPTIONS, "nogil": nogil})(function)
     with suppress(RuntimeError):  # if no cache folder can be written, every process compiles anew
         compiled._cache = _Cache(function)
     return compiled
@@ -223,6 +223,7 @@ interval_at = function_at(SIGNATURES["interval"])
 observe_at = function_at(SIGNATURES["observe"])
 node_kernel_at = function_at(AT_NODE)
 arms_kernel_at = function_at(AT_ARMS)
+sampler_at = function_at(signature(np.float64, np.int64, np.int64))
 
 
 _COMPILING = RLock()

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bestleaf.checks import shown
+from bestleaf.engine.chance import Chances, chances_of
 from bestleaf.engine.records import EXACT, INNER, NODE, NOISY, TEMPORARY, enlarged
 from bestleaf.problems import State
 
@@ -31,6 +32,7 @@ class Description(NamedTuple):
     terminal: bool
     minimizes: bool
     children: dict[State, None]  # in the problem's order, each once; empty when the problem knows parents
+    chances: Chances | None = None  # where chance decides: the probability of each child
 
 
 class ListedRelatives:
@@ -130,15 +132,19 @@ class GrowingGraph:
     def __init__(self, problem: Any) -> None:
         self.problem = problem
         self.two_player = hasattr(problem, "maximizes")
+        self.has_chance = hasattr(problem, "chance")
         self.states: list[Any] = []
         self.node_of: dict[State, int] = {}
         self.labels: dict[State, int] = {}
         self._first_of: dict[int, int] = {}  # the first node with each label
         self.knows_parents = all(callable(getattr(problem, name, None)) for name in ("parents", "count_children"))
+        self.knows_parents &= not self.has_chance  # the children of a chance node have to be listed
         self.relatives = KnownParents(self) if self.knows_parents else ListedRelatives(self)
         self.nodes = np.zeros(64, NODE)
-        self.nodes["adversarial"][0] = self.two_player
+        self.nodes["adversarial"][0] = self.two_player or self.has_chance
         self.edges = np.zeros(256, np.int64)
+        self.weights = np.zeros(256 if self.has_chance else 1)  # by edge: the probability of a child of a chance node
+        self._chances: dict[int, Chances] = {}  # by chance node
         self._used = 0
         self._room: dict[tuple[str, int], int] = {}
 
@@ -147,7 +153,7 @@ class GrowingGraph:
 
     @property
     def adversarial(self) -> bool:
-        """Whether an opponent moves somewhere."""
+        """Whether an opponent moves or chance decides somewhere."""
         return bool(self.nodes["adversarial"][0])
 
     @property
@@ -181,6 +187,10 @@ class GrowingGraph:
             room = max(4, 2 * room)
             self.edges = enlarged(self.edges, self._used + room)
             self.edges[self._used : self._used + len(old)] = old
+            if self.has_chance:
+                start = self.nodes[f"{side}_start"][node]
+                self.weights = enlarged(self.weights, len(self.edges))
+                self.weights[self._used : self._used + len(old)] = self.weights[start : start + len(old)]
             self.nodes[f"{side}_start"][node] = self._used
             self._room[side, node] = room
             self._used += room
@@ -198,6 +208,8 @@ class GrowingGraph:
         if problem.is_terminal(state):
             return Description(state, label, True, False, {})
         children = self._children(state) if listed else {}
+        if self.has_chance and (chances := chances_of(problem, state)) is not None:
+            return Description(state, label, False, False, dict.fromkeys(chances), chances)
         return Description(state, label, False, self.two_player and not problem.maximizes(state), children)
 
     def _children(self, state: State) -> dict[State, None]:
@@ -225,6 +237,9 @@ class GrowingGraph:
         twins[first] = node
         self.nodes["label"][node] = label
         self.nodes["minimizes"][node] = given.minimizes
+        if given.chances is not None:
+            self.nodes["chance"][node] = 1
+            self._chances[node] = given.chances
         return node
 
     def _leaf_kind(self, terminal: bool) -> int:
@@ -255,6 +270,9 @@ class GrowingGraph:
 
     def _link(self, parent: int, child: int) -> None:
         self._append("child", parent, child)
+        if parent in self._chances:
+            last = self.nodes["child_start"][parent] + self.nodes["child_count"][parent] - 1
+            self.weights[last] = self._chances[parent][self.states[child]]
         self._append("parent", child, parent)
         self._sink(parent, child)
 
@@ -283,7 +301,25 @@ class GrowingGraph:
         if with_children:
             for child in list(graph.relatives.absent(0)):
                 graph.add(child)
+            while owed := graph.owed():
+                for state in owed:
+                    graph.add(state)
         return graph
+
+    def owed(self) -> list[State]:
+        """Return the states that have to enter next: the children of a chance node enter together."""
+        if not self.has_chance:
+            return []
+        nodes = self.nodes[: len(self)]
+        partial = np.flatnonzero((nodes["chance"] == 1) & (nodes["child_count"] > 0) & (nodes["missing"] > 0))
+        return list(dict.fromkeys(chain.from_iterable(map(self.relatives.absent, partial.tolist()))))
+
+    def chances(self, node: int) -> list[float] | None:
+        """Return the probability of each child of a node in D_t, in the order of the links; None if somebody moves."""
+        if not self.nodes["chance"][node]:
+            return None
+        start = self.nodes["child_start"][node]
+        return self.weights[start : start + self.nodes["child_count"][node]].tolist()
 
     @classmethod
     def whole(cls, problem: Any, check: Callable[[int, int], None] | None = None) -> GrowingGraph:
@@ -324,7 +360,13 @@ class GrowingGraph:
         for side, many, first in sides:
             self.nodes[f"{side}_count"][:size] = many
             self.nodes[f"{side}_start"][:size] = first + np.cumsum(many) - many
-        self.nodes["adversarial"][0] = self.nodes["minimizes"].any()
+        self.two_player, self.has_chance = bool(self.nodes["minimizes"].any()), bool(self._chances)
+        self.nodes["adversarial"][0] = self.two_player or self.has_chance
+        if self.has_chance:
+            self.weights = np.zeros(len(self.edges))
+            for node, chances in self._chances.items():
+                start = self.nodes["child_start"][node]
+                self.weights[start : start + len(chances)] = list(chances.values())
         self._level_all(children)
 
     def _level_all(self, children: list[list[int]]) -> None:

@@ -16,6 +16,7 @@ from bestleaf.checkpoint import Saved
 from bestleaf.engine.bounds import BOUNDS, Bound, Rate
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.kernels.backup import backup, narrow, recompute
+from bestleaf.engine.kernels.chance import plan_choice, renew
 from bestleaf.engine.kernels.contest import contest
 from bestleaf.engine.kernels.loop import mark_descent
 from bestleaf.engine.kernels.reach import count_ancestors, find_cone, strongest_outside
@@ -24,7 +25,7 @@ from bestleaf.engine.rules import Rule
 from bestleaf.engine.saved_leaves import SavedLeaves
 from bestleaf.problems import State
 
-ARRAYS = ("known", "track", "rows", "evidence", "bucket", "stack", "cones", "inside")  # see `WORLD`
+ARRAYS = ("known", "track", "rows", "evidence", "bucket", "stack", "cones", "inside", "losses")  # see `WORLD`
 CONES = 64  # cones remembered at least: more than a descent has levels
 WORDS_OF_CONES = 2**22  # numbers in all cones at most, where a node has many children
 Evidence = tuple[float, ...] | None  # count, total and the bound's own numbers when an end of an interval was set
@@ -90,12 +91,17 @@ class Knowledge:
         self.stack = np.zeros(128, np.int64)
         self.cones = np.zeros(CONES, CONE)
         self.inside = np.zeros((CONES, 1), np.uint64)
+        self.losses = np.zeros(1)
         self.world = np.zeros(1, WORLD)[0]
         self._enter_world(rule, settings)
         self._reserve()
 
     def _enter_world(self, rule: Rule, settings: dict[str, float]) -> None:
-        kernels = (contest, mark_descent, narrow, backup, count_ancestors, find_cone, strongest_outside)
+        kernels = [contest, mark_descent, narrow, backup, count_ancestors, find_cone, strongest_outside]
+        self.world["chance"] = self.graph.has_chance
+        if self.graph.has_chance:
+            kernels += [renew, plan_choice]
+            self.world["plans"] = settings["to_leaf"]
         parts = {"rule": rule.part, **{kernel.function.__name__: kernel for kernel in kernels}}
         if isinstance(self.bound, Rate):
             parts["rate"] = self.bound.part
@@ -110,6 +116,7 @@ class Knowledge:
         graph, world = self.graph, self.world
         world["nodes"], world["size"] = graph.nodes.ctypes.data, len(graph)
         world["edges"], world["pool"] = graph.edges.ctypes.data, len(graph.edges)
+        world["weights"] = graph.weights.ctypes.data
         for name in ARRAYS:
             world[name] = getattr(self, name).ctypes.data
         world["width"], world["words"] = self.rows.shape[1], self.inside.shape[1]
@@ -120,6 +127,8 @@ class Knowledge:
         nodes = len(self.graph)
         for name in ("known", "track", "rows", "evidence", "order"):
             setattr(self, name, enlarged(getattr(self, name), nodes))
+        if self.world["plans"]:
+            self.losses = enlarged(self.losses, nodes)
         self.stack = enlarged(self.stack, nodes + 64)
         self.bucket = enlarged(self.bucket, self.graph.depth + 1, -1)
         self.known["lot"][:nodes] = np.arange(nodes) if self.lots is None else drawn_lots(self.lots, nodes)
@@ -190,6 +199,13 @@ class Knowledge:
         self._make_leaves(np.array(leaves))
         self._refresh_all()
         self.track["opened"][: len(kinds) if fixed else int(kinds[0] == INNER)] = 1
+
+    def settle_all(self, leaves: np.ndarray, values: np.ndarray) -> None:
+        """Set the exact values of many leaves, and then all other nodes once."""
+        for name in ("lower", "upper", "total"):
+            self.known[name][leaves] = values
+        self.known["count"][leaves] = 1
+        self._refresh_all()
 
     def _refresh_all(self) -> None:
         """Compute all nodes again from the samples, deepest level first."""

@@ -19,9 +19,10 @@ State = Hashable
 class Problem(Protocol):
     """What a search needs to know; any object with these four methods will do.
 
-    More methods are used where a problem has them: those of `Exact`, `TwoPlayer`, `Neighbourhood` and `Batched`;
-    ``label(state)`` (states with equal labels have the same value, as two paths to the same position have);
-    ``parents(state)`` with ``count_children(state)`` (children of a wide node are then listed only when needed);
+    More methods are used where a problem has them: those of `Exact`, `ExactMany`, `TwoPlayer`, `Chance`,
+    `Neighbourhood` and `Batched`; ``label(state)`` (states with equal labels have the same value, as two paths to the
+    same position have); ``parents(state)`` with ``count_children(state)`` (children of a wide node are then listed only
+    when needed);
     ``random_leaf(rng)`` (a random terminal state); ``fingerprint()`` (anything that JSON can hold; it distinguishes
     checkpoints of different problems); and that of `Prior`.
     """
@@ -48,11 +49,31 @@ class Exact(Protocol):
 
 
 @runtime_checkable
+class ExactMany(Protocol):
+    """The values of many terminal states can be computed at once."""
+
+    def exact_many(self, states: Sequence[State]) -> Sequence[float]:
+        """Return the exact values of terminal states, one for each; the search then asks for all it has together."""
+
+
+@runtime_checkable
 class TwoPlayer(Protocol):
     """An opponent moves in some states."""
 
     def maximizes(self, state: State) -> bool:
         """Return False where the opponent moves."""
+
+
+@runtime_checkable
+class Chance(Protocol):
+    """In some states nobody moves: chance decides which child comes next, as the roll of a die does."""
+
+    def chance(self, state: State) -> Sequence[float] | None:
+        """Return the probability of each child, in the order of `children`; None where somebody moves.
+
+        The value of a chance state is the mean of the values of its children, weighted with these probabilities. They
+        must sum to 1. If a child is listed twice, its probabilities add up.
+        """
 
 
 @runtime_checkable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from math import exp
 from typing import Any, NamedTuple
@@ -114,6 +114,8 @@ class Unrolled:
         self.problem = problem
         if hasattr(problem, "maximizes"):
             self.maximizes = lambda path: problem.maximizes(path[-1])
+        if hasattr(problem, "chance"):
+            self.chance = lambda path: problem.chance(path[-1])
         if hasattr(problem, "exact"):
             self.exact = lambda path: problem.exact(path[-1])
         if hasattr(problem, "mean"):
@@ -151,7 +153,8 @@ class TableProblem(BernoulliProblem):
     """A graph given as tables: `children_of[state]` lists the children, `means[state]` is the mean of a state.
 
     States without an entry in `children_of` are terminal. `opponent` lists the states where the opponent moves,
-    `exact_states` the terminal states whose value is known exactly.
+    `exact_states` the terminal states whose value is known exactly. In the states of `chance` nobody moves:
+    `chance[state]` lists the probabilities of the children.
     """
 
     def __init__(
@@ -162,12 +165,16 @@ class TableProblem(BernoulliProblem):
         root: State = 0,
         opponent: Iterable[State] = (),
         exact_states: Iterable[State] = (),
+        chance: Mapping[Any, Sequence[float]] | None = None,
     ) -> None:
         self.children_of = children_of
         self.means = means
         self._root = root
         self._opponent = frozenset(opponent)
         self._exact = frozenset(exact_states)
+        self._chance = dict(chance or {})
+        if self._chance:
+            self.chance = self._chance.get
         if self._opponent:
             self.maximizes = lambda state: state not in self._opponent
         if self._exact:
@@ -190,16 +197,23 @@ class TableProblem(BernoulliProblem):
         return self.means.get(state, 0.5)
 
     def value(self, state: State) -> float:
-        """Return the mean of a terminal state, otherwise the value of the best child for the player who moves."""
+        """Return the mean of a terminal state, otherwise the value of the best child for the player who moves.
+
+        Where chance decides, it is the mean value of the children.
+        """
         if self.is_terminal(state):
             return self.mean(state)
         values = [self.value(child) for child in self.children(state)]
+        if state in self._chance:
+            return sum(p * value for p, value in zip(self._chance[state], values, strict=True))
         return min(values) if state in self._opponent else max(values)
 
     def fingerprint(self) -> str:
         """Return what distinguishes this graph from others: the SHA-256 of the tables."""
         children = tuple((state, tuple(below)) for state, below in self.children_of.items())
-        content = (self._root, children, tuple(self.means.items()), self._opponent, self._exact)
+        content: tuple = (self._root, children, tuple(self.means.items()), self._opponent, self._exact)
+        if self._chance:
+            content += (tuple((state, tuple(chances)) for state, chances in self._chance.items()),)
         return sha256(json.dumps(encoded(content)).encode()).hexdigest()
 
 
@@ -212,6 +226,7 @@ def random_dag(
     two_player: bool = False,
     exact_share: float = 0.0,
     grid: float | None = None,
+    chance_share: float = 0.0,
 ) -> TableProblem:
     """Return a random layered graph with shared nodes and known values.
 
@@ -225,6 +240,8 @@ def random_dag(
         Share of the terminal states whose value is exact.
     grid
         Round the means to multiples of this number, so that there are ties.
+    chance_share
+        Share of the states between the root and the terminal states where chance decides.
     """
     rng = np.random.default_rng(seed)
     children_of: dict[Any, Sequence[State]] = {}
@@ -242,7 +259,13 @@ def random_dag(
     values = {state: rng.random() for state in (*children_of, *current)}
     means = {state: min(1.0, float(round(value / grid) * grid if grid else value)) for state, value in values.items()}
     exact = [state for state in current if rng.random() < exact_share]
-    return TableProblem(children_of, means, root=(0, 0), opponent=opponent, exact_states=exact)
+    chance = {
+        state: rng.dirichlet(np.ones(len(below))).tolist()
+        for state, below in children_of.items()
+        if chance_share and state != (0, 0) and rng.random() < chance_share
+    }
+    opponent = [state for state in opponent if state not in chance]
+    return TableProblem(children_of, means, root=(0, 0), opponent=opponent, exact_states=exact, chance=chance)
 
 
 def random_game_tree(seed: int | np.random.Generator, *, depth: int = 3, branching: int = 3) -> TableProblem:

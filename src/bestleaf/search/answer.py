@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from bestleaf.certificate.looked_at import looked_at
+from bestleaf.certificate.plan import PlanValue
 from bestleaf.checks import shown
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.intervals import Knowledge
 from bestleaf.engine.kernels.reach import list_below, strongest_rival_of
 from bestleaf.engine.records import EXACT, INNER, NOISY, SOLVED, TEMPORARY, Decision
 from bestleaf.problems import State
+from bestleaf.search.plan import likely_plan, surest_plan
 from bestleaf.search.state import SearchState
 
 SURROUNDINGS = 2.0  # the leaves beside a leaf count as much as two samples of it
@@ -35,6 +37,9 @@ def most_likely(state: SearchState, decision: Decision) -> tuple[int, float]:
     not the one of highest lower bound, because that is often just the one that was sampled most.
     """
     task, graph, known = state.settings.task, state.graph, state.known
+    if known.world["plans"]:
+        plan, value = recommended_plan(state)
+        return plan.get(0, 0), min(1.0, value.loss)
     published = task == "arm" and not known.world["sound"]
     if decision.action == SOLVED or published:
         node, gap = decision.best, decision.gap
@@ -46,6 +51,14 @@ def most_likely(state: SearchState, decision: Decision) -> tuple[int, float]:
     else:
         node, gap = likely_play(task, graph, known)
     return node, min(1.0, gap)
+
+
+def recommended_plan(state: SearchState) -> tuple[dict[int, int], PlanValue]:
+    """Return the plan of highest lower bound if its loss is at most epsilon, otherwise the one that is likely best."""
+    plan, value = surest_plan(state.graph, state.known)
+    if value.loss > state.settings.epsilon:
+        plan, value = likely_plan(state.graph, state.known, _drawn_values(state.graph, state.known))
+    return plan, value
 
 
 @dataclass(frozen=True)
@@ -239,7 +252,10 @@ def _gap_of_move(move: int, node: int, graph: GrowingGraph, known: Knowledge) ->
 
 
 def _drawn_values(graph: GrowingGraph, known: Knowledge) -> np.ndarray:
-    """Return [nodes, draws] values: random for the leaves; other nodes have the value of their best child."""
+    """Return [nodes, draws] values: random for the leaves; other nodes have the value of their best child.
+
+    Chance nodes have the mean value of their children.
+    """
     size, kinds = len(graph), graph.kinds
     rows, shares = known.known[:size], known.track["share"][:size]
     draws = int(np.clip(MOST_DRAWN // size, FEWEST_DRAWS, MOST_DRAWS))
@@ -256,7 +272,7 @@ def _drawn_values(graph: GrowingGraph, known: Knowledge) -> np.ndarray:
 
 
 def _back_up(inner: np.ndarray, values: np.ndarray, graph: GrowingGraph) -> None:
-    """Set the values of nodes to those of their best children, for the player who moves."""
+    """Set the values of nodes to those of their best children, for the player who moves, or to the mean of all."""
     counts = graph.nodes["child_count"][inner]
     ends = np.cumsum(counts)
     places = np.arange(ends[-1]) + np.repeat(graph.nodes["child_start"][inner] - ends + counts, counts)
@@ -265,3 +281,7 @@ def _back_up(inner: np.ndarray, values: np.ndarray, graph: GrowingGraph) -> None
     highest = np.maximum.reduceat(below, ends - counts)
     lowest = np.minimum.reduceat(below, ends - counts) if least.any() else highest
     values[inner] = np.where(least[:, None], lowest, highest)
+    if graph.has_chance:
+        means = np.add.reduceat(graph.weights[places][:, None] * below, ends - counts)
+        random = graph.nodes["chance"][inner] == 1
+        values[inner[random]] = means[random]

@@ -141,9 +141,11 @@ def checked_problem(problem: Any) -> None:
     lacking = [name for name in needed if not callable(getattr(problem, name, None))]
     if isinstance(problem, type):
         raise TypeError(f"problem must be an object, got the class {problem.__name__}; call it first")
-    for name in ("label", "maximizes", "exact", "prior"):
+    for name in ("label", "maximizes", "exact", "chance", "prior"):
         if not callable(getattr(problem, name, print)):
             raise TypeError(f"{name} of a problem must be a method, got {shown(getattr(problem, name))}")
+    if hasattr(problem, "exact_many") and not hasattr(problem, "exact"):
+        raise TypeError(f"exact_many of a problem needs the method exact beside it; {type(problem).__name__} lacks it")
     if lacking:
         raise TypeError(
             "problem must have the methods root, children, is_terminal and sample; "

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from bestleaf.checks import shown
+from bestleaf.checks import cut, shown
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.intervals import Knowledge
 from bestleaf.engine.kernels.backup import settle
@@ -144,6 +145,22 @@ class SearchState:
         self.values[state] = checked_value(value, "exact", state)
         self._settle(state)
 
+    def take_values(self, states: Sequence[State], values: ArrayLike) -> None:
+        """Store the exact values of many leaves of the graph at once."""
+        try:
+            found = np.asarray(values, np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"exact_many must return numbers in [0, 1]: {cut(str(error), 100)}") from None
+        if found.shape != (len(states),):
+            rule = f"one number for each of the {len(states):,} states"
+            raise ValueError(f"exact_many must return {rule}, got an array of shape {found.shape}")
+        if not ((found >= 0.0) & (found <= 1.0)).all():
+            wrong = int(np.flatnonzero(~((found >= 0.0) & (found <= 1.0)))[0])
+            raise ValueError(f"exact_many must return numbers in [0, 1], got {found[wrong]} for {shown(states[wrong])}")
+        self.decision = None
+        self.values.update(zip(states, found.tolist(), strict=True))
+        self.known.settle_all(np.array([self.graph.node_of[state] for state in states]), found)
+
     def _settle(self, state: State) -> None:
         """Store an exact value in the graph, if the state is there and its value is not."""
         node = self.graph.node_of.get(state)
@@ -172,6 +189,9 @@ class SearchState:
                     budget.cut()
                     break
                 added.append(self.graph.add(state))
+            while owed := self.graph.owed():
+                for state in owed:
+                    added.append(self.graph.add(state))
         finally:  # also if the problem raises an error: the nodes in the graph need their intervals
             self.known.take_in(added)
             track = self.known.track
@@ -202,10 +222,28 @@ class SearchState:
         settings, leaves = self.settings, int(self.known.world["stochastic"])
         if settings.bound.name == "theory" and leaves and settings.delta > 0.1 * leaves:
             raise ValueError(f"bound theory needs delta of at most 0.1 times the {leaves} leaves, got {settings.delta}")
-        if not self.graph.adversarial or settings.epsilon > 0:
+        if self.graph.has_chance:
+            self._check_chance()
+        if not self.graph.adversarial or settings.epsilon > 0 or self.graph.has_chance:
             return
         if not settings.fixed or self.graph.has_twin_arms():
             raise ValueError(
                 "epsilon must be positive in a two-player graph that grows or in which two children of the root "
                 "reach the same leaves, got 0"
+            )
+
+    def _check_chance(self) -> None:
+        """Refuse settings that do not go with chance."""
+        settings = self.settings
+        if settings.task == "arm" and self.graph.nodes["chance"][0]:
+            raise ValueError(
+                f"best_arm needs a root where somebody moves, but chance decides at {shown(self.graph.states[0])}; "
+                "best_leaf returns a plan"
+            )
+        if settings.task == "leaf" and settings.stopping != "sound":
+            raise ValueError(f"stopping must be 'sound' where best_leaf returns a plan, got {shown(settings.stopping)}")
+        if settings.epsilon == 0 and not (settings.fixed and self.has_exact):
+            raise ValueError(
+                "epsilon must be positive in a graph with chance, unless its leaves have exact values and it does not "
+                "grow, got 0"
             )

@@ -3,7 +3,7 @@
 For an inner node s with the children c in D_t: L_s = max L_c, U_s = max U_c, and the representative child is the one of
 largest U_c. Where the opponent moves: L_s = min L_c, U_s = min U_c, and the child of smallest L_c. A tie goes to the
 child whose representative leaf has the larger lot, so that the representative leaf is the strongest leaf below s. If
-two children have the same representative leaf, the child with the larger lot is taken.
+two children have the same representative leaf, the child with the larger lot is taken. For chance see `chance`.
 """
 
 import numpy as np
@@ -64,6 +64,14 @@ def refresh(node, nodes, edges, known):
 
 
 @inlined
+def recomputed(node, nodes, edges, known, world):
+    """Compute an inner node again, in a graph with or without chance; True if anything has changed."""
+    if world.chance == 1:
+        return node_kernel_at(world.renew)(node, world) == 1
+    return refresh(node, nodes, edges, known)
+
+
+@inlined
 def enqueue_parents(node, nodes, edges, track, bucket):
     """Add the parents of `node` to the waiting lists of their levels."""
     start = nodes[node].parent_start
@@ -89,7 +97,7 @@ def backup(node, world):
         while waiting >= 0:
             track[waiting].waiting = 0
             refreshed += 1
-            if refresh(waiting, nodes, edges, known):
+            if recomputed(waiting, nodes, edges, known, world):
                 enqueue_parents(waiting, nodes, edges, track, bucket)
             waiting = track[waiting].following
     return refreshed
@@ -184,7 +192,7 @@ def recompute(order, leaves_too, world):
     for node in order:
         kind = nodes[node].kind
         if kind == INNER:
-            refresh(node, nodes, edges, known)
+            recomputed(node, nodes, edges, known, world)
         elif leaves_too and kind != EXACT and known[node].count > 0 and narrow_it(node, world) == 0:
             return False
     return True

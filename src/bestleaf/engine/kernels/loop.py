@@ -5,6 +5,8 @@ choice is not solved. The stopping test says whether a choice is solved. The rul
 and the wider of the two is sampled.
 """
 
+from functools import partial
+
 import numpy as np
 
 from bestleaf.engine.compile import (
@@ -17,6 +19,7 @@ from bestleaf.engine.compile import (
     known_of,
     node_kernel_at,
     nodes_of,
+    sampler_at,
     track_of,
 )
 from bestleaf.engine.kernels.backup import absorb
@@ -55,12 +58,40 @@ def nothing_to_compare(root, world):
 
 
 @inlined
+def tell_apart(root, best, gap, world):
+    """Return what to do about a choice that is not solved: grow below it, evaluate or sample one of its two leaves."""
+    track = track_of(world)
+    if world.growing == 1 and track[root].rounds >= track[root].grow_at:
+        return Decision(GROW, root, best, -1, -1, gap)
+    first, second = world.first, world.second
+    if world.both == 0 or second == first or width(second, known_of(world)) <= 0.0:
+        second = -1
+    if pending(second, world):
+        first, second = second, -1
+    action = EVALUATE if pending(first, world) else SAMPLE
+    return Decision(action, root, best, first, second, gap)
+
+
+@inlined
+def propose_for_plan(world):
+    """Return what to do for the plan: tell two moves apart where most can be lost, or let children enter."""
+    action = node_kernel_at(world.plan_choice)(0, world)
+    if action < 0:
+        return Decision(BAD_RULE, world.at, -1, -1, -1, world.gap)
+    if action in (OPEN, SOLVED):
+        return Decision(action, max(0, world.at), 0, -1, -1, world.gap)
+    return tell_apart(world.at, world.best, world.gap, world)
+
+
+@inlined
 def propose(world):
     """Go down through solved nodes to the first choice that is not solved; return what to do there."""
     nodes, track = nodes_of(world), track_of(world)
     root, gap = 0, -np.inf
     if track[0].opened == 0:
         return Decision(OPEN, 0, 0, -1, -1, gap)
+    if world.plans == 1:
+        return propose_for_plan(world)
     while True:
         if nodes[root].child_count == 1:
             best = edges_of(world)[nodes[root].child_start]
@@ -81,15 +112,7 @@ def propose(world):
         if track[best].opened == 0:
             return Decision(OPEN, best, best, -1, -1, gap)
         root = best
-    if world.growing == 1 and track[root].rounds >= track[root].grow_at:
-        return Decision(GROW, root, best, -1, -1, gap)
-    first, second = world.first, world.second
-    if world.both == 0 or second == first or width(second, known_of(world)) <= 0.0:
-        second = -1
-    if pending(second, world):
-        first, second = second, -1
-    action = EVALUATE if pending(first, world) else SAMPLE
-    return Decision(action, root, best, first, second, gap)
+    return tell_apart(root, best, gap, world)
 
 
 @arms_kernel
@@ -160,6 +183,29 @@ def run(world, oracle, rng, rounds):
         if not play(decision, value, other, world):
             return BAD_BOUND, root, best, first, second, gap
         played += 1
+
+
+@partial(kernel, nogil=False)  # each sample needs the interpreter
+def converse(world, sampler):
+    """Play rounds whose samples a Python function draws; return the fields of the next decision.
+
+    The function at the address `sampler` gets a leaf and whether it may end the rounds now. It does so by NaN, which is
+    no sample.
+    """
+    while True:
+        action, root, best, first, second, gap = propose(world)
+        if action != SAMPLE:
+            return action, root, best, first, second, gap
+        left = world.limit - world.samples
+        if left <= 0:
+            return LIMITED, root, best, first, second, gap
+        value = sampler_at(sampler)(first, 1)
+        other = sampler_at(sampler)(second, 0) if second >= 0 and left > 1 and value == value else 0.0
+        if value != value or other != other:
+            return SAMPLE, root, best, first, second, gap
+        played = Decision(SAMPLE, root, best, first, second if left > 1 else -1, gap)
+        if not play(played, value, other, world):
+            return BAD_BOUND, root, best, first, second, gap
 
 
 @inlined

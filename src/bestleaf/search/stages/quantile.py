@@ -97,6 +97,8 @@ def challenges(
         raise ValueError("guarantees local and quantile compare exact values, so the problem needs a method exact")
     if hasattr(problem, "maximizes"):
         raise ValueError("guarantees local and quantile are about one player's leaves, got a problem with an opponent")
+    if hasattr(problem, "chance"):
+        raise ValueError("guarantees local and quantile are about one player's leaves, got a problem with chance")
     least = log(2 / settings.delta) / MOST_RANDOM
     if settings.alpha < least:
         raise ValueError(
