@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 
 from bestleaf import best_arm, best_leaf, verify
-from bestleaf.problems import protocols
 from bestleaf.problems.gymnasium import END, GymnasiumModel
 from bestleaf.testing import check_problem
 
 NAME = "gymnasium"
 installed = pytest.mark.skipif(find_spec(NAME) is None, reason="needs Gymnasium (pip install 'bestleaf[gymnasium]')")
-with_chance = pytest.mark.skipif(not hasattr(protocols, "Chance"), reason="needs chance nodes")
 
 
 def corridor(places=4, slip=0.0):
@@ -102,11 +100,7 @@ def test_samples_are_values_of_random_episodes():
     assert np.mean(drawn) == pytest.approx((0 + 1 / 6 + 1 / 6 + 1) / 4, abs=4 * np.std(drawn) / np.sqrt(4000))
 
 
-def test_chance_is_averaged_or_refused():
-    if not hasattr(protocols, "Chance"):
-        with pytest.raises(ValueError, match="env must have no chance"):
-            GymnasiumModel(corridor(slip=0.25), horizon=4)
-        return
+def test_chance_is_averaged():
     problem = GymnasiumModel(corridor(slip=0.25), horizon=4)
     action = (0, 0, 0.0, 1)
     assert action in problem.children(problem.root())
@@ -119,6 +113,11 @@ def test_chance_is_averaged_or_refused():
     rng = np.random.default_rng(0)
     drawn = [problem.sample(action, rng) for _ in range(200)]
     assert 0 <= min(drawn) < max(drawn) <= 1
+    plan = best_leaf(problem, epsilon=0, delta=0.1, seed=0).plan
+    assert {problem.action(state, child) for state, child in plan.items()} == {1}
+    assert problem.action((0, 0, 0.0), (1, 0, -2.0)) == 0
+    with pytest.raises(ValueError, match=r"child must be one of those of \(0, 0, 0\.0\), got \(5, 0, 0\.0\)"):
+        problem.action((0, 0, 0.0), (5, 0, 0.0))
 
 
 BAD = [
@@ -180,11 +179,10 @@ def test_real_environments_are_solved(name, settings, best, actions):
 
 
 @installed
-@with_chance
 @pytest.mark.filterwarnings("ignore")
 def test_the_slippery_lake_is_solved_as_by_dynamic_programming():
     problem = GymnasiumModel("FrozenLake-v1", horizon=10)
-    result = best_arm(problem, epsilon=0, delta=0.1, seed=0)
+    result = best_leaf(problem, epsilon=0, delta=0.1, seed=0)
     assert result.lower == pytest.approx(value_of(problem))
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from bestleaf import best_arm, best_leaf, verify
-from bestleaf.problems import protocols
 from bestleaf.problems.networkx import NetworkxGraph, WeightedPaths
 from bestleaf.testing import check_problem
 
@@ -59,14 +58,10 @@ def test_an_opponent_moves():
     assert best_leaf(problem, epsilon=0, delta=0.1, seed=0).lower == 0.5
 
 
-def test_chance_moves_or_is_refused():
+def test_chance_moves():
     graph = tree()
     for leaf, share in {"x": 0.25, "y": 0.75}.items():
         graph.edges["a", leaf]["p"] = share
-    if not hasattr(protocols, "Chance"):
-        with pytest.raises(ValueError, match="graph must have no chance"):
-            NetworkxGraph(graph, probability="p")
-        return
     problem = NetworkxGraph(graph, probability="p")
     assert problem.chance("root") is None
     assert problem.chance("a") == [0.25, 0.75]

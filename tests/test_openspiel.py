@@ -10,7 +10,7 @@ import pytest
 
 import small_spiel
 from bestleaf import best_arm, best_leaf, verify
-from bestleaf.problems import openspiel, protocols
+from bestleaf.problems import openspiel
 from bestleaf.problems.openspiel import MEMORYLESS, OpenSpielGame
 from bestleaf.testing import check_problem
 
@@ -166,11 +166,7 @@ def test_bad_arguments(small, given, words):
         OpenSpielGame(3)
 
 
-def test_chance_is_averaged_or_refused(small):
-    if not hasattr(protocols, "Chance"):
-        with pytest.raises(ValueError, match="game coin must have no chance"):
-            OpenSpielGame("coin")
-        return
+def test_chance_is_averaged(small):
     game = OpenSpielGame("coin", key="board")
     assert game.chance(game.root()) == [0.25, 0.75]
     assert game.chance(game.children(game.root())[0]) is None

@@ -15,6 +15,15 @@ moves = ("left", "down", "right", "up")
 print(*(moves[action] for action in lake.actions(result.answer)), f"for a return of {lake.collected(result.lower):.4f}")
 
 # %%
+# On slippery ice a step goes to the side in two of three cases. Now the answer is a plan: for every state that it may
+# lead to, what to do there. Its value is the probability of reaching the goal within 20 steps.
+
+ice = GymnasiumModel("FrozenLake-v1", horizon=20)
+result = best_leaf(ice, epsilon=0, delta=0.05, seed=0)
+print(f"a plan for {len(result.plan)} states reaches the goal with probability {result.lower:.4f}")
+print("first step:", moves[ice.action(ice.root(), result.answer)])
+
+# %%
 # CliffWalking punishes a fall with -100. The way round takes 13 steps, each for -1.
 
 cliff = GymnasiumModel("CliffWalking-v1", horizon=13)

@@ -1,6 +1,16 @@
 """What is searched: the `Problem` protocol, its optional methods, and synthetic problems with known values."""
 
-from bestleaf.problems.protocols import Batched, Chance, Exact, ExactMany, Neighbourhood, Prior, Problem, State, TwoPlayer
+from bestleaf.problems.protocols import (
+    Batched,
+    Chance,
+    Exact,
+    ExactMany,
+    Neighbourhood,
+    Prior,
+    Problem,
+    State,
+    TwoPlayer,
+)
 from bestleaf.problems.stochastic import ChanceProblem, Pig, SlipperyGrid
 from bestleaf.problems.synthetic import (
     PAPER_SCORES,

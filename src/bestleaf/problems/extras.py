@@ -1,11 +1,9 @@
-"""What several adapters need: libraries that the base install does not bring."""
+"""Libraries that an adapter needs and that the base install does not bring."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from types import ModuleType
-
-from bestleaf.problems import protocols
 
 
 def library(module: str, extra: str, owner: str) -> ModuleType:
@@ -26,9 +24,3 @@ def library(module: str, extra: str, owner: str) -> ModuleType:
         if error.name != module.split(".")[0]:
             raise
         raise ImportError(f"{owner} needs {module} (pip install 'bestleaf[{extra}]')", name=module) from None
-
-
-def check_chance(what: str) -> None:
-    """Refuse a problem with chance as long as the engine has no chance nodes."""
-    if not hasattr(protocols, "Chance"):
-        raise ValueError(f"{what} must have no chance, because a search cannot average over it yet")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bestleaf.checks import number, shown, whole
-from bestleaf.problems.extras import check_chance, library
+from bestleaf.problems.extras import library
 
 if TYPE_CHECKING:
     import gymnasium
@@ -93,7 +93,6 @@ class GymnasiumModel:
             for place, actions in self._moves.items()
         }
         if any(len(outcomes) > 1 for actions in self._moves.values() for outcomes in actions.values()):
-            check_chance("env")
             self.chance = self._chance
 
     def root(self) -> State:
@@ -150,6 +149,13 @@ class GymnasiumModel:
                 found.append(action)
             state = above
         return found[::-1]
+
+    def action(self, state: State, child: State) -> int:
+        """Return the action that leads from a state to one of its children, as a plan needs it."""
+        for action, outcomes in self._moves[state[1]].items():
+            if child in ((*state, action), self._after(state, outcomes[0])):
+                return action
+        raise ValueError(f"child must be one of those of {shown(state)}, got {shown(child)}")
 
     def collected(self, value: float) -> float:
         """Return the return of an episode that a value in [0, 1] stands for."""

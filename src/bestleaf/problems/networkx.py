@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bestleaf.checks import function_or_none, one_of, shown
-from bestleaf.problems.extras import check_chance, library
+from bestleaf.problems.extras import library
 from bestleaf.problems.protocols import State
 
 if TYPE_CHECKING:
@@ -81,7 +81,6 @@ class NetworkxGraph:
         if opponent is not None:
             self.maximizes = self._maximizes
         if probability is not None:
-            check_chance("graph")
             self.chance = self._chance
 
     def root(self) -> State:

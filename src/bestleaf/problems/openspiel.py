@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bestleaf.checks import function_or_none, shown
-from bestleaf.problems.extras import check_chance, library
+from bestleaf.problems.extras import library
 from bestleaf.problems.protocols import State
 
 if TYPE_CHECKING:
@@ -95,7 +95,6 @@ class OpenSpielGame:
         if self.game.num_players() == 2 and kind.utility.name != "IDENTICAL":
             self.maximizes = self._maximizes
         if chance:
-            check_chance(f"game {kind.short_name}")
             self.chance = self._chance
         self._opinion: Callable[[pyspiel.State], Iterable[tuple[int, float]]] | None = function_or_none("prior", prior)
         if prior is not None:
