@@ -25,6 +25,12 @@ from bestleaf.engine.records import INNER
 
 
 @inlined
+def as_one(node, world):
+    """Whether a choice at `node` is one between all exits of its knot, so that it leads to a leaf, not in circles."""
+    return world.to_leaf == 1 and nodes_of(world)[node].knot > 0
+
+
+@inlined
 def stronger(one, other, known):
     """Whether leaf `one` is stronger than leaf `other`, which may be -1 for none."""
     if other < 0 or known[one].upper > known[other].upper:
