@@ -11,7 +11,7 @@ Call the checks in your own tests::
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import sqrt
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,6 +27,7 @@ from bestleaf.engine.kernels.loop import take
 from bestleaf.engine.rules import Rule, named_rule
 from bestleaf.problems import TableProblem, paper_lattice
 from bestleaf.search import Search, best_arm, best_leaf
+from bestleaf.search.growth.prior import priors_of
 from bestleaf.search.settings import checked_problem
 
 if TYPE_CHECKING:
@@ -43,6 +44,14 @@ def _require(condition: object, sentence: str) -> None:
     """Raise an error unless the condition holds. Not an `assert`: python -O would skip it."""
     if not condition:
         raise AssertionError(sentence)
+
+
+def _require_no_error(work: Callable[[], object]) -> None:
+    """Let the sentence of a `ValueError` be what is wrong."""
+    try:
+        work()
+    except ValueError as error:
+        raise AssertionError(str(error)) from None
 
 
 def check_problem(problem: Any, *, walks: int = 50, samples: int = 400, seed: int = 0) -> None:
@@ -124,6 +133,8 @@ def _checked_children(problem: Any, state: Hashable) -> list[Any]:
             counted == len(children),
             f"count_children({shown(state)}) must be the number of children, {len(children)}, got {counted}",
         )
+    if hasattr(problem, "prior"):
+        _require_no_error(lambda: priors_of(problem, state))
     if hasattr(problem, "maximizes"):
         moves = problem.maximizes(state)
         _require(isinstance(moves, bool), f"maximizes({shown(state)}) must return True or False, got {shown(moves)}")

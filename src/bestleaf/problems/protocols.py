@@ -24,7 +24,7 @@ class Problem(Protocol):
     position have); ``parents(state)`` with ``count_children(state)`` (children of a wide node are then listed only when
     needed);
     ``random_leaf(rng)`` (a random terminal state); ``fingerprint()`` (anything that JSON can hold; it distinguishes
-    checkpoints of different problems).
+    checkpoints of different problems); and that of `Prior`.
     """
 
     def root(self) -> State:
@@ -115,3 +115,15 @@ class Batched(Protocol):
 
     def drawn_part(self, rng: np.random.Generator) -> int | None:
         """Return which score a sample with this stream is; None if a sample is not one of the scores."""
+
+
+@runtime_checkable
+class Prior(Protocol):
+    """The problem has an opinion of its moves before any sample is drawn, by a rule of thumb or a network."""
+
+    def prior(self, state: State) -> Sequence[float] | None:
+        """Return a weight of at least 0 for each child, in the order of `children`; a larger one enters sooner.
+
+        None is no opinion, and all children are alike.
+        Only growth uses it (``proposal="prior"``). A poor prior costs samples; it cannot make a proved answer wrong.
+        """

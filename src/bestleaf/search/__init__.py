@@ -43,8 +43,9 @@ _KEYWORDS = """
         wrong more often than delta.
     expansion : float or None, default=None
         Exponent b in [0, 1]: after t samples the graph has grown by about t^b nodes. None builds it all at once.
-    proposal : {"random", "rave", "lookahead"} or None, default=None
-        Which child enters when the graph grows. "random": any child. On the lattice of feature subsets also "rave":
+    proposal : {"random", "prior", "rave", "lookahead"} or None, default=None
+        Which child enters when the graph grows. "random": any child. "prior", the default for a problem with
+        ``prior(state)``: the child of highest prior. On the lattice of feature subsets also "rave":
         the child whose rollouts were best; and "lookahead", the default there: the child of highest exact value among
         the promising ones.
     max_samples, max_time : default=None

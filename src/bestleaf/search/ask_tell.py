@@ -102,7 +102,9 @@ class Search:
         batches = self._seed_of_batches(rng, number, executor)
         compiled = problem.compiled_oracle(rng) if batches is None and hasattr(problem, "compiled_oracle") else None
         rollouts = compiled if batches is None else getattr(problem, "plain_rollouts", lambda: None)()
-        proposals = proposals_for(self.settings, by_rave=hasattr(rollouts, "rave_sums"))
+        proposals = proposals_for(
+            self.settings, by_rave=hasattr(rollouts, "rave_sums"), by_prior=hasattr(problem, "prior")
+        )
         self.state = SearchState(
             problem, self.settings, rng, number, rollouts, self.budget, whole_opening=proposals.whole_opening
         )

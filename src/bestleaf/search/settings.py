@@ -17,7 +17,7 @@ from bestleaf.engine.rules import Rule, named_rule, smallest_gap
 from bestleaf.problems import State
 
 GUARANTEES = ("grown", "local", "quantile", "exhaustive")
-PROPOSALS = ("random", "rave", "lookahead")
+PROPOSALS = ("random", "prior", "rave", "lookahead")
 DEFAULT_RULES = {"sound": "smallest_gap", "paper": "lucb"}  # by stopping test
 
 Seed = int | np.integer | np.random.Generator | np.random.SeedSequence | None
@@ -141,7 +141,7 @@ def checked_problem(problem: Any) -> None:
     lacking = [name for name in needed if not callable(getattr(problem, name, None))]
     if isinstance(problem, type):
         raise TypeError(f"problem must be an object, got the class {problem.__name__}; call it first")
-    for name in ("label", "maximizes", "exact", "exact_many", "chance", "endless"):
+    for name in ("label", "maximizes", "exact", "exact_many", "chance", "endless", "prior"):
         if not callable(getattr(problem, name, print)):
             raise TypeError(f"{name} of a problem must be a method, got {shown(getattr(problem, name))}")
     if hasattr(problem, "endless") and not hasattr(problem, "maximizes"):
