@@ -54,6 +54,20 @@ def test_reproduce_fixed_keeps_rows_and_prints_a_table(tmp_path):
     assert json.loads((tmp_path / "rows.json").read_text())["rows"] == rows
 
 
+def test_reproduce_takes_rows_by_name(tmp_path):
+    names = run("reproduce", "fixed", "--list", cwd=tmp_path).stdout.splitlines()
+    assert "DAG theory sound" in names
+    assert list(tmp_path.iterdir()) == []
+    shown = run("reproduce", "fixed", "DAG beta1 paper", "DAG theory sound", "--runs", "2", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    rows = json.loads((tmp_path / "bestleaf-fixed.json").read_text())["rows"]
+    assert {row["case"] for row in rows} == {"DAG beta1 paper", "DAG theory sound"}
+    assert "hoeffding" not in shown.stdout
+    wrong = run("reproduce", "fixed", "DAG theory sound", "DAG", cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert wrong.stderr == f"bestleaf: there is no row 'DAG'; the rows are: {'; '.join(names)}\n"
+
+
 TELLS_ROWS = """
 from bestleaf.cli import main
 from bestleaf.paper.experiments import rows
@@ -76,10 +90,12 @@ def test_ctrl_c_keeps_the_rows(tmp_path):
     assert "row\n" in iter(process.stdout.readline, "")
     assert not (tmp_path / "bestleaf-fixed.json").exists()
     os.kill(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    shown, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert "Traceback" not in errors
-    assert json.loads((tmp_path / "bestleaf-fixed.json").read_text())["rows"]
+    rows = json.loads((tmp_path / "bestleaf-fixed.json").read_text())["rows"]
+    assert rows
+    assert errors == f"Interrupted; the {len(rows)} runs finished so far are in bestleaf-fixed.json.\n"
+    assert "478,142" in shown
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -18,10 +19,24 @@ from rich.console import Console
 from rich.table import Table
 
 from bestleaf.certificate.same_data import fingerprint
+from bestleaf.checks import shown
 from bestleaf.paper.datasets import load_linear, load_madelon, make_linear
-from bestleaf.paper.experiments.rows import Column, Columns, Row, RowFile, mean, seed_of, table_of, with_error
+from bestleaf.paper.experiments.rows import (
+    Column,
+    Columns,
+    Row,
+    RowFile,
+    Task,
+    agreement,
+    chosen,
+    mean,
+    seed_of,
+    table_of,
+    with_error,
+)
 
 RUNS = 15
+FEW = 10  # runs below which a standard error says little
 HELD_OUT = 500  # rows of Madelon kept from the search in the lines that measure a held-out score
 EPSILON = 0.005
 
@@ -43,6 +58,20 @@ class Case:
     settings: Settings
     published: tuple[float, float, int] | None = None  # V, features, samples
     time_of: str | None = None  # the case whose mean time is the limit of this one
+
+    def verdict(self, rows: list[Row]) -> str:
+        """Say whether V, the number of features and the samples agree with the published ones, in three lines."""
+        if self.published is None:
+            return ""
+        value, features, samples = self.published
+        measured = [  # and half a unit of the last digit that the paper prints
+            ("V", [row["value"] for row in rows], value, 0.00005),
+            ("features", [float(len(row["subset"])) for row in rows], features, 0.005),
+        ]
+        if "algorithm" not in self.settings:  # a rival gets the published number of samples
+            measured.append(("samples", [row["samples"] for row in rows], samples, 0.5))
+        words = ((name, agreement(found, there, fewest=FEW, tolerance=r / there)) for name, found, there, r in measured)
+        return "\n".join(f"{name} {word}" for name, word in words)
 
 
 def bli(data: str, bound: str, settings: Settings = PUBLISHED, **more: Any) -> Case:
@@ -74,6 +103,7 @@ CASES = {
     "madelon betting sound": bli("madelon", "betting", LIMITED),
     "madelon less 500 rows, betting sound": bli("madelon less 500 rows", "betting", LIMITED),
 }
+LINES = tuple(CASES)
 
 
 class Data(NamedTuple):
@@ -138,9 +168,22 @@ def run_row(data: dict[str, Data], seed: int, name: str, run: int, **settings: A
     }
 
 
+def plan(runs: int, names: Sequence[str], available: Container[str]) -> list[Task]:
+    """Return the runs of the lines asked for, by default of all whose data set is there; `time_of` comes first."""
+    lines = chosen(names, LINES)
+    if names:
+        for line in lines:
+            if CASES[line].data not in available:
+                raise ValueError(f"the row {shown(line)} needs --data madelon=PATH")
+    lines += [before for line in lines if (before := CASES[line].time_of) and before not in lines]
+    lines = [line for line in lines if CASES[line].data in available]
+    return [(line, run) for line in lines for run in range(runs)]
+
+
 def reproduce(
     runs: int,
     path: Path | None,
+    names: Sequence[str] = (),
     *,
     seed: int,
     n_jobs: int,
@@ -148,8 +191,12 @@ def reproduce(
     sources: dict[str, Path] | None = None,
     settings: Settings | None = None,
 ) -> list[Row]:
-    """Return all rows; compute those that the file does not have yet. `settings` go to the selector."""
+    """Return the rows of the lines asked for; compute those that the file does not have yet.
+
+    `settings` are further keywords of the selector. A line whose time is that of another one brings that one along.
+    """
     data, more = read(sources or {}), settings or {}
+    tasks = plan(runs, names, data)
     prints = {name: fingerprint(one.X, one.y)[:16] for name, one in data.items()}
     file, rows = RowFile(path, "selection", {"seed": seed, "data": prints, **more}), list[Row]()
 
@@ -161,9 +208,8 @@ def reproduce(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `reason` already tells which searches a budget ended
         for later in (False, True):  # a case with `time_of` needs the rows of that case first
-            names = [name for name, case in CASES.items() if case.data in data and bool(case.time_of) == later]
-            tasks = [(name, run) for name in names for run in range(runs)]
-            rows += file.complete(tasks, run_one, n_jobs=n_jobs, console=console)
+            now = [task for task in tasks if bool(CASES[task[0]].time_of) == later]
+            rows = file.complete(now, run_one, n_jobs=n_jobs, console=console)
     return rows
 
 
@@ -191,6 +237,7 @@ def table(rows: list[Row]) -> Table:
         "features\nours": lambda case, mine: f"{sum(len(row['subset']) for row in mine) / len(mine):.2f}",
         "samples\npublished": published(2, ","),
         "samples\nours ± s.e.": lambda case, mine: with_error(mine),
+        "verdict": Case.verdict,
         "exact\nvalues": ours("exact", ".0f"),
         "within\nepsilon": lambda case, mine: f"{sum(r['value'] >= r['best'] - EPSILON for r in mine)} of {len(mine)}",
         "relevant": ours("precision", ".2f"),
@@ -199,7 +246,7 @@ def table(rows: list[Row]) -> Table:
         "runs": number_of_runs,
     }
     title = "Feature selection (epsilon 0.005, delta 0.1, b 0.3)"
-    return table_of(title, columns, CASES, rows, left=("data", "method", "stopping", "ties"))
+    return table_of(title, columns, CASES, rows, left=("data", "method", "stopping", "ties", "verdict"))
 
 
 def answers(rows: list[Row]) -> Table:
