@@ -72,7 +72,6 @@ def test_no_symbol_is_missing_or_listed_twice():
         "I_s",
         "d(s)",
         "T_s",
-        "Δ_ℓ",
         "Δ_*",
         "Δ_{ε,*}",
         "H_ε",

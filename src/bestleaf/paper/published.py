@@ -1,8 +1,8 @@
 """How the graph of feature subsets grows in the program that was published with the paper.
 
-The paper says: "the DAG below the optimal arm was instantly initialized at depth 2 with 7 features". Its program goes one
-step further, and `RaveProposals` does not. That step decides what the search finds; see "The row of beta1" in
-`docs/figures.md`.
+The paper says that a choice is "initialized at depth 2 with 7 features". Its program also lets the pairs at depth 2 end
+there, or go on with a third feature. `RaveProposals` follows the paper; see "The row of beta1" in `docs/figures.md` for
+what this changes.
 """
 
 from __future__ import annotations
@@ -28,22 +28,25 @@ class PublishedProposals(RaveProposals):
         """Return the states of `RaveProposals`, and for each pair its terminal state and a third feature."""
         subset, lattice, units = self.graph.states[node], self.lattice, self.opening_units(node)
         states = super().opening(node)
-        for pair in combinations(units, 2):
-            both = lattice.grown(lattice.grown(subset, pair[0]), pair[1])
-            if lattice.fits(both):
-                third = next((lattice.grown(both, unit) for unit in units if unit not in pair), None)
-                states += [lattice.terminal(both), *([third] if third and lattice.fits(third) else [])]
-        return [state for state in dict.fromkeys(states) if state not in self.graph.node_of]
+        if len(subset) + 3 <= lattice.limit:
+            for one, two in combinations(units, 2):
+                both = lattice.grown(lattice.grown(subset, one), two)
+                third = next((lattice.grown(both, unit) for unit in units if unit not in (one, two)), None)
+                if third is not None and lattice.fits(third) and third not in self.graph.node_of:
+                    states.append(third)
+        return self._with_stops(states)
 
     def next(self, node: int) -> list[State]:
         """Return the best child that is missing, and the terminal states that its parents in the graph lack."""
-        if not self.lattice.missing(self.graph.states[node]) or not self.absent_units(node, 1):
-            return super().next(node)
-        [child] = self.next_child(node)
-        stops = [self.lattice.terminal(parent) for parent in self._parents_in_graph(child)]
-        return [*(stop for stop in stops if stop not in self.graph.node_of), child]
+        return self._with_stops(self.next_child(node)) if self.absent_units(node, 1) else super().next(node)
 
-    def _parents_in_graph(self, child: Subset) -> list[Subset]:
-        """Return the subsets in the graph that have one unit less, without the empty one, which is no answer."""
-        less = [tuple(unit for unit in child if unit != left_out) for left_out in child]
-        return [parent for parent in less if parent and parent in self.graph.node_of]
+    def _with_stops(self, states: list[Subset]) -> list[State]:
+        """Return subsets that enter, and the terminal states of all subsets that get a child by that."""
+        lattice, there = self.lattice, self.graph.node_of
+        entering = dict.fromkeys(states)
+        for subset in [state for state in states if not self.graph.problem.is_terminal(state)]:
+            parents = [parent for parent in self.graph.problem.parents(subset) if parent in there or parent in entering]
+            has_children = any(lattice.grown(subset, unit) in there for unit in lattice.missing(subset))
+            stops = [lattice.terminal(parent) for parent in (*parents, *([subset] if has_children else [])) if parent]
+            entering.update(dict.fromkeys(stop for stop in stops if stop not in there))
+        return list(entering)
