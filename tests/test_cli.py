@@ -13,6 +13,7 @@ import pytest
 
 import bestleaf
 from bestleaf import BestLeafSelector
+from bestleaf.cli.reproduce import app as experiments
 from bestleaf.paper import load_linear
 from bestleaf.tables import read_table
 
@@ -55,17 +56,25 @@ def test_reproduce_fixed_keeps_rows_and_prints_a_table(tmp_path):
 
 
 def test_reproduce_takes_rows_by_name(tmp_path):
-    names = run("reproduce", "fixed", "--list", cwd=tmp_path).stdout.splitlines()
-    assert "DAG theory sound" in names
-    assert list(tmp_path.iterdir()) == []
     shown = run("reproduce", "fixed", "DAG beta1 paper", "DAG theory sound", "--runs", "2", cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
     rows = json.loads((tmp_path / "bestleaf-fixed.json").read_text())["rows"]
     assert {row["case"] for row in rows} == {"DAG beta1 paper", "DAG theory sound"}
     assert "hoeffding" not in shown.stdout
-    wrong = run("reproduce", "fixed", "DAG theory sound", "DAG", cwd=tmp_path)
-    assert wrong.returncode == 2
-    assert wrong.stderr == f"bestleaf: there is no row 'DAG'; the rows are: {'; '.join(names)}\n"
+
+
+@pytest.mark.parametrize("experiment", ["fixed", "expansion", "selection", "games"])
+def test_a_wrong_name_gets_the_right_ones(experiment, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for arguments, code in (["--list"], 0), (["everything"], 2):
+        with pytest.raises(SystemExit) as end:
+            experiments([experiment, *arguments])
+        assert end.value.code == code
+    told = capsys.readouterr()
+    names = "; ".join(told.out.splitlines())
+    assert names.count("; ") >= 9
+    assert told.err == f"bestleaf: there is no row 'everything'; the rows are: {names}\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 TELLS_ROWS = """

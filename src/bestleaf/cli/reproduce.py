@@ -91,10 +91,10 @@ def expansion(
     n_jobs: Jobs = None,
 ) -> None:
     """Measure samples until stop as a function of the expansion exponent, against theorem 2."""
-    experiment = _experiment("expansion", names, listing)
     check_ending("--plot", plot, (".png", ".svg"))
     if not plot.parent.is_dir():
         raise ValueError(f"--plot: the folder of {plot} does not exist")
+    experiment = _experiment("expansion", names, listing)
     try:
         import matplotlib  # noqa: F401
 
