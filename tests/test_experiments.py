@@ -236,12 +236,15 @@ def test_selection_tables_and_madelon_from_a_file(tmp_path):
     console = Console(file=shown, width=220)
     console.print(selection.table(rows))
     console.print(selection.answers(rows))
+    console.print(selection.verdicts(rows))
     for part in ("5,032,404", "440,240", "2,496,391", "not all settled", "madelon less 500 rows"):
         assert part in shown.getvalue()
     published = selection.CASES["linear beta2 paper"]
     same = [{"value": 0.9943, "subset": [1, 2, 5], "samples": 300_000 + 1000 * run} for run in range(15)]
-    assert published.verdict(same) == "V agrees (+0.0%)\nfeatures agrees (+0.0%)\nsamples DIFFERS (-30.3%)"
-    assert selection.CASES["linear fuse"].verdict(same).count("\n") == 1  # its samples are given
+    said = {"V": "agrees (+0.0%)", "features": "agrees (+0.0%)", "samples": "DIFFERS (-30.3%)"}
+    assert published.verdicts(same) == said
+    assert set(selection.CASES["linear fuse"].verdicts(same)) == {"V", "features"}  # its samples are given
+    assert selection.CASES["linear beta1 paper"].verdicts(same) == {}
     with pytest.raises(ValueError, match=r"--data must be madelon=PATH, got a data set called 'iris'"):
         selection.read({"iris": tmp_path})
 

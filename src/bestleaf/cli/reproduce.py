@@ -166,7 +166,7 @@ def _show(experiment: ModuleType, rows: list[dict[str, object]], console: Consol
     if not rows:
         return
     wide = console if console.is_terminal else Console(width=200)  # a file has room for wide tables
-    for table in ("table", "answers"):
+    for table in ("table", "verdicts", "answers"):
         if hasattr(experiment, table):
             wide.print(getattr(experiment, table)(rows))
     if hasattr(experiment, "NOTES"):
