@@ -8,6 +8,7 @@ what this changes.
 from __future__ import annotations
 
 from itertools import combinations
+from typing import cast
 
 from bestleaf.problems import State
 from bestleaf.search.growth.rave import RaveProposals, Subset
@@ -27,7 +28,7 @@ class PublishedProposals(RaveProposals):
     def opening(self, node: int) -> list[State]:
         """Return the states of `RaveProposals`, and for each pair its terminal state and a third feature."""
         subset, lattice, units = self.graph.states[node], self.lattice, self.opening_units(node)
-        states = super().opening(node)
+        states = cast("list[Subset]", super().opening(node))
         if len(subset) + 3 <= lattice.limit:
             for one, two in combinations(units, 2):
                 both = lattice.grown(lattice.grown(subset, one), two)
@@ -38,12 +39,14 @@ class PublishedProposals(RaveProposals):
 
     def next(self, node: int) -> list[State]:
         """Return the best child that is missing, and the terminal states that its parents in the graph lack."""
-        return self._with_stops(self.next_child(node)) if self.absent_units(node, 1) else super().next(node)
+        if not self.absent_units(node, 1):
+            return super().next(node)
+        return self._with_stops(cast("list[Subset]", self.next_child(node)))
 
     def _with_stops(self, states: list[Subset]) -> list[State]:
         """Return subsets that enter, and the terminal states of all subsets that get a child by that."""
         lattice, there = self.lattice, self.graph.node_of
-        entering = dict.fromkeys(states)
+        entering = dict[State, None].fromkeys(states)
         for subset in [state for state in states if not self.graph.problem.is_terminal(state)]:
             parents = [parent for parent in self.graph.problem.parents(subset) if parent in there or parent in entering]
             has_children = any(lattice.grown(subset, unit) in there for unit in lattice.missing(subset))
