@@ -85,15 +85,16 @@ class RowFile:
         done = {(row["case"], row["run"]) for row in before}
         pool = ThreadPoolExecutor(n_jobs)
         futures = [pool.submit(run, *task) for task in tasks if task not in done]
-        finished = as_completed(futures)
+        ended = as_completed(futures)
         try:
-            for future in track(finished, name, len(futures), console=console, disable=not console.is_terminal):
+            for future in track(ended, name, len(futures), console=console, disable=not console.is_terminal):
                 self.rows.append(future.result())
                 if monotonic() - saved > SAVE_EVERY:
                     self.save()
                     saved = monotonic()
                     if not console.is_terminal:
-                        console.print(f"{name}: {len(self.rows):,} rows of {len(tasks):,}", highlight=False)
+                        finished = f"{len(self._found()):,} of {len(self._asked):,} runs"
+                        console.print(f"{name}: {finished}", highlight=False)
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             raise Interrupted(self._kept(before, futures)) from None
@@ -109,6 +110,9 @@ class RowFile:
         ended = [future for future in futures if future.done() and not future.cancelled()]
         self.rows = before + [future.result() for future in ended if future.exception() is None]
         self.save()
+        return self._found()
+
+    def _found(self) -> list[Row]:
         return [row for row in self.rows if (row["case"], row["run"]) in self._asked]
 
 
