@@ -312,8 +312,8 @@ class NaiveSearch:
             return
 
         def index(state):
-            depth = self.level(state) - self.level(root) + 1
-            return self.visits.get(state, 0) / (len(self.children[state]) + 1) / depth
+            depth = self.level(state) - (0 if self.stopping == "paper" else self.level(root))
+            return self.visits.get(state, 0) / (len(self.children[state]) + 1) / (1 + depth)
 
         chosen = max(candidates, key=index)  # the first of equals is the oldest
         self._enter(self.pick(chosen))
