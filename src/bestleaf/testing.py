@@ -22,6 +22,7 @@ from bestleaf.certificate.numbering import Block, Numbering
 from bestleaf.checks import number, shown, whole
 from bestleaf.engine.bounds import Bound, Rate, named_bound
 from bestleaf.engine.chance import chances_of
+from bestleaf.engine.components import checked_endless
 from bestleaf.engine.kernels.loop import take
 from bestleaf.engine.rules import Rule, named_rule
 from bestleaf.problems import TableProblem, paper_lattice
@@ -77,18 +78,22 @@ def check_problem(problem: Any, *, walks: int = 50, samples: int = 400, seed: in
     met: dict[Hashable, list[Any]] = {}
     terminal: dict[Hashable, None] = {}
     for _ in range(walks):
-        state = root
+        state, passed = root, set()
         for _ in range(LONGEST):
+            passed.add(state)
             if problem.is_terminal(state):
+                terminal[state] = None
                 break
             children = met.get(state)
             if children is None:
                 children = met[state] = _checked_children(problem, state)
             state = children[int(rng.integers(len(children)))]
-        else:
-            raise AssertionError(f"every walk must end in a terminal state, got one of {LONGEST:,} moves without end")
-        terminal[state] = None
+        else:  # in circles a random walk may go for long
+            circles = len(passed) < LONGEST
+            _require(circles, f"every walk must end in a terminal state, got one of {LONGEST:,} moves without end")
+    _require(terminal, f"a random walk must come to a terminal state, got {walks} walks in circles")
     _check_parents(problem, met)
+    _check_endless(problem, met)
     for state in list(terminal)[:10]:
         _check_values(problem, state, samples, rng)
     _check_many(problem, list(terminal)[:10])
@@ -157,6 +162,16 @@ def _check_parents(problem: Any, met: dict[Hashable, list[Any]]) -> None:
                 state in set(problem.parents(child)),
                 f"parents({shown(child)}) must hold {shown(state)}, whose child it is",
             )
+
+
+def _check_endless(problem: Any, met: Iterable[Hashable]) -> None:
+    for state in met if hasattr(problem, "endless") else ():
+        value = problem.endless(state)
+        try:
+            checked_endless(value, state)
+        except ValueError as error:
+            raise AssertionError(str(error)) from None
+        _require(value == problem.endless(state), f"endless({shown(state)}) must return the same value every time")
 
 
 def _check_values(problem: Any, state: Hashable, samples: int, rng: np.random.Generator) -> None:

@@ -2,6 +2,7 @@
 
 from naive.batches import NaiveBatches
 from naive.chance import NaiveChance
+from naive.cycles import NaiveCycles
 from naive.flat import NaiveFlat
 from naive.lookahead import NaiveLookahead
 from naive.search import NaiveLattice, NaiveSearch, NaiveSelection
@@ -12,6 +13,7 @@ __all__ = [
     "NaiveBatches",
     "NaiveChance",
     "NaiveCompeting",
+    "NaiveCycles",
     "NaiveFlat",
     "NaiveFuse",
     "NaiveLattice",

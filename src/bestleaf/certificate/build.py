@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,6 +36,7 @@ class Structure:
     orders: np.ndarray | None = None  # place in the order of creation that each node had as a leaf, 0 for none
     weights: np.ndarray | None = None  # the probability of each edge that starts at a chance node
     chance: np.ndarray | None = None  # whether chance decides at each node; None if it decides nowhere
+    endless: dict[int, tuple[float, float]] = field(default_factory=dict)  # what play without end is worth, by node
 
     def children(self) -> list[list[int]]:
         """Return the children of every node."""
@@ -53,7 +54,7 @@ class Structure:
         """Return the graph as JSON."""
         chances = [{"node": node, "probabilities": weights} for node, weights in self.chances().items()]
         orders = np.zeros(len(self.states), np.int64) if self.orders is None else self.orders
-        return {
+        entry = {
             "labels": [plain(state) for state in self.states],
             "children": self.children(),
             "minimizes": np.flatnonzero(self.minimizes).tolist(),
@@ -62,6 +63,10 @@ class Structure:
             "inner_orders": np.where(self.count > 0, orders, 0).tolist(),
             **({} if self.chance is None else {"chance": chances}),
         }
+        if self.endless:
+            ends = sorted(self.endless.items())
+            entry["endless"] = [{"node": node, "lower": lower, "upper": upper} for node, (lower, upper) in ends]
+        return entry
 
 
 def plain(value: Json) -> Json:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from math import ceil, floor
 
 from bestleaf.certificate.all_subsets import has_all, has_some, many_evaluated
+from bestleaf.certificate.knots import groups_of, is_knot
 from bestleaf.certificate.local import SINGLE, Centre, centre_of
 from bestleaf.certificate.schema import CLOSE, Content, Json
 from bestleaf.certificate.searched import STOP, known_gap, label_of_all, searched
@@ -432,7 +433,7 @@ def _not_claimed(content: Content, kinds: set[str]) -> list[str]:
     data, more, new = content["data"], "more " if kinds & {"local", "quantile"} else "", _not_of_new_rows(content)
     if data is None:
         grown = f"anything {more}about states that are not in the graph; it grew while it was searched."
-        return [] if content["search"]["expansion"] is None else [grown]
+        return ([] if content["search"]["expansion"] is None else [grown]) + _about_endless_play(content["graph"])
     if kinds & {"exhaustive", "ceiling"}:
         return [new]
     if by_budget(content) or has_some(content):
@@ -444,6 +445,21 @@ def _not_claimed(content: Content, kinds: set[str]) -> list[str]:
         "partial subset is bounded, and that bounds no single one of them."
     )
     return [others, new]
+
+
+def _about_endless_play(graph: Content) -> list[str]:
+    """Return what play without end is taken to be worth, in a game with cycles."""
+    written, children = graph.get("endless"), graph["children"]
+    if written:
+        lower, upper = min(one["lower"] for one in written), max(one["upper"] for one in written)
+        taken = f"is taken to be {lower:.4g}" if lower == upper else f"may be anything from {lower:.4g} to {upper:.4g}"
+        return [f"what play without end is worth; it {taken}, as the problem says."]
+    if graph["two_player"] and any(is_knot(group, children) for group in groups_of(children)):
+        return [
+            "what play without end is worth; it counts against the one who could leave, and may be worth anything "
+            "where both could or nobody."
+        ]
+    return []
 
 
 def _not_of_new_rows(content: Content) -> str:

@@ -189,6 +189,7 @@ def _not_shown(content: Content, *, with_data: bool, with_oracle: bool) -> str:
         "that the samples are those of the leaves and were drawn at random": sampled,
         "edges, labels and players of the graph, that no leaf of it was left out": problem,
         "probabilities of the chance nodes": "chance" in content["graph"],
+        "what play without end is worth": "endless" in content["graph"],
         "exact values (only the problem can give them again)": problem and any(leaf["exact"] for leaf in leaves),
         "which leaves are one step away": problem and "local" in content["challenges"],
         "rows, names and objective of the data": selection and not with_data,

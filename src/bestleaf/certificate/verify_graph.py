@@ -1,12 +1,10 @@
-"""Check the graph of a certificate: one root, no cycles, allowed steps; compute bounds of nodes and the gap."""
+"""Check the graph of a certificate: one root, allowed steps; compute bounds of nodes and the gap."""
 
 from __future__ import annotations
 
-from graphlib import TopologicalSorter
-from itertools import chain
-
 from bestleaf.certificate.all_subsets import has_some
 from bestleaf.certificate.claims import by_budget
+from bestleaf.certificate.knots import Knot, check_endless, groups_of, is_knot
 from bestleaf.certificate.limits import Limits
 from bestleaf.certificate.looked_at import looked_at_in
 from bestleaf.certificate.plan import chances_in, check_chance, mean_of, moves_of, plan_in, value_of
@@ -46,6 +44,7 @@ def check_graph(content: Content) -> None:
     childless = {node for node, below in enumerate(graph["children"]) if not below}
     fine = len(childless) == len(leaves) and {leaf["node"] for leaf in leaves} == childless
     need(fine, "the leaves must be exactly the nodes without children")
+    check_endless(graph, downwards(graph["children"]))
 
 
 def _check_lattice(content: Content) -> None:
@@ -95,8 +94,15 @@ def node_bounds(graph: Content, leaves: list[Content]) -> tuple[list[float], lis
     lower, upper = [0.0] * len(children), [1.0] * len(children)
     for leaf in leaves:
         lower[leaf["node"]], upper[leaf["node"]] = leaf["lower"], leaf["upper"]
-    for node in reversed(downwards(children)):
-        if node in chances:
+    for group in reversed(downwards(children)):
+        node = group[0]
+        if is_knot(group, children):
+            need("chance" not in graph, "a graph with chance nodes must have no cycles")
+            knot = Knot(group, graph)
+            for bounds, end in zip((lower, upper), knot.ends, strict=True):
+                for one, bound in knot.bounds(bounds, end).items():
+                    bounds[one] = bound
+        elif node in chances:
             lower[node] = mean_of(chances[node], [lower[child] for child in children[node]], rest=0.0)
             upper[node] = mean_of(chances[node], [upper[child] for child in children[node]], rest=1.0)
         elif children[node]:
@@ -106,11 +112,14 @@ def node_bounds(graph: Content, leaves: list[Content]) -> tuple[list[float], lis
     return lower, upper
 
 
-def downwards(children: list[list[int]]) -> list[int]:
-    """Return the nodes, parents before children; raise a ValueError if there is a cycle."""
-    roots = set(range(len(children))).difference(chain.from_iterable(children))
-    need(roots == {0}, "the graph must have one root, the first node")
-    return list(TopologicalSorter(dict(enumerate(children))).static_order())[::-1]
+def downwards(children: list[list[int]]) -> list[list[int]]:
+    """Return the nodes in groups that reach each other, parents before children; without a cycle each one alone."""
+    met, fresh = {0}, [0]
+    for node in fresh:  # grows in this loop
+        fresh += set(children[node]) - met
+        met.update(children[node])
+    need(len(met) == len(children), "the graph must have one root, the first node")
+    return groups_of(children)
 
 
 def answer_of(content: Content) -> dict[str, float]:

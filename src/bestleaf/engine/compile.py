@@ -30,7 +30,7 @@ from numba.extending import overload
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype
 
-from bestleaf.engine.records import CONE, INTERVAL, NODE, TRACK, WORLD, Graph
+from bestleaf.engine.records import CONE, EXIT, INTERVAL, KNOT, NODE, TRACK, WORLD, Graph
 from bestleaf.problems import Bernoulli
 
 
@@ -189,6 +189,8 @@ track_of = _array_of(TRACK, "track")
 bucket_of = _array_of(np.int64, "bucket")
 stack_of = _array_of(np.int64, "stack")
 cones_of = _array_of(CONE, "cones")
+knots_of = _array_of(KNOT, "knots")
+exits_of = _array_of(EXIT, "exits")
 nodes_at = array_at(NODE)
 floats_at = array_at(np.float64)
 singles_at = array_at(np.float32)

@@ -1,7 +1,8 @@
-"""The graph of the search, a directed acyclic graph with one root that grows node by node.
+"""The graph of the search, a directed graph with one root that grows node by node.
 
 D is the complete graph of the problem, D_t the current graph. A node that enters is linked to all its parents and
-children in D_t.
+children in D_t. There is one exception: if all its children in D_t lead back to it and others are missing, it stays a
+temporary leaf, and the links to these children wait until another child enters.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from bestleaf.checks import shown
 from bestleaf.engine.chance import Chances, chances_of
+from bestleaf.engine.components import checked_endless, closing_children, ordered, reaches_leaf, short_of_leaves
 from bestleaf.engine.records import EXACT, INNER, NODE, NOISY, TEMPORARY, enlarged
 from bestleaf.problems import State
 
@@ -71,19 +73,19 @@ class AbsentParents:
     def __init__(self, problem: Any, node_of: dict[State, int]) -> None:
         self.problem = problem
         self.node_of = node_of
-        self._waiting: dict[State, list[int]] = {}
+        self.waiting: dict[State, list[int]] = {}
         self.remembered = 0
 
     def enter(self, node: int, state: State) -> None:
         """Note the parents of a new node."""
         for parent in self.problem.parents(state):
             if parent not in self.node_of:
-                self._waiting.setdefault(parent, []).append(node)
+                self.waiting.setdefault(parent, []).append(node)
                 self.remembered += 1
 
     def children_of(self, state: State) -> list[int]:
         """Return the nodes that are children of a state that enters now."""
-        found = self._waiting.pop(state, [])
+        found = self.waiting.pop(state, [])
         self.remembered -= len(found)
         return found
 
@@ -114,7 +116,7 @@ class KnownParents:
         """Return the children of a node that are not in D_t."""
         graph = self.graph
         children = dict.fromkeys(graph.problem.children(graph.states[node]))
-        linked = set(graph.linked("child", node).tolist())
+        linked = {*graph.linked("child", node).tolist(), *graph.waiting.get(node, ())}
         for child in children:
             if child in graph.node_of and graph.node_of[child] not in linked:
                 raise contradiction(child)
@@ -147,6 +149,11 @@ class GrowingGraph:
         self._chances: dict[int, Chances] = {}  # by chance node
         self._used = 0
         self._room: dict[tuple[str, int], int] = {}
+        self.cyclic = False  # some child leads back to its parent
+        self.knotted = False  # there are knots: not all links that close a cycle wait
+        self.waiting: dict[int, list[int]] = {}  # temporary leaf -> its children in D_t, which all lead back to it
+        self.endless: dict[int, tuple[float, float]] = {}  # what play without end is worth, by node of a knot
+        self.ends = np.full((64, 2), np.nan)  # the same for a knot, at its oldest node; NaN where the problem is silent
 
     def __len__(self) -> int:
         return len(self.states)
@@ -252,20 +259,36 @@ class GrowingGraph:
         given = self.describe(state, listed=not self.knows_parents)
         node = self._enter(given)
         parents, present, many = self.relatives.meet(node, given)
+        if node in parents:  # the state is its own child
+            parents.remove(node)
+            present, many = [*present, node], many - 1
         if node > 0 and not parents:
             if self.knows_parents:
                 raise contradiction(state)
             raise ValueError(f"a state that enters the graph must be a child of one in it, got {shown(state)}")
         kind, missing = self.nodes["kind"], self.nodes["missing"]
         missing[node] = many
-        kind[node] = INNER if present else self._leaf_kind(given.terminal)
         relieved = [parent for parent in parents if kind[parent] != INNER]
+        links = [(parent, node) for parent in parents]
+        waited = [(parent, child) for parent in relieved for child in self.waiting.pop(parent, ())]
+        for parent, child in links + waited:
+            self._link(parent, child)
         for parent in parents:
-            self._link(parent, node)
             missing[parent] -= 1
             kind[parent] = INNER
+        closing = closing_children(self, node, parents, present)
+        self.cyclic |= bool(closing)
+        if closing and many > 0 and len(closing) == len(present):
+            self.waiting[node] = present
+            present = []
+        kind[node] = INNER if present else self._leaf_kind(given.terminal)
         for child in present:
             self._link(node, child)
+            links.append((node, child))
+        if waited or (present and (closing or self.knotted)):
+            self._find_order()
+        else:
+            self._sink(links)
         return node, relieved
 
     def _link(self, parent: int, child: int) -> None:
@@ -274,24 +297,50 @@ class GrowingGraph:
             last = self.nodes["child_start"][parent] + self.nodes["child_count"][parent] - 1
             self.weights[last] = self._chances[parent][self.states[child]]
         self._append("parent", child, parent)
-        self._sink(parent, child)
 
-    def _sink(self, parent: int, child: int) -> None:
-        """Increase the levels of `child` and of nodes below it until every edge goes to a larger level."""
+    def _sink(self, links: list[tuple[int, int]]) -> None:
+        """Increase levels after new links, which close no cycle, until every edge goes to a larger level."""
         level = self.nodes["level"]
-        pending = [(parent, child)]
+        pending = links[::-1]
         while pending:
             above, below = pending.pop()
-            if level[below] > level[above]:
-                continue
-            if below in (parent, 0):
-                raise self._cycle(below)
-            level[below] = level[above] + 1
-            pending += [(below, int(lower)) for lower in self.linked("child", below)]
+            if level[below] <= level[above]:
+                level[below] = level[above] + 1
+                pending += [(below, int(lower)) for lower in self.linked("child", below)]
 
-    def _cycle(self, node: int) -> ValueError:
-        state = self.states[node]
-        return ValueError(f"the graph must have no cycles, but children() leads from {shown(state)} back to itself")
+    def _find_order(self) -> None:
+        """Find knots and levels of the whole graph, and what the problem says about play that stays in a knot."""
+        size = len(self)
+        order = ordered(*self.arrows(), size)
+        for name, numbers in order._asdict().items():
+            self.nodes[name][:size] = numbers
+        self.knotted = bool(order.knot.any())
+        self.ends = np.full((len(self.nodes), 2), np.nan)
+        if not (self.adversarial and callable(getattr(self.problem, "endless", None))):
+            return
+        for node in np.flatnonzero(order.knot).tolist():
+            if node not in self.endless:
+                state = self.states[node]
+                self.endless[node] = checked_endless(self.problem.endless(state), state)
+            head, (lower, upper) = order.knot[node] - 1, self.endless[node]
+            self.ends[head] = np.fmin(self.ends[head, 0], lower), np.fmax(self.ends[head, 1], upper)
+
+    def add_owed(self, added: list[tuple[int, list[int]]]) -> None:
+        """Let the states enter that have to enter with those just added, and append them to `added`.
+
+        All children of a chance node enter together. If some node lost its last leaf to a cycle, but children are
+        missing there, all missing children of the oldest such node enter: without a leaf nothing could be sampled.
+        """
+        while states := self.owed():
+            for state in states:
+                added.append(self.add(state))
+        place = 0
+        while self.cyclic and place < len(added):
+            if not reaches_leaf(self, added[place][0]) and (short := short_of_leaves(self)):
+                for state in list(self.relatives.absent(short[0])):
+                    added.append(self.add(state))
+            else:
+                place += 1
 
     @classmethod
     def opening(cls, problem: Any, *, with_children: bool = True) -> GrowingGraph:
@@ -299,11 +348,7 @@ class GrowingGraph:
         graph = cls(problem)
         graph.add(problem.root())
         if with_children:
-            for child in list(graph.relatives.absent(0)):
-                graph.add(child)
-            while owed := graph.owed():
-                for state in owed:
-                    graph.add(state)
+            graph.add_owed([graph.add(child) for child in list(graph.relatives.absent(0))])
         return graph
 
     def owed(self) -> list[State]:
@@ -380,13 +425,13 @@ class GrowingGraph:
                 waiting[child] -= 1
                 if waiting[child] == 0:
                     ready.append(child)
-        if len(ready) < len(children):
-            node, met = next(node for node, count in enumerate(waiting) if count > 0), set()
-            while node not in met:
-                met.add(node)
-                node = next(above for above in self.linked("parent", node).tolist() if waiting[above] > 0)
-            raise self._cycle(node)
         self.nodes["level"][: len(level)] = level
+        if len(ready) < len(children):  # the others are on cycles, or below them
+            self.cyclic = True
+            if callable(getattr(self.problem, "endless", None)):
+                self.two_player = True  # also if the opponent never moves: play without end may be worth most
+                self.nodes["adversarial"][0] = 1
+            self._find_order()
 
     def frozen_copy(self) -> GrowingGraph:
         """Return a copy with its own records of nodes; states and edges are shared, so it must not grow."""

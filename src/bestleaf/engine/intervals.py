@@ -18,9 +18,23 @@ from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.kernels.backup import backup, narrow, recompute
 from bestleaf.engine.kernels.chance import plan_choice, renew
 from bestleaf.engine.kernels.contest import contest
+from bestleaf.engine.kernels.cycles import refresh_knot
 from bestleaf.engine.kernels.loop import mark_descent
 from bestleaf.engine.kernels.reach import count_ancestors, find_cone, strongest_outside
-from bestleaf.engine.records import CONE, EXACT, INNER, INTERVAL, NOISY, TEMPORARY, TRACK, UNLIMITED, WORLD, enlarged
+from bestleaf.engine.records import (
+    CONE,
+    EXACT,
+    EXIT,
+    INNER,
+    INTERVAL,
+    KNOT,
+    NOISY,
+    TEMPORARY,
+    TRACK,
+    UNLIMITED,
+    WORLD,
+    enlarged,
+)
 from bestleaf.engine.rules import Rule
 from bestleaf.engine.saved_leaves import SavedLeaves
 from bestleaf.problems import State
@@ -92,6 +106,7 @@ class Knowledge:
         self.cones = np.zeros(CONES, CONE)
         self.inside = np.zeros((CONES, 1), np.uint64)
         self.losses = np.zeros(1)
+        self.knots, self.exits = np.zeros(1, KNOT), np.zeros(1, EXIT)  # room only for a graph with cycles
         self.world = np.zeros(1, WORLD)[0]
         self._enter_world(rule, settings)
         self._reserve()
@@ -121,6 +136,10 @@ class Knowledge:
             world[name] = getattr(self, name).ctypes.data
         world["width"], world["words"] = self.rows.shape[1], self.inside.shape[1]
         world["rows_of_cones"] = len(self.cones)
+        if graph.knotted:
+            self.knots, self.exits = enlarged(self.knots, len(graph)), enlarged(self.exits, len(graph.edges))
+            world["knots"], world["exits"] = self.knots.ctypes.data, self.exits.ctypes.data
+            world["ends"], world["refresh_knot"] = graph.ends.ctypes.data, refresh_knot.address
 
     def _reserve(self) -> None:
         """Make room for all nodes, levels and labels, and forget what is no longer true after growth."""

@@ -54,7 +54,9 @@ NODE = record(
     child_count="i",
     parent_start="i",
     parent_count="i",
-    level="i",  # longest path from the root
+    level="i",  # longest path from the root; a knot (see `components`) counts as one node
+    knot="i",  # 1 + the oldest node of the knot that the node is in, 0 for none
+    ring="i",  # the next node of the knot
     label="i",  # nodes with equal labels have the same value
     twin="i",  # the next node with the same label, in a ring of all of them
     kind="i",  # INNER, TEMPORARY, NOISY or EXACT
@@ -97,6 +99,23 @@ CONE = record(
     upper="f",  # the upper bound of the rival when it was found; NaN if none was looked for
 )
 
+# What is worked out for a node while a knot is computed again.
+KNOT = record(
+    value="f",  # in the game that is being solved: that of the lower or that of the upper bounds
+    rank="i",  # how many moves before its exit play came to this node, 0 for never
+    left="i",  # children whose value is not known yet
+    lower="f",
+    upper="f",
+    pick="i",  # representative child
+    leaf="i",  # representative leaf, -1 for unknown
+)
+
+# An edge that leaves a knot.
+EXIT = record(
+    payoff="f",  # the bound of its child
+    node="i",  # its parent
+)
+
 # The settings, the counters, the outcome of the last contest, and the addresses of the parts and of the arrays.
 WORLD = record(
     epsilon="f",
@@ -136,6 +155,7 @@ WORLD = record(
     strongest_outside="i",
     renew="i",  # this one and the next only with chance
     plan_choice="i",
+    refresh_knot="i",  # 0 as long as there are no knots
     nodes="i",  # addresses of arrays; this one has the shape [size] and holds NODE records
     edges="i",  # -> [pool] nodes; children and parents of a node are contiguous blocks
     known="i",  # -> [size] INTERVAL
@@ -148,6 +168,9 @@ WORLD = record(
     inside="i",  # -> [rows_of_cones, words] bit sets: labels of the leaves below a node, then the nodes below it
     weights="i",  # -> [pool] probabilities of the edges from chance nodes to their children; only with chance
     losses="i",  # -> [size] how much better than the plan another may be from each node on; only for plans
+    ends="i",  # -> [size, 2] what play that never leaves a knot is worth, at the oldest node; NaN: see `cycles`
+    knots="i",  # -> [size] KNOT, scratch
+    exits="i",  # -> [pool] EXIT, scratch
     size="i",  # nodes
     pool="i",  # edges
     width="i",  # numbers of the bound for each leaf
@@ -179,3 +202,4 @@ class Decision(NamedTuple):
 INNER, TEMPORARY, NOISY, EXACT = 0, 1, 2, 3
 # What a kernel tells Python to do.
 SAMPLE, SOLVED, OPEN, GROW, DEEPEN, EVALUATE, LIMITED, BAD_RULE, BAD_BOUND, REFRESH = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+STUCK = 10  # no sample can narrow the gap: it depends on what play without end is worth

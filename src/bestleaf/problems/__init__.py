@@ -1,8 +1,10 @@
 """What is searched: the `Problem` protocol, its optional methods, and synthetic problems with known values."""
 
+from bestleaf.problems.cyclic import SlidingPuzzle, cat_and_mouse, navigation_grid, random_cyclic_graph
 from bestleaf.problems.protocols import (
     Batched,
     Chance,
+    Endless,
     Exact,
     ExactMany,
     Neighbourhood,
@@ -34,6 +36,7 @@ __all__ = [
     "BernoulliTable",
     "Chance",
     "ChanceProblem",
+    "Endless",
     "Exact",
     "ExactMany",
     "Neighbourhood",
@@ -41,12 +44,16 @@ __all__ = [
     "Prior",
     "Problem",
     "ScoreLattice",
+    "SlidingPuzzle",
     "SlipperyGrid",
     "State",
     "TableProblem",
     "TwoPlayer",
     "Unrolled",
+    "cat_and_mouse",
+    "navigation_grid",
     "paper_lattice",
+    "random_cyclic_graph",
     "random_dag",
     "random_game_tree",
     "transposition_trap",

@@ -1,8 +1,8 @@
 """What is searched: the `Problem` protocol and its optional methods.
 
-A problem describes a directed acyclic graph with one root. A state is anything hashable. Two paths to the same state
-lead to one node. Leaves are sampled: terminal states and, while the graph grows, states whose children have not
-entered the graph yet.
+A problem describes a directed graph with one root; moves may lead back to a state. A state is anything hashable. Two
+paths to the same state lead to one node. Leaves are sampled: terminal states and, while the graph grows, states whose
+children have not entered the graph yet.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ State = Hashable
 class Problem(Protocol):
     """What a search needs to know; any object with these four methods will do.
 
-    More methods are used where a problem has them: those of `Exact`, `ExactMany`, `TwoPlayer`, `Chance`,
-    `Neighbourhood` and `Batched`; ``label(state)`` (states with equal labels have the same value, as two paths to the
-    same position have); ``parents(state)`` with ``count_children(state)`` (children of a wide node are then listed only
-    when needed);
+    More methods are used where a problem has them: those of `Exact`, `ExactMany`, `TwoPlayer`, `Endless`, `Chance`,
+    `Neighbourhood` and `Batched`; ``label(state)`` (states with equal labels have the same value, as two paths to one
+    position have); ``parents(state)`` with ``count_children(state)`` (children of a wide node are then listed only when
+    needed);
     ``random_leaf(rng)`` (a random terminal state); ``fingerprint()`` (anything that JSON can hold; it distinguishes
     checkpoints of different problems); and that of `Prior`.
     """
@@ -65,6 +65,23 @@ class TwoPlayer(Protocol):
 
 
 @runtime_checkable
+class Endless(Protocol):
+    """It is known what play that never ends is worth; only for problems with an opponent whose moves lead in circles.
+
+    Without this method, play that for ever stays among states that reach each other is worth 0 if only the first player
+    could leave them, and 1 if only the opponent could: whoever could leave should. If both could, or nobody, its value
+    is taken to be unknown, and the bounds hold whatever it is. One player can always leave; staying is worth 0.
+    """
+
+    def endless(self, state: State) -> float | tuple[float, float]:
+        """Return what endless play through `state` is worth: a number in [0, 1], or a lower and an upper one.
+
+        If states that reach each other have different values, endless play among them is worth an unknown number
+        between the lowest and the highest.
+        """
+
+
+@runtime_checkable
 class Chance(Protocol):
     """In some states nobody moves: chance decides which child comes next, as the roll of a die does."""
 
@@ -72,7 +89,7 @@ class Chance(Protocol):
         """Return the probability of each child, in the order of `children`; None where somebody moves.
 
         The value of a chance state is the mean of the values of its children, weighted with these probabilities. They
-        must sum to 1. If a child is listed twice, its probabilities add up.
+        must sum to 1. If a child is listed twice, its probabilities add up. A graph with chance must have no cycles.
         """
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from bestleaf.certificate.looked_at import looked_at
 from bestleaf.certificate.plan import PlanValue
 from bestleaf.checks import shown
+from bestleaf.engine.components import end_of_play
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.intervals import Knowledge
 from bestleaf.engine.kernels.reach import list_below, strongest_rival_of
@@ -264,15 +265,33 @@ def _drawn_values(graph: GrowingGraph, known: Knowledge) -> np.ndarray:
     noise = np.random.default_rng(known.lots or 0).standard_normal((size, draws))
     values = (estimates(graph, known)[:, None] + spread[:, None] * noise).clip(0.0, 1.0)
     levels = graph.nodes["level"][:size]
-    for level in range(graph.depth - 1, -1, -1):
+    for level in range(graph.depth, -1, -1):
         inner = np.flatnonzero((levels == level) & (kinds == INNER))
+        knots = graph.nodes["knot"][inner]
         if len(inner):
-            _back_up(inner, values, graph)
+            _back_up(inner[knots == 0], values, graph)
+        for knot in np.unique(knots[knots > 0]):
+            _back_up_knot(inner[knots == knot], values, graph)
     return values
+
+
+def _back_up_knot(members: np.ndarray, values: np.ndarray, graph: GrowingGraph) -> None:
+    """Set the values of nodes that reach each other: those of play that is cut off after as many moves as nodes.
+
+    After so many moves a player who can leave for a better value has done so, and a player who cannot never will.
+    """
+    values[members] = end_of_play(graph, members)
+    for _ in members:
+        before = values[members]
+        _back_up(members, values, graph)
+        if (values[members] == before).all():
+            break
 
 
 def _back_up(inner: np.ndarray, values: np.ndarray, graph: GrowingGraph) -> None:
     """Set the values of nodes to those of their best children, for the player who moves, or to the mean of all."""
+    if not len(inner):
+        return
     counts = graph.nodes["child_count"][inner]
     ends = np.cumsum(counts)
     places = np.arange(ends[-1]) + np.repeat(graph.nodes["child_start"][inner] - ends + counts, counts)

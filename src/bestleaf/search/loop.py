@@ -18,6 +18,7 @@ from bestleaf.engine.records import (
     OPEN,
     SAMPLE,
     SOLVED,
+    STUCK,
     Decision,
 )
 from bestleaf.search.budget import Budget
@@ -90,6 +91,8 @@ def act(decision: Decision, state: SearchState, evaluator: Evaluator, growth: Gr
     state.check_parts()
     if action == LIMITED or (action == EVALUATE and evaluator.left <= 0):
         state.reason = "max_samples"
+    elif action == STUCK:
+        state.reason = "endless"
     elif action == EVALUATE:
         evaluate(decision, state, evaluator)
     elif action == OPEN:

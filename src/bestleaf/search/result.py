@@ -44,7 +44,8 @@ class Result:
         be worth anything; see `bestleaf.certificate.looked_at`.
     reason : str
         Why the search ended: ``"identified"``, ``"max_samples"``, ``"max_time"``, ``"max_memory"``, ``"interrupted"``,
-        ``"callback"`` or ``"no_workers"`` (``"unfinished"`` when `Search.result` is asked before the end).
+        ``"callback"``, ``"no_workers"`` or ``"endless"`` (what is open depends on what play without end is worth, which
+        the problem leaves open); ``"unfinished"`` when `Search.result` is asked before the end.
     samples, exact_evaluations : int
         Samples drawn and exact values computed.
     warmup_samples : int
@@ -245,4 +246,5 @@ def _structure(state: SearchState) -> Structure:
         state.known.order[:size].copy(),
         graph.weights.copy() if graph.has_chance else None,
         nodes["chance"].copy() if graph.has_chance else None,
+        dict(state.graph.endless),
     )

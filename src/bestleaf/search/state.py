@@ -14,7 +14,7 @@ from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.intervals import Knowledge
 from bestleaf.engine.kernels.backup import settle
 from bestleaf.engine.parts import check_parts, guarded
-from bestleaf.engine.records import EXACT, Decision
+from bestleaf.engine.records import EXACT, INNER, Decision
 from bestleaf.problems import State
 from bestleaf.search.budget import Budget
 from bestleaf.search.growth.schedule import next_due
@@ -84,6 +84,7 @@ class SearchState:
         else:
             self.graph = GrowingGraph.opening(problem, with_children=whole_opening)
         budget.look()  # compiling is not counted
+        self._check_cycles()
         if len(self.graph.linked("child", 0)) == 0 and whole_opening:
             raise ValueError(f"the root {shown(root)} has no children, so there is nothing to choose")
         lots = self._lots()
@@ -189,9 +190,8 @@ class SearchState:
                     budget.cut()
                     break
                 added.append(self.graph.add(state))
-            while owed := self.graph.owed():
-                for state in owed:
-                    added.append(self.graph.add(state))
+            self.graph.add_owed(added)
+            self._check_cycles()
         finally:  # also if the problem raises an error: the nodes in the graph need their intervals
             self.known.take_in(added)
             track = self.known.track
@@ -202,6 +202,23 @@ class SearchState:
         nodes = [node for node, _ in added]
         self.introduce(nodes)
         return nodes
+
+    def _check_cycles(self) -> None:
+        """Refuse a graph with cycles where the search cannot deal with them."""
+        graph, settings = self.graph, self.settings
+        if not graph.cyclic:
+            return
+        if not (graph.kinds != INNER).any():
+            root = shown(graph.states[0])
+            raise ValueError(f"the root {root} must lead to a terminal state, but all its moves go in circles")
+        if graph.has_chance:
+            raise ValueError("a problem with chance must have no cycles, but its moves lead back to a state")
+        if settings.stopping != "sound":
+            raise ValueError("stopping 'paper' needs a graph without cycles; use stopping='sound'")
+        if settings.task == "leaf" and graph.adversarial:
+            raise ValueError(
+                "task 'leaf' needs a two-player graph without cycles, because play may never end; use task 'arm'"
+            )
 
     def join(self, states: Iterable[State], budget: Budget) -> None:
         """Let states enter the graph, as far as they are not in it."""
