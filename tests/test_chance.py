@@ -67,7 +67,7 @@ def regret(result, problem) -> float:
 @pytest.mark.parametrize("task", TASKS)
 def test_answers_are_wrong_no_more_often_than_delta(task, expansion):
     """Where the intervals of all leaves hold, the answer must be right; so few of the runs are wrong."""
-    wrong, runs = 0, 120
+    wrong, runs = 0, 80
     for seed in range(runs):
         problem = family(seed)
         result = TASKS[task](problem, epsilon=EPSILON, delta=DELTA, expansion=expansion, seed=seed)
