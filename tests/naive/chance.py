@@ -99,9 +99,18 @@ class NaiveChance(NaiveSearch):
             return super().representative_child(state)
 
         def key(child):
-            return chances[child] * self.width(child), self.lot(self.representative_leaf(child)), self.lot(child)
+            return chances[child] * self.gain(child), self.lot(self.representative_leaf(child)), self.lot(child)
 
         return max(self.children[state], key=key)
+
+    @remembered
+    def gain(self, state):
+        """Return how much the next sample of the representative leaf of a node may narrow the interval of the node."""
+        if not self.children[state]:
+            count = 1 if state in self.exact else len(self.samples.get(state, []))
+            return self.width(state) / (count + 1)
+        child, chances = self.representative_child(state), self.chances(state)
+        return self.gain(child) if chances is None else chances[child] * self.gain(child)
 
     # ---- plans
 
@@ -120,9 +129,9 @@ class NaiveChance(NaiveSearch):
         return self.interval(self.rival(state))[1] - self.interval(self.taken(state))[0]
 
     def part_of_loss(self, state, child):
-        """Return what a child adds to the loss of a node where chance or the opponent moves."""
+        """Return by what a child is looked at for the loss of a node where chance or the opponent moves."""
         if self.chances(state) is not None:
-            return self.chances(state)[child] * self.loss(child)
+            return self.chances(state)[child] * self.relief(child)
         return min(self.loss(child), self.interval(state)[1] - self.interval(child)[0])
 
     @remembered
@@ -135,6 +144,22 @@ class NaiveChance(NaiveSearch):
         if self.minimizes(state):
             return max(0.0, *(self.part_of_loss(state, child) for child in self.children[state]))
         return max(self.loss(self.taken(state)), self.regret_here(state))
+
+    def worst_child(self, state):
+        return self.highest(self.children[state], lambda child: self.part_of_loss(state, child))
+
+    @remembered
+    def relief(self, state):
+        """Return how much the next sample may reduce the loss of a node."""
+        if self.loss(state) <= 0:
+            return 0.0
+        if self.chances(state) is not None or self.minimizes(state):
+            child, chances = self.worst_child(state), self.chances(state)
+            return self.relief(child) if chances is None else chances[child] * self.relief(child)
+        best, rival = self.taken(state), self.rival(state)
+        if rival is None or self.loss(best) >= self.regret_here(state):
+            return self.relief(best)
+        return self.gain(rival if self.width(rival) > self.width(best) else best)
 
     def is_closed(self, state):
         missing = any(child not in self.children for child in self._all_children(state))
@@ -154,7 +179,7 @@ class NaiveChance(NaiveSearch):
         state = self.problem.root()
         while True:
             if self.chances(state) is not None or self.minimizes(state):
-                state = self.highest(self.children[state], lambda child, here=state: self.part_of_loss(here, child))
+                state = self.worst_child(state)
             elif self.rival(state) is None or self.loss(self.taken(state)) >= self.regret_here(state):
                 state = self.taken(state)
             else:

@@ -39,7 +39,8 @@ from bestleaf.engine.rules import Rule
 from bestleaf.engine.saved_leaves import SavedLeaves
 from bestleaf.problems import State
 
-ARRAYS = ("known", "track", "rows", "evidence", "bucket", "stack", "cones", "inside", "losses")  # see `WORLD`
+ARRAYS = ("known", "track", "rows", "evidence", "bucket", "stack", "cones", "inside")  # see `WORLD`
+WITH_CHANCE = ("gains", "losses", "reliefs")  # see `WORLD`
 CONES = 64  # cones remembered at least: more than a descent has levels
 WORDS_OF_CONES = 2**22  # numbers in all cones at most, where a node has many children
 Evidence = tuple[float, ...] | None  # count, total and the bound's own numbers when an end of an interval was set
@@ -105,7 +106,7 @@ class Knowledge:
         self.stack = np.zeros(128, np.int64)
         self.cones = np.zeros(CONES, CONE)
         self.inside = np.zeros((CONES, 1), np.uint64)
-        self.losses = np.zeros(1)
+        self.gains, self.losses, self.reliefs = np.zeros((3, 1))
         self.knots, self.exits = np.zeros(1, KNOT), np.zeros(1, EXIT)  # room only for a graph with cycles
         self.world = np.zeros(1, WORLD)[0]
         self._enter_world(rule, settings)
@@ -132,7 +133,7 @@ class Knowledge:
         world["nodes"], world["size"] = graph.nodes.ctypes.data, len(graph)
         world["edges"], world["pool"] = graph.edges.ctypes.data, len(graph.edges)
         world["weights"] = graph.weights.ctypes.data
-        for name in ARRAYS:
+        for name in ARRAYS + WITH_CHANCE:
             world[name] = getattr(self, name).ctypes.data
         world["width"], world["words"] = self.rows.shape[1], self.inside.shape[1]
         world["rows_of_cones"] = len(self.cones)
@@ -146,8 +147,8 @@ class Knowledge:
         nodes = len(self.graph)
         for name in ("known", "track", "rows", "evidence", "order"):
             setattr(self, name, enlarged(getattr(self, name), nodes))
-        if self.world["plans"]:
-            self.losses = enlarged(self.losses, nodes)
+        for name in WITH_CHANCE if self.graph.has_chance else ():
+            setattr(self, name, enlarged(getattr(self, name), nodes))
         self.stack = enlarged(self.stack, nodes + 64)
         self.bucket = enlarged(self.bucket, self.graph.depth + 1, -1)
         self.known["lot"][:nodes] = np.arange(nodes) if self.lots is None else drawn_lots(self.lots, nodes)

@@ -95,7 +95,10 @@ def best_arm(
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     **settings: Any,
 ) -> Result:
-    """Return the child of the root whose best leaf is within epsilon of the best, with probability 1 - delta."""
+    """Return the child of the root whose best leaf is within epsilon of the best, with probability 1 - delta.
+
+    With an opponent or chance it is the child whose value is within epsilon of the best.
+    """
     return _searched(best_arm, problem, "arm", seed, callback, n_jobs, checkpoint, settings)
 
 
@@ -113,6 +116,9 @@ def best_leaf(
     In a two-player graph it is the leaf that the best known moves of both sides lead to. There `epsilon` holds for each
     move: no move on the way loses more than epsilon for the player who makes it. So after m moves the value of the leaf
     may differ from that of the game by up to m times epsilon.
+
+    With chance the answer is a plan (`Result.plan`): a move for every state where the player moves and to which the
+    plan may lead. No other plan is better on average by more than epsilon, with probability 1 - delta.
     """
     return _searched(best_leaf, problem, "leaf", seed, callback, n_jobs, checkpoint, settings)
 
