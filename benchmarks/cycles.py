@@ -1,8 +1,8 @@
 """Graphs with cycles: wrong answers, and what a search costs: python benchmarks/cycles.py [GRAPHS].
 
-First come a grid where moves undo each other, a sliding puzzle, a game that may go on for ever, and the cost of a sample
-beside that of the same graph without the moves that lead back. Then GRAPHS random graphs (10,000 if not given) are
-searched, a quarter of each kind: one and two players, the whole graph and a growing one.
+First come a grid where moves undo each other, a sliding puzzle, a game that may go on for ever, and what a sample costs
+beside the same graph without the moves that lead back. Then GRAPHS random graphs (10,000 if not given) are searched, a
+quarter of each kind: one and two players, the whole graph and a growing one.
 """
 
 from __future__ import annotations
