@@ -18,13 +18,15 @@ from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.kernels.backup import backup, narrow, recompute
 from bestleaf.engine.kernels.contest import contest
 from bestleaf.engine.kernels.loop import mark_descent
+from bestleaf.engine.kernels.pairs import test_pairs
 from bestleaf.engine.kernels.reach import count_ancestors, find_cone, strongest_outside
 from bestleaf.engine.records import CONE, EXACT, INNER, INTERVAL, NOISY, TEMPORARY, TRACK, UNLIMITED, WORLD, enlarged
 from bestleaf.engine.rules import Rule
 from bestleaf.engine.saved_leaves import SavedLeaves
+from bestleaf.engine.stopping import Stopping
 from bestleaf.problems import State
 
-ARRAYS = ("known", "track", "rows", "evidence", "bucket", "stack", "cones", "inside")  # see `WORLD`
+ARRAYS = ("known", "track", "order", "rows", "evidence", "bucket", "stack", "cones", "inside")  # see `WORLD`
 CONES = 64  # cones remembered at least: more than a descent has levels
 WORDS_OF_CONES = 2**22  # numbers in all cones at most, where a node has many children
 Evidence = tuple[float, ...] | None  # count, total and the bound's own numbers when an end of an interval was set
@@ -63,7 +65,8 @@ class Knowledge:
     """Intervals on every node of a graph under one bound; `settings` are fields of the `WORLD` record.
 
     Ties are broken by random lots; `lots` is their seed. Without a seed the later node wins a tie, as in the published
-    program.
+    program. `stopping` is the test that tells leaves apart in pairs, if there is one. `stream` is the seed of the
+    random numbers of rules.
     """
 
     def __init__(
@@ -74,6 +77,8 @@ class Knowledge:
         settings: dict[str, float],
         *,
         lots: int | None,
+        stopping: Stopping | None = None,
+        stream: int = 0,
     ) -> None:
         self.graph = graph
         self.bound = bound
@@ -91,12 +96,17 @@ class Knowledge:
         self.cones = np.zeros(CONES, CONE)
         self.inside = np.zeros((CONES, 1), np.uint64)
         self.world = np.zeros(1, WORLD)[0]
-        self._enter_world(rule, settings)
+        self._enter_world(rule, stopping, settings)
+        self.world["stream"] = stream
         self._reserve()
 
-    def _enter_world(self, rule: Rule, settings: dict[str, float]) -> None:
-        kernels = (contest, mark_descent, narrow, backup, count_ancestors, find_cone, strongest_outside)
-        parts = {"rule": rule.part, **{kernel.function.__name__: kernel for kernel in kernels}}
+    def _enter_world(self, rule: Rule, stopping: Stopping | None, settings: dict[str, float]) -> None:
+        kernels = [contest, mark_descent, narrow, backup, count_ancestors, find_cone, strongest_outside]
+        parts = {"rule": rule.part}
+        if stopping is not None:
+            kernels.append(test_pairs)  # compiled only if it is needed
+            parts["stopping"] = stopping.part
+        parts.update({kernel.function.__name__: kernel for kernel in kernels})
         if isinstance(self.bound, Rate):
             parts["rate"] = self.bound.part
         else:
@@ -108,6 +118,7 @@ class Knowledge:
     def _survey(self) -> None:
         """Write the addresses and sizes of the arrays into the record of the kernels."""
         graph, world = self.graph, self.world
+        world["place"] = world.__array_interface__["data"][0]
         world["nodes"], world["size"] = graph.nodes.ctypes.data, len(graph)
         world["edges"], world["pool"] = graph.edges.ctypes.data, len(graph.edges)
         for name in ARRAYS:
@@ -185,6 +196,7 @@ class Knowledge:
         leaves = np.flatnonzero(kinds != INNER).tolist()
         if fixed and not (kinds == EXACT).any():
             self.uniform_share = float(self.world["delta"]) / len(leaves)
+            self.world["equal"] = len(leaves)
         if leaves == [0]:  # a root without children is never sampled for its interval and needs no share
             self.created = -1
         self._make_leaves(np.array(leaves))
@@ -209,14 +221,15 @@ class Knowledge:
         self._make_leaves(nodes[self.graph.kinds[nodes] != INNER])
         self._refresh_all()
 
-    def copy(self, graph: GrowingGraph, *, lots: int | None) -> Knowledge:
-        """Return an independent copy for a copy of the graph, with its own lots."""
+    def copy(self, graph: GrowingGraph, *, lots: int | None, stream: int) -> Knowledge:
+        """Return an independent copy for a copy of the graph, with its own lots and random numbers."""
         twin = copy(self)
         twin.graph, twin.lots = graph, lots
         for name, value in vars(self).items():
             if isinstance(value, np.ndarray | list):
                 setattr(twin, name, value.copy())
         twin.world = np.array([self.world])[0]
+        twin.world["stream"] = stream
         twin._reserve()
         twin._refresh_all()
         return twin
