@@ -345,11 +345,11 @@ def _back_up(inner: np.ndarray, values: np.ndarray, graph: GrowingGraph) -> None
 ANSWERS: dict[str, Answer] = {one.__name__: one for one in (most_likely, highest_lower_bound, highest_mean)}
 
 
-def named_answer(given: str | Answer) -> Answer:
+def named_answer(given: object) -> Answer:
     """Return the answer function of that name, or the user's own."""
     if isinstance(given, str) and given in ANSWERS:
         return ANSWERS[given]
-    if isinstance(given, str) or not callable(given):
-        what = f"one of {', '.join(ANSWERS)} or a function of the state and the decision"
-        raise (ValueError if isinstance(given, str) else TypeError)(f"answer must be {what}, got {shown(given)}")
-    return given
+    if callable(given):
+        return given
+    what = f"one of {', '.join(ANSWERS)} or a function of the state and the decision"
+    raise (ValueError if isinstance(given, str) else TypeError)(f"answer must be {what}, got {shown(given)}")

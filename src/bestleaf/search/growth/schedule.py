@@ -81,8 +81,9 @@ class Growth:
         if due > rounds:
             track["grow_at"][root] = due
             return
-        track["grow_at"][root] = self.state.next_growth(root, due + 1)  # within a batch the round may have passed
         self._grow_once(root)
+        if root not in self.state.complete:  # the arrays may be new ones now, and within a batch the round has passed
+            self.state.known.track["grow_at"][root] = self.state.next_growth(root, due + 1)
 
     def deepen(self, root: int) -> None:
         """Let one child enter below `root` ahead of schedule, because all leaves lie below its best child.
