@@ -113,8 +113,8 @@ def track_and_stop(root, graph, known):
     """Sample leaves in the best proportions for the means so far: Track-and-Stop (Garivier and Kaufmann 2016).
 
     The proportions make the cheapest pair with the leader as expensive as possible. The leaf that is farthest behind
-    its proportion is sampled (D-tracking); a leaf with fewer than sqrt(t) - K/2 of t samples goes first. Leaves below
-    the same child as the leader need no telling apart, so they get no samples.
+    its proportion is sampled (D-tracking); of K leaves, one with fewer than sqrt(t) - K/2 of t samples goes first.
+    Leaves below the same child as the leader need no telling apart, so they get no other samples.
     """
     world = world_of(graph)
     epsilon = world.epsilon
@@ -123,7 +123,7 @@ def track_and_stop(root, graph, known):
     leader, _, best, challenger = champion(root, world)
     fewest, leaves = -1, 0
     for leaf in range(len(graph.nodes)):
-        if is_leaf(leaf, graph) and (leaf == leader or not reaches(best, leaf, graph)):
+        if is_leaf(leaf, graph):
             leaves += 1
             fewer = fewest < 0 or count(leaf, graph) < count(fewest, graph)
             if fewer or (count(leaf, graph) == count(fewest, graph) and known[leaf].lot > known[fewest].lot):

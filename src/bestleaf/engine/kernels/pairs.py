@@ -198,46 +198,60 @@ def cheapest_rival(proved, leaf, world, only_open):
 
 
 @helper
+def highest_mean_apart(child, world):
+    """Return the highest mean of the leaves that `child` does not reach; minus infinity if there is none."""
+    nodes, highest = nodes_of(world), -np.inf
+    for node in range(world.size):
+        if nodes[node].kind == INNER or mean_of(node, world) <= highest:
+            continue
+        if not reaches_label(child, nodes[node].label, world):
+            highest = mean_of(node, world)
+    return highest
+
+
+@helper
 def champion(root, world):
     """Return the leaf of highest mean, a child of `root` that reaches it, what is proved, and the cheapest rival.
 
     To find the best leaf, the leaf itself is proved: every other leaf is a rival. To find the best arm, the child is
     proved: leaves that it reaches are no rivals. Of several children that reach the leaf, it is then the one whose
-    cheapest rival costs most, which is the easiest to prove. The rival is -1 if there is none.
+    rivals have the lowest highest mean: with enough samples it is the easiest to prove. A child whose rivals are told
+    apart best so far would be sampled on and on, even if another one is easier. The rival is -1 if there is none.
     """
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
     leaf = highest_mean(world)
-    best, rival, highest = -1, -1, -np.inf
-    if world.to_leaf == 1:
-        rival, highest = cheapest_rival(leaf, leaf, world, False)
+    best, lowest = -1, np.inf
     start = nodes[root].child_start
     for edge in range(start, start + nodes[root].child_count):
         child = edges[edge]
         if not reaches_label(child, nodes[leaf].label, world):
             continue
-        other, cost = (rival, highest) if world.to_leaf == 1 else cheapest_rival(child, leaf, world, False)
-        if best < 0 or cost > highest or (cost == highest and known[child].lot > known[best].lot):
-            best, rival, highest = child, other, cost
-    return leaf, best, leaf if world.to_leaf == 1 else best, rival
+        highest = 0.0 if world.to_leaf == 1 else highest_mean_apart(child, world)
+        if best < 0 or highest < lowest or (highest == lowest and known[child].lot > known[best].lot):
+            best, lowest = child, highest
+    proved = leaf if world.to_leaf == 1 else best
+    rival, _ = cheapest_rival(proved, leaf, world, False)
+    return leaf, best, proved, rival
 
 
 @helper
 def hidden_rival(leaf, proved, world):
     """Return the leaf below the proved child that is most like a better one than `leaf`, or -1.
 
-    Nothing has to be proved about it. But if it is better, the child is proved with fewer samples of it. After t
-    samples it is not looked at any more once its pair with the leader costs more than log(t).
+    Nothing has to be proved about it. But if it is better, the child is proved with fewer samples of it. It has the
+    smallest index, cost plus logarithm of its samples (IMED, Honda and Takemura 2015), if that is smaller than the
+    index of the leader.
     """
     nodes, known = nodes_of(world), known_of(world)
-    rival, lowest = -1, log(1.0 + world.samples)
+    rival, lowest = -1, log(1.0 + known[leaf].count)
     for other in range(world.size):
         if nodes[other].kind == INNER or nodes[other].label == nodes[leaf].label:
             continue
         if least_cost(leaf, other, world) > lowest or not reaches_label(proved, nodes[other].label, world):
             continue
-        cost = cost_of(leaf, other, world)
-        if cost < lowest or (cost == lowest and rival >= 0 and known[other].lot > known[rival].lot):
-            rival, lowest = other, cost
+        index = cost_of(leaf, other, world) + log(1.0 + known[other].count)
+        if index < lowest or (index == lowest and rival >= 0 and known[other].lot > known[rival].lot):
+            rival, lowest = other, index
     return rival
 
 
