@@ -152,7 +152,7 @@ def test_a_proposal_with_a_stream_of_its_own_is_told():
 
 
 def test_a_graph_that_never_grows_is_told():
-    with pytest.raises(AssertionError, match="the graph must grow with growth never, got .* nodes and no growth"):
+    with pytest.raises(AssertionError, match=r"the graph must grow with growth never, got .* nodes and no growth"):
         testing.check_growth(growth=never)
 
 
