@@ -284,7 +284,7 @@ def bounds(node):
 
 
 def beside_mdp_gape(runs=10, most=200_000):
-    """Calls of the generative model until the first action is known to within epsilon, with the same intervals' delta."""
+    """Count calls of the generative model until the first action is known to within epsilon, with the same delta."""
     rows = []
     for epsilon in (1.0, 0.5):
         gamma = 0.7

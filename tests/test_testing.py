@@ -5,9 +5,10 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from bestleaf import Bound, KNNOracle, Rule, best_arm, best_leaf, problems, testing, verify
+from bestleaf import Bound, KNNOracle, Rule, Stopping, best_arm, best_leaf, problems, testing, verify
 from bestleaf.engine.bounds import BOUNDS, RIGOROUS
 from bestleaf.engine.rules import RULES, children
+from bestleaf.engine.stopping import STOPPINGS
 from bestleaf.features import FeatureLattice
 from bestleaf.paper import make_linear
 from bestleaf.search import Search
@@ -105,6 +106,25 @@ def test_a_bound_that_is_too_narrow_is_told():
         testing.check_bound(bold, runs=50, means=(0.3,))
 
 
+@pytest.mark.parametrize("name", ["sound", *STOPPINGS])
+def test_our_stopping_tests_pass(name):
+    testing.check_stopping(name, runs=25)
+
+
+@pytest.mark.parametrize(
+    ("function", "sentence"),
+    [
+        (lambda mean, count, other, others, epsilon, share, best: mean > other, "it was wrong in .* of 50 runs, and"),
+        (lambda mean, count, other, others, epsilon, share, best: mean < other, "must return False where the rival is"),
+        (lambda mean, count, other, others, epsilon, share, best: epsilon < 0.1, "a larger epsilon must not turn True"),
+    ],
+)
+def test_a_stopping_test_that_is_wrong_is_told(function, sentence):
+    function.__name__ = "hasty"
+    with pytest.raises(AssertionError, match=sentence):
+        testing.check_stopping(Stopping(function), runs=50)
+
+
 class LastFirst(RandomProposals):
     """The last child that is not in the graph enters."""
 
@@ -129,6 +149,15 @@ def test_a_proposal_with_a_stream_of_its_own_is_told():
 
     with pytest.raises(AssertionError, match=r"proposal moody must take everything random from state.rng"):
         testing.check_growth(Moody)
+
+
+def test_a_graph_that_never_grows_is_told():
+    with pytest.raises(AssertionError, match=r"the graph must grow with growth never, got .* nodes and no growth"):
+        testing.check_growth(growth=never)
+
+
+def never(step, node, state):
+    return None
 
 
 def test_our_oracle_passes_and_a_moody_one_is_told(monkeypatch):

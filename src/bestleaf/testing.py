@@ -1,4 +1,4 @@
-"""Checks for parts of your own: a problem, a rule, a bound, a class of proposals, an oracle.
+"""Checks for parts of your own: a problem, a rule, a bound, a stopping test, growth, an answer function, an oracle.
 
 Each check tries the part on small cases. If the part is wrong, the check raises an `AssertionError` with one sentence.
 Call the checks in your own tests::
@@ -12,6 +12,7 @@ Call the checks in your own tests::
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import product
 from math import sqrt
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,16 +20,19 @@ import numpy as np
 
 from bestleaf.certificate import verify
 from bestleaf.certificate.numbering import Block, Numbering
+from bestleaf.certificate.pairs import TESTS
 from bestleaf.checks import number, shown, whole
 from bestleaf.engine.bounds import Bound, Rate, named_bound
 from bestleaf.engine.chance import chances_of
 from bestleaf.engine.components import checked_endless
 from bestleaf.engine.kernels.loop import take
 from bestleaf.engine.rules import Rule, named_rule
+from bestleaf.engine.stopping import STOPPINGS, Stopping, named_stopping
 from bestleaf.problems import TableProblem, paper_lattice
 from bestleaf.search import Search, best_arm, best_leaf
+from bestleaf.search.answer import Answer, named_answer
 from bestleaf.search.growth.prior import priors_of
-from bestleaf.search.settings import checked_problem
+from bestleaf.search.settings import checked_problem, name_of
 
 if TYPE_CHECKING:
     from bestleaf.features.oracle import BlockOracle, Oracle
@@ -37,7 +41,15 @@ LONGEST = 10_000  # moves after which a random walk is taken to be endless
 TINY = 1e-9  # for rounding errors
 DEVIATIONS = 4.0  # a frequency or a mean that is off by more standard errors is taken to be wrong
 
-__all__ = ["check_bound", "check_growth", "check_oracle", "check_problem", "check_rule"]
+__all__ = [
+    "check_answer",
+    "check_bound",
+    "check_growth",
+    "check_oracle",
+    "check_problem",
+    "check_rule",
+    "check_stopping",
+]
 
 
 def _require(condition: object, sentence: str) -> None:
@@ -207,20 +219,23 @@ def _small_problems() -> list[TableProblem]:
     return [TableProblem(edges, means, root="root") for edges in (shared, deeper, *backwards)]
 
 
-def check_rule(rule: str | Rule, *, seeds: Iterable[int] = range(3)) -> None:
+def check_rule(rule: str | Rule, *, stopping: str | Stopping = "sound", seeds: Iterable[int] = range(3)) -> None:
     """Check that searches with a rule end and find the best child, in whatever order children are listed.
 
     Parameters
     ----------
     rule : str or Rule
         What is sampled next.
+    stopping : str or Stopping, default="sound"
+        When the searches stop.
     seeds : iterable of int
         Seeds of the searches.
     """
     rule = named_rule(rule)
+    how: dict[str, Any] = {"rule": rule, "stopping": stopping, "max_samples": 200_000}
     for problem in _small_problems():
         for seed in seeds:
-            result = best_arm(problem, epsilon=0.2, delta=0.05, rule=rule, seed=seed, max_samples=200_000)
+            result = best_arm(problem, epsilon=0.2, delta=0.05, seed=seed, **how)
             _require(
                 result.identified, f"a search with rule {rule.name} must end by itself, got {result.samples:,} samples"
             )
@@ -230,8 +245,113 @@ def check_rule(rule: str | Rule, *, seeds: Iterable[int] = range(3)) -> None:
             )
             _require(verify(result.certificate), f"the certificate of a search with rule {rule.name} must pass verify")
     lattice = paper_lattice()
-    many = [best_arm(lattice, epsilon=0.2, delta=0.1, rule=rule, seed=seed, max_samples=200_000) for seed in seeds]
-    _require(all(one.identified for one in many), f"a search with rule {rule.name} must end on the paper's lattice")
+    for seed in seeds:
+        first, again = (best_arm(lattice, epsilon=0.2, delta=0.1, seed=seed, **how) for _ in range(2))
+        _require(first.identified, f"a search with rule {rule.name} must end on the paper's lattice")
+        same = first.leaves == again.leaves
+        _require(same, f"rule {rule.name} must take everything random from uniform(graph): one seed gave two searches")
+
+
+# Flat problems on which the rival is better than epsilon allows by little, so that a test that stops too early errs.
+CLOSE_CALLS = ((0.5, 0.62), (0.1, 0.21, 0.1), (0.8, 0.92, 0.85, 0.7), (0.3, 0.3, 0.3, 0.45, 0.3))
+GRID = (0.02, 0.2, 0.5, 0.8, 0.98)  # means that a stopping test is tried on
+
+
+def check_stopping(
+    stopping: str | Stopping, *, rule: str | Rule | None = None, delta: float = 0.1, runs: int = 200, seed: int = 0
+) -> None:
+    """Check a stopping test: it makes sense for single pairs, and searches are wrong no more often than delta.
+
+    Searches with it end by themselves and find a leaf within epsilon of the best. As they are random, a few more errors
+    than delta are allowed: those that a right test exceeds with a probability of about 1 in 30,000 (four standard
+    errors of the binomial distribution).
+
+    Parameters
+    ----------
+    stopping : str or Stopping
+        When the search is over.
+    rule : str or Rule, default=None
+        What is sampled next; None for the usual rule of the test.
+    delta : float, default=0.1
+        Probability with which the answer may be wrong.
+    runs : int, default=200
+        Searches of each of the small problems.
+    seed : int, default=0
+        Everything random follows from it.
+    """
+    whole("runs", runs, 1)
+    test, epsilon = named_stopping(stopping), 0.1
+    name = test if isinstance(test, str) else test.name
+    if isinstance(test, Stopping):
+        _check_single_pairs(test)
+    margin = delta + DEVIATIONS * sqrt(delta * (1.0 - delta) / runs)
+    for means in CLOSE_CALLS:
+        arms = range(1, len(means) + 1)
+        problem = TableProblem({0: list(arms)}, dict(zip(arms, means, strict=True)))
+        search = Search(
+            problem, task="arm", epsilon=epsilon, delta=delta, rule=rule, stopping=test, max_samples=200_000
+        )
+        wrong = 0
+        for run in range(runs):
+            result = search.again(np.random.SeedSequence([seed, run])).run()
+            ended = f"a search with stopping {name} must end by itself, got {result.samples:,} samples"
+            _require(result.identified, f"{ended} for leaves of means {', '.join(map(str, means))}")
+            wrong += means[result.answer - 1] < max(means) - epsilon
+        _require(
+            wrong <= margin * runs,
+            f"stopping {name} must be wrong with probability {delta:g} at most: for leaves of means "
+            f"{', '.join(map(str, means))} it was wrong in {wrong} of {runs} runs, and {margin * runs:.0f} are allowed",
+        )
+    own = test if isinstance(test, Stopping) and test not in STOPPINGS.values() else None
+    for task in (best_arm, best_leaf):
+        result = task(paper_lattice(), epsilon=epsilon, delta=delta, stopping=test, seed=seed, expansion=0.5)
+        verdict = verify(result.certificate, stopping=own)
+        _require(verdict, f"the certificate of a search with stopping {name} must pass verify, got: {verdict}")
+
+
+def _check_single_pairs(test: Stopping) -> None:
+    """Check what a test says about single pairs of leaves."""
+    ours = test in STOPPINGS.values()
+    function = TESTS[test.name] if ours else test.function
+    for mean, rival_mean in product(GRID, GRID):
+        for count, rival_count in product((1.0, 30.0, 1000.0), (1.0, 30.0, 1000.0)):
+            told = [function(mean, count, rival_mean, rival_count, one, 0.05, 0.1) for one in (0.0, 0.05, 0.2, 0.5)]
+            pair = f"means {mean:g} and {rival_mean:g} of {count:g} and {rival_count:g} samples"
+            _require(
+                told == sorted(told, key=bool),
+                f"a larger epsilon must not turn True into False, but stopping {test.name} did so for {pair}",
+            )
+            if rival_mean > mean:
+                _require(
+                    not told[0], f"stopping {test.name} must return False where the rival is ahead, got True for {pair}"
+                )
+
+
+def check_answer(answer: str | Answer, *, task: str = "leaf", seed: int = 0) -> None:
+    """Check an answer function: at any time it names a node that may be the answer, with the gap that is proved.
+
+    Parameters
+    ----------
+    answer : str or callable
+        Which node is the answer; see `bestleaf.search.answer`.
+    task : {"leaf", "arm"}, default="leaf"
+        What is searched for.
+    seed : int, default=0
+        Everything random follows from it.
+    """
+    named = named_answer(answer)
+    name = name_of(named)
+    for problem in (paper_lattice(), *_small_problems()[:2]):
+        for most, expansion in product((1, 30, 500, None), (None, 0.5)):
+            how: dict[str, Any] = {"max_samples": most, "expansion": expansion, "stopping": "sound"}
+            search = Search(problem, task=task, epsilon=0.2, delta=0.1, answer=named, seed=seed, **how)
+            result = search.run()
+            gap = result.certificate.gap
+            _require(
+                result.gap >= gap - TINY,
+                f"answer {name} must return a gap that is proved, at least {gap:.4g} here, got {result.gap:.4g}",
+            )
+            _require(verify(result.certificate), f"the certificate of a search with answer {name} must pass verify")
 
 
 def check_bound(
@@ -291,13 +411,22 @@ def _ever_leaves(search: Search, mean: float, drawn: np.ndarray) -> bool:
     return False
 
 
-def check_growth(proposal: Any, problem: Any = None, *, seed: int = 0, max_samples: int = 5_000) -> None:
-    """Check a class of proposals: the graph grows, the same seed gives the same search, the certificate is right.
+def check_growth(
+    proposal: Any = "random",
+    problem: Any = None,
+    *,
+    growth: Callable[[int, int, Any], int | None] | None = None,
+    seed: int = 0,
+    max_samples: int = 5_000,
+) -> None:
+    """Check how a graph grows: that it does, that the same seed gives the same search, that the certificate is right.
 
     Parameters
     ----------
-    proposal : str or class
+    proposal : str or class, default="random"
         Which child enters when the graph grows; see `bestleaf.search.growth.random.RandomProposals`.
+    growth : callable, default=None
+        When the graph grows, as in `best_leaf`; None for the schedule of `expansion`.
     problem : Problem, default=None
         What is searched; None for the paper's lattice.
     seed, max_samples : int
@@ -305,13 +434,15 @@ def check_growth(proposal: Any, problem: Any = None, *, seed: int = 0, max_sampl
     """
     problem = paper_lattice() if problem is None else problem
     keywords = {"epsilon": 0.1, "delta": 0.1, "expansion": 0.6, "max_samples": max_samples, "proposal": proposal}
+    keywords["growth"] = growth
     first, again = (best_leaf(problem, **keywords, seed=seed) for _ in range(2))
     name = first.settings["proposal"]
-    _require(first.growths > 0, f"the graph must grow with proposal {name}, got {first.nodes} nodes and no growth")
+    how = f"proposal {name}" if growth is None else f"growth {name_of(growth)}"
+    _require(first.growths > 0, f"the graph must grow with {how}, got {first.nodes} nodes and no growth")
     first_found, second_found = ((one.answer, one.samples, one.structure.states) for one in (first, again))
     same = first_found == second_found
-    _require(same, f"proposal {name} must take everything random from state.rng: the same seed gave two searches")
-    _require(verify(first.certificate), f"the certificate of a search with proposal {name} must pass verify")
+    _require(same, f"{how} must take everything random from state.rng: the same seed gave two searches")
+    _require(verify(first.certificate), f"the certificate of a search with {how} must pass verify")
     search = Search(problem, task="leaf", **keywords, seed=seed)
     kept = search.growth.proposals.snapshot()
     _require(isinstance(kept, dict), f"snapshot() of proposal {name} must return a dict, got {shown(kept)}")

@@ -47,8 +47,8 @@ certificate: format=bestleaf certificate, format_version=2..2, bestleaf=release,
     challenges=<challenges>, claims=[<claim>], not_claimed=[text], report?=<report>?, unseen?=<held-out rows>?,
     new_data?=<left-out rows>?, table?=<table>, all_subsets?=<all subsets>, plan?=[[0..]],
     checksum?=any
-search: task=leaf|arm, epsilon=value, delta=fraction, rule=rule, bound=name, stopping=sound|paper|budget, seed=seed,
-    expansion=value?, proposal=name, proof=none|conditional|rigorous, options?={option}
+search: task=leaf|arm, epsilon=value, delta=fraction, rule=rule, bound=name, stopping=name, seed=seed,
+    expansion=value?, growth?=name, proposal=name, proof=none|conditional|rigorous, options?={option}
 cost: samples=0.., warmup_samples=0.., exact_evaluations=0.., values_outside=0.., growths=0.., rollouts?=0..,
     seconds=0.0..1e12
 graph: labels=list, children=[[0..]], minimizes=[0..], two_player=flag, created=0.., inner_orders=[0..],

@@ -1,4 +1,6 @@
-"""Parts that a user may replace: a rule, a rate, a bound. Each is a function with a fixed signature, compiled alone.
+"""Parts that a user may replace: a rule, a rate, a bound, a stopping test.
+
+Each is a function with a fixed signature, compiled alone.
 
 Kernels call a part by its address, and an error in it would get lost there. So a user's part is compiled with checked
 indices, inside a small function that catches its errors. After an error this function sets a flag and returns an
@@ -52,6 +54,12 @@ def is_child(node, root, graph):
     return False
 
 
+@helper
+def is_leaf(node, graph):
+    """Whether `node` is a leaf of the current graph."""
+    return 0 <= node < len(graph.nodes) and graph.nodes[node].child_count == 0
+
+
 def _rule(part: Callable, flag: int) -> Callable:
     def guarded(root, graph, known):
         best, rival = attempt(part, (root, graph, known), flag, (-1, -1))
@@ -62,8 +70,24 @@ def _rule(part: Callable, flag: int) -> Callable:
     return guarded
 
 
+def _rule_of_leaves(part: Callable, flag: int) -> Callable:
+    def guarded(root, graph, known):
+        leaf, rival = attempt(part, (root, graph, known), flag, (-1, -1))
+        if is_leaf(leaf, graph) and (rival == -1 or is_leaf(rival, graph)):
+            return leaf, rival
+        return -1, -1
+
+    return guarded
+
+
 GUARDS: dict[str, Callable[[Callable, int], Callable]] = {
     "rule": _rule,
+    "rule of leaves": _rule_of_leaves,
+    "stopping": lambda part, flag: (
+        lambda mean, count, rival_mean, rival_count, epsilon, share, best_share: attempt(
+            part, (mean, count, rival_mean, rival_count, epsilon, share, best_share), flag, False
+        )
+    ),
     "rate": lambda part, flag: lambda n, delta, leaves: attempt(part, (n, delta, leaves), flag, np.nan),
     "interval": lambda part, flag: (
         lambda mean, n, delta, row: attempt(part, (mean, n, delta, row), flag, (np.nan, np.nan))
@@ -96,12 +120,12 @@ def compiled_part(function: Callable, kind: str) -> Compiled:
 
 
 def guarded(part: Part) -> list[Guarded]:
-    """Return the functions of a rule or bound that are a user's."""
+    """Return the functions of a part that are a user's."""
     return [piece for piece in (vars(part).get("part"), vars(part).get("observe")) if isinstance(piece, Guarded)]
 
 
 def check_parts(*parts: Part) -> None:
-    """Raise one sentence if a function of a user's rule or bound has raised an error."""
+    """Raise one sentence if a function of a user's part has raised an error."""
     for part in parts:
         for piece in guarded(part):
             if piece.failed():

@@ -15,6 +15,7 @@ from typing import Any
 
 from bestleaf.checkpoint import Checkpoint
 from bestleaf.checks import check_keywords, shown
+from bestleaf.search.answer import Answer
 from bestleaf.search.ask_tell import Search
 from bestleaf.search.executors import executor_for
 from bestleaf.search.result import Progress, Result
@@ -32,17 +33,23 @@ _KEYWORDS = """
     delta : float
         Probability with which the answer may be wrong, between 0 and 1.
     rule : str, Rule or None, default=None
-        What is sampled next: "smallest_gap", "lucb" (the paper's), "ugape", "lucb_mcts", "lucb_micro" or your own. None
-        stands for "smallest_gap", and for "lucb" with the published stopping test.
+        What is sampled next: "smallest_gap", "lucb" (the paper's), "ugape", "lucb_mcts", "lucb_micro", "eb_tc",
+        "lucb_plus_plus", "track_and_stop" or your own. None stands for "smallest_gap", for "lucb" with the published
+        stopping test, and for "eb_tc" or "lucb_plus_plus" with tests that tell leaves apart in pairs.
     bound : str, Rate or Bound, default="betting"
         Confidence interval of a leaf. "betting", "bernstein", "bernoulli" and "hoeffding" hold at all times, also
         while the graph grows; "betting" needs the fewest samples where samples vary little, "bernoulli" where they are
         0 or 1. The paper's rates "theory", "beta1", "beta1_published" and "beta2" are for its tables. Or your own.
-    stopping : {"sound", "paper"}, default="sound"
-        When to stop. "paper" is the published test, kept to reproduce its tables; on graphs with shared leaves it is
-        wrong more often than delta.
+    stopping : {"sound", "pairwise", "kl", "lucb_plus_plus", "paper"} or Stopping, default="sound"
+        When to stop. "sound" compares intervals. "pairwise", "kl" and "lucb_plus_plus" compare the answer with each of
+        the other leaves by the samples of both; "pairwise" needs the fewest samples where they are 0 or 1. For one
+        player only. "paper" is the published test, kept to reproduce its tables; on graphs with shared leaves it is
+        wrong more often than delta. Or your own test, see `bestleaf.Stopping`.
     expansion : float or None, default=None
         Exponent b in [0, 1]: after t samples the graph has grown by about t^b nodes. None builds it all at once.
+    growth : callable, default=None
+        When the graph grows, instead of `expansion`: a function ``(rounds, node, state)`` that returns the first round
+        from `rounds` on at which a child enters below `node`, or None for never.
     proposal : {"random", "prior", "rave", "lookahead"} or None, default=None
         Which child enters when the graph grows. "random": any child. "prior", the default for a problem with
         ``prior(state)``: the child of highest prior. On the lattice of feature subsets also "rave":
@@ -56,6 +63,9 @@ _KEYWORDS = """
         Bytes that the graph may take. A search that needs more ends; a whole graph that needs more is an error.
     seed : int, Generator or None, default=None
         Everything random follows from it.
+    answer : {"most_likely", "highest_lower_bound", "highest_mean"} or callable, default="most_likely"
+        Which node is the answer before one is proved: a function ``(state, decision)`` that returns the number of a
+        node, or (node, gap). Once an answer is proved, a node whose gap is larger than epsilon does not replace it.
     callback : callable, default=None
         Called with a `Progress` about twenty times a second; the search ends when it returns True.
     batch_size : int, default=None
@@ -93,13 +103,14 @@ def best_arm(
     callback: Callable[[Progress], Any] | None = None,
     n_jobs: int | None = None,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+    answer: str | Answer = "most_likely",
     **settings: Any,
 ) -> Result:
     """Return the child of the root whose best leaf is within epsilon of the best, with probability 1 - delta.
 
     With an opponent or chance it is the child whose value is within epsilon of the best.
     """
-    return _searched(best_arm, problem, "arm", seed, callback, n_jobs, checkpoint, settings)
+    return _searched(best_arm, problem, "arm", seed, callback, n_jobs, checkpoint, answer, settings)
 
 
 def best_leaf(
@@ -109,6 +120,7 @@ def best_leaf(
     callback: Callable[[Progress], Any] | None = None,
     n_jobs: int | None = None,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+    answer: str | Answer = "most_likely",
     **settings: Any,
 ) -> Result:
     """Return the leaf whose value is within epsilon of the best in the graph, with probability 1 - delta.
@@ -120,7 +132,7 @@ def best_leaf(
     With chance the answer is a plan (`Result.plan`): a move for every state where the player moves and to which the
     plan may lead. No other plan is better on average by more than epsilon, with probability 1 - delta.
     """
-    return _searched(best_leaf, problem, "leaf", seed, callback, n_jobs, checkpoint, settings)
+    return _searched(best_leaf, problem, "leaf", seed, callback, n_jobs, checkpoint, answer, settings)
 
 
 def _searched(
@@ -131,6 +143,7 @@ def _searched(
     callback: Callable[[Progress], Any] | None,
     n_jobs: int | None,
     checkpoint: str | os.PathLike[str] | Checkpoint | None,
+    answer: str | Answer,
     settings: dict[str, Any],
 ) -> Result:
     check_keywords(function.__name__, settings, signature(function).parameters, ("epsilon", "delta"))
@@ -141,7 +154,14 @@ def _searched(
         )
     executor = executor_for(n_jobs, "processes") if batches else None
     return Search(
-        problem, task=task, seed=seed, callback=callback, executor=executor, checkpoint=checkpoint, **settings
+        problem,
+        task=task,
+        seed=seed,
+        callback=callback,
+        executor=executor,
+        checkpoint=checkpoint,
+        answer=answer,
+        **settings,
     ).run()
 
 

@@ -14,7 +14,7 @@ from bestleaf.checkpoint import Checkpoint
 from bestleaf.checks import check_keywords, function_or_none, shown, whole
 from bestleaf.engine.records import LIMITED, SAMPLE, SOLVED
 from bestleaf.problems import State
-from bestleaf.search.answer import Answer, EvaluatedLeaf, checked_answer, gap_of, most_likely
+from bestleaf.search.answer import Answer, EvaluatedLeaf, checked_answer, gap_of, most_likely, named_answer
 from bestleaf.search.budget import Budget, SecondInterrupt, deferred_interrupt
 from bestleaf.search.evaluator import Evaluator, Request
 from bestleaf.search.executors import Executor
@@ -45,8 +45,8 @@ class Search:
         Draws the samples of a batch (see `bestleaf.search.executors`); None for this thread.
     stages : sequence of Stage
         Work to do once the answer is identified, before guarantees are checked.
-    answer : callable
-        Returns the answer and its gap; see `bestleaf.search.answer`.
+    answer : str or callable
+        Names the answer, as in `best_leaf`.
     seconds : float, default=0
         Seconds of `max_time` already used.
     centre : state, default=None
@@ -77,7 +77,7 @@ class Search:
         executor: Executor | None = None,
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
         stages: Sequence[Stage] = (),
-        answer: Answer = most_likely,
+        answer: str | Answer = most_likely,
         seconds: float = 0.0,
         centre: State | None = None,
         wider: float | None = None,
@@ -87,12 +87,10 @@ class Search:
         self.settings = Settings(**settings)
         checked_problem(problem)
         check_stages(stages)
-        if not callable(answer):
-            raise TypeError(f"answer must be a function of the state and the decision, got {shown(answer)}")
         self.budget = Budget(self.settings.max_samples, self.settings.max_time, self.settings.max_memory)
         self._saver = Saver(checkpoint)
         self._callback = function_or_none("callback", callback)
-        self._answer = answer
+        self._answer = named_answer(answer)
         self._asked: int | None = None
         self._requests: list[Request] = []
         self._centre, self._wider = centre, wider
@@ -112,7 +110,7 @@ class Search:
         self.growth = self._growth(proposals)
         self.state.introduce(range(len(self.state.graph)))
         self.state.check_fit()
-        if self.state.known.world["plans"] and answer is not most_likely:
+        if self.state.known.world["plans"] and named_answer(answer) is not most_likely:
             raise ValueError(f"answer must be the default one where best_leaf returns a plan, got {shown(answer)}")
         self.stages: list[Stage] = [*stages, *self.challenges]
         if seconds:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from bestleaf.certificate import Certificate
 from bestleaf.certificate.build import Structure, certificate_of
 from bestleaf.certificate.claims import counted, game_claim, plan_in_words
+from bestleaf.certificate.pairs import PairTest
 from bestleaf.certificate.plan import CHANCE, LEAF, PLAYER, Moves, outcomes_of
 from bestleaf.certificate.schema import part_name
 from bestleaf.engine.bounds import BOUNDS
@@ -19,7 +20,7 @@ from bestleaf.problems import State
 from bestleaf.search.answer import known_gap_of, recommended_plan
 from bestleaf.search.growth.lookahead import BY_NAME
 from bestleaf.search.growth.random import RandomProposals
-from bestleaf.search.settings import Settings
+from bestleaf.search.settings import Settings, name_of
 from bestleaf.search.state import SearchState
 
 
@@ -59,7 +60,7 @@ class Result:
         How long the search took.
     settings : dict
         How the search was run: task, epsilon, delta, rule, bound, stopping, expansion, proposal, seed, and the kind of
-        proof ("rigorous", "conditional" on the user's own bound, or "none").
+        proof ("rigorous", "conditional" on the user's own bound or stopping test, or "none").
     leaves : tuple of Leaf
         Every leaf of the final graph with its statistics.
     """
@@ -84,6 +85,7 @@ class Result:
     structure: Structure = field(repr=False)
     challenges: dict[str, Any] = field(repr=False)  # what the answer was compared with, by guarantee
     plan: dict[State, State] | None = field(default=None, repr=False)
+    own_test: PairTest | None = field(default=None, repr=False)  # the user's own stopping test
 
     @classmethod
     def of(
@@ -124,6 +126,7 @@ class Result:
             leaves=state.known.list_leaves(),
             structure=_structure(state),
             challenges=challenges,
+            own_test=None if state.settings.pair_test is None else state.settings.pair_test.function,
         )
 
     @property
@@ -201,11 +204,14 @@ def settings_told(
     settings: Settings, seed: int | None, proposals: type[RandomProposals], *, exact: bool
 ) -> dict[str, Any]:
     """Return how a search was run, as its result and its certificate say it; `exact`: terminal states have values."""
+    own_growth = {} if settings.growth is None else {"growth": part_name(name_of(settings.growth), (), ours=False)}
     return {
-        **{name: getattr(settings, name) for name in ("task", "epsilon", "delta", "stopping", "expansion")},
+        **{name: getattr(settings, name) for name in ("task", "epsilon", "delta", "expansion")},
+        "stopping": settings.stopping_name,
         "rule": part_name(settings.rule.name, RULES, ours=settings.rule in RULES.values()),
         "bound": part_name(settings.bound.name, BOUNDS, ours=settings.bound in BOUNDS.values()),
         "proposal": part_name(proposals.name, BY_NAME, ours=proposals in BY_NAME.values()),
+        **own_growth,
         "seed": seed,
         "proof": settings.proof(exact=exact),
     }

@@ -23,7 +23,7 @@ from bestleaf.files import in_words, remove_leftovers
 from bestleaf.search.growth.lookahead import BY_NAME
 from bestleaf.search.loop import start_over
 from bestleaf.search.result import Progress
-from bestleaf.search.settings import Seed, Settings, stream
+from bestleaf.search.settings import Seed, Settings, name_of, stream
 from bestleaf.search.snapshot import Running, Snapshot, pairs, restore, snapshot_of
 from bestleaf.search.state import SearchState
 
@@ -191,13 +191,15 @@ def identity_of(search: Running, answer: object) -> dict[str, Any]:
     return identity(
         state.problem,
         {
-            **{name: getattr(settings, name) for name in ("task", "delta", "stopping", "expansion", "alpha")},
+            **{name: getattr(settings, name) for name in ("task", "delta", "expansion", "alpha")},
+            "stopping": settings.stopping_name,
             "rule": part_name(settings.rule.name, RULES, ours=settings.rule in RULES.values()),
             "bound": part_name(settings.bound.name, BOUNDS, ours=settings.bound in BOUNDS.values()),
             "proposal": part_name(proposals.name, BY_NAME, ours=proposals in BY_NAME.values()),
             "guarantee": sorted(settings.guarantee),
             "batch_size": settings.batch_size,
-            "answer": getattr(answer, "name", getattr(answer, "__name__", type(answer).__name__)),
+            "growth": None if settings.growth is None else name_of(settings.growth),
+            "answer": name_of(answer),
             "stages": [type(stage).__name__ for stage in search.stages],
             "random stream": kind_of(state.rng),
             "seed": state.seed,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
@@ -11,14 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from bestleaf.certificate.pairs import BY_BUDGET, FOR_INTERVALS
+from bestleaf.certificate.schema import part_name
 from bestleaf.checks import number, one_of, shown, whole
 from bestleaf.engine.bounds import BOUNDS, RIGOROUS, Bound, Rate, named_bound
 from bestleaf.engine.rules import Rule, named_rule, smallest_gap
+from bestleaf.engine.stopping import BY_INTERVALS, STOPPINGS, Stopping, lucb_plus_plus, named_stopping
 from bestleaf.problems import State
 
 GUARANTEES = ("grown", "local", "quantile", "exhaustive")
 PROPOSALS = ("random", "prior", "rave", "lookahead")
-DEFAULT_RULES = {"sound": "smallest_gap", "paper": "lucb"}  # by stopping test
+DEFAULT_RULES = {"sound": "smallest_gap", "paper": "lucb", lucb_plus_plus: "lucb_plus_plus"}  # by stopping test
+DEFAULT_RULE_OF_PAIRS = "eb_tc"
 
 Seed = int | np.integer | np.random.Generator | np.random.SeedSequence | None
 
@@ -32,8 +36,9 @@ class Settings:
     delta: float
     rule: Rule = None  # type: ignore[assignment]  # a name or None becomes a Rule
     bound: Rate | Bound = "betting"  # type: ignore[assignment]  # a name becomes a Rate or a Bound
-    stopping: str = "sound"
+    stopping: str | Stopping = "sound"  # a name becomes a Stopping, unless the test compares intervals
     expansion: float | None = None
+    growth: Callable[[int, int, Any], int | None] | None = None  # when the graph grows, if not by `expansion`
     proposal: str | type | None = None  # a name, or a class of the user's own
     max_samples: int | None = None
     max_time: float | None = None
@@ -44,16 +49,22 @@ class Settings:
 
     def __post_init__(self) -> None:
         one_of("task", self.task, ("arm", "leaf"))
-        one_of("stopping", self.stopping, DEFAULT_RULES)
+        stopping = named_stopping(self.stopping)
+        usual = DEFAULT_RULES.get(stopping, DEFAULT_RULE_OF_PAIRS)
         guarantees = checked_guarantees(self.guarantee)
         checked = {
             "epsilon": number("epsilon", self.epsilon, "between 0 and 1", 0, 1),
             "delta": number("delta", self.delta, "strictly between 0 and 1", 0, 1, open_ends=True),
-            "rule": named_rule(DEFAULT_RULES[self.stopping] if self.rule is None else self.rule),  # type: ignore[redundant-expr]
+            "stopping": stopping,
+            "rule": named_rule(usual if self.rule is None else self.rule),  # type: ignore[redundant-expr]
             "bound": named_bound(self.bound),
             "guarantee": guarantees,
             "alpha": number("alpha", self.alpha, "strictly between 0 and 1", 0, 1, open_ends=True),
         }
+        if self.growth is not None and not callable(self.growth):
+            raise TypeError(f"growth must be a function of rounds, node and state, got {shown(self.growth)}")
+        if self.growth is not None and self.expansion is None:
+            checked["expansion"] = 1.0  # at most one child enters in a round
         if self.expansion is not None:
             checked["expansion"] = number(
                 "expansion", self.expansion, "between 0 and 1, or None for the whole graph", 0, 1
@@ -66,6 +77,8 @@ class Settings:
                 checked[name] = whole(name, getattr(self, name), 1, " or None")
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+        if self.rule.leaves and stopping == "paper":
+            raise ValueError(f"rule {self.rule.name} names leaves, but stopping 'paper' compares children")
         if not (self.proposal is None or self.proposal in PROPOSALS or isinstance(self.proposal, type)):
             names = ", ".join(PROPOSALS)
             raise ValueError(f"proposal must be one of {names}, a class or None, got {shown(self.proposal)}")
@@ -82,32 +95,55 @@ class Settings:
         return self.expansion is None
 
     def proof(self, exact: bool) -> str:
-        """Return which kind of proof the answer has: "rigorous", "conditional" on the user's own bound, or "none".
+        """Return which kind of proof the answer has: "rigorous", "conditional" on a user's own part, or "none".
+
+        That part is a bound or a stopping test; no other part can make a proved answer wrong.
 
         The rate `theory` is rigorous only if all leaves without an exact value are known in advance. So the graph must
         not grow, and the problem must have no exact values, because `exact` may return None.
         """
         fixed_theory = self.bound is BOUNDS["theory"] and self.fixed and not exact
-        if self.stopping != "sound":
+        if self.stopping == "paper":
             return "none"
         if self.bound in RIGOROUS or fixed_theory:
-            return "rigorous"
+            return "rigorous" if self.pair_test in (None, *STOPPINGS.values()) else "conditional"
         return "none" if self.bound in BOUNDS.values() else "conditional"
+
+    @property
+    def pair_test(self) -> Stopping | None:
+        """The stopping test that tells leaves apart in pairs; None if the test compares intervals."""
+        return self.stopping if isinstance(self.stopping, Stopping) else None
+
+    @property
+    def stopping_name(self) -> str:
+        """What certificates and checkpoints call the stopping test."""
+        if isinstance(self.stopping, str):
+            return self.stopping
+        ours = self.stopping in STOPPINGS.values()
+        return part_name(self.stopping.name, (*BY_INTERVALS, BY_BUDGET, *STOPPINGS), ours=ours)
 
     def for_kernels(self) -> dict[str, float | bool]:
         """Return the settings as fields of the kernels' `WORLD` record."""
-        rated = isinstance(self.bound, Rate)
+        rated, in_pairs = isinstance(self.bound, Rate), self.pair_test is not None
+        by_pairs = (1.0 - FOR_INTERVALS) * self.delta if in_pairs else 0.0
         return {
             "epsilon": self.epsilon,
-            "delta": self.delta,
+            "delta": FOR_INTERVALS * self.delta if in_pairs else self.delta,
+            "pair_delta": by_pairs,
+            "pairs": in_pairs,
             "to_leaf": self.task == "leaf",
-            "sound": self.stopping == "sound",
-            "by_rule": self.rule is not smallest_gap,
+            "sound": self.stopping != "paper",
+            "by_rule": 2 if self.rule.leaves else self.rule is not smallest_gap,
             "both": self.rule.both,
             "rated": rated,
             "intersect": self.rule.intersect or not rated,
             "growing": bool(self.expansion),
         }
+
+
+def name_of(part: object) -> str:
+    """Return what a function, or an object that can be called, is called in messages and certificates."""
+    return str(getattr(part, "name", getattr(part, "__name__", type(part).__name__)))
 
 
 def checked_guarantees(given: Any, known: Iterable[str] = GUARANTEES) -> frozenset[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from copy import copy
+from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from bestleaf.engine.parts import check_parts, guarded
 from bestleaf.engine.records import EXACT, INNER, Decision
 from bestleaf.problems import State
 from bestleaf.search.budget import Budget
-from bestleaf.search.growth.schedule import next_due
-from bestleaf.search.settings import Settings, checked_value
+from bestleaf.search.growth.schedule import next_due, own_due
+from bestleaf.search.settings import Settings, checked_value, name_of
 
 A_NODE = 600  # bytes of the Python objects of a node: its state, its number, its links
 A_RELATIVE = 250  # bytes of a remembered state that is not in the graph, for every node next to it
@@ -60,7 +60,8 @@ class SearchState:
         self.settings = settings
         self.rng, self.seed = rng, seed
         self.rollouts = rollouts
-        self._users_parts = [part for part in (settings.rule, settings.bound) if guarded(part)]
+        parts = (settings.rule, settings.bound, settings.pair_test)
+        self._users_parts = [part for part in parts if part is not None and guarded(part)]
         self.reason: str | None = None  # why the search ended; None while it goes on
         self.step = 0  # 0 while the graph is searched, then the number of the current stage
         self.decision: Decision | None = None  # what to do next; None after a change
@@ -87,20 +88,31 @@ class SearchState:
         self._check_cycles()
         if len(self.graph.linked("child", 0)) == 0 and whole_opening:
             raise ValueError(f"the root {shown(root)} has no children, so there is nothing to choose")
-        lots = self._lots()
-        self.known = Knowledge(self.graph, settings.rule, settings.bound, settings.for_kernels(), lots=lots)
+        self.known = Knowledge(
+            self.graph,
+            settings.rule,
+            settings.bound,
+            settings.for_kernels(),
+            lots=self._lots(),
+            stopping=settings.pair_test,
+            stream=self._stream(),
+        )
         self.known.start(settings.fixed)
 
     def _lots(self) -> int | None:
         """Return the seed of the lots that break ties; None for the published test, which has none."""
-        return int(self.rng.integers(2**63)) if self.settings.stopping == "sound" else None
+        return None if self.settings.stopping == "paper" else int(self.rng.integers(2**63))
+
+    def _stream(self) -> int:
+        """Return the seed of the random numbers of rules; it takes nothing from the random stream of the samples."""
+        return int(deepcopy(self.rng).integers(2**63))
 
     def copy(self, rng: np.random.Generator, seed: int | None) -> SearchState:
         """Return an independent copy with its own random stream; only for a graph that does not grow."""
         other = copy(self)
         other.rng, other.seed = rng, seed
         other.graph = self.graph.frozen_copy()
-        other.known = self.known.copy(other.graph, lots=other._lots())
+        other.known = self.known.copy(other.graph, lots=other._lots(), stream=other._stream())
         other.values, other.spare, other.fold_scores = dict(self.values), dict(self.spare), dict(self.fold_scores)
         return other
 
@@ -131,7 +143,7 @@ class SearchState:
         return max((value for state, value in self.values.items() if state in self.graph.node_of), default=0.0)
 
     def check_parts(self) -> None:
-        """Raise one sentence if the user's rule or bound has raised an error in a kernel."""
+        """Raise one sentence if the user's rule, bound or stopping test has raised an error in a kernel."""
         check_parts(*self._users_parts)
 
     def take_value(self, state: State, value: Any) -> None:
@@ -196,7 +208,7 @@ class SearchState:
             self.known.take_in(added)
             track = self.known.track
             for root in self.complete:  # now children may be missing below them again
-                track["grow_at"][root] = next_due(int(track["rounds"][root]), self.settings.expansion or 0.0)
+                track["grow_at"][root] = self.next_growth(root, int(track["rounds"][root]))
             self.complete.clear()
             self.decision = None
         nodes = [node for node, _ in added]
@@ -214,11 +226,19 @@ class SearchState:
         if graph.has_chance:
             raise ValueError("a problem with chance must have no cycles, but its moves lead back to a state")
         if settings.stopping != "sound":
-            raise ValueError("stopping 'paper' needs a graph without cycles; use stopping='sound'")
+            name = "paper" if settings.pair_test is None else settings.pair_test.name
+            raise ValueError(f"stopping {name!r} needs a graph without cycles; use stopping='sound'")
         if settings.task == "leaf" and graph.adversarial:
             raise ValueError(
                 "task 'leaf' needs a two-player graph without cycles, because play may never end; use task 'arm'"
             )
+
+    def next_growth(self, root: int, step: int) -> int:
+        """Return the first round from `step` on at which the graph grows below `root`."""
+        own = self.settings.growth
+        if own is None:
+            return next_due(step, self.settings.expansion or 0.0)
+        return own_due(name_of(own), own(step, root, self), step)
 
     def join(self, states: Iterable[State], budget: Budget) -> None:
         """Let states enter the graph, as far as they are not in it."""
@@ -241,6 +261,10 @@ class SearchState:
             raise ValueError(f"bound theory needs delta of at most 0.1 times the {leaves} leaves, got {settings.delta}")
         if self.graph.has_chance:
             self._check_chance()
+        if self.graph.adversarial and settings.pair_test is not None:
+            raise ValueError(
+                f"stopping {settings.pair_test.name} compares leaves of one player, got a problem with an opponent"
+            )
         if not self.graph.adversarial or settings.epsilon > 0 or self.graph.has_chance:
             return
         if not settings.fixed or self.graph.has_twin_arms():

@@ -2,7 +2,17 @@
 
 import numpy as np
 
-from bestleaf.engine.compile import edges_of, inlined, known_of, node_kernel, nodes_of, rule_at, track_of, words_at
+from bestleaf.engine.compile import (
+    edges_of,
+    inlined,
+    known_of,
+    node_kernel,
+    node_kernel_at,
+    nodes_of,
+    rule_at,
+    track_of,
+    words_at,
+)
 from bestleaf.engine.kernels.reach import as_one, cone, contains, strongest_apart
 from bestleaf.engine.records import INNER, Graph
 from bestleaf.engine.rules import highest_lower_bound, pessimistic, smallest_regret, strongest_rival
@@ -89,7 +99,7 @@ def test_moves(root, world):
 
     Which leaves a child reaches proves nothing here, so every other child is a rival.
     """
-    graph, known = Graph(nodes_of(world), edges_of(world)), known_of(world)
+    graph, known = Graph(nodes_of(world), edges_of(world), world.place), known_of(world)
     best, gap = smallest_regret(root, graph, known)
     rival = strongest_rival(best, root, graph, known)
     enter(best, known[best].leaf, known[rival].leaf, gap, width(rival, known) > width(best, known), world)
@@ -116,7 +126,7 @@ def test_pair(best, rival, root, world):
 @inlined
 def contest_published(root, world):
     """Apply the rule and the published test; return 1 if solved, 0 if not, -1 if the rule failed."""
-    graph, known = Graph(nodes_of(world), edges_of(world)), known_of(world)
+    graph, known = Graph(nodes_of(world), edges_of(world), world.place), known_of(world)
     best, rival = rule_at(world.rule)(root, graph, known)
     if best < 0:
         return -1
@@ -134,13 +144,18 @@ def contest_published(root, world):
 def named_pair(root, world):
     """Replace the pair of the stopping test by the pair of the rule; False if the rule failed.
 
+    A rule of leaves names the leaf to sample, and its rival. Other rules name two children.
     One round in ten keeps the pair of the test, and so do rounds in which the rule's intervals cannot get narrower.
     So a poor rule costs samples, but the search still ends.
     """
     if track_of(world)[root].rounds % TURNS == TURNS - 1:
         return True
     known = known_of(world)
-    best, rival = rule_at(world.rule)(root, Graph(nodes_of(world), edges_of(world)), known)
+    best, rival = rule_at(world.rule)(root, Graph(nodes_of(world), edges_of(world), world.place), known)
+    if world.by_rule == 2:
+        if best >= 0 and (width(best, known) > 0.0 or (rival >= 0 and width(rival, known) > 0.0)):
+            enter(world.best, best, rival, world.gap, width(best, known) <= 0.0, world)
+        return best >= 0
     if best >= 0 and rival >= 0 and (width(best, known) > 0.0 or width(rival, known) > 0.0):
         rival_wider = width(rival, known) > width(best, known)
         enter(best, known[best].leaf, known[rival].leaf, world.gap, rival_wider, world)
@@ -153,6 +168,10 @@ def contest(root, world):
     if world.sound == 0:
         return contest_published(root, world)
     one_player = nodes_of(world)[0].adversarial == 0
-    if test_leaves(root, world) if one_player else test_moves(root, world):
+    if world.pairs == 1:
+        solved = node_kernel_at(world.test_pairs)(root, world) == 1
+    else:
+        solved = test_leaves(root, world) if one_player else test_moves(root, world)
+    if solved:
         return 1
     return 0 if world.by_rule == 0 or named_pair(root, world) else -1

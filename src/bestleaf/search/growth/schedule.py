@@ -45,6 +45,16 @@ def next_due(step: int, exponent: float) -> int:
     return low
 
 
+def own_due(name: str, given: Any, step: int) -> int:
+    """Return the round that a schedule of the user's own has named; None stands for never."""
+    if given is None:
+        return UNLIMITED
+    fine = isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= step
+    if not fine:
+        raise ValueError(f"growth {name} must return a round from {step} on, or None for never, got {shown(given)}")
+    return min(int(given), UNLIMITED)
+
+
 class Growth:
     """Grows the graph of one search: the schedule says when, the visits of nodes say where, the proposals say which.
 
@@ -65,9 +75,15 @@ class Growth:
         if self.pause.before(leaves=1):
             track["grow_at"][root] = FAR
             return
-        due = min(int(track["rounds"][root]), int(track["grow_at"][root]))  # within a batch the round may have passed
-        track["grow_at"][root] = next_due(due + 1, self.state.settings.expansion or 0.0)
+        rounds, due = int(track["rounds"][root]), int(track["grow_at"][root])
+        if due == 0:  # the schedule has not been asked yet
+            due = self.state.next_growth(root, 0)
+        if due > rounds:
+            track["grow_at"][root] = due
+            return
         self._grow_once(root)
+        if root not in self.state.complete:  # the arrays may be new ones now, and within a batch the round has passed
+            self.state.known.track["grow_at"][root] = self.state.next_growth(root, due + 1)
 
     def deepen(self, root: int) -> None:
         """Let one child enter below `root` ahead of schedule, because all leaves lie below its best child.
@@ -106,7 +122,7 @@ class Growth:
         if not self.pause.begun:
             track = self.state.known.track
             for root in np.flatnonzero(track["grow_at"] == FAR).tolist():
-                track["grow_at"][root] = next_due(int(track["rounds"][root]), self.state.settings.expansion or 0.0)
+                track["grow_at"][root] = self.state.next_growth(root, int(track["rounds"][root]))
         return outcome
 
     def open_now(self, node: int) -> None:
