@@ -66,9 +66,9 @@ def refresh(node, nodes, edges, known):
 
 
 @inlined
-def recomputed(node, nodes, edges, known, world):
+def recomputed(node, nodes, edges, known, with_chance, world):
     """Compute an inner node again, in a graph with or without chance; True if anything has changed."""
-    if world.chance == 1:
+    if with_chance:
         return node_kernel_at(world.renew)(node, world) == 1
     return refresh(node, nodes, edges, known)
 
@@ -112,7 +112,7 @@ def backup_knot(head, world):
 def backup(node, world):
     """Refresh the ancestors of `node`, deepest first; stop where nothing changed. Return how many were refreshed."""
     nodes, edges, known, track = nodes_of(world), edges_of(world), known_of(world), track_of(world)
-    bucket = bucket_of(world)
+    bucket, with_chance = bucket_of(world), world.chance == 1
     refreshed = 0
     enqueue_parents(node, nodes, edges, track, bucket)
     for level in range(nodes[node].level - 1, -1, -1):
@@ -123,7 +123,7 @@ def backup(node, world):
             refreshed += 1
             if nodes[waiting].knot > 0:
                 refreshed += backup_knot(waiting, world)
-            elif recomputed(waiting, nodes, edges, known, world):
+            elif recomputed(waiting, nodes, edges, known, with_chance, world):
                 enqueue_parents(waiting, nodes, edges, track, bucket)
             waiting = track[waiting].following
     return refreshed
@@ -214,12 +214,12 @@ def recompute(order, leaves_too, world):
     Leaves are computed again only with `leaves_too`, for a bound that depends on the number of leaves.
     """
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
-    narrow_it = node_kernel_at(world.narrow)
+    narrow_it, with_chance = node_kernel_at(world.narrow), world.chance == 1
     for node in order:
         kind, knot = nodes[node].kind, nodes[node].knot
         if kind == INNER:
             if knot == 0:
-                recomputed(node, nodes, edges, known, world)
+                recomputed(node, nodes, edges, known, with_chance, world)
             elif knot == node + 1:
                 known[node].leaf = -1  # the ways to its leaf may have changed
                 node_kernel_at(world.refresh_knot)(node, world)
