@@ -262,8 +262,9 @@ class SearchState:
         if self.graph.has_chance:
             self._check_chance()
         if self.graph.adversarial and settings.pair_test is not None:
+            other = "chance" if self.graph.has_chance else "an opponent"
             raise ValueError(
-                f"stopping {settings.pair_test.name} compares leaves of one player, got a problem with an opponent"
+                f"stopping {settings.pair_test.name} compares leaves of one player, got a problem with {other}"
             )
         if not self.graph.adversarial or settings.epsilon > 0 or self.graph.has_chance:
             return
