@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from bestleaf.certificate.schema import Content, RefusedError, need
 
+ROUNDING = 1e-9  # probabilities that sum to 1 up to this are complete
 PLAYER, OPPONENT, CHANCE, LEAF, UNFINISHED = range(5)  # who moves at a node; an unfinished leaf has more below it
 
 
@@ -81,9 +82,6 @@ def _value_at(node: int, plan: Mapping[int, int], moves: Moves, known: dict[int,
         total += weight
     rest = max(0.0, 1.0 - total) if total < 1.0 - ROUNDING else 0.0  # of children that are not in the graph
     return PlanValue(lower, upper + rest, loss + rest)
-
-
-ROUNDING = 1e-9  # probabilities that sum to 1 up to this are complete
 
 
 def outcomes_of(plan: Mapping[int, int], moves: Moves) -> dict[int, float]:
