@@ -149,7 +149,9 @@ class Kernel:
 
 def cupy_on_host(folder: Path) -> SimpleNamespace:
     """Return what stands for CuPy; compiled modules go to a folder."""
+    about = SimpleNamespace(attributes={"MaxSharedMemoryPerBlockOptin": 227 * 2**10})
     return SimpleNamespace(
+        cuda=SimpleNamespace(Device=lambda: about),
         asarray=asarray,
         ascontiguousarray=asarray,
         empty=lambda shape, dtype: np.empty(shape, dtype).view(Array),

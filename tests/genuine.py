@@ -137,6 +137,23 @@ def of_games(seed):
                 yield Genuine(f"game {type(problem).__name__} {expansion} {bound}", found.certificate)
 
 
+def of_chance(seed):
+    """Yield certificates of graphs with chance: arms and plans, with and without an opponent, settled or cut short."""
+    rng = np.random.default_rng(seed)
+    for find in (best_arm, best_leaf):
+        for expansion in (None, 0.4):
+            for two_player in (False, True):
+                share = float(rng.choice([0.0, 0.5, 1.0]))
+                problem = random_dag(
+                    int(rng.integers(10**6)), layers=4, two_player=two_player, exact_share=share, chance_share=0.6
+                )
+                if two_player and find is best_leaf and not hasattr(problem, "chance"):
+                    continue
+                settings = {"epsilon": 0.2, "delta": 0.1, "expansion": expansion, "seed": int(rng.integers(10**6))}
+                found = find(problem, max_samples=int(rng.choice([20, 500, 20_000])), **settings)
+                yield Genuine(f"chance {find.__name__} {expansion} {two_player}", found.certificate)
+
+
 def table(seed=0, columns=6):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, columns))

@@ -13,6 +13,7 @@ import pytest
 
 import bestleaf
 from bestleaf import BestLeafSelector
+from bestleaf.cli.reproduce import app as experiments
 from bestleaf.paper import load_linear
 from bestleaf.tables import read_table
 
@@ -54,6 +55,28 @@ def test_reproduce_fixed_keeps_rows_and_prints_a_table(tmp_path):
     assert json.loads((tmp_path / "rows.json").read_text())["rows"] == rows
 
 
+def test_reproduce_takes_rows_by_name(tmp_path):
+    shown = run("reproduce", "fixed", "DAG beta1 paper", "DAG theory sound", "--runs", "2", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    rows = json.loads((tmp_path / "bestleaf-fixed.json").read_text())["rows"]
+    assert {row["case"] for row in rows} == {"DAG beta1 paper", "DAG theory sound"}
+    assert "hoeffding" not in shown.stdout
+
+
+@pytest.mark.parametrize("experiment", ["fixed", "expansion", "selection", "games"])
+def test_a_wrong_name_gets_the_right_ones(experiment, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for arguments, code in (["--list"], 0), (["everything"], 2):
+        with pytest.raises(SystemExit) as end:
+            experiments([experiment, *arguments])
+        assert end.value.code == code
+    told = capsys.readouterr()
+    names = "; ".join(told.out.splitlines())
+    assert names.count("; ") >= 9
+    assert told.err == f"bestleaf: there is no row 'everything'; the rows are: {names}\n"
+    assert list(tmp_path.iterdir()) == []
+
+
 TELLS_ROWS = """
 from bestleaf.cli import main
 from bestleaf.paper.experiments import rows
@@ -76,10 +99,12 @@ def test_ctrl_c_keeps_the_rows(tmp_path):
     assert "row\n" in iter(process.stdout.readline, "")
     assert not (tmp_path / "bestleaf-fixed.json").exists()
     os.kill(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    shown, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert "Traceback" not in errors
-    assert json.loads((tmp_path / "bestleaf-fixed.json").read_text())["rows"]
+    rows = json.loads((tmp_path / "bestleaf-fixed.json").read_text())["rows"]
+    assert rows
+    assert errors == f"Interrupted; the {len(rows)} runs finished so far are in bestleaf-fixed.json.\n"
+    assert "478,142" in shown
 
 
 @pytest.mark.parametrize(

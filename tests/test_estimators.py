@@ -223,7 +223,7 @@ def test_sampled_terminal_leaves_have_intervals(table):
     X, y = table
     keywords = {
         "estimator": MODEL,
-        "epsilon": 0.2,
+        "epsilon": 0.3,
         "max_features": 2,
         "random_state": 0,
         "search": SearchOptions(terminal="noisy"),

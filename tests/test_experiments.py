@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from threading import Event
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from rich.console import Console
 
 from bestleaf.files import write_atomically
 from bestleaf.paper.experiments import expansion, fixed, games, selection
-from bestleaf.paper.experiments.rows import RowFile, mean_and_error
+from bestleaf.paper.experiments.rows import Interrupted, RowFile, agreement, chosen, mean_and_error
 
 QUIET = Console(quiet=True)
 
@@ -88,9 +89,60 @@ def test_rows_survive_an_interruption(tmp_path):
             raise KeyboardInterrupt
         return {"case": case, "run": number}
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Interrupted) as stop:
         file.complete([("a", n) for n in range(9)], run, n_jobs=1, console=QUIET)
-    assert [row["run"] for row in json.loads(path.read_text())["rows"]][:5] == [0, 1, 2, 3, 4]
+    kept = json.loads(path.read_text())["rows"]
+    assert [row["run"] for row in kept][:5] == [0, 1, 2, 3, 4]
+    assert stop.value.rows == kept
+
+
+def test_an_interruption_does_not_wait_for_runs_that_have_begun():
+    begun, released = Event(), Event()
+
+    def run(case, number):
+        if number == 0:
+            return {"case": case, "run": 0}
+        if number == 1:
+            begun.set()
+            released.wait()
+        begun.wait()
+        raise KeyboardInterrupt
+
+    try:
+        with pytest.raises(Interrupted) as stop:
+            RowFile(None, "fixed", {}).complete([("a", n) for n in range(9)], run, n_jobs=2, console=QUIET)
+    finally:
+        released.set()
+    assert stop.value.rows == [{"case": "a", "run": 0}]
+
+
+def test_lines_are_chosen_by_name():
+    assert chosen([], fixed.LINES) == list(fixed.LINES)
+    assert chosen(["DAG beta2 paper", "tree beta2 paper"], fixed.LINES) == ["tree beta2 paper", "DAG beta2 paper"]
+    with pytest.raises(ValueError, match="there is no row 'beta2'; the rows are: tree beta1_published paper; DAG"):
+        chosen(["tree beta2 paper", "beta2"], fixed.LINES)
+    tasks = games.plan(2, ["transposition trap | UCT1"])
+    assert {case.rpartition(" | ")[0] for case, _ in tasks} == {"transposition trap | UCT1"}
+    assert len(tasks) == 2 * len(games.BUDGETS)
+
+
+def test_a_line_with_the_time_of_another_brings_that_one_along(tmp_path):
+    both = {"madelon fuse", "madelon betting, time of fuse"}
+    assert {case for case, _ in selection.plan(1, ["madelon betting, time of fuse"], {"madelon"})} == both
+    with pytest.raises(ValueError, match="the row 'madelon fuse' needs --data madelon=PATH"):
+        selection.plan(1, ["madelon fuse"], {"linear"})
+
+
+def test_nothing_agrees_within_a_large_standard_error():
+    """A mean of 100 with a standard error of 95 would agree with anything from 0 to 290."""
+    spread = [5] * 19 + [1905]
+    mean, error = mean_and_error(spread)
+    assert (mean, round(error)) == (100, 95)
+    for published in (100, 280):
+        assert agreement(spread, published, fewest=10, tolerance=0.02) == "too few runs to tell"
+    assert agreement([95, 105] * 10, 101, fewest=10, tolerance=0.0) == "agrees (-1.0%)"
+    assert agreement([95, 105] * 10, 120, fewest=10, tolerance=0.0) == "DIFFERS (-16.7%)"
+    assert agreement([95, 105] * 4, 101, fewest=10, tolerance=0.0) == "too few runs to tell"
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
@@ -118,7 +170,7 @@ def test_the_tables_print_published_ours_and_a_verdict():
     case = fixed.CASES["tree beta1_published paper"]
     assert case.verdict([{"samples": 480_000}] * 30).startswith("agrees")
     assert case.verdict([{"samples": 500_000}] * 30).startswith("DIFFERS")
-    assert case.verdict([{"samples": 480_000}] * 29) == "too few runs"
+    assert case.verdict([{"samples": 480_000}] * 29) == "too few runs to tell"
 
 
 def test_the_expansion_figure_is_drawn(tmp_path):
@@ -131,6 +183,16 @@ def test_the_expansion_figure_is_drawn(tmp_path):
     console = Console(width=200, record=True, file=io.StringIO())
     console.print(expansion.table(rows))
     assert "27,864,723" in console.export_text()
+
+
+def test_the_verdict_on_theorem_2_needs_enough_runs():
+    limit = expansion.limits(0.3)[0]
+    near = [{"samples": limit * share} for share in (0.8, 1.0, 1.1)]
+    assert expansion.verdict(near, 0.3) == "too few runs to tell"
+    assert expansion.verdict(near[:1], 0.3) == "too few runs to tell"
+    assert expansion.verdict([{"samples": limit / 2}] * 3, 0.3) == "below (0.50 of tau_max)"
+    assert expansion.verdict([{"samples": limit * 2}] * 3, 0.3) == "ABOVE (2.00 of tau_max)"
+    assert expansion.verdict(near, 0.2) == "not claimed"
 
 
 def test_growth_costs_samples_below_the_theorem():
@@ -174,8 +236,15 @@ def test_selection_tables_and_madelon_from_a_file(tmp_path):
     console = Console(file=shown, width=220)
     console.print(selection.table(rows))
     console.print(selection.answers(rows))
+    console.print(selection.verdicts(rows))
     for part in ("5,032,404", "440,240", "2,496,391", "not all settled", "madelon less 500 rows"):
         assert part in shown.getvalue()
+    published = selection.CASES["linear beta2 paper"]
+    same = [{"value": 0.9943, "subset": [1, 2, 5], "samples": 300_000 + 1000 * run} for run in range(15)]
+    said = {"V": "agrees (+0.0%)", "features": "agrees (+0.0%)", "samples": "DIFFERS (-30.3%)"}
+    assert published.verdicts(same) == said
+    assert set(selection.CASES["linear fuse"].verdicts(same)) == {"V", "features"}  # its samples are given
+    assert selection.CASES["linear beta1 paper"].verdicts(same) == {}
     with pytest.raises(ValueError, match=r"--data must be madelon=PATH, got a data set called 'iris'"):
         selection.read({"iris": tmp_path})
 

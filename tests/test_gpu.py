@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -33,11 +34,15 @@ on_gpu = pytest.mark.skipif(not HAS_GPU, reason="needs a GPU and CuPy")
 
 
 @pytest.fixture(scope="module")
-def on_host(tmp_path_factory):
-    """Let the processor run the kernels, in small blocks."""
-    if COMPILER is None:
+def kernels_run(tmp_path_factory):
+    """Let the kernels run however small the work is; where there is no GPU, the processor runs them in small blocks."""
+    if COMPILER is None and not HAS_GPU:
         pytest.skip("needs a compiler of C++ to run the kernels without a GPU")
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neighbours, "DISTANCES_A_GPU", 0)
+        if HAS_GPU:
+            yield
+            return
         stands_in = cupy_on_host(tmp_path_factory.mktemp("kernels"))
         votes.compiled.cache_clear()
         for module in (device, votes):
@@ -47,12 +52,11 @@ def on_host(tmp_path_factory):
         patch.setattr(votes, "SETTLERS", 32)
         patch.setattr(votes, "SETTLED_AT_ONCE", 1)
         patch.setattr(votes, "RANKERS", 32)
-        patch.setattr(neighbours, "DISTANCES_A_GPU", 0)
         yield
     votes.compiled.cache_clear()
 
 
-@pytest.mark.usefixtures("on_host")
+@pytest.mark.usefixtures("kernels_run")
 @pytest.mark.parametrize("kind", [Numbering, FastNumbering])
 def test_blocks_have_the_values_of_the_processor(kind):
     X = table("whole numbers", 20, 6)
@@ -90,7 +94,7 @@ CASES = {
 }
 
 
-@pytest.mark.usefixtures("on_host")
+@pytest.mark.usefixtures("kernels_run")
 @pytest.mark.parametrize(("case", "kind"), [*((case, "real numbers") for case in CASES), ("groups", "whole numbers")])
 def test_values_are_those_of_the_processor(case, kind):
     rng, rows = np.random.default_rng(3), 38
@@ -108,7 +112,7 @@ def test_values_are_those_of_the_processor(case, kind):
     assert ours._gpu.device == "cuda"
 
 
-@pytest.mark.usefixtures("on_host")
+@pytest.mark.usefixtures("kernels_run")
 def test_wide_subsets_and_votes_rounded_as_the_processor_does():
     X, y = table("real numbers", 40, 60), np.arange(40) % 2
     ours, theirs = pair(X, y)
@@ -118,7 +122,7 @@ def test_wide_subsets_and_votes_rounded_as_the_processor_does():
     assert ours.values(asked) == theirs.values(asked)
 
 
-@pytest.mark.usefixtures("on_host")
+@pytest.mark.usefixtures("kernels_run")
 def test_a_kernel_for_one_size_gives_the_same(monkeypatch):
     monkeypatch.setattr(votes, "UNROLLED", 16)
     monkeypatch.setattr(votes, "WORTH_COMPILING", 0)
@@ -126,7 +130,7 @@ def test_a_kernel_for_one_size_gives_the_same(monkeypatch):
     assert ours.values(np.array([[0, 5, 2], [1, 3, 4]])) == theirs.values([[0, 2, 5], [1, 3, 4]])
 
 
-@pytest.mark.usefixtures("on_host")
+@pytest.mark.usefixtures("kernels_run")
 def test_doubtful_queries_are_settled_by_rounded_sums():
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(6, 4)), 8, axis=0)  # every row eight times: the fifth distance is always a tie
@@ -135,7 +139,7 @@ def test_doubtful_queries_are_settled_by_rounded_sums():
     assert ours._gpu.tried(lambda gpu: gpu.rounded)  # so many were doubtful that rounding costs less
 
 
-@pytest.mark.usefixtures("on_host")
+@pytest.mark.usefixtures("kernels_run")
 @pytest.mark.parametrize("grouped", [False, True])
 def test_scores_on_other_rows_are_those_of_the_processor(grouped):
     X, y = table("real numbers", 50, 6), np.random.default_rng(1).integers(2, size=50)
@@ -177,7 +181,7 @@ def test_a_selector_that_asks_for_a_missing_gpu_says_so_once(monkeypatch):
     assert sum("no GPU was found" in str(one.message) for one in told) == 1
 
 
-@pytest.mark.usefixtures("on_host")
+@pytest.mark.usefixtures("kernels_run")
 def test_a_gpu_that_fails_in_the_middle_is_replaced_by_the_processor(monkeypatch):
     class OutOfMemoryError(Exception):
         pass
@@ -199,7 +203,7 @@ def test_a_wrong_device_is_refused():
         KNNOracle(table("real numbers", 30, 4), np.arange(30) % 2, device="gpu")
 
 
-@pytest.mark.usefixtures("on_host")
+@pytest.mark.usefixtures("kernels_run")
 def test_an_oracle_with_a_gpu_can_be_pickled():
     ours, _ = pair(table("real numbers", 30, 4), np.arange(30) % 2)
     assert pickle.loads(pickle.dumps(ours)).value([0, 1]) == ours.value([0, 1])
@@ -246,3 +250,72 @@ def test_a_search_has_the_same_answer_on_a_gpu():
     ]
     assert found[0].support_.tolist() == found[1].support_.tolist()
     assert found[0].certificate_.content["claims"] == found[1].certificate_.content["claims"]
+
+
+@on_gpu
+def test_threads_share_a_gpu():
+    X, y = table("real numbers", 1000, 300), np.random.default_rng(4).integers(2, size=1000)
+    ours, theirs = pair(X, y, n_jobs=4)
+    asked = [[list(range(many)) for _ in range(12)] for many in range(5, 300, 8)]
+    with ThreadPoolExecutor(4) as pool, warnings.catch_warnings():
+        warnings.simplefilter("error")  # a GPU that fails is told by a warning
+        found = list(pool.map(ours.values, asked))
+    assert found == [theirs.values(one) for one in asked]
+    assert ours._gpu.device == "cuda"
+
+
+@on_gpu
+def test_rows_that_only_vote_have_the_same_votes_on_a_gpu():
+    X, y = table("real numbers", 9000, 9), np.random.default_rng(5).integers(2, size=9000)
+    ours, theirs = pair(X, y, n_jobs=16, reference_rows=6000, query_rows=2500)
+    asked = subsets(50, 9, 9)
+    assert ours.values(asked) == theirs.values(asked)
+    assert np.array_equal(ours.sums(asked[0]), theirs.sums(asked[0]), equal_nan=True)
+
+
+class OnGpu:
+    """An array that only its own methods can read, as that of a GPU."""
+
+    def __init__(self, values):
+        self.values, self.shape, self.ndim, self.copies = values, values.shape, values.ndim, 0
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __array__(self, *about):
+        raise TypeError("implicit conversion to a NumPy array is not allowed")
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, where):
+        return OnGpu(self.values[where])
+
+    def get(self):
+        self.copies += 1
+        return self.values
+
+
+def check_data_of_a_gpu(made, back):
+    X = table("real numbers", 60, 4)
+    y = (X[:, 0] > 0).astype(int)
+    theirs = BestLeafSelector(random_state=0).fit(X, y)
+    ours = BestLeafSelector(random_state=0).fit(made(X), made(y), sample_weight=made(np.ones(60)))
+    assert ours.subset_.tolist() == theirs.subset_.tolist()
+    assert back(ours.transform(made(X))).tolist() == theirs.transform(X).tolist()
+    assert KNNOracle(made(X), made(y)).value([0, 1]) == KNNOracle(X, y).value([0, 1])
+
+
+def test_data_of_a_gpu_are_taken():
+    check_data_of_a_gpu(OnGpu, lambda found: found.values)
+    X, y = OnGpu(table("real numbers", 60, 4)), OnGpu(np.arange(60) % 2)
+    BestLeafSelector(random_state=0).fit(X, y)
+    assert X.copies == y.copies == 1
+
+
+@on_gpu
+def test_arrays_of_cupy_and_torch_are_taken():
+    cupy = cuda()
+    check_data_of_a_gpu(cupy.asarray, cupy.asnumpy)
+    torch = pytest.importorskip("torch")
+    check_data_of_a_gpu(lambda values: torch.as_tensor(values, device="cuda"), lambda found: found.cpu().numpy())

@@ -14,6 +14,7 @@ from scipy.stats import norm
 from bestleaf import LinearCertificate, best_linear_subset
 from bestleaf.certificate.linear import CRITERIA, HIGHER_IS_BETTER
 from bestleaf.certificate.record import checksum
+from bestleaf.cli import main
 from bestleaf.features import leaps_search
 
 FEATURES, ROWS = 9, 40
@@ -115,6 +116,30 @@ def test_names_words_and_a_file(tmp_path):
     assert verdict
     assert "10 listed subsets computed again; that none is better was proved again" in verdict.text
     assert str(again) == str(found)
+
+
+def test_the_command_line_checks_the_file(tmp_path, monkeypatch, capsys):
+    def ended(*arguments):
+        monkeypatch.setattr("sys.argv", ["bestleaf", "verify", str(tmp_path / "proof.json"), *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        shown = capsys.readouterr()
+        return end.value.code, shown.out + shown.err
+
+    X, y = table()
+    frame = pd.DataFrame(X, columns=[f"column {one}" for one in range(FEATURES)])
+    best_linear_subset(frame, y).certificate.save(tmp_path / "proof.json")
+    frame.assign(price=y).to_csv(tmp_path / "table.csv", index=False)
+    frame.assign(price=y + 1).to_csv(tmp_path / "other.csv", index=False)
+    data = ("--data", tmp_path / "table.csv")
+    code, words = ended(*data, "--target", "price")
+    assert (code or 0, "The certificate holds" in words) == (0, True)
+    assert ended(*data)[0] == 2
+    assert ended()[0] == 2
+    code, words = ended("--data", tmp_path / "other.csv", "--target", "price")
+    assert (code, "their fingerprints differ" in words) == (4, True)
+    code, words = ended(*data, "--target", "prize")
+    assert (code, "there is no column 'prize'" in words) == (4, True)
 
 
 @pytest.mark.parametrize("every_size", [True, False])

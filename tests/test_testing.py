@@ -229,3 +229,41 @@ def test_a_rule_of_ones_own_is_checked():
 
     testing.check_rule(first_two, seeds=(0,))
     assert best_leaf(Nim(), epsilon=0.1, delta=0.1, seed=0, rule=first_two).identified
+
+
+class Die:
+    """A die whose probabilities a test sets."""
+
+    def __init__(self, *chances):
+        self.given = list(chances)
+
+    def root(self):
+        return "root"
+
+    def children(self, state):
+        return {"root": ["roll", "stay"], "roll": ["one", "two"]}[state]
+
+    def is_terminal(self, state):
+        return state not in ("root", "roll")
+
+    def chance(self, state):
+        return (
+            self.given.pop(0) if state == "roll" and len(self.given) > 1 else self.given[0] if state == "roll" else None
+        )
+
+    def sample(self, state, rng):
+        return float(rng.random() < 0.5)
+
+
+def test_check_problem_looks_at_chance():
+    testing.check_problem(Die([0.5, 0.5]))
+    for chances, words in (
+        ([[0.5]], r"chance\('roll'\) must return a probability for each of 2 children, got 1"),
+        ([[-0.5, 1.5]], r"chance\('roll'\) must return probabilities of at least 0, got -0.5"),
+        ([[0.5, 0.6]], r"chance\('roll'\) must return probabilities that sum to 1, got the sum 1.1"),
+        ([[0.5, 0.5], [0.4, 0.6]], r"chance\('roll'\) must return the same probabilities every time"),
+    ):
+        with pytest.raises(AssertionError, match=words):
+            testing.check_problem(Die(*chances))
+    first = problems.TableProblem({0: [1, 2]}, {1: 0.4, 2: 0.6}, chance={0: [0.5, 0.5]})
+    testing.check_problem(first)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import inf, log
+
 import pytest
 
 from bestleaf.paper import theory
-from bestleaf.problems import Unrolled, paper_lattice, random_game_tree
+from bestleaf.problems import TableProblem, Unrolled, paper_lattice, random_game_tree
 from test_search import Walk
 
 
@@ -29,6 +31,64 @@ def test_lambert_and_root_agree_and_the_elementary_forms_enclose_them(b):
     assert theory.tau_max_root(b, 0.1, 0.05, leaves=15) > by_lambert
 
 
+@pytest.fixture
+def three_leaves():
+    """Arms a = max(x, y) = 0.9 and b = max(y, z) = 0.6; the leaf y is below both."""
+    return TableProblem({0: "ab", "a": "xy", "b": "yz"}, {"x": 0.9, "y": 0.6, "z": 0.1})
+
+
+def test_gaps_are_those_computed_by_hand(three_leaves):
+    """Delta_* = 0.9 - 0.6. On the way to x no step is larger; to y: |0.6 - 0.9|; to z: |0.6 - 0.9| and |0.1 - 0.6|."""
+    assert theory.arm_gap(three_leaves) == pytest.approx(0.3)
+    assert theory.leaf_gaps(three_leaves) == pytest.approx({"x": 0.3, "y": 0.3, "z": 0.5})
+    assert theory.leaf_gaps(three_leaves, epsilon=0.4) == pytest.approx({"x": 0.4, "y": 0.4, "z": 0.5})
+
+
+def test_both_terms_of_theorem_1_are_those_computed_by_hand(three_leaves):
+    """H = 1/0.09 + 1/0.09 + 1/0.25 = 26.2222; ln(3/0.3) = 2.302585; ln ln(1/0.09) = 0.878774; ln ln 4 = 0.326634."""
+    assert theory.complexity(three_leaves) == pytest.approx(26.2222, abs=1e-4)
+    assert theory.tau_ub(three_leaves, delta=0.3) == pytest.approx(8 * 26.2222 * 2.302585, rel=1e-5)
+    second = 2 * 16 / 0.09 * 0.878774 + 16 / 0.25 * 0.326634
+    assert theory.iterated_logarithms(three_leaves) == pytest.approx(second, rel=1e-5)
+    both = theory.theorem_1(three_leaves, delta=0.3)
+    assert both == pytest.approx(8 * 26.2222 * 2.302585 + second, rel=1e-5)
+
+
+def test_a_wide_gap_does_not_lower_theorem_1():
+    """With gaps of 0.8 the iterated logarithm is negative: ln ln(1/0.64) = -0.81."""
+    wide = TableProblem({0: "ab"}, {"a": 0.9, "b": 0.1})
+    assert theory.iterated_logarithms(wide) == 0
+    assert theory.theorem_1(wide, delta=0.1) == pytest.approx(8 * 2 / 0.64 * log(20))
+
+
+def test_equal_arms_have_no_bound():
+    equal = TableProblem({0: "ab"}, {"a": 0.5, "b": 0.5})
+    assert theory.theorem_1(equal, delta=0.1) == inf
+    assert theory.theorem_1(equal, delta=0.1, epsilon=0.1) < inf
+
+
+def test_theorem_1_of_the_paper_with_both_terms():
+    """The paper prints the first, 96,520, and calls the second negligible."""
+    assert int(theory.theorem_1(paper_lattice(), delta=0.1)) == 96_520 + 59_051
+
+
+def test_a_delta_that_theorem_1_does_not_allow_is_refused(three_leaves):
+    with pytest.raises(ValueError, match=r"delta must be above 0 and at most 0\.3 with 3 leaves, got 0\.4"):
+        theory.theorem_1(three_leaves, delta=0.4)
+
+
+def test_theorem_2_includes_b_of_one_where_it_bounds_nothing():
+    """Its bound grows beyond every number as b rises to 1."""
+    bounds = (theory.tau_max, theory.tau_max_elementary, theory.tau_max_printed, theory.tau_max_root)
+    for bound in bounds:
+        rising = [bound(b, 0.1, 0.05) for b in (0.5, 0.7, 0.9, 0.95)]
+        assert rising == sorted(rising)
+        assert rising[-1] > 1e100
+        assert bound(1, 0.1, 0.05) == inf
+        assert bound(0.999, 0.1, 0.05) == inf  # too large for a number
+    assert theory.tau_max_root(1, 0.1, 0.05, leaves=15) == inf
+
+
 def test_epsilon_caps_the_complexity():
     assert theory.complexity(paper_lattice(), epsilon=0.5) == pytest.approx(20 / 0.25)
 
@@ -40,7 +100,8 @@ def test_games_have_a_complexity_too():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((0, 0.1, 0.05), "b must be between 0 and 1, got 0"),
+        ((0, 0.1, 0.05), "b must be above 0 and at most 1, got 0"),
+        ((1.5, 0.1, 0.05), "b must be above 0 and at most 1, got 1.5"),
         ((0.3, 2, 0.05), "delta must be between 0 and 1, got 2"),
         ((0.3, 0.1, 0), "gap must be positive, got 0"),
         ((0.9, 0.9, 30.0), "no solution"),

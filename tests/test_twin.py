@@ -9,9 +9,9 @@ from bestleaf import Search, best_arm, best_leaf
 from bestleaf.engine.records import EVALUATE, SAMPLE, SOLVED
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
-from bestleaf.problems import ScoreLattice, TableProblem, Unrolled, random_dag, random_game_tree
+from bestleaf.problems import ScoreLattice, TableProblem, Unrolled, random_cyclic_graph, random_dag, random_game_tree
 from bestleaf.search.loop import act
-from naive import NaiveBatches, NaiveLattice, NaiveLookahead, NaiveSearch
+from naive import NaiveBatches, NaiveChance, NaiveCycles, NaiveLattice, NaiveLookahead, NaiveSearch
 
 LATTICE = ScoreLattice((-0.4, 0.1, 0.5, 0.9), 2)
 
@@ -31,9 +31,9 @@ def small_problems():
 PROBLEMS = dict(small_problems())
 
 
-def follow(problem, steps, **keywords):
+def follow(problem, steps, *, twin_class=NaiveSearch, **keywords):
     """Run both side by side and compare samples, counts and intervals after every step."""
-    twin = NaiveSearch(problem, **keywords)
+    twin = (NaiveChance if hasattr(problem, "chance") else twin_class)(problem, **keywords)
     search = Search(problem, **keywords)
     # the loop over Python-defined problems draws through problem.sample, as the twin does
     search.evaluator.compiled = None
@@ -56,8 +56,9 @@ def follow(problem, steps, **keywords):
                 taken = (leaf, twin.exact[leaf])
                 break
         if expected is None:
-            assert search.state.reason == "identified"
-            assert search.result().answer == twin.answer
+            assert search.state.reason == ("endless" if twin.stuck else "identified")
+            assert twin.stuck or search.result().answer == twin.answer
+            assert search.result().plan == getattr(twin, "plan", None)
             return
         assert taken == expected
         compare(search, twin)
@@ -119,6 +120,20 @@ def test_other_rules_step_by_step(name, rule):
         )
 
 
+@pytest.mark.parametrize("expansion", [None, 0.7])
+@pytest.mark.parametrize(
+    ("task", "two_player", "endless"),
+    [("arm", False, None), ("leaf", False, None), ("arm", True, 0.5), ("arm", True, None), ("arm", True, (0.3, 0.7))],
+)
+def test_graphs_with_cycles_step_by_step(task, two_player, endless, expansion):
+    keywords = {"task": task, "epsilon": 0.05, "delta": 0.1, "bound": "hoeffding", "stopping": "sound", "seed": 3}
+    for seed in (1, 3, 12, 34):
+        problem = random_cyclic_graph(
+            seed, inner=5, leaves=4, two_player=two_player, endless=endless, exact_share=0.4 * (seed % 2), grid=0.1
+        )
+        follow(problem, 20, twin_class=NaiveCycles, expansion=expansion, **keywords)
+
+
 @pytest.mark.parametrize("name", ["lattice", "tree", "dag0", "dag1", "exact0", "game0", "gametree"])
 @pytest.mark.parametrize("expansion", [None, 0.6])
 def test_the_compiled_loop_ends_where_the_twin_ends(name, expansion):
@@ -133,6 +148,42 @@ def test_the_compiled_loop_ends_where_the_twin_ends(name, expansion):
         assert {leaf.state: leaf.count for leaf in result.leaves if not leaf.exact} == {
             leaf: len(twin.samples.get(leaf, [])) for leaf in twin.leaves() if leaf not in twin.exact
         }
+
+
+CHANCE = {
+    **{f"chance{seed}": random_dag(seed, grid=0.1, width=3, chance_share=0.6) for seed in (30, 32)},
+    "exact": random_dag(40, exact_share=0.5, grid=0.05, width=3, chance_share=0.6),
+    **{f"game{seed}": random_dag(seed, two_player=True, layers=4, width=3, chance_share=0.4) for seed in (51, 52)},
+    "twice": TableProblem(  # children listed twice, one that never comes, a chance node below another
+        {0: ["a", "b", "c"], "a": [1, 1, "b", 3], "b": ["c", 4], "c": [2, 4]},
+        {1: 0.8, 2: 0.3, 3: 0.9, 4: 0.5},
+        chance={"a": [0.25, 0.25, 0.5, 0.0], "b": [0.5, 0.5]},
+    ),
+}
+
+
+@pytest.mark.parametrize("expansion", [None, 0.6])
+@pytest.mark.parametrize("task", ["arm", "leaf"])
+@pytest.mark.parametrize("name", CHANCE)
+def test_chance_step_by_step(name, task, expansion):
+    keywords = {"task": task, "epsilon": 0.1, "delta": 0.1, "seed": 3}
+    for bound, rule in (("hoeffding", None), ("beta2", "lucb"), ("hoeffding", "lucb_micro")):
+        follow(CHANCE[name], 80, **keywords, bound=bound, rule=rule, stopping="sound", expansion=expansion)
+    if task == "arm":
+        follow(CHANCE[name], 80, **keywords, bound="beta2", stopping="paper", expansion=expansion)
+
+
+@pytest.mark.parametrize("expansion", [None, 0.6])
+@pytest.mark.parametrize("name", ["chance30", "exact", "game52", "twice"])
+def test_compiled_searches_with_chance_end_where_the_twin_ends(name, expansion):
+    keywords = {"epsilon": 0.4, "delta": 0.3, "bound": "beta2", "stopping": "sound", "seed": 7, "expansion": expansion}
+    for task, function in (("arm", best_arm), ("leaf", best_leaf)):
+        twin = NaiveChance(CHANCE[name], task=task, **keywords)
+        while twin.step() is not None:
+            pass
+        result = function(CHANCE[name], **keywords)
+        assert (result.answer, result.samples) == (twin.answer, twin.samples_drawn)
+        assert result.plan == getattr(twin, "plan", None)
 
 
 def test_backup_is_idempotent():

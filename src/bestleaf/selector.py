@@ -44,6 +44,7 @@ from bestleaf.data_checks import (
 )
 from bestleaf.encoding import TableEncoder, pandas_frame, takes_missing
 from bestleaf.encoding.frames import selected_columns
+from bestleaf.encoding.inputs import is_on_gpu
 from bestleaf.engine.bounds import Bound, Rate, named_bound
 from bestleaf.engine.stopping import BY_INTERVALS
 from bestleaf.features import FeatureLattice, SampledLattice, SubsetLattice
@@ -75,7 +76,7 @@ IN_GRAPH, IN_BLOCKS = "graph", "blocks"  # how all subsets are evaluated
 # If nobody gives a limit, the search on all rows takes at most so much of the time of the choice, with an estimator and
 # with votes; with votes it may take at least so many seconds.
 SEARCH_SHARE = (0.25, 0.5)
-SHORTEST_SEARCH = 5.0
+SHORTEST_SEARCH = 10.0
 LOCAL_PROOF = 45.0  # seconds that the local proof may take with an estimator, if nobody gives a limit
 A_SUBSET = 8_000  # bytes of a subset and its terminal leaf in a graph of all subsets
 ENDED_BY = {"interrupted": "Ctrl-C", "callback": "a callback", "no_workers": "The loss of all workers"}
@@ -363,7 +364,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Numbers without missing values, unless the estimator takes them. With `encode`, columns of any kind, in a
-            data frame of pandas, polars or another library that narwhals knows. A sparse matrix becomes an array.
+            data frame of pandas, polars or another library that narwhals knows. A sparse matrix becomes an array. An
+            array of a GPU (CuPy, torch) is copied to memory once.
         y : array-like of shape (n_samples,)
             Labels or real targets.
         **metadata
@@ -721,7 +723,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         X : array-like or data frame of shape (n_samples, n_features)
             The columns that `fit` has seen.
         """
-        if self.encode is None:
+        if self.encode is None and not is_on_gpu(X):
             return super().transform(X)
         support = self.get_support()
         validate_data(self, X, skip_check_array=True, reset=False)

@@ -23,12 +23,15 @@ from bestleaf.certificate.numbering import Block, Numbering
 from bestleaf.certificate.pairs import TESTS
 from bestleaf.checks import number, shown, whole
 from bestleaf.engine.bounds import Bound, Rate, named_bound
+from bestleaf.engine.chance import chances_of
+from bestleaf.engine.components import checked_endless
 from bestleaf.engine.kernels.loop import take
 from bestleaf.engine.rules import Rule, named_rule
 from bestleaf.engine.stopping import STOPPINGS, Stopping, named_stopping
 from bestleaf.problems import TableProblem, paper_lattice
 from bestleaf.search import Search, best_arm, best_leaf
 from bestleaf.search.answer import Answer, named_answer
+from bestleaf.search.growth.prior import priors_of
 from bestleaf.search.settings import checked_problem, name_of
 
 if TYPE_CHECKING:
@@ -55,6 +58,14 @@ def _require(condition: object, sentence: str) -> None:
         raise AssertionError(sentence)
 
 
+def _require_no_error(work: Callable[[], object]) -> None:
+    """Let the sentence of a `ValueError` be what is wrong."""
+    try:
+        work()
+    except ValueError as error:
+        raise AssertionError(str(error)) from None
+
+
 def check_problem(problem: Any, *, walks: int = 50, samples: int = 400, seed: int = 0) -> None:
     """Check that a problem obeys the rules of a `Problem`, along random walks from its root.
 
@@ -79,23 +90,40 @@ def check_problem(problem: Any, *, walks: int = 50, samples: int = 400, seed: in
     met: dict[Hashable, list[Any]] = {}
     terminal: dict[Hashable, None] = {}
     for _ in range(walks):
-        state = root
+        state, passed = root, set()
         for _ in range(LONGEST):
+            passed.add(state)
             if problem.is_terminal(state):
+                terminal[state] = None
                 break
             children = met.get(state)
             if children is None:
                 children = met[state] = _checked_children(problem, state)
             state = children[int(rng.integers(len(children)))]
-        else:
-            raise AssertionError(f"every walk must end in a terminal state, got one of {LONGEST:,} moves without end")
-        terminal[state] = None
+        else:  # in circles a random walk may go for long
+            circles = len(passed) < LONGEST
+            _require(circles, f"every walk must end in a terminal state, got one of {LONGEST:,} moves without end")
+    _require(terminal, f"a random walk must come to a terminal state, got {walks} walks in circles")
     _check_parents(problem, met)
+    _check_endless(problem, met)
     for state in list(terminal)[:10]:
         _check_values(problem, state, samples, rng)
-    result = best_arm(problem, epsilon=0.1, delta=0.1, expansion=0.5, seed=seed, max_samples=2_000)
+    _check_many(problem, list(terminal)[:10])
+    starts_by_chance = hasattr(problem, "chance") and problem.chance(root) is not None
+    find = best_leaf if starts_by_chance else best_arm  # where chance decides first, there is no arm to choose
+    result = find(problem, epsilon=0.1, delta=0.1, expansion=0.5, seed=seed, max_samples=2_000)
     verdict = verify(result.certificate)
     _require(verdict, f"the certificate of a short search must pass verify, got: {verdict}")
+
+
+def _check_many(problem: Any, states: list[Any]) -> None:
+    """Compare the values of states asked for together with those asked for one by one."""
+    if not hasattr(problem, "exact_many"):
+        return
+    together, alone = list(problem.exact_many(states)), [problem.exact(state) for state in states]
+    _require(len(together) == len(states), "exact_many(states) must return one value for each state")
+    for state, value, other in zip(states, together, alone, strict=True):
+        _require(value == other, f"exact_many must return what exact({shown(state)}) does, {other}, got {value}")
 
 
 def _checked_children(problem: Any, state: Hashable) -> list[Any]:
@@ -106,6 +134,8 @@ def _checked_children(problem: Any, state: Hashable) -> list[Any]:
             hash(child)
         except TypeError:
             raise AssertionError(f"states must be hashable (tuples, not lists), got {shown(child)}") from None
+    if _checked_chance(problem, state):
+        return children
     _require(len(set(children)) == len(children), f"children({shown(state)}) must list every child once")
     again = list(problem.children(state))
     _require(children == again, f"children({shown(state)}) must return the same states in the same order every time")
@@ -115,10 +145,24 @@ def _checked_children(problem: Any, state: Hashable) -> list[Any]:
             counted == len(children),
             f"count_children({shown(state)}) must be the number of children, {len(children)}, got {counted}",
         )
+    if hasattr(problem, "prior"):
+        _require_no_error(lambda: priors_of(problem, state))
     if hasattr(problem, "maximizes"):
         moves = problem.maximizes(state)
         _require(isinstance(moves, bool), f"maximizes({shown(state)}) must return True or False, got {shown(moves)}")
     return children
+
+
+def _checked_chance(problem: Any, state: Hashable) -> bool:
+    """Return whether chance decides at a state; its probabilities must be right, and the same every time."""
+    if not hasattr(problem, "chance"):
+        return False
+    try:
+        first, again = chances_of(problem, state), chances_of(problem, state)
+    except (TypeError, ValueError) as error:
+        raise AssertionError(str(error)) from None
+    _require(first == again, f"chance({shown(state)}) must return the same probabilities every time")
+    return first is not None
 
 
 def _check_parents(problem: Any, met: dict[Hashable, list[Any]]) -> None:
@@ -130,6 +174,16 @@ def _check_parents(problem: Any, met: dict[Hashable, list[Any]]) -> None:
                 state in set(problem.parents(child)),
                 f"parents({shown(child)}) must hold {shown(state)}, whose child it is",
             )
+
+
+def _check_endless(problem: Any, met: Iterable[Hashable]) -> None:
+    for state in met if hasattr(problem, "endless") else ():
+        value = problem.endless(state)
+        try:
+            checked_endless(value, state)
+        except ValueError as error:
+            raise AssertionError(str(error)) from None
+        _require(value == problem.endless(state), f"endless({shown(state)}) must return the same value every time")
 
 
 def _check_values(problem: Any, state: Hashable, samples: int, rng: np.random.Generator) -> None:

@@ -1,6 +1,8 @@
 """The slow twins: plain dictionaries and lists, written from the formulas; the fast code must do the same."""
 
 from naive.batches import NaiveBatches
+from naive.chance import NaiveChance
+from naive.cycles import NaiveCycles
 from naive.flat import NaiveFlat
 from naive.lookahead import NaiveLookahead
 from naive.search import NaiveLattice, NaiveSearch, NaiveSelection
@@ -9,7 +11,9 @@ from naive.votes import naive_value
 
 __all__ = [
     "NaiveBatches",
+    "NaiveChance",
     "NaiveCompeting",
+    "NaiveCycles",
     "NaiveFlat",
     "NaiveFuse",
     "NaiveLattice",

@@ -60,6 +60,7 @@ class NaiveSearch:
         self.deepened: dict = {}
         self.created = 0
         self.samples_drawn = 0
+        self.stuck = False  # what is open depends on play without end
         self._start()
 
     # ---- the graph
@@ -88,7 +89,8 @@ class NaiveSearch:
 
     def _start_growing(self, root):
         for child in self._all_children(root):
-            self._add(child)
+            if child != root:
+                self._add(child)
 
     def _all_children(self, state):
         return [] if self.problem.is_terminal(state) else list(dict.fromkeys(self.problem.children(state)))
@@ -250,13 +252,17 @@ class NaiveSearch:
         outside = [leaf for leaf in self.leaves() if self.label(leaf) not in inside]
         return self.highest(outside, lambda leaf: self.leaf_interval(leaf)[1])
 
+    def choices(self, root):
+        """Return what a search for a best leaf chooses between at a node."""
+        return self.children[root]
+
     def leaf_contest(self, root):
-        rivals = {arm: self.rival_leaf(arm) for arm in self.children[root]}
+        rivals = {arm: self.rival_leaf(arm) for arm in self.choices(root)}
 
         def gap(arm):
             return -inf if rivals[arm] is None else self.leaf_interval(rivals[arm])[1] - self.interval(arm)[0]
 
-        best = self.highest(self.children[root], lambda arm: -gap(arm))
+        best = self.highest(rivals, lambda arm: -gap(arm))
         least, solved = gap(best), gap(best) <= self.epsilon
         if rivals[best] is None:
             return best, self.representative_leaf(best), None, 0.0, True
@@ -306,8 +312,8 @@ class NaiveSearch:
             return
 
         def index(state):
-            depth = self.level(state) - self.level(root) + 1
-            return self.visits.get(state, 0) / (len(self.children[state]) + 1) / depth
+            depth = self.level(state) - (0 if self.stopping == "paper" else self.level(root))
+            return self.visits.get(state, 0) / (len(self.children[state]) + 1) / (1 + depth)
 
         chosen = max(candidates, key=index)  # the first of equals is the oldest
         self._enter(self.pick(chosen))
@@ -337,7 +343,7 @@ class NaiveSearch:
             if root not in self.opened:
                 self.open(root)
             while True:
-                if len(self.children[root]) == 1:
+                if self.has_one_way(root):
                     best, second, solved = self.children[root][0], None, True
                 else:
                     best, first, second, _, solved = self.contest(root)
@@ -353,13 +359,33 @@ class NaiveSearch:
                     self.open(best)
                     root = self.problem.root()
                 else:
-                    root = best
+                    root = self.place(best)
             if self.b and self.owes_growth(root):
                 self.grow(root)
                 continue
-            if self.rule != "lucb_micro" or second in (None, first) or self.width(second) <= 0:
-                return root, best, first, None
-            return (root, best, second, None) if self._pending(second) else (root, best, first, second)
+            if self.cannot_sample(first):
+                first = second
+                if second is None or self.cannot_sample(second):
+                    self.answer, self.stuck = best, True
+                    return None
+            return self.pair(root, best, first, second)
+
+    def pair(self, root, best, first, second):
+        """Return the decision about two leaves: only `lucb_micro` samples both."""
+        if self.rule != "lucb_micro" or second in (None, first) or self.width(second) <= 0:
+            return root, best, first, None
+        return (root, best, second, None) if self._pending(second) else (root, best, first, second)
+
+    def cannot_sample(self, leaf):
+        """Whether a leaf stands for play without end, or has an exact value; only with cycles it is ever asked for."""
+        return False
+
+    def has_one_way(self, root):
+        return len(self.children[root]) == 1
+
+    def place(self, state):
+        """Return the node at which the search chooses after it went to a state."""
+        return state
 
     def owes_growth(self, root):
         """Whether a round at a node was due to grow the graph and has not done so; a batch may pass several."""
@@ -391,11 +417,14 @@ class NaiveSearch:
         times, many = self.deepened.get(root, 0), len(self.children[root])
         single_player = self.stopping == "sound" and not self.adversarial()
         missing = any(c not in self.children for s in self.below(root) for c in self._all_children(s))
-        if not (self.b and single_player and many > 1 and times < many and missing):
+        if not (self.b and single_player and missing and self.may_deepen(root, times, many)):
             return False
         self.deepened[root] = times + 1
         self.grow(root)
         return True
+
+    def may_deepen(self, root, times, many):
+        return many > 1 and times < many
 
     def _take(self, root, best, leaf):
         if self._pending(leaf):
@@ -430,13 +459,14 @@ class NaiveSearch:
     def _count_round(self, root, best, leaf):
         self.rounds[root] = self.rounds.get(root, 0) + 1
         path = [root]
-        arms = [arm for arm in self.children[root] if self.representative_leaf(arm) == leaf]
+        arms = [arm for arm in self.choices(root) if self.representative_leaf(arm) == leaf]
         node = best if best in arms else (arms[0] if arms else None)
+        path += self.between(root, node)
         if node is None:
             node = leaf
             while self.level(node) > self.level(root):
                 path.append(node)
-                node = self.parents[node][0]
+                node = self.node_above(node)
         else:
             path.append(node)
             while node != leaf:
@@ -444,6 +474,13 @@ class NaiveSearch:
                 path.append(node)
         for state in path:
             self.visits[state] = self.visits.get(state, 0) + 1
+
+    def between(self, root, child):
+        """Return the states that the search came through on its way from a node to one of its choices."""
+        return []
+
+    def node_above(self, state):
+        return self.parents[state][0]
 
 
 def splitmix(number):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,23 +34,39 @@ class Structure:
     two_player: bool = False
     created: int = 0  # leaves that ever had a share of delta; some of them are inner nodes now
     orders: np.ndarray | None = None  # place in the order of creation that each node had as a leaf, 0 for none
+    weights: np.ndarray | None = None  # the probability of each edge that starts at a chance node
+    chance: np.ndarray | None = None  # whether chance decides at each node; None if it decides nowhere
+    endless: dict[int, tuple[float, float]] = field(default_factory=dict)  # what play without end is worth, by node
 
     def children(self) -> list[list[int]]:
         """Return the children of every node."""
         ends = self.first + self.count
         return [self.edges[start:stop].tolist() for start, stop in zip(self.first, ends, strict=True)]
 
+    def chances(self) -> dict[int, list[float]]:
+        """Return the probability of each child of every chance node."""
+        if self.chance is None or self.weights is None:
+            return {}
+        spans = ((node, self.first[node]) for node in np.flatnonzero(self.chance).tolist() if self.count[node])
+        return {node: self.weights[start : start + self.count[node]].tolist() for node, start in spans}
+
     def entry(self) -> Content:
         """Return the graph as JSON."""
+        chances = [{"node": node, "probabilities": weights} for node, weights in self.chances().items()]
         orders = np.zeros(len(self.states), np.int64) if self.orders is None else self.orders
-        return {
+        entry = {
             "labels": [plain(state) for state in self.states],
             "children": self.children(),
             "minimizes": np.flatnonzero(self.minimizes).tolist(),
             "two_player": self.two_player,
             "created": self.created,
             "inner_orders": np.where(self.count > 0, orders, 0).tolist(),
+            **({} if self.chance is None else {"chance": chances}),
         }
+        if self.endless:
+            ends = sorted(self.endless.items())
+            entry["endless"] = [{"node": node, "lower": lower, "upper": upper} for node, (lower, upper) in ends]
+        return entry
 
 
 def plain(value: Json) -> Json:
@@ -99,6 +115,9 @@ def certificate_of(
         "leaves": [_leaf_entry(leaf, node_of[leaf.state]) for leaf in leaves],
         "graph": found.structure.entry(),
     }
+    plan = getattr(found, "plan", None)
+    if plan is not None:
+        content["plan"] = [[node_of[state], node_of[child]] for state, child in plan.items()]
     all_subsets = getattr(found, "all_subsets", None)
     if all_subsets is not None:
         content["all_subsets"] = all_subsets

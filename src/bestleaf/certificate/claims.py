@@ -11,6 +11,7 @@ from math import ceil, floor
 
 from bestleaf.certificate.all_subsets import has_all, has_some, many_evaluated
 from bestleaf.certificate.bound_checks import CHECKS, RATES
+from bestleaf.certificate.knots import groups_of, is_knot
 from bestleaf.certificate.local import SINGLE, Centre, centre_of
 from bestleaf.certificate.pairs import BY_BUDGET, TESTS, in_pairs
 from bestleaf.certificate.schema import CLOSE, Content, Json
@@ -70,7 +71,9 @@ def is_settled(content: Content) -> bool:
     subset than that leaf.
     """
     search, leaves = content["search"], content["leaves"]
-    compared = search["task"] == "arm" or any(leaf["label"] != leaves[0]["label"] for leaf in leaves)
+    compared = (
+        search["task"] == "arm" or "plan" in content or any(leaf["label"] != leaves[0]["label"] for leaf in leaves)
+    )
     within = min(content["gap"], searched(content).gap) <= search["epsilon"]
     return within and (search["expansion"] is None or compared) and not by_budget(content)
 
@@ -89,7 +92,8 @@ def _about_graph(content: Content) -> Content:
         )
         kind = "evaluated"
     elif is_settled(content):
-        who = " for the opponent, who moves first," if 0 in content["graph"]["minimizes"] else ""
+        first = 0 in content["graph"]["minimizes"] and "plan" not in content
+        who = _on_average(content) + (" for the opponent, who moves first," if first else "")
         kind = "unproved" if search["proof"] == "none" and not certain else "chosen" if beyond else "grown"
         better = f"no {where} is better{who} by more than {units.margin(limit)}{' on these rows' if beyond else ''}"
         better += _beyond_reference(content["data"])
@@ -121,7 +125,9 @@ def _unsettled(
     if has_some(content):
         return LOOKED_AT, *_of_some_subsets(content, gap, known, than, rows=rows)
     rest = many - looked
-    if looked < 2 or content["graph"]["two_player"] or known >= (gap if rest else 1.0):
+    by_moves = content["graph"]["two_player"] or "chance" in content["graph"]
+    if looked < 2 or by_moves or known >= (gap if rest else 1.0):
+        than += _on_average(content)
         return "open", search["epsilon"], f"Another {_where(content)} may be better{than} by up to {units.gain(gap)}."
     limit = max(0.0, ceil(1e4 * known - 1e-6) / 1e4)
     better = f"better{than}{' on these rows' if rows else ''}{f' by more than {units.gain(limit)}' if limit else ''}"
@@ -184,7 +190,21 @@ def _where(content: Content) -> str:
         other = f"other of the {many_evaluated(content):,} subsets" if has_all(content) else "other subset"
         return f"{other} that may be chosen ({_choice_in_words(data)})"
     size = counted(len(content["leaves"]), "leaf", "leaves") + ("" if data is None else f"; {_choice_in_words(data)}")
-    return f"{search['task']} of the {'whole graph' if search['expansion'] is None else 'graph as grown'} ({size})"
+    answer = "plan" if "plan" in content else search["task"]
+    return f"{answer} of the {'whole graph' if search['expansion'] is None else 'graph as grown'} ({size})"
+
+
+def _on_average(content: Content) -> str:
+    """Return that values are means, if chance decides somewhere; otherwise nothing."""
+    if "chance" not in content["graph"]:
+        return ""
+    against = ", whatever the opponent does," if "plan" in content and content["graph"]["two_player"] else ""
+    return f" on average{against}"
+
+
+def plan_in_words(moves: int, first: str | None) -> str:
+    """Return how many moves a plan has, and the first one; None if the player does not move first."""
+    return f"Best plan: {counted(moves, 'move')}{'' if first is None else f', the first to {first}'}"
 
 
 def _beyond_reference(data: Content | None) -> str:
@@ -422,7 +442,7 @@ def _not_claimed(content: Content, kinds: set[str]) -> list[str]:
     data, more, new = content["data"], "more " if kinds & {"local", "quantile"} else "", _not_of_new_rows(content)
     if data is None:
         grown = f"anything {more}about states that are not in the graph; it grew while it was searched."
-        return [] if content["search"]["expansion"] is None else [grown]
+        return ([] if content["search"]["expansion"] is None else [grown]) + _about_endless_play(content["graph"])
     if kinds & {"exhaustive", "ceiling"}:
         return [new]
     if by_budget(content) or has_some(content):
@@ -434,6 +454,21 @@ def _not_claimed(content: Content, kinds: set[str]) -> list[str]:
         "partial subset is bounded, and that bounds no single one of them."
     )
     return [others, new]
+
+
+def _about_endless_play(graph: Content) -> list[str]:
+    """Return what play without end is taken to be worth, in a game with cycles."""
+    written, children = graph.get("endless"), graph["children"]
+    if written:
+        lower, upper = min(one["lower"] for one in written), max(one["upper"] for one in written)
+        taken = f"is taken to be {lower:.4g}" if lower == upper else f"may be anything from {lower:.4g} to {upper:.4g}"
+        return [f"what play without end is worth; it {taken}, as the problem says."]
+    if graph["two_player"] and any(is_knot(group, children) for group in groups_of(children)):
+        return [
+            "what play without end is worth; it counts against the one who could leave, and may be worth anything "
+            "where both could or nobody."
+        ]
+    return []
 
 
 def _not_of_new_rows(content: Content) -> str:

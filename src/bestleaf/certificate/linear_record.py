@@ -236,6 +236,15 @@ class LinearCertificate:
         need(len(content["sizes"]) > 0, "at least one subset must be listed")
 
 
+def is_linear(path: str | Path) -> bool:
+    """Whether a file says that it is a certificate of `best_linear_subset`."""
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            return f'"{FORMAT}"' in file.read(200)
+    except (OSError, UnicodeDecodeError):
+        return False  # whoever reads it says why
+
+
 def _same(one: float, other: float) -> bool:
     return abs(one - other) <= CLOSE * max(1.0, abs(one))
 

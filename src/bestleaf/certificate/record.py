@@ -129,6 +129,9 @@ class Certificate:
         value = f"value {ends[0]}" if low == high else f"value between {ends[0]} and {ends[1]}"
         if data is None:
             exactly = ", exactly" if low == high else ""
+            if "plan" in content:
+                first = words.in_line(str(label), 200) if content["answer"] else None
+                return f"{words.plan_in_words(len(content['plan']), first)}, mean {value}{exactly}."
             return f"Best {content['search']['task']}: {words.in_line(str(label), 200)}, {value}{exactly}."
         names, chosen = words.unit_names(data), sorted(label[:-1], key=lambda unit: data["groups"][unit])
         listed = words.first_of([names[unit] for unit in chosen])

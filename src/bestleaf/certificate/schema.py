@@ -43,14 +43,18 @@ TABLE = """
 certificate: format=bestleaf certificate, format_version=2..2, bestleaf=release, answer=0.., lower=value, upper=value,
     gap=-1.0..1.0, known_gap?=-1.0..1.0, looked_at?=0.., features=[text]?, search=<search>, cost=<cost>, graph=<graph>,
     data=<data>?, leaves=[<leaf>],
-    reason=identified|max_samples|max_time|max_memory|interrupted|callback|no_workers|unfinished,
+    reason=identified|max_samples|max_time|max_memory|interrupted|callback|no_workers|endless|unfinished,
     challenges=<challenges>, claims=[<claim>], not_claimed=[text], report?=<report>?, unseen?=<held-out rows>?,
-    new_data?=<left-out rows>?, table?=<table>, all_subsets?=<all subsets>, checksum?=any
+    new_data?=<left-out rows>?, table?=<table>, all_subsets?=<all subsets>, plan?=[[0..]],
+    checksum?=any
 search: task=leaf|arm, epsilon=value, delta=fraction, rule=rule, bound=name, stopping=name, seed=seed,
     expansion=value?, growth?=name, proposal=name, proof=none|conditional|rigorous, options?={option}
 cost: samples=0.., warmup_samples=0.., exact_evaluations=0.., values_outside=0.., growths=0.., rollouts?=0..,
     seconds=0.0..1e12
-graph: labels=list, children=[[0..]], minimizes=[0..], two_player=flag, created=0.., inner_orders=[0..]
+graph: labels=list, children=[[0..]], minimizes=[0..], two_player=flag, created=0.., inner_orders=[0..],
+    chance?=[<chance node>], endless?=[<endless play>]
+chance node: node=0.., probabilities=[value]
+endless play: node=0.., lower=value, upper=value
 leaf: node=0.., label=any, terminal=flag, exact=flag, count=0.., mean=value?, lower=value, upper=value, order=0..,
     share=value, lower_evidence=list?, upper_evidence=list?
 claim: kind=text, text=text, epsilon?=value, delta?=value, alpha?=fraction, proof?=text
@@ -212,6 +216,8 @@ def check_form(content: Json) -> None:
         if len(set(below)) < len(below) or max(below, default=0) >= nodes:
             raise RefusedError("children and opponent's nodes must be different nodes that exist")
     need(graph["two_player"] or not graph["minimizes"], "an opponent moves only in a game of two players")
+    pairs = all(len(move) == 2 for move in content.get("plan", ()))
+    need(pairs, "every move of a plan must be a node and the child it moves to")
     need(content["answer"] < nodes, f"the answer must be a node of the graph, got {content['answer']!r}")
     need(bool(content["leaves"]), "the certificate must list the leaves of the graph")
     for leaf in content["leaves"]:

@@ -186,7 +186,8 @@ def _check_search(content: Content) -> None:
     rigorous = bound in CHECKS or bound == "theory"  # the conditions of theory are checked with the leaves
     most = "rigorous" if rigorous else "none" if bound in RATES else "conditional"
     if in_pairs(content["search"]):
-        need(not content["graph"]["two_player"], f"stopping {stopping!r} is for one player, got a game of two")
+        alone = not content["graph"]["two_player"] and not {"chance", "endless"} & content["graph"].keys()
+        need(alone, f"stopping {stopping!r} is for one player without chance and cycles")
         most = "conditional" if stopping not in TESTS and most == "rigorous" else most
     fine = proof == "none" or (stopping not in ("paper", BY_BUDGET) and proof == most)
     need(fine, f"bound {bound!r} with stopping {stopping!r} is not {proof}")
@@ -207,6 +208,8 @@ def _not_shown(content: Content, *, with_data: bool, with_oracle: bool) -> str:
         "times, seed, why the search ended, number of samples beyond those of the leaves": True,
         "that the samples are those of the leaves and were drawn at random": sampled,
         "edges, labels and players of the graph, that no leaf of it was left out": problem,
+        "probabilities of the chance nodes": "chance" in content["graph"],
+        "what play without end is worth": "endless" in content["graph"],
         "exact values (only the problem can give them again)": problem and any(leaf["exact"] for leaf in leaves),
         "which leaves are one step away": problem and "local" in content["challenges"],
         "rows, names and objective of the data": selection and not with_data,

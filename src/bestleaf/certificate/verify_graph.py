@@ -1,15 +1,14 @@
-"""Check the graph of a certificate: one root, no cycles, allowed steps; compute bounds of nodes and the gap."""
+"""Check the graph of a certificate: one root, allowed steps; compute bounds of nodes and the gap."""
 
 from __future__ import annotations
 
-from graphlib import TopologicalSorter
-from itertools import chain
-
 from bestleaf.certificate.all_subsets import has_some
 from bestleaf.certificate.claims import by_budget
+from bestleaf.certificate.knots import Knot, check_endless, groups_of, is_knot
 from bestleaf.certificate.limits import Limits
 from bestleaf.certificate.looked_at import looked_at_in
 from bestleaf.certificate.pairs import PairTest, gap_by_pairs, in_pairs
+from bestleaf.certificate.plan import chances_in, check_chance, mean_of, moves_of, plan_in, value_of
 from bestleaf.certificate.schema import Content, Json, RefusedError, need, same
 from bestleaf.certificate.searched import STOP, label_of, unit_of
 
@@ -39,11 +38,14 @@ def check_graph(content: Content) -> None:
     """Check that the leaves are the nodes without children, and that each step in a lattice adds one unit."""
     graph, leaves, task = content["graph"], content["leaves"], content["search"]["task"]
     if content["data"] is not None:
-        need(task == "leaf" and not graph["two_player"], "feature selection is about the best leaf of one player")
+        one_player = not graph["two_player"] and "chance" not in graph
+        need(task == "leaf" and one_player, "feature selection is about the best leaf of one player")
         _check_lattice(content)
+    check_chance(content)
     childless = {node for node, below in enumerate(graph["children"]) if not below}
     fine = len(childless) == len(leaves) and {leaf["node"] for leaf in leaves} == childless
     need(fine, "the leaves must be exactly the nodes without children")
+    check_endless(graph, downwards(graph["children"]))
 
 
 def _check_lattice(content: Content) -> None:
@@ -85,35 +87,58 @@ def _leaves_of_the_path(content: Content) -> set[str]:
 
 
 def node_bounds(graph: Content, leaves: list[Content]) -> tuple[list[float], list[float]]:
-    """Return the lower and the upper bounds of all nodes; those of a parent are the best of its children."""
-    children, minimizes = graph["children"], set(graph["minimizes"])
+    """Return the lower and the upper bounds of all nodes; those of a parent are the best of its children.
+
+    Those of a chance node are the means of those of its children.
+    """
+    children, minimizes, chances = graph["children"], set(graph["minimizes"]), chances_in(graph)
     lower, upper = [0.0] * len(children), [1.0] * len(children)
     for leaf in leaves:
         lower[leaf["node"]], upper[leaf["node"]] = leaf["lower"], leaf["upper"]
-    for node in reversed(downwards(children)):
-        if children[node]:
+    for group in reversed(downwards(children)):
+        node = group[0]
+        if is_knot(group, children):
+            need("chance" not in graph, "a graph with chance nodes must have no cycles")
+            knot = Knot(group, graph)
+            for bounds, end in zip((lower, upper), knot.ends, strict=True):
+                for one, bound in knot.bounds(bounds, end).items():
+                    bounds[one] = bound
+        elif node in chances:
+            lower[node] = mean_of(chances[node], [lower[child] for child in children[node]], rest=0.0)
+            upper[node] = mean_of(chances[node], [upper[child] for child in children[node]], rest=1.0)
+        elif children[node]:
             best = min if node in minimizes else max
             lower[node] = best(lower[child] for child in children[node])
             upper[node] = best(upper[child] for child in children[node])
     return lower, upper
 
 
-def downwards(children: list[list[int]]) -> list[int]:
-    """Return the nodes, parents before children; raise a ValueError if there is a cycle."""
-    roots = set(range(len(children))).difference(chain.from_iterable(children))
-    need(roots == {0}, "the graph must have one root, the first node")
-    return list(TopologicalSorter(dict(enumerate(children))).static_order())[::-1]
+def downwards(children: list[list[int]]) -> list[list[int]]:
+    """Return the nodes in groups that reach each other, parents before children; without a cycle each one alone."""
+    met, fresh = {0}, [0]
+    for node in fresh:  # grows in this loop
+        fresh += set(children[node]) - met
+        met.update(children[node])
+    need(len(met) == len(children), "the graph must have one root, the first node")
+    return groups_of(children)
 
 
 def answer_of(content: Content, own: PairTest | None = None) -> dict[str, float]:
     """Return the interval and the gap of the answer that follow from the leaves; `own`: the user's own stopping test.
 
     The gap says how much better than the answer another one may be, for the player who moves at the root. The known gap
-    is the same among the leaves looked at. It is the gap if they hold no rival, and in a game, where one leaf may
-    change what all others are worth.
+    is the same among the leaves looked at. It is the gap if they hold no rival, and in a game or with chance, where one
+    leaf may change what all others are worth. Of a plan, the interval and the gap are those of the plan.
     """
     graph, answer, leaves, task = content["graph"], content["answer"], content["leaves"], content["search"]["task"]
     children, (lower, upper) = graph["children"], node_bounds(graph, leaves)
+    if task == "leaf" and "chance" in graph:
+        moves = moves_of(content, lower, upper)
+        value = value_of(plan_in(content, moves), moves)
+        gap = min(1.0, value.loss)
+        return {"lower": value.lower, "upper": min(1.0, value.upper), "gap": gap, "known_gap": gap} | {
+            "looked_at": len(looked_at_in(content))
+        }
     if task == "leaf":
         need(not graph["two_player"], "a certificate of a two-player game is about the best arm")
         need(not children[answer], "the answer must be a leaf")
@@ -125,7 +150,7 @@ def answer_of(content: Content, own: PairTest | None = None) -> dict[str, float]
         below.update(children[node])
     inside = {repr(leaf["label"]): leaf["terminal"] for leaf in leaves if leaf["node"] in below}
     looked = looked_at_in(content)
-    if graph["two_player"]:
+    if graph["two_player"] or "chance" in graph:
         rivals = [child for child in children[0] if child != answer]
         for_opponent = 0 in graph["minimizes"]
         gaps = [upper[answer] - lower[one] if for_opponent else upper[one] - lower[answer] for one in rivals]

@@ -56,7 +56,7 @@ def _check_kinds(content: Content, *, fixed: bool) -> None:
     bare = (order == 0) & ~evidence
     value = (terminal == 1) & (lower == upper) & (lower == mean) & (count == 1)
     waits = (terminal == 1) & (lower == 0) & (upper == 1) & (count == 0) & bare
-    equal = fixed and np.isclose(share[-1], delta / len(leaves), CLOSE, 0)
+    equal = fixed and np.isclose(share, delta / len(leaves), CLOSE, 0).all()
     due = delta / np.where(order == 0, np.inf, len(leaves) if equal else order * (order + 1))
     noisy = data is not None and data["terminal"] == "noisy"
     for fine, reason in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -10,13 +11,15 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from typer import Option
+from typer import Argument, Option
 
 from bestleaf.checks import shown
 from bestleaf.cli import INTERRUPTED, at_once
 from bestleaf.cli.messages import help_without_command
 from bestleaf.cli.options import Jobs, Seed, check_ending
 
+Names = Annotated[list[str] | None, Argument(metavar="[ROW]...", help="Names of rows (default: all; see --list).")]
+Listing = Annotated[bool, Option("--list", help="Print the names of the rows, and compute nothing.")]
 Runs = Annotated[int | None, Option(min=1, max=1_000_000, help="Runs of each row (default: the paper's number).")]
 Json = Annotated[Path | None, Option("--json", help="File of the rows; the same command goes on from it.")]
 Copies = Annotated[list[str] | None, Option(help="Your copy of a data set, madelon=PATH (.data file or its folder).")]
@@ -28,41 +31,70 @@ app.callback(invoke_without_command=True)(help_without_command)
 
 
 @app.command()
-def fixed(runs: Runs = None, json: Json = None, seed: Seed = 2019, n_jobs: Jobs = None) -> None:
+def fixed(
+    names: Names = None,
+    listing: Listing = False,
+    runs: Runs = None,
+    json: Json = None,
+    seed: Seed = 2019,
+    n_jobs: Jobs = None,
+) -> None:
     """Compare fixed DAG and fixed tree: samples, node updates and recommended arms."""
-    _run("fixed", runs, json, seed, n_jobs)
+    experiment = _experiment("fixed", names, listing)
+    _run(experiment, names, runs, json, seed, n_jobs)
 
 
 @app.command()
-def games(runs: Runs = None, json: Json = None, seed: Seed = 2019, n_jobs: Jobs = None) -> None:
+def games(
+    names: Names = None,
+    listing: Listing = False,
+    runs: Runs = None,
+    json: Json = None,
+    seed: Seed = 2019,
+    n_jobs: Jobs = None,
+) -> None:
     """Compare UCT, UCD, LUCB-MCTS, LUCB-MCDS and the default rule on games with many transpositions."""
-    _run("games", runs, json, seed, n_jobs)
+    experiment = _experiment("games", names, listing)
+    _run(experiment, names, runs, json, seed, n_jobs)
 
 
 @app.command()
 def selection(
-    data: Copies = None, runs: Runs = None, json: Json = None, seed: Seed = 2019, n_jobs: Jobs = None
+    names: Names = None,
+    listing: Listing = False,
+    data: Copies = None,
+    runs: Runs = None,
+    json: Json = None,
+    seed: Seed = 2019,
+    n_jobs: Jobs = None,
 ) -> None:
     """Select features of the paper's linear data and of Madelon: value, features, samples."""
-    sources = {}
+    experiment, sources = _experiment("selection", names, listing), {}
     for text in data or []:
         name, _, path = text.partition("=")
         if not path:
             raise ValueError(f"--data must be madelon=PATH, got {shown(text)}")
         sources[name] = Path(path)
-    _run("selection", runs, json, seed, n_jobs, sources=sources)
-    if not data:
+    _run(experiment, names, runs, json, seed, n_jobs, sources=sources)
+    if not data and not names:
         print("Madelon is left out; give your copy by --data madelon=PATH.")
 
 
 @app.command()
 def expansion(
-    runs: Runs = None, json: Json = None, plot: Plot = FIGURE, seed: Seed = 2019, n_jobs: Jobs = None
+    names: Names = None,
+    listing: Listing = False,
+    runs: Runs = None,
+    json: Json = None,
+    plot: Plot = FIGURE,
+    seed: Seed = 2019,
+    n_jobs: Jobs = None,
 ) -> None:
     """Measure samples until stop as a function of the expansion exponent, against theorem 2."""
     check_ending("--plot", plot, (".png", ".svg"))
     if not plot.parent.is_dir():
         raise ValueError(f"--plot: the folder of {plot} does not exist")
+    experiment = _experiment("expansion", names, listing)
     try:
         import matplotlib  # noqa: F401
 
@@ -70,31 +102,72 @@ def expansion(
     except ImportError:
         print("No figure: matplotlib is missing (pip install 'bestleaf[plot]').", file=sys.stderr)
         drawn = False
-    experiment, rows = _run("expansion", runs, json, seed, n_jobs)
+    rows = _run(experiment, names, runs, json, seed, n_jobs)
     if drawn:
         experiment.plot(rows, plot)
         print(f"Figure: {plot}")
 
 
+def _experiment(name: str, names: list[str] | None, listing: bool) -> ModuleType:
+    """Return the module of an experiment; print the names of its rows, or refuse a name that it does not have."""
+    with at_once():
+        experiment = import_module(f"bestleaf.paper.experiments.{name}")
+        from bestleaf.paper.experiments.rows import UnknownLineError, chosen
+    if listing:
+        print("\n".join(experiment.LINES))
+        raise typer.Exit
+    try:
+        chosen(names or [], experiment.LINES)
+    except UnknownLineError as error:
+        print(f"bestleaf: {error}", file=sys.stderr)  # whole: the names do not fit into 300 characters
+        raise typer.Exit(2) from None
+    return experiment
+
+
 def _run(
-    name: str, runs: int | None, json: Path | None, seed: int, n_jobs: int | None, **more: dict[str, Path]
-) -> tuple[ModuleType, list[dict[str, object]]]:
-    """Compute the rows of an experiment that are missing; print its tables and notes."""
+    experiment: ModuleType,
+    names: list[str] | None,
+    runs: int | None,
+    json: Path | None,
+    seed: int,
+    n_jobs: int | None,
+    **more: dict[str, Path],
+) -> list[dict[str, object]]:
+    """Compute the rows of an experiment that are missing; print its tables and notes, also after Ctrl-C."""
     with at_once():
         from joblib import cpu_count
 
-        experiment = import_module(f"bestleaf.paper.experiments.{name}")
+        from bestleaf.paper.experiments.rows import Interrupted
+    name = experiment.__name__.rpartition(".")[2]
     path, console = json or Path(f"bestleaf-{name}.json"), Console()
     print(f"Rows are kept in {path}; the same command goes on from there.")
-    runs, n_jobs = runs or experiment.RUNS, n_jobs or cpu_count()
     try:
-        rows = experiment.reproduce(runs, path, seed=seed, n_jobs=n_jobs, console=console, **more)
-    except KeyboardInterrupt:
-        print(f"Interrupted; the rows so far are in {path}.", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
+        rows = experiment.reproduce(
+            runs or experiment.RUNS,
+            path,
+            names or [],
+            seed=seed,
+            n_jobs=n_jobs or cpu_count(),
+            console=console,
+            **more,
+        )
+    except Interrupted as stop:
+        _show(experiment, stop.rows, console)
+        finished = f"the {len(stop.rows):,} runs finished so far are in {path}" if stop.rows else "no run was finished"
+        print(f"Interrupted; {finished}.", file=sys.stderr, flush=True)
+        sys.stdout.flush()
+        os._exit(INTERRUPTED)  # runs that have begun end with the program
+    _show(experiment, rows, console)
+    return rows
+
+
+def _show(experiment: ModuleType, rows: list[dict[str, object]], console: Console) -> None:
+    """Print the tables and the notes of an experiment."""
+    if not rows:
+        return
     wide = console if console.is_terminal else Console(width=200)  # a file has room for wide tables
-    for table in ("table", "answers"):
+    for table in ("table", "verdicts", "answers"):
         if hasattr(experiment, table):
             wide.print(getattr(experiment, table)(rows))
-    print(getattr(experiment, "NOTES", ""), end="")
-    return experiment, rows
+    if hasattr(experiment, "NOTES"):
+        print(experiment.NOTES)

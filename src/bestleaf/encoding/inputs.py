@@ -1,4 +1,4 @@
-"""Data of unusual form: sparse matrices become arrays, several targets and survival targets are refused."""
+"""Data of unusual form: sparse matrices and arrays of a GPU become arrays, several targets are refused."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 
 from bestleaf.checks import bytes_in_words, listed
 
+IN_MEMORY = 1  # what DLPack calls the memory of the processor
 MANY_TIMES = 20  # with more different numbers beside yes and no, they are taken for times
 
 
@@ -40,6 +41,21 @@ def _is_survival(y: np.ndarray) -> bool:
     events = [set(np.unique(column)) <= {0.0, 1.0} for column in columns]
     times = [bool((column >= 0).all()) and len(np.unique(column)) > MANY_TIMES for column in columns]
     return (events[0] and times[1]) or (events[1] and times[0])
+
+
+def is_on_gpu(values: object) -> bool:
+    """Whether an array lives on a GPU: one of CuPy, torch or another library that has DLPack's interface."""
+    where = getattr(values, "__dlpack_device__", None)
+    return where is not None and not isinstance(values, np.ndarray) and int(where()[0]) != IN_MEMORY
+
+
+def from_gpu(values: Any) -> Any:
+    """Return an array of a GPU as one in memory; anything else as it is."""
+    if not is_on_gpu(values):
+        return values
+    if hasattr(values, "detach"):  # a tensor of torch
+        return values.detach().cpu().numpy()
+    return values.get() if hasattr(values, "get") else np.from_dlpack(values, device="cpu")
 
 
 def dense(X: object, limit: int | None) -> object:

@@ -30,7 +30,7 @@ from numba.extending import overload
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype
 
-from bestleaf.engine.records import CONE, INTERVAL, NODE, TRACK, WORLD, Graph
+from bestleaf.engine.records import CONE, EXIT, INTERVAL, KNOT, NODE, TRACK, WORLD, Graph
 from bestleaf.problems import Bernoulli
 
 
@@ -91,9 +91,9 @@ _OPTIONS: dict[str, Any] = {
 plain = njit(**_OPTIONS)  # without the disk cache
 
 
-def kernel(function: Callable) -> Any:
+def kernel(function: Callable, *, nogil: bool = True) -> Any:
     """Return `function` as a cached kernel that Python may call, compiled on its first call."""
-    compiled = plain(function)
+    compiled = njit(**{**_OPTIONS, "nogil": nogil})(function)
     with suppress(RuntimeError):  # if no cache folder can be written, every process compiles anew
         compiled._cache = _Cache(function)
     return compiled
@@ -195,6 +195,8 @@ order_of = _array_of(np.int64, "order")
 bucket_of = _array_of(np.int64, "bucket")
 stack_of = _array_of(np.int64, "stack")
 cones_of = _array_of(CONE, "cones")
+knots_of = _array_of(KNOT, "knots")
+exits_of = _array_of(EXIT, "exits")
 nodes_at = array_at(NODE)
 worlds_at = array_at(WORLD)
 floats_at = array_at(np.float64)
@@ -231,6 +233,7 @@ interval_at = function_at(SIGNATURES["interval"])
 observe_at = function_at(SIGNATURES["observe"])
 node_kernel_at = function_at(AT_NODE)
 arms_kernel_at = function_at(AT_ARMS)
+sampler_at = function_at(signature(np.float64, np.int64, np.int64))
 
 
 _COMPILING = RLock()

@@ -1,7 +1,8 @@
-"""The graph of the search, a directed acyclic graph with one root that grows node by node.
+"""The graph of the search, a directed graph with one root that grows node by node.
 
 D is the complete graph of the problem, D_t the current graph. A node that enters is linked to all its parents and
-children in D_t.
+children in D_t. There is one exception: if all its children in D_t lead back to it and others are missing, it stays a
+temporary leaf, and the links to these children wait until another child enters.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bestleaf.checks import shown
+from bestleaf.engine.chance import Chances, chances_of
+from bestleaf.engine.components import checked_endless, closing_children, ordered, reaches_leaf, short_of_leaves
 from bestleaf.engine.records import EXACT, INNER, NODE, NOISY, TEMPORARY, enlarged
 from bestleaf.problems import State
 
@@ -31,6 +34,7 @@ class Description(NamedTuple):
     terminal: bool
     minimizes: bool
     children: dict[State, None]  # in the problem's order, each once; empty when the problem knows parents
+    chances: Chances | None = None  # where chance decides: the probability of each child
 
 
 class ListedRelatives:
@@ -69,19 +73,19 @@ class AbsentParents:
     def __init__(self, problem: Any, node_of: dict[State, int]) -> None:
         self.problem = problem
         self.node_of = node_of
-        self._waiting: dict[State, list[int]] = {}
+        self.waiting: dict[State, list[int]] = {}
         self.remembered = 0
 
     def enter(self, node: int, state: State) -> None:
         """Note the parents of a new node."""
         for parent in self.problem.parents(state):
             if parent not in self.node_of:
-                self._waiting.setdefault(parent, []).append(node)
+                self.waiting.setdefault(parent, []).append(node)
                 self.remembered += 1
 
     def children_of(self, state: State) -> list[int]:
         """Return the nodes that are children of a state that enters now."""
-        found = self._waiting.pop(state, [])
+        found = self.waiting.pop(state, [])
         self.remembered -= len(found)
         return found
 
@@ -112,7 +116,7 @@ class KnownParents:
         """Return the children of a node that are not in D_t."""
         graph = self.graph
         children = dict.fromkeys(graph.problem.children(graph.states[node]))
-        linked = set(graph.linked("child", node).tolist())
+        linked = {*graph.linked("child", node).tolist(), *graph.waiting.get(node, ())}
         for child in children:
             if child in graph.node_of and graph.node_of[child] not in linked:
                 raise contradiction(child)
@@ -130,24 +134,33 @@ class GrowingGraph:
     def __init__(self, problem: Any) -> None:
         self.problem = problem
         self.two_player = hasattr(problem, "maximizes")
+        self.has_chance = hasattr(problem, "chance")
         self.states: list[Any] = []
         self.node_of: dict[State, int] = {}
         self.labels: dict[State, int] = {}
         self._first_of: dict[int, int] = {}  # the first node with each label
         self.knows_parents = all(callable(getattr(problem, name, None)) for name in ("parents", "count_children"))
+        self.knows_parents &= not self.has_chance  # the children of a chance node have to be listed
         self.relatives = KnownParents(self) if self.knows_parents else ListedRelatives(self)
         self.nodes = np.zeros(64, NODE)
-        self.nodes["adversarial"][0] = self.two_player
+        self.nodes["adversarial"][0] = self.two_player or self.has_chance
         self.edges = np.zeros(256, np.int64)
+        self.weights = np.zeros(256 if self.has_chance else 1)  # by edge: the probability of a child of a chance node
+        self._chances: dict[int, Chances] = {}  # by chance node
         self._used = 0
         self._room: dict[tuple[str, int], int] = {}
+        self.cyclic = False  # some child leads back to its parent
+        self.knotted = False  # there are knots: not all links that close a cycle wait
+        self.waiting: dict[int, list[int]] = {}  # temporary leaf -> its children in D_t, which all lead back to it
+        self.endless: dict[int, tuple[float, float]] = {}  # what play without end is worth, by node of a knot
+        self.ends = np.full((64, 2), np.nan)  # the same for a knot, at its oldest node; NaN where the problem is silent
 
     def __len__(self) -> int:
         return len(self.states)
 
     @property
     def adversarial(self) -> bool:
-        """Whether an opponent moves somewhere."""
+        """Whether an opponent moves or chance decides somewhere."""
         return bool(self.nodes["adversarial"][0])
 
     @property
@@ -181,6 +194,10 @@ class GrowingGraph:
             room = max(4, 2 * room)
             self.edges = enlarged(self.edges, self._used + room)
             self.edges[self._used : self._used + len(old)] = old
+            if self.has_chance:
+                start = self.nodes[f"{side}_start"][node]
+                self.weights = enlarged(self.weights, len(self.edges))
+                self.weights[self._used : self._used + len(old)] = self.weights[start : start + len(old)]
             self.nodes[f"{side}_start"][node] = self._used
             self._room[side, node] = room
             self._used += room
@@ -198,6 +215,8 @@ class GrowingGraph:
         if problem.is_terminal(state):
             return Description(state, label, True, False, {})
         children = self._children(state) if listed else {}
+        if self.has_chance and (chances := chances_of(problem, state)) is not None:
+            return Description(state, label, False, False, dict.fromkeys(chances), chances)
         return Description(state, label, False, self.two_player and not problem.maximizes(state), children)
 
     def _children(self, state: State) -> dict[State, None]:
@@ -225,6 +244,9 @@ class GrowingGraph:
         twins[first] = node
         self.nodes["label"][node] = label
         self.nodes["minimizes"][node] = given.minimizes
+        if given.chances is not None:
+            self.nodes["chance"][node] = 1
+            self._chances[node] = given.chances
         return node
 
     def _leaf_kind(self, terminal: bool) -> int:
@@ -237,43 +259,88 @@ class GrowingGraph:
         given = self.describe(state, listed=not self.knows_parents)
         node = self._enter(given)
         parents, present, many = self.relatives.meet(node, given)
+        if node in parents:  # the state is its own child
+            parents.remove(node)
+            present, many = [*present, node], many - 1
         if node > 0 and not parents:
             if self.knows_parents:
                 raise contradiction(state)
             raise ValueError(f"a state that enters the graph must be a child of one in it, got {shown(state)}")
         kind, missing = self.nodes["kind"], self.nodes["missing"]
         missing[node] = many
-        kind[node] = INNER if present else self._leaf_kind(given.terminal)
         relieved = [parent for parent in parents if kind[parent] != INNER]
+        links = [(parent, node) for parent in parents]
+        waited = [(parent, child) for parent in relieved for child in self.waiting.pop(parent, ())]
+        for parent, child in links + waited:
+            self._link(parent, child)
         for parent in parents:
-            self._link(parent, node)
             missing[parent] -= 1
             kind[parent] = INNER
+        closing = closing_children(self, node, parents, present)
+        self.cyclic |= bool(closing)
+        if closing and many > 0 and len(closing) == len(present):
+            self.waiting[node] = present
+            present = []
+        kind[node] = INNER if present else self._leaf_kind(given.terminal)
         for child in present:
             self._link(node, child)
+            links.append((node, child))
+        if waited or (present and (closing or self.knotted)):
+            self._find_order()
+        else:
+            self._sink(links)
         return node, relieved
 
     def _link(self, parent: int, child: int) -> None:
         self._append("child", parent, child)
+        if parent in self._chances:
+            last = self.nodes["child_start"][parent] + self.nodes["child_count"][parent] - 1
+            self.weights[last] = self._chances[parent][self.states[child]]
         self._append("parent", child, parent)
-        self._sink(parent, child)
 
-    def _sink(self, parent: int, child: int) -> None:
-        """Increase the levels of `child` and of nodes below it until every edge goes to a larger level."""
+    def _sink(self, links: list[tuple[int, int]]) -> None:
+        """Increase levels after new links, which close no cycle, until every edge goes to a larger level."""
         level = self.nodes["level"]
-        pending = [(parent, child)]
+        pending = links[::-1]
         while pending:
             above, below = pending.pop()
-            if level[below] > level[above]:
-                continue
-            if below in (parent, 0):
-                raise self._cycle(below)
-            level[below] = level[above] + 1
-            pending += [(below, int(lower)) for lower in self.linked("child", below)]
+            if level[below] <= level[above]:
+                level[below] = level[above] + 1
+                pending += [(below, int(lower)) for lower in self.linked("child", below)]
 
-    def _cycle(self, node: int) -> ValueError:
-        state = self.states[node]
-        return ValueError(f"the graph must have no cycles, but children() leads from {shown(state)} back to itself")
+    def _find_order(self) -> None:
+        """Find knots and levels of the whole graph, and what the problem says about play that stays in a knot."""
+        size = len(self)
+        order = ordered(*self.arrows(), size)
+        for name, numbers in order._asdict().items():
+            self.nodes[name][:size] = numbers
+        self.knotted = bool(order.knot.any())
+        self.ends = np.full((len(self.nodes), 2), np.nan)
+        if not (self.adversarial and callable(getattr(self.problem, "endless", None))):
+            return
+        for node in np.flatnonzero(order.knot).tolist():
+            if node not in self.endless:
+                state = self.states[node]
+                self.endless[node] = checked_endless(self.problem.endless(state), state)
+            head, (lower, upper) = order.knot[node] - 1, self.endless[node]
+            self.ends[head] = np.fmin(self.ends[head, 0], lower), np.fmax(self.ends[head, 1], upper)
+
+    def add_owed(self, added: list[tuple[int, list[int]]]) -> None:
+        """Let the states enter that have to enter with those just added, and append them to `added`.
+
+        All children of a chance node enter together. If some node lost its last leaf to a cycle, but children are
+        missing there, all missing children of the oldest such node enter: without a leaf nothing could be sampled.
+        """
+        while states := self.owed():
+            for state in states:
+                added.append(self.add(state))
+        place = 0
+        while self.cyclic and place < len(added):
+            if not reaches_leaf(self, added[place][0]) and (short := short_of_leaves(self)):
+                for state in list(self.relatives.absent(short[0])):
+                    added.append(self.add(state))
+            else:
+                place += 1
 
     @classmethod
     def opening(cls, problem: Any, *, with_children: bool = True) -> GrowingGraph:
@@ -281,9 +348,23 @@ class GrowingGraph:
         graph = cls(problem)
         graph.add(problem.root())
         if with_children:
-            for child in list(graph.relatives.absent(0)):
-                graph.add(child)
+            graph.add_owed([graph.add(child) for child in list(graph.relatives.absent(0))])
         return graph
+
+    def owed(self) -> list[State]:
+        """Return the states that have to enter next: the children of a chance node enter together."""
+        if not self.has_chance:
+            return []
+        nodes = self.nodes[: len(self)]
+        partial = np.flatnonzero((nodes["chance"] == 1) & (nodes["child_count"] > 0) & (nodes["missing"] > 0))
+        return list(dict.fromkeys(chain.from_iterable(map(self.relatives.absent, partial.tolist()))))
+
+    def chances(self, node: int) -> list[float] | None:
+        """Return the probability of each child of a node in D_t, in the order of the links; None if somebody moves."""
+        if not self.nodes["chance"][node]:
+            return None
+        start = self.nodes["child_start"][node]
+        return self.weights[start : start + self.nodes["child_count"][node]].tolist()
 
     @classmethod
     def whole(cls, problem: Any, check: Callable[[int, int], None] | None = None) -> GrowingGraph:
@@ -324,7 +405,13 @@ class GrowingGraph:
         for side, many, first in sides:
             self.nodes[f"{side}_count"][:size] = many
             self.nodes[f"{side}_start"][:size] = first + np.cumsum(many) - many
-        self.nodes["adversarial"][0] = self.nodes["minimizes"].any()
+        self.two_player, self.has_chance = bool(self.nodes["minimizes"].any()), bool(self._chances)
+        self.nodes["adversarial"][0] = self.two_player or self.has_chance
+        if self.has_chance:
+            self.weights = np.zeros(len(self.edges))
+            for node, chances in self._chances.items():
+                start = self.nodes["child_start"][node]
+                self.weights[start : start + len(chances)] = list(chances.values())
         self._level_all(children)
 
     def _level_all(self, children: list[list[int]]) -> None:
@@ -338,13 +425,13 @@ class GrowingGraph:
                 waiting[child] -= 1
                 if waiting[child] == 0:
                     ready.append(child)
-        if len(ready) < len(children):
-            node, met = next(node for node, count in enumerate(waiting) if count > 0), set()
-            while node not in met:
-                met.add(node)
-                node = next(above for above in self.linked("parent", node).tolist() if waiting[above] > 0)
-            raise self._cycle(node)
         self.nodes["level"][: len(level)] = level
+        if len(ready) < len(children):  # the others are on cycles, or below them
+            self.cyclic = True
+            if callable(getattr(self.problem, "endless", None)):
+                self.two_player = True  # also if the opponent never moves: play without end may be worth most
+                self.nodes["adversarial"][0] = 1
+            self._find_order()
 
     def frozen_copy(self) -> GrowingGraph:
         """Return a copy with its own records of nodes; states and edges are shared, so it must not grow."""

@@ -16,17 +16,33 @@ from bestleaf.checkpoint import Saved
 from bestleaf.engine.bounds import BOUNDS, Bound, Rate
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.kernels.backup import backup, narrow, recompute
+from bestleaf.engine.kernels.chance import plan_choice, renew
 from bestleaf.engine.kernels.contest import contest
+from bestleaf.engine.kernels.cycles import refresh_knot
 from bestleaf.engine.kernels.loop import mark_descent
 from bestleaf.engine.kernels.pairs import test_pairs
 from bestleaf.engine.kernels.reach import count_ancestors, find_cone, strongest_outside
-from bestleaf.engine.records import CONE, EXACT, INNER, INTERVAL, NOISY, TEMPORARY, TRACK, UNLIMITED, WORLD, enlarged
+from bestleaf.engine.records import (
+    CONE,
+    EXACT,
+    EXIT,
+    INNER,
+    INTERVAL,
+    KNOT,
+    NOISY,
+    TEMPORARY,
+    TRACK,
+    UNLIMITED,
+    WORLD,
+    enlarged,
+)
 from bestleaf.engine.rules import Rule
 from bestleaf.engine.saved_leaves import SavedLeaves
 from bestleaf.engine.stopping import Stopping
 from bestleaf.problems import State
 
 ARRAYS = ("known", "track", "order", "rows", "evidence", "bucket", "stack", "cones", "inside")  # see `WORLD`
+WITH_CHANCE = ("gains", "losses", "reliefs")  # see `WORLD`
 CONES = 64  # cones remembered at least: more than a descent has levels
 WORDS_OF_CONES = 2**22  # numbers in all cones at most, where a node has many children
 Evidence = tuple[float, ...] | None  # count, total and the bound's own numbers when an end of an interval was set
@@ -95,6 +111,8 @@ class Knowledge:
         self.stack = np.zeros(128, np.int64)
         self.cones = np.zeros(CONES, CONE)
         self.inside = np.zeros((CONES, 1), np.uint64)
+        self.gains, self.losses, self.reliefs = np.zeros((3, 1))
+        self.knots, self.exits = np.zeros(1, KNOT), np.zeros(1, EXIT)  # room only for a graph with cycles
         self.world = np.zeros(1, WORLD)[0]
         self._enter_world(rule, stopping, settings)
         self.world["stream"] = stream
@@ -106,6 +124,10 @@ class Knowledge:
         if stopping is not None:
             kernels.append(test_pairs)  # compiled only if it is needed
             parts["stopping"] = stopping.part
+        self.world["chance"] = self.graph.has_chance
+        if self.graph.has_chance:
+            kernels += [renew, plan_choice]
+            self.world["plans"] = settings["to_leaf"]
         parts.update({kernel.function.__name__: kernel for kernel in kernels})
         if isinstance(self.bound, Rate):
             parts["rate"] = self.bound.part
@@ -121,15 +143,22 @@ class Knowledge:
         world["place"] = world.__array_interface__["data"][0]
         world["nodes"], world["size"] = graph.nodes.ctypes.data, len(graph)
         world["edges"], world["pool"] = graph.edges.ctypes.data, len(graph.edges)
-        for name in ARRAYS:
+        world["weights"] = graph.weights.ctypes.data
+        for name in ARRAYS + WITH_CHANCE:
             world[name] = getattr(self, name).ctypes.data
         world["width"], world["words"] = self.rows.shape[1], self.inside.shape[1]
         world["rows_of_cones"] = len(self.cones)
+        if graph.knotted:
+            self.knots, self.exits = enlarged(self.knots, len(graph)), enlarged(self.exits, len(graph.edges))
+            world["knots"], world["exits"] = self.knots.ctypes.data, self.exits.ctypes.data
+            world["ends"], world["refresh_knot"] = graph.ends.ctypes.data, refresh_knot.address
 
     def _reserve(self) -> None:
         """Make room for all nodes, levels and labels, and forget what is no longer true after growth."""
         nodes = len(self.graph)
         for name in ("known", "track", "rows", "evidence", "order"):
+            setattr(self, name, enlarged(getattr(self, name), nodes))
+        for name in WITH_CHANCE if self.graph.has_chance else ():
             setattr(self, name, enlarged(getattr(self, name), nodes))
         self.stack = enlarged(self.stack, nodes + 64)
         self.bucket = enlarged(self.bucket, self.graph.depth + 1, -1)
@@ -202,6 +231,13 @@ class Knowledge:
         self._make_leaves(np.array(leaves))
         self._refresh_all()
         self.track["opened"][: len(kinds) if fixed else int(kinds[0] == INNER)] = 1
+
+    def settle_all(self, leaves: np.ndarray, values: np.ndarray) -> None:
+        """Set the exact values of many leaves, and then all other nodes once."""
+        for name in ("lower", "upper", "total"):
+            self.known[name][leaves] = values
+        self.known["count"][leaves] = 1
+        self._refresh_all()
 
     def _refresh_all(self) -> None:
         """Compute all nodes again from the samples, deepest level first."""

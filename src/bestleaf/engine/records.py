@@ -54,13 +54,16 @@ NODE = record(
     child_count="i",
     parent_start="i",
     parent_count="i",
-    level="i",  # longest path from the root
+    level="i",  # longest path from the root; a knot (see `components`) counts as one node
+    knot="i",  # 1 + the oldest node of the knot that the node is in, 0 for none
+    ring="i",  # the next node of the knot
     label="i",  # nodes with equal labels have the same value
     twin="i",  # the next node with the same label, in a ring of all of them
     kind="i",  # INNER, TEMPORARY, NOISY or EXACT
     missing="i",  # number of children in D that are not in D_t
     minimizes="i",  # 1 where the opponent moves
-    adversarial="i",  # only of the root: 1 if there is an opponent
+    chance="i",  # 1 where chance decides
+    adversarial="i",  # only of the root: 1 if there is an opponent or chance, so that moves are compared, not leaves
 )
 
 # What is known of a node; for an inner node it follows from its children alone.
@@ -96,6 +99,23 @@ CONE = record(
     upper="f",  # the upper bound of the rival when it was found; NaN if none was looked for
 )
 
+# What is worked out for a node while a knot is computed again.
+KNOT = record(
+    value="f",  # in the game that is being solved: that of the lower or that of the upper bounds
+    rank="i",  # how many moves before its exit play came to this node, 0 for never
+    left="i",  # children whose value is not known yet
+    lower="f",
+    upper="f",
+    pick="i",  # representative child
+    leaf="i",  # representative leaf, -1 for unknown
+)
+
+# An edge that leaves a knot.
+EXIT = record(
+    payoff="f",  # the bound of its child
+    node="i",  # its parent
+)
+
 # The settings, the counters, the outcome of the last contest, and the addresses of the parts and of the arrays.
 WORLD = record(
     place="i",  # address of this record
@@ -111,6 +131,8 @@ WORLD = record(
     rated="i",  # the bound is a rate
     intersect="i",  # intervals never widen and stay in [0, 1]
     growing="i",
+    chance="i",  # chance decides at some nodes
+    plans="i",  # the answer is a plan: best leaf, with chance
     stochastic="i",  # number of leaves that share delta
     samples="i",
     updates="i",  # the leaf and its ancestors, summed over the samples
@@ -119,6 +141,7 @@ WORLD = record(
     walk="i",  # number of the last walk
     next_cone="i",  # row for the next cone
     rows_of_cones="i",
+    at="i",  # for plans: the node of the last contest
     best="i",  # of the last contest: the best child,
     first="i",  # the leaf to sample, the wider of the two,
     second="i",  # the other leaf, -1 for none,
@@ -141,6 +164,9 @@ WORLD = record(
     count_ancestors="i",
     find_cone="i",
     strongest_outside="i",
+    renew="i",  # this one and the next only with chance
+    plan_choice="i",
+    refresh_knot="i",  # 0 as long as there are no knots
     nodes="i",  # addresses of arrays; this one has the shape [size] and holds NODE records
     edges="i",  # -> [pool] nodes; children and parents of a node are contiguous blocks
     known="i",  # -> [size] INTERVAL
@@ -152,6 +178,13 @@ WORLD = record(
     stack="i",  # -> [size + 64] scratch
     cones="i",  # -> [rows_of_cones] CONE
     inside="i",  # -> [rows_of_cones, words] bit sets: labels of the leaves below a node, then the nodes below it
+    weights="i",  # -> [pool] probabilities of the edges from chance nodes to their children; only with chance
+    gains="i",  # -> [size] how much one more sample may narrow the interval of an inner node; only with chance
+    losses="i",  # -> [size] how much better than the plan another may be from each node on; only for plans
+    reliefs="i",  # -> [size] how much one more sample may reduce the loss of an inner node; only for plans
+    ends="i",  # -> [size, 2] what play that never leaves a knot is worth, at the oldest node; NaN: see `cycles`
+    knots="i",  # -> [size] KNOT, scratch
+    exits="i",  # -> [pool] EXIT, scratch
     size="i",  # nodes
     pool="i",  # edges
     width="i",  # numbers of the bound for each leaf
@@ -184,3 +217,4 @@ class Decision(NamedTuple):
 INNER, TEMPORARY, NOISY, EXACT = 0, 1, 2, 3
 # What a kernel tells Python to do.
 SAMPLE, SOLVED, OPEN, GROW, DEEPEN, EVALUATE, LIMITED, BAD_RULE, BAD_BOUND, REFRESH = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+STUCK = 10  # no sample can narrow the gap: it depends on what play without end is worth

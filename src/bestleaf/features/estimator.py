@@ -25,7 +25,7 @@ from bestleaf.certificate.held_out import corrected_error
 from bestleaf.checks import shown
 from bestleaf.encoding.missing import takes_missing
 from bestleaf.features.closed_forms import closed_form
-from bestleaf.features.data import checked_data, splits_by
+from bestleaf.features.data import checked_data, in_order, splits_by
 from bestleaf.features.scoring import Score, chosen_score, in_short, range_around
 
 DEFAULT_FOLDS = 5
@@ -155,7 +155,7 @@ class EstimatorOracle:
 
     def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
         """Return the values of several subsets; those with a closed form are computed together."""
-        every = [_sorted(subset) for subset in subsets]
+        every = [in_order(subset) for subset in subsets]
         return [
             float(np.mean([self.score.mapped(score, features.tolist()) for score in scores]))
             for features, scores in zip(every, self._plain_scores(every), strict=True)
@@ -167,7 +167,7 @@ class EstimatorOracle:
 
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return the score on one random split, mapped to [0, 1]."""
-        features, number = _sorted(subset), self.drawn_part(rng)
+        features, number = in_order(subset), self.drawn_part(rng)
         if number is not None:
             return self.part(features, number)
         score = self._plain_score(features, self._fresh_split(int(rng.integers(2**32))))
@@ -182,7 +182,7 @@ class EstimatorOracle:
         found: dict[int, float] = {}
         for number in dict.fromkeys(number for _, number in items):
             places = [place for place, (_, other) in enumerate(items) if other == number]
-            every = [_sorted(items[place][0]) for place in places]
+            every = [in_order(items[place][0]) for place in places]
             for place, features, scores in zip(places, every, self._plain_scores(every, [number]), strict=True):
                 found[place] = self.score.mapped(scores[0], features.tolist())
         return [found[place] for place in range(len(items))]
@@ -193,7 +193,7 @@ class EstimatorOracle:
 
     def fitted(self, subset: Iterable[int], rows: np.ndarray) -> BaseEstimator:
         """Return a clone of the estimator, fitted on some rows and the columns of a subset."""
-        columns = self.X[np.ix_(rows, _sorted(subset))]
+        columns = self.X[np.ix_(rows, in_order(subset))]
         try:
             return clone(self.estimator).fit(columns, self.y[rows], **self._weights(rows))
         except ValueError as error:
@@ -203,7 +203,7 @@ class EstimatorOracle:
         self, subset: Iterable[int], new_X: np.ndarray, new_y: np.ndarray, new_weight: np.ndarray | None
     ) -> Unseen:
         """Fit the estimator on all rows; return its score on held-out rows, mapped as values are."""
-        features = _sorted(subset)
+        features = in_order(subset)
         fitted = self.fitted(features, np.arange(self.n_samples))
         score = self.score_of(fitted, features, new_X, new_y, new_weight)
         return Unseen(score, self._ranked(fitted, new_X[:, features], new_y))
@@ -218,7 +218,7 @@ class EstimatorOracle:
     ) -> float:
         """Return the score of a fitted estimator on other rows, mapped as values are."""
         weights = {} if new_weight is None else {"sample_weight": new_weight}
-        score = self.score.of(fitted, new_X[:, _sorted(subset)], new_y, **weights)
+        score = self.score.of(fitted, new_X[:, in_order(subset)], new_y, **weights)
         return self.score.placed(float(score))
 
     def _ranked(self, fitted: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray | None:
@@ -397,10 +397,6 @@ def described(thing: object) -> str:
     """Return the repr of something in one line, without addresses in memory."""
     text = thing.__repr__(N_CHAR_MAX=10**6) if isinstance(thing, BaseEstimator) else repr(thing)
     return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(text.split()))
-
-
-def _sorted(subset: Iterable[int]) -> np.ndarray:
-    return np.unique(np.fromiter(subset, np.int64))
 
 
 def _fix_random_states(estimator: BaseEstimator, seed: int) -> None:

@@ -34,6 +34,7 @@ from bestleaf.features.data import (
     checked_targets,
     drawn,
     fixed_queries,
+    in_order,
     lanes,
     reference_size,
     row_roles,
@@ -380,7 +381,7 @@ class KNNOracle:
 
     def _worth_a_gpu(self, many: int, widest: int, queries: int) -> bool:
         """Return whether so many subsets of at most so many features are worth the way to a GPU, and fit on it."""
-        worth = many * queries * self.roles.references >= DISTANCES_A_GPU and self.device != "cpu"
+        worth = many * queries * self.roles.references >= DISTANCES_A_GPU and self._gpu.is_there
         return worth and CudaVotes.takes(widest, self.n_neighbors)
 
     def rough_value(self, subset: Iterable[int]) -> float:
@@ -533,7 +534,7 @@ class KNNOracle:
         return [self._features(subset) for subset in subsets]
 
     def _features(self, subset: Iterable[int]) -> np.ndarray:
-        features = np.unique(np.fromiter(subset, np.int64))
+        features = in_order(subset)
         if len(features) and not 0 <= features[0] <= features[-1] < self.n_features:
             raise ValueError(f"subset must name features from 0 to {self.n_features - 1}, got {features.tolist()}")
         return features

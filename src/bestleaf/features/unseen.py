@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from bestleaf.features.data import checked_data, scaled, unit_range
+from bestleaf.features.data import checked_data, in_order, scaled, unit_range
 from bestleaf.features.gpu import PaddedSubsets
 from bestleaf.features.kernels import neighbours as kernels
 from bestleaf.features.neighbours import KNNOracle
@@ -58,7 +58,7 @@ class UnseenVotes:
 
     def sums(self, subset: Iterable[int]) -> np.ndarray:
         """Return [new rows, outputs]: the sums of the targets of the nearest neighbours."""
-        features = np.unique(np.fromiter(subset, np.int64))
+        features = in_order(subset)
         found = np.empty((len(self._queries), len(self.targets)), np.float32)
         self._place.arrays["chosen"][: len(features)] = features
         kernels.neighbour_sums(len(features), self._queries, self._place.record, found)
@@ -70,7 +70,7 @@ class UnseenVotes:
 
     def scores(self, subsets: Sequence[Iterable[int]]) -> list[float]:
         """Return the scores of several subsets; a GPU finds the neighbours if there is one."""
-        asked = [np.unique(np.fromiter(subset, np.int64)) for subset in subsets]
+        asked = [in_order(subset) for subset in subsets]
         if self.oracle.suits_gpu(asked, len(self._queries)):
             found = self._gpu.tried(lambda votes: votes.sums(PaddedSubsets.of(asked), self._queries))
             if found is not None:

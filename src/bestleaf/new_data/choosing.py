@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import inf, isnan
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
@@ -125,20 +125,22 @@ def _score(
 ) -> None:
     """Find candidates and score the folds that are not done yet, until time is over; workers help if there are any."""
     tell(len(known.scores), len(splits))
+    on_a_cluster = bool(getattr(executor, "patience", 0.0))
+    here = 1 if on_a_cluster else workers  # threads of this machine
     if known.candidates is None:
         with suppress(TimeOverError):
-            known.candidates = candidates_on(plan.part(slice(None), 0, inf))
+            known.candidates = candidates_on(replace(plan, threads=here).part(slice(None), 0, inf))
         budget.look()
         known.save(budget.seconds)
     if known.candidates is None:
         return
-    at_once = 1 if getattr(executor, "patience", 0.0) else workers  # the first fold tells how long one takes
+    at_once = here  # on a cluster the first fold tells how long one takes
     over = False
     while (done := len(known.scores)) < len(splits) and not over and not (plan.over and plan.over()):
         until, found = time() + _left(budget), list[Scores | None]()
         items = [(number + 1, *splits[number], until) for number in range(done, min(done + at_once, len(splits)))]
         if type(executor) is not Serial:
-            found = executor.map(score_folds, plan, items)
+            found = executor.map(score_folds, replace(plan, threads=max(1, here // len(items))), items)
         if not found:  # there are no workers, or none are left
             found = score_folds(plan, items[:1])
         for scores in found:

@@ -93,7 +93,7 @@ def forest_importance(part: Part) -> np.ndarray:
     """Return the importance of each free unit in a random forest; that of a group is the sum of its columns."""
     part.check()
     kind = RandomForestRegressor if part.task == "regression" else RandomForestClassifier
-    keywords = {"max_features": "sqrt", "random_state": part.seed % 2**32, "n_jobs": 1}
+    keywords = {"max_features": "sqrt", "random_state": part.seed % 2**32, "n_jobs": part.threads}
     found = kind(TREES, **keywords).fit(part.standardised_free(), part.y).feature_importances_
     return _by_unit(part, found, np.sum)
 

@@ -66,13 +66,14 @@ class Plan:
     task: str
     seed: int
     over: Callable[[], bool] | None = None  # whether Ctrl-C was pressed or time is over; other processes cannot ask
+    threads: int = 1  # that may work on one part
 
     def part(self, rows: np.ndarray | slice, number: int, until: float) -> Part:
         """Return some rows with their oracle; `number` gives the seed, `until` the end of time."""
         some, seed = self.data.part(rows), self.seed + 7919 * number
         check = partial(_check_time, until, self.over)
-        oracle = oracle_of(some, self.estimator, self.scoring, self.score_range, self.seed)
-        return Part(some.X, some.y, oracle, self.choosable, self.task, seed, check)
+        oracle = oracle_of(some, self.estimator, self.scoring, self.score_range, self.seed, self.threads)
+        return Part(some.X, some.y, oracle, self.choosable, self.task, seed, check, self.threads)
 
     def __getstate__(self) -> dict[str, object]:
         """Return what is sent to another process."""
@@ -85,12 +86,13 @@ def oracle_of(
     scoring: Scoring,
     score_range: tuple[float, float] | None,
     seed: int,
+    threads: int = 1,
 ) -> KNNOracle | EstimatorOracle:
     """Return an oracle that gives values by votes, or fits the estimator; its cross-validated score is not used."""
     votes = votes_of(estimator)
     if votes is not None:
         every_row = {"subsample": None, "reference_rows": len(data.y)}  # it draws no samples, and all rows vote
-        return clone(votes).set_params(**every_row).oracle(data.X, data.y, **data.metadata)
+        return clone(votes).set_params(**every_row).oracle(data.X, data.y, **data.metadata, n_jobs=threads)
     every = np.arange(len(data.y))
     return EstimatorOracle(
         data.X,

@@ -90,6 +90,7 @@ class Part:
     task: str  # "classification" or "regression"
     seed: int
     check: Callable[[], None] = field(repr=False)  # raises an error if the time is over
+    threads: int = 1  # that may work on these rows
     models: dict[Subset, BaseEstimator] = field(default_factory=dict, repr=False)  # estimators fitted so far
 
     def standardised_free(self) -> np.ndarray:

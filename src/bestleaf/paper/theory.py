@@ -1,7 +1,14 @@
-"""The paper's complexity terms and bounds as functions.
+"""The paper's complexity terms and bounds as functions, formula by formula.
 
-H_eps is the sum of 1 / max(gap of the leaf, gap of the best arm, eps)^2 over all leaves. A fixed graph needs about
-tau_ub = 8 H_eps ln(n / delta) samples. A growing graph needs at most tau_max samples, the root of
+Theorem 1 (a fixed graph with n leaves, delta <= min(1, 0.1 n)) bounds the samples until LUCB-MCDS stops by
+
+    8 H_eps ln(n / delta) + sum over leaves of 16 / gap^2 ln ln(1 / gap^2) + o(ln(n / delta)),
+
+where the gap of a leaf is max(Delta_l, Delta_*, eps) and H_eps the sum of 1 / gap^2. `tau_ub` is the first term, which
+the paper prints beside its table; `theorem_1` is both.
+
+Theorem 2 (a graph that starts with n_0 leaves and grows by tau^b of them) bounds them by tau_max, the root of
+gap^2 tau = 8 tau^b ln(tau^b / delta), where the gap is max(Delta_*, eps). `tau_max_root` also counts the n_0 leaves:
 gap^2 tau = 8 (n_0 + tau^b) ln((n_0 + tau^b) / delta).
 """
 
@@ -16,14 +23,20 @@ from scipy.special import lambertw
 
 from bestleaf.checks import shown
 from bestleaf.problems import State
-from bestleaf.rivals.flat import children_of_all, leaves_of
+from bestleaf.rivals.flat import children_of_all
+
+LARGEST_LOGARITHM = 700.0  # of a floating-point number, about
 
 
 def values(problem: Any) -> dict[State, float]:
-    """Return the value of every state of a graph whose leaf means are known; children come before their parents."""
+    """Return V(s) of every state of a graph whose leaf means are known; children come before their parents."""
+    return _values(problem, children_of_all(problem))
+
+
+def _values(problem: Any, below: dict[State, list[State]]) -> dict[State, float]:
     if not hasattr(problem, "mean"):
         raise TypeError(f"problem must know mean(state) of its leaves, {type(problem).__name__} does not")
-    maximizes, below = getattr(problem, "maximizes", lambda state: True), children_of_all(problem)
+    maximizes = getattr(problem, "maximizes", lambda state: True)
     found: dict[State, float] = {}
     try:
         for state in TopologicalSorter(below).static_order():
@@ -38,28 +51,43 @@ def values(problem: Any) -> dict[State, float]:
 
 
 def arm_gap(problem: Any) -> float:
-    """Return how much better the best arm is than the best arm with a lower value (0 if all have the same value)."""
-    value, root = values(problem), problem.root()
+    """Return Delta_*: how much better the best arm is than the best arm with a lower value (0 if all are equal)."""
+    return _arm_gap(problem, values(problem))
+
+
+def _arm_gap(problem: Any, value: dict[State, float]) -> float:
+    root = problem.root()
     steps = {abs(value[root] - value[arm]) for arm in problem.children(root)}
     return min(steps - {0.0}, default=0.0)
 
 
-def complexity(problem: Any, epsilon: float = 0.0) -> float:
-    """Return H_eps of a complete graph whose leaf means are known; infinite if all arms tie and epsilon is 0.
+def leaf_gaps(problem: Any, epsilon: float = 0.0) -> dict[State, float]:
+    """Return the gap of every leaf: max(Delta_l, Delta_*, epsilon).
 
-    The gap of a leaf is the largest difference between the values of a parent and its child on any path to the leaf.
+    Delta_l is the largest difference between the values of a parent and its child on any path to the leaf. So it is the
+    largest Delta V(s) = max over parents p of |V(s) - V(p)|, where s is the leaf or one of its ancestors but the root.
+    The paper's definition names only the ancestors; its proof has the leaf too, and so has its figure of 96,520.
     """
-    value = values(problem)
-    gap = dict.fromkeys(value, max(arm_gap(problem), epsilon))
+    below = children_of_all(problem)
+    value = _values(problem, below)
+    gap = dict.fromkeys(value, max(_arm_gap(problem, value), epsilon))
     for state in reversed(value):  # parents before children
-        for child in () if problem.is_terminal(state) else problem.children(state):
+        for child in below[state]:
             gap[child] = max(gap[child], gap[state], abs(value[child] - value[state]))
-    gaps = [gap[leaf] for leaf in leaves_of(problem)]
-    return sum(1.0 / gap**2 for gap in gaps) if min(gaps) > 0 else inf
+    return {state: gap[state] for state in below if not below[state]}
+
+
+def complexity(problem: Any, epsilon: float = 0.0) -> float:
+    """Return H_eps, the sum of 1 / gap^2 over all leaves; infinite if all arms tie and epsilon is 0."""
+    return _inverse_squares(leaf_gaps(problem, epsilon))
+
+
+def _inverse_squares(gaps: dict[State, float]) -> float:
+    return sum(1.0 / gap**2 for gap in gaps.values()) if min(gaps.values()) > 0 else inf
 
 
 def tau_ub(problem: Any, delta: float, epsilon: float = 0.0) -> float:
-    """Return 8 H_eps ln(n / delta), the paper's bound on the samples of a fixed graph with n leaves.
+    """Return 8 H_eps ln(n / delta), the first term of theorem 1, for a fixed graph with n leaves.
 
     Examples
     --------
@@ -67,41 +95,86 @@ def tau_ub(problem: Any, delta: float, epsilon: float = 0.0) -> float:
     >>> int(tau_ub(paper_lattice(), delta=0.1))
     96520
     """
-    return 8.0 * complexity(problem, epsilon) * log(len(leaves_of(problem)) / delta)
+    gaps = leaf_gaps(problem, epsilon)
+    _check_delta(delta, len(gaps))
+    return 8.0 * _inverse_squares(gaps) * log(len(gaps) / delta)
+
+
+def iterated_logarithms(problem: Any, epsilon: float = 0.0) -> float:
+    """Return the second term of theorem 1, the sum of 16 / gap^2 ln ln(1 / gap^2) over all leaves.
+
+    A leaf with a gap of at least e^(-1/2), about 0.61, counts 0. There the iterated logarithm is negative or does not
+    exist, and a bound must not be lowered by it.
+    """
+    gaps = leaf_gaps(problem, epsilon).values()
+    if min(gaps) <= 0:
+        return inf
+    return sum(16.0 / gap**2 * log(-2.0 * log(gap)) for gap in gaps if gap < exp(-0.5))
+
+
+def theorem_1(problem: Any, delta: float, epsilon: float = 0.0) -> float:
+    """Return both terms of theorem 1: `tau_ub` plus `iterated_logarithms`; what the paper writes as o(...) is left out.
+
+    Examples
+    --------
+    >>> from bestleaf.problems import paper_lattice
+    >>> int(theorem_1(paper_lattice(), delta=0.1))
+    155571
+    """
+    return tau_ub(problem, delta, epsilon) + iterated_logarithms(problem, epsilon)
+
+
+def _check_delta(delta: float, leaves: int) -> None:
+    most = min(1.0, 0.1 * leaves)  # as the theorems of the paper ask
+    if not 0 < delta <= most:
+        raise ValueError(f"delta must be above 0 and at most {most:g} with {leaves:,} leaves, got {shown(delta)}")
 
 
 def _log_argument(b: float, delta: float, gap: float) -> float:
-    """Return ln(-x) of the argument x of W_{-1} in theorem 2."""
-    for name, value in (("b", b), ("delta", delta)):
-        if not 0 < value < 1:
-            raise ValueError(f"{name} must be between 0 and 1, got {shown(value)}")
-    if not gap > 0:
-        raise ValueError(f"gap must be positive, got {shown(gap)}")
+    """Return ln(-x) of the argument x = gap^2 (b - 1) / (8 b delta^((b - 1) / b)) of W_{-1} in theorem 2."""
     logarithm = 2 * log(gap) + log((1 - b) / (8 * b)) + (1 - b) / b * log(delta)
     if logarithm >= -1:
         raise ValueError(f"tau_max has no solution for b={b}, delta={delta}, gap={gap}: the gap is too large")
     return logarithm
 
 
+def _check_growth(b: float, delta: float, gap: float) -> None:
+    """Refuse what theorem 2 is not about: it has b in (0, 1]."""
+    if not 0 < b <= 1:
+        raise ValueError(f"b must be above 0 and at most 1, got {shown(b)}")
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must be between 0 and 1, got {shown(delta)}")
+    if not gap > 0:
+        raise ValueError(f"gap must be positive, got {shown(gap)}")
+
+
 def _tau_from_w(w: float, b: float, delta: float) -> float:
-    return exp(((b - 1) / b * log(delta) + w) / (b - 1))
+    """Return [delta^((b - 1) / b) e^w]^(1 / (b - 1)); infinite if it is too large for a number."""
+    logarithm = ((b - 1) / b * log(delta) + w) / (b - 1)
+    return exp(logarithm) if logarithm < LARGEST_LOGARITHM else inf
 
 
 def tau_max(b: float, delta: float, gap: float) -> float:
     """Return the bound of theorem 2, by the lower branch of Lambert's W.
 
     `b` is the expansion exponent, `delta` the error probability, `gap` the larger of the best arm's gap and epsilon.
+
+    The theorem includes b = 1, where a leaf enters with every sample. As b rises to 1, W_{-1} falls to minus infinity
+    and tau_max rises beyond every number, so the bound is infinite: by the theorem such a search need not stop before
+    the whole graph has entered.
     """
+    _check_growth(b, delta, gap)
+    if b == 1:
+        return inf
     logarithm = _log_argument(b, delta, gap)
-    if logarithm < -700:  # the argument underflows
+    if logarithm < -LARGEST_LOGARITHM:  # the argument of W is too small for a number
         return tau_max_root(b, delta, gap)
     return _tau_from_w(float(lambertw(-exp(logarithm), k=-1).real), b, delta)
 
 
 def tau_max_elementary(b: float, delta: float, gap: float) -> float:
     """Return an upper bound of `tau_max` without special functions, from W_{-1}(-e^{-u-1}) > -1 - sqrt(2u) - u."""
-    u = -_log_argument(b, delta, gap) - 1
-    return _tau_from_w(-1 - sqrt(2 * u) - u, b, delta)
+    return _elementary(b, delta, gap, 1.0)
 
 
 def tau_max_printed(b: float, delta: float, gap: float) -> float:
@@ -109,14 +182,22 @@ def tau_max_printed(b: float, delta: float, gap: float) -> float:
 
     It is above W, and tau falls as W rises. So this number is *below* `tau_max`.
     """
+    return _elementary(b, delta, gap, 2 / 3)
+
+
+def _elementary(b: float, delta: float, gap: float, slope: float) -> float:
+    _check_growth(b, delta, gap)
+    if b == 1:
+        return inf
     u = -_log_argument(b, delta, gap) - 1
-    return _tau_from_w(-1 - sqrt(2 * u) - 2 * u / 3, b, delta)
+    return _tau_from_w(-1 - sqrt(2 * u) - slope * u, b, delta)
 
 
 def tau_max_root(b: float, delta: float, gap: float, leaves: int = 0) -> float:
     """Return the root of gap^2 tau = 8 (n_0 + tau^b) ln((n_0 + tau^b) / delta), found numerically.
 
-    `leaves` is n_0, the number of leaves at the start; with 0 the root is `tau_max`. Here `b` may be 0.
+    `leaves` is n_0, the number of leaves at the start; with 0 the root is `tau_max`. Here `b` may be 0. With b = 1, and
+    where the root is too large for a number, the result is infinite.
     """
 
     def excess(log_tau: float) -> float:
@@ -126,8 +207,8 @@ def tau_max_root(b: float, delta: float, gap: float, leaves: int = 0) -> float:
     top = 1.0
     while excess(top) < 0:
         top *= 2
-        if top > 1e3:
-            raise ValueError(f"tau_max has no finite root for b={b}, delta={delta}, gap={gap}")
+        if top > LARGEST_LOGARITHM:
+            return inf
     low = top
     while excess(low) >= 0:
         low -= 0.5

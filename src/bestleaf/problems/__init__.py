@@ -1,6 +1,19 @@
 """What is searched: the `Problem` protocol, its optional methods, and synthetic problems with known values."""
 
-from bestleaf.problems.protocols import Batched, Exact, Neighbourhood, Problem, State, TwoPlayer
+from bestleaf.problems.cyclic import SlidingPuzzle, cat_and_mouse, navigation_grid, random_cyclic_graph
+from bestleaf.problems.protocols import (
+    Batched,
+    Chance,
+    Endless,
+    Exact,
+    ExactMany,
+    Neighbourhood,
+    Prior,
+    Problem,
+    State,
+    TwoPlayer,
+)
+from bestleaf.problems.stochastic import ChanceProblem, Pig, SlipperyGrid
 from bestleaf.problems.synthetic import (
     PAPER_SCORES,
     Bernoulli,
@@ -21,15 +34,26 @@ __all__ = [
     "Bernoulli",
     "BernoulliProblem",
     "BernoulliTable",
+    "Chance",
+    "ChanceProblem",
+    "Endless",
     "Exact",
+    "ExactMany",
     "Neighbourhood",
+    "Pig",
+    "Prior",
     "Problem",
     "ScoreLattice",
+    "SlidingPuzzle",
+    "SlipperyGrid",
     "State",
     "TableProblem",
     "TwoPlayer",
     "Unrolled",
+    "cat_and_mouse",
+    "navigation_grid",
     "paper_lattice",
+    "random_cyclic_graph",
     "random_dag",
     "random_game_tree",
     "transposition_trap",

@@ -1,8 +1,8 @@
 """What is searched: the `Problem` protocol and its optional methods.
 
-A problem describes a directed acyclic graph with one root. A state is anything hashable. Two paths to the same state
-lead to one node. Leaves are sampled: terminal states and, while the graph grows, states whose children have not
-entered the graph yet.
+A problem describes a directed graph with one root; moves may lead back to a state. A state is anything hashable. Two
+paths to the same state lead to one node. Leaves are sampled: terminal states and, while the graph grows, states whose
+children have not entered the graph yet.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ State = Hashable
 class Problem(Protocol):
     """What a search needs to know; any object with these four methods will do.
 
-    More methods are used where a problem has them: those of `Exact`, `TwoPlayer`, `Neighbourhood` and `Batched`;
-    ``label(state)`` (states with equal labels have the same value, as two paths to the same position have);
-    ``parents(state)`` with ``count_children(state)`` (children of a wide node are then listed only when needed);
+    More methods are used where a problem has them: those of `Exact`, `ExactMany`, `TwoPlayer`, `Endless`, `Chance`,
+    `Neighbourhood` and `Batched`; ``label(state)`` (states with equal labels have the same value, as two paths to one
+    position have); ``parents(state)`` with ``count_children(state)`` (children of a wide node are then listed only when
+    needed);
     ``random_leaf(rng)`` (a random terminal state); ``fingerprint()`` (anything that JSON can hold; it distinguishes
-    checkpoints of different problems).
+    checkpoints of different problems); and that of `Prior`.
     """
 
     def root(self) -> State:
@@ -48,11 +49,48 @@ class Exact(Protocol):
 
 
 @runtime_checkable
+class ExactMany(Protocol):
+    """The values of many terminal states can be computed at once."""
+
+    def exact_many(self, states: Sequence[State]) -> Sequence[float]:
+        """Return the exact values of terminal states, one for each; the search then asks for all it has together."""
+
+
+@runtime_checkable
 class TwoPlayer(Protocol):
     """An opponent moves in some states."""
 
     def maximizes(self, state: State) -> bool:
         """Return False where the opponent moves."""
+
+
+@runtime_checkable
+class Endless(Protocol):
+    """It is known what play that never ends is worth; only for problems with an opponent whose moves lead in circles.
+
+    Without this method, play that for ever stays among states that reach each other is worth 0 if only the first player
+    could leave them, and 1 if only the opponent could: whoever could leave should. If both could, or nobody, its value
+    is taken to be unknown, and the bounds hold whatever it is. One player can always leave; staying is worth 0.
+    """
+
+    def endless(self, state: State) -> float | tuple[float, float]:
+        """Return what endless play through `state` is worth: a number in [0, 1], or a lower and an upper one.
+
+        If states that reach each other have different values, endless play among them is worth an unknown number
+        between the lowest and the highest.
+        """
+
+
+@runtime_checkable
+class Chance(Protocol):
+    """In some states nobody moves: chance decides which child comes next, as the roll of a die does."""
+
+    def chance(self, state: State) -> Sequence[float] | None:
+        """Return the probability of each child, in the order of `children`; None where somebody moves.
+
+        The value of a chance state is the mean of the values of its children, weighted with these probabilities. They
+        must sum to 1. If a child is listed twice, its probabilities add up. A graph with chance must have no cycles.
+        """
 
 
 @runtime_checkable
@@ -77,3 +115,15 @@ class Batched(Protocol):
 
     def drawn_part(self, rng: np.random.Generator) -> int | None:
         """Return which score a sample with this stream is; None if a sample is not one of the scores."""
+
+
+@runtime_checkable
+class Prior(Protocol):
+    """The problem has an opinion of its moves before any sample is drawn, by a rule of thumb or a network."""
+
+    def prior(self, state: State) -> Sequence[float] | None:
+        """Return a weight of at least 0 for each child, in the order of `children`; a larger one enters sooner.
+
+        None is no opinion, and all children are alike.
+        Only growth uses it (``proposal="prior"``). A poor prior costs samples; it cannot make a proved answer wrong.
+        """

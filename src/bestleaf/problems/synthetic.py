@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from math import exp
 from typing import Any, NamedTuple
@@ -107,13 +107,16 @@ def paper_lattice() -> ScoreLattice:
 class Unrolled:
     """Any problem as a tree: a state is a path, the tuple of the states on the way from the root.
 
-    The label of a path is the state at its end. So two paths to one state are known to have the same value.
+    The label of a path is the state at its end. So two paths to one state are known to have the same value. A problem
+    with cycles has paths without end, so it is refused.
     """
 
     def __init__(self, problem: Any) -> None:
         self.problem = problem
         if hasattr(problem, "maximizes"):
             self.maximizes = lambda path: problem.maximizes(path[-1])
+        if hasattr(problem, "chance"):
+            self.chance = lambda path: problem.chance(path[-1])
         if hasattr(problem, "exact"):
             self.exact = lambda path: problem.exact(path[-1])
         if hasattr(problem, "mean"):
@@ -127,7 +130,10 @@ class Unrolled:
 
     def children(self, path: tuple) -> list[tuple]:
         """Return the paths one move longer."""
-        return [(*path, child) for child in self.problem.children(path[-1])]
+        children = list(self.problem.children(path[-1]))
+        if not set(children).isdisjoint(path):
+            raise ValueError(f"Unrolled needs a problem without cycles, but {shown(path[-1])} leads back to itself")
+        return [(*path, child) for child in children]
 
     def is_terminal(self, path: tuple) -> bool:
         """Return whether the state at the end is terminal."""
@@ -151,7 +157,9 @@ class TableProblem(BernoulliProblem):
     """A graph given as tables: `children_of[state]` lists the children, `means[state]` is the mean of a state.
 
     States without an entry in `children_of` are terminal. `opponent` lists the states where the opponent moves,
-    `exact_states` the terminal states whose value is known exactly.
+    `exact_states` the terminal states whose value is known exactly. In the states of `chance` nobody moves:
+    `chance[state]` lists the probabilities of the children. `endless` is what play that never ends is worth: a number,
+    or a lower and an upper one; see `Endless`.
     """
 
     def __init__(
@@ -162,13 +170,21 @@ class TableProblem(BernoulliProblem):
         root: State = 0,
         opponent: Iterable[State] = (),
         exact_states: Iterable[State] = (),
+        chance: Mapping[Any, Sequence[float]] | None = None,
+        endless: float | tuple[float, float] | None = None,
     ) -> None:
         self.children_of = children_of
         self.means = means
         self._root = root
         self._opponent = frozenset(opponent)
         self._exact = frozenset(exact_states)
-        if self._opponent:
+        self._end = endless
+        if endless is not None:
+            self.endless = lambda state: endless
+        self._chance = dict(chance or {})
+        if self._chance:
+            self.chance = self._chance.get
+        if self._opponent or endless is not None:
             self.maximizes = lambda state: state not in self._opponent
         if self._exact:
             self.exact = lambda state: self.means[state] if state in self._exact else None
@@ -190,16 +206,54 @@ class TableProblem(BernoulliProblem):
         return self.means.get(state, 0.5)
 
     def value(self, state: State) -> float:
-        """Return the mean of a terminal state, otherwise the value of the best child for the player who moves."""
-        if self.is_terminal(state):
-            return self.mean(state)
-        values = [self.value(child) for child in self.children(state)]
+        """Return the mean of a terminal state, otherwise the value of the best child for the player who moves.
+
+        Where chance decides, it is the mean value of the children. Play that never ends is worth `endless`, and 0 for
+        one player. There is an error if `endless` is not one number
+        and the value depends on it.
+        """
+        ends: tuple[float, float] = (0.0, 1.0) if self._opponent else (0.0, 0.0)
+        if self._end is not None:
+            ends = self._end if isinstance(self._end, tuple) else (self._end, self._end)
+        lower, upper = (self._cut_off(state, end) for end in ends)
+        if lower != upper:
+            raise ValueError(f"the value of {shown(state)} depends on what play without end is worth; give `endless`")
+        return lower
+
+    def _cut_off(self, state: State, end: float) -> float:
+        """Return the value of play that is cut off, for the value `end`, after as many moves as there are states.
+
+        That is the value of play without limit: whoever can reach something better than `end` has reached it by then.
+        """
+        below = [state]
+        met = {state}
+        for one in below:  # grows in this loop
+            fresh = dict.fromkeys(() if self.is_terminal(one) else self.children(one)).keys() - met
+            met |= fresh
+            below += fresh
+        now = {one: self.mean(one) if self.is_terminal(one) else end for one in below}
+        inner = [one for one in below if not self.is_terminal(one)]
+        for _ in inner:
+            before = now
+            now = before | {one: self._best(one, [before[child] for child in self.children(one)]) for one in inner}
+            if now == before:
+                break
+        return now[state]
+
+    def _best(self, state: State, values: list[float]) -> float:
+        """Return the value of a state from those of its children."""
+        if state in self._chance:
+            return sum(p * value for p, value in zip(self._chance[state], values, strict=True))
         return min(values) if state in self._opponent else max(values)
 
     def fingerprint(self) -> str:
         """Return what distinguishes this graph from others: the SHA-256 of the tables."""
         children = tuple((state, tuple(below)) for state, below in self.children_of.items())
-        content = (self._root, children, tuple(self.means.items()), self._opponent, self._exact)
+        content: tuple = (self._root, children, tuple(self.means.items()), self._opponent, self._exact)
+        if self._chance:
+            content += (tuple((state, tuple(chances)) for state, chances in self._chance.items()),)
+        if self._end is not None:
+            content += (self._end,)
         return sha256(json.dumps(encoded(content)).encode()).hexdigest()
 
 
@@ -212,6 +266,7 @@ def random_dag(
     two_player: bool = False,
     exact_share: float = 0.0,
     grid: float | None = None,
+    chance_share: float = 0.0,
 ) -> TableProblem:
     """Return a random layered graph with shared nodes and known values.
 
@@ -225,6 +280,8 @@ def random_dag(
         Share of the terminal states whose value is exact.
     grid
         Round the means to multiples of this number, so that there are ties.
+    chance_share
+        Share of the states between the root and the terminal states where chance decides.
     """
     rng = np.random.default_rng(seed)
     children_of: dict[Any, Sequence[State]] = {}
@@ -242,7 +299,13 @@ def random_dag(
     values = {state: rng.random() for state in (*children_of, *current)}
     means = {state: min(1.0, float(round(value / grid) * grid if grid else value)) for state, value in values.items()}
     exact = [state for state in current if rng.random() < exact_share]
-    return TableProblem(children_of, means, root=(0, 0), opponent=opponent, exact_states=exact)
+    chance = {
+        state: rng.dirichlet(np.ones(len(below))).tolist()
+        for state, below in children_of.items()
+        if chance_share and state != (0, 0) and rng.random() < chance_share
+    }
+    opponent = [state for state in opponent if state not in chance]
+    return TableProblem(children_of, means, root=(0, 0), opponent=opponent, exact_states=exact, chance=chance)
 
 
 def random_game_tree(seed: int | np.random.Generator, *, depth: int = 3, branching: int = 3) -> TableProblem:

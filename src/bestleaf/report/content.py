@@ -256,12 +256,15 @@ def graph(content: Content) -> dict[str, int | list]:
     lower, upper = node_bounds(content["graph"], content["leaves"])
     units, order = unit_names(content), downwards(children)
     level, path = [0] * len(children), {answer}
-    for node in order:
-        for child in children[node]:
-            level[child] = max(level[child], level[node] + 1)
-    for node in reversed(order):
-        if not path.isdisjoint(children[node]):
-            path.add(node)
+    for group in order:  # the nodes of a group reach each other and share a level
+        here, inside = max(level[node] for node in group), set(group)
+        for node in group:
+            level[node] = here
+            for child in set(children[node]) - inside:
+                level[child] = max(level[child], here + 1)
+    for group in reversed(order):
+        if any(not path.isdisjoint(children[node]) for node in group):
+            path.update(group)
     strongest = sorted(range(len(labels)), key=lambda n: (n != answer, n not in path, -lower[n], -upper[n]))
     kept = sorted(strongest[:MOST_NODES])
     place = {node: number for number, node in enumerate(kept)}

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bestleaf.checks import shown
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.records import EXACT, Workplace, enlarged
 from bestleaf.problems import State
@@ -50,6 +51,8 @@ class EdgeStatistics:
     def _take_in_nodes(self) -> None:
         """Make room for the new nodes of the graph and tell the kernels where the arrays are."""
         graph, new, arrays = self.graph, slice(self._known, len(self.graph)), self._place.arrays
+        if graph.cyclic:  # descents would go in circles
+            raise ValueError(f"UCT needs a graph without cycles, but {shown(graph.states[-1])} leads back to itself")
         self._known = len(graph)
         self.crossings = enlarged(self.crossings, self._known)
         self.crossings[new] = 0

@@ -122,7 +122,7 @@ def flat_best_leaf(
     (3, 4, 5)
     """
     checked_problem(problem)
-    for name, words in (("exact", "exact leaves"), ("maximizes", "an opponent")):
+    for name, words in (("exact", "exact leaves"), ("maximizes", "an opponent"), ("chance", "chance")):
         if hasattr(problem, name):
             raise ValueError(f"problem must have one player and leaves that are sampled, got one with {words}")
     kind = ALGORITHMS[one_of("algorithm", algorithm, ALGORITHMS)]

@@ -309,6 +309,8 @@ def uct_search(
     3
     """
     checked_problem(problem)
+    if hasattr(problem, "chance"):
+        raise ValueError("problem must have no chance nodes, because UCT would choose there, got one with chance")
     checked, root = UCTSettings(**settings), problem.root()
     if problem.is_terminal(root) or not list(problem.children(root)):
         raise ValueError(f"the root {shown(root)} has no children, so there is nothing to choose")

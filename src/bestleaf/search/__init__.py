@@ -50,8 +50,9 @@ _KEYWORDS = """
     growth : callable, default=None
         When the graph grows, instead of `expansion`: a function ``(rounds, node, state)`` that returns the first round
         from `rounds` on at which a child enters below `node`, or None for never.
-    proposal : {"random", "rave", "lookahead"} or None, default=None
-        Which child enters when the graph grows. "random": any child. On the lattice of feature subsets also "rave":
+    proposal : {"random", "prior", "rave", "lookahead"} or None, default=None
+        Which child enters when the graph grows. "random": any child. "prior", the default for a problem with
+        ``prior(state)``: the child of highest prior. On the lattice of feature subsets also "rave":
         the child whose rollouts were best; and "lookahead", the default there: the child of highest exact value among
         the promising ones.
     max_samples, max_time : default=None
@@ -105,7 +106,10 @@ def best_arm(
     answer: str | Answer = "most_likely",
     **settings: Any,
 ) -> Result:
-    """Return the child of the root whose best leaf is within epsilon of the best, with probability 1 - delta."""
+    """Return the child of the root whose best leaf is within epsilon of the best, with probability 1 - delta.
+
+    With an opponent or chance it is the child whose value is within epsilon of the best.
+    """
     return _searched(best_arm, problem, "arm", seed, callback, n_jobs, checkpoint, answer, settings)
 
 
@@ -124,6 +128,9 @@ def best_leaf(
     In a two-player graph it is the leaf that the best known moves of both sides lead to. There `epsilon` holds for each
     move: no move on the way loses more than epsilon for the player who makes it. So after m moves the value of the leaf
     may differ from that of the game by up to m times epsilon.
+
+    With chance the answer is a plan (`Result.plan`): a move for every state where the player moves and to which the
+    plan may lead. No other plan is better on average by more than epsilon, with probability 1 - delta.
     """
     return _searched(best_leaf, problem, "leaf", seed, callback, n_jobs, checkpoint, answer, settings)
 

@@ -15,13 +15,16 @@ import numpy as np
 
 from bestleaf.certificate.looked_at import looked_at
 from bestleaf.certificate.pairs import TESTS, Samples
+from bestleaf.certificate.plan import PlanValue
 from bestleaf.checks import shown
+from bestleaf.engine.components import end_of_play
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.intervals import Knowledge
 from bestleaf.engine.kernels.reach import list_below, strongest_rival_of
 from bestleaf.engine.records import EXACT, INNER, NOISY, SOLVED, TEMPORARY, Decision
 from bestleaf.engine.stopping import STOPPINGS
 from bestleaf.problems import State
+from bestleaf.search.plan import likely_plan, surest_plan
 from bestleaf.search.state import SearchState
 
 SURROUNDINGS = 2.0  # the leaves beside a leaf count as much as two samples of it
@@ -67,6 +70,9 @@ def most_likely(state: SearchState, decision: Decision) -> tuple[int, float]:
     not the one of highest lower bound, because that is often just the one that was sampled most.
     """
     task, graph, known = state.settings.task, state.graph, state.known
+    if known.world["plans"]:
+        plan, value = recommended_plan(state)
+        return plan.get(0, 0), min(1.0, value.loss)
     published = task == "arm" and not known.world["sound"]
     if decision.action == SOLVED or published:
         node, gap = decision.best, decision.gap
@@ -80,6 +86,14 @@ def most_likely(state: SearchState, decision: Decision) -> tuple[int, float]:
         node, gap = likely_play(task, graph, known)
         gap = gap if state.settings.pair_test is None else min(gap, proved_gap(node, state))
     return node, min(1.0, gap)
+
+
+def recommended_plan(state: SearchState) -> tuple[dict[int, int], PlanValue]:
+    """Return the plan of highest lower bound if its loss is at most epsilon, otherwise the one that is likely best."""
+    plan, value = surest_plan(state.graph, state.known)
+    if value.loss > state.settings.epsilon:
+        plan, value = likely_plan(state.graph, state.known, _drawn_values(state.graph, state.known))
+    return plan, value
 
 
 @dataclass(frozen=True)
@@ -314,7 +328,10 @@ def _gap_of_move(move: int, node: int, graph: GrowingGraph, known: Knowledge) ->
 
 
 def _drawn_values(graph: GrowingGraph, known: Knowledge) -> np.ndarray:
-    """Return [nodes, draws] values: random for the leaves; other nodes have the value of their best child."""
+    """Return [nodes, draws] values: random for the leaves; other nodes have the value of their best child.
+
+    Chance nodes have the mean value of their children.
+    """
     size, kinds = len(graph), graph.kinds
     rows, shares = known.known[:size], known.track["share"][:size]
     draws = int(np.clip(MOST_DRAWN // size, FEWEST_DRAWS, MOST_DRAWS))
@@ -323,15 +340,33 @@ def _drawn_values(graph: GrowingGraph, known: Knowledge) -> np.ndarray:
     noise = np.random.default_rng(known.lots or 0).standard_normal((size, draws))
     values = (estimates(graph, known)[:, None] + spread[:, None] * noise).clip(0.0, 1.0)
     levels = graph.nodes["level"][:size]
-    for level in range(graph.depth - 1, -1, -1):
+    for level in range(graph.depth, -1, -1):
         inner = np.flatnonzero((levels == level) & (kinds == INNER))
+        knots = graph.nodes["knot"][inner]
         if len(inner):
-            _back_up(inner, values, graph)
+            _back_up(inner[knots == 0], values, graph)
+        for knot in np.unique(knots[knots > 0]):
+            _back_up_knot(inner[knots == knot], values, graph)
     return values
 
 
+def _back_up_knot(members: np.ndarray, values: np.ndarray, graph: GrowingGraph) -> None:
+    """Set the values of nodes that reach each other: those of play that is cut off after as many moves as nodes.
+
+    After so many moves a player who can leave for a better value has done so, and a player who cannot never will.
+    """
+    values[members] = end_of_play(graph, members)
+    for _ in members:
+        before = values[members]
+        _back_up(members, values, graph)
+        if (values[members] == before).all():
+            break
+
+
 def _back_up(inner: np.ndarray, values: np.ndarray, graph: GrowingGraph) -> None:
-    """Set the values of nodes to those of their best children, for the player who moves."""
+    """Set the values of nodes to those of their best children, for the player who moves, or to the mean of all."""
+    if not len(inner):
+        return
     counts = graph.nodes["child_count"][inner]
     ends = np.cumsum(counts)
     places = np.arange(ends[-1]) + np.repeat(graph.nodes["child_start"][inner] - ends + counts, counts)
@@ -340,6 +375,10 @@ def _back_up(inner: np.ndarray, values: np.ndarray, graph: GrowingGraph) -> None
     highest = np.maximum.reduceat(below, ends - counts)
     lowest = np.minimum.reduceat(below, ends - counts) if least.any() else highest
     values[inner] = np.where(least[:, None], lowest, highest)
+    if graph.has_chance:
+        means = np.add.reduceat(graph.weights[places][:, None] * below, ends - counts)
+        random = graph.nodes["chance"][inner] == 1
+        values[inner[random]] = means[random]
 
 
 ANSWERS: dict[str, Answer] = {one.__name__: one for one in (most_likely, highest_lower_bound, highest_mean)}

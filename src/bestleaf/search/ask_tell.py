@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bestleaf.checkpoint import Checkpoint
-from bestleaf.checks import check_keywords, function_or_none, whole
+from bestleaf.checks import check_keywords, function_or_none, shown, whole
 from bestleaf.engine.records import LIMITED, SAMPLE, SOLVED
 from bestleaf.problems import State
 from bestleaf.search.answer import Answer, EvaluatedLeaf, checked_answer, gap_of, most_likely, named_answer
@@ -100,7 +100,9 @@ class Search:
         batches = self._seed_of_batches(rng, number, executor)
         compiled = problem.compiled_oracle(rng) if batches is None and hasattr(problem, "compiled_oracle") else None
         rollouts = compiled if batches is None else getattr(problem, "plain_rollouts", lambda: None)()
-        proposals = proposals_for(self.settings, by_rave=hasattr(rollouts, "rave_sums"))
+        proposals = proposals_for(
+            self.settings, by_rave=hasattr(rollouts, "rave_sums"), by_prior=hasattr(problem, "prior")
+        )
         self.state = SearchState(
             problem, self.settings, rng, number, rollouts, self.budget, whole_opening=proposals.whole_opening
         )
@@ -108,6 +110,8 @@ class Search:
         self.growth = self._growth(proposals)
         self.state.introduce(range(len(self.state.graph)))
         self.state.check_fit()
+        if self.state.known.world["plans"] and self._answer is not most_likely:
+            raise ValueError(f"answer must be the default one where best_leaf returns a plan, got {shown(answer)}")
         self.stages: list[Stage] = [*stages, *self.challenges]
         if seconds:
             self.budget.start(seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import takewhile
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -11,11 +12,12 @@ import numpy as np
 
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.intervals import Knowledge
-from bestleaf.engine.kernels.loop import press, run, stands_at, step, take
+from bestleaf.engine.kernels.loop import converse, press, run, stands_at, step, take
 from bestleaf.engine.records import BAD_BOUND, EXACT, INNER, LIMITED, NOISY, SAMPLE, Decision
 from bestleaf.problems import State
 from bestleaf.search.budget import Budget
 from bestleaf.search.executors import Executor, Serial, Work, draw_samples, exact_values, fold_scores, guiding_values
+from bestleaf.search.sampler import Sampler
 from bestleaf.search.settings import checked_value
 from bestleaf.search.state import A_VALUE, SearchState
 
@@ -118,16 +120,15 @@ class Evaluator:
             return Decision(*run(self._limited_world(), self.compiled.record, self.state.rng, self.rounds))
         if self.batch_size is not None:
             return self._play_batch(self.batch_size)
-        deadline = perf_counter() + min(self.budget.slice, self.budget.left)
-        while (decision := self.propose()).action == SAMPLE and perf_counter() < deadline:
-            left = self.left
-            if left <= 0:
-                return decision._replace(action=LIMITED)
-            if left == 1:
-                decision = decision._replace(second=-1)
-            first = self.draw(decision.first)
-            self.absorb(decision, first, self.draw(decision.second) if decision.second >= 0 else 0.0)
+        self.state.decision = None
+        self._sampler.until = perf_counter() + min(self.budget.slice, self.budget.left)
+        decision = Decision(*converse(self._limited_world(), self._sampler.address))
+        self._sampler.raise_error()
         return decision
+
+    @cached_property
+    def _sampler(self) -> Sampler:
+        return Sampler(self.state)
 
     def _limited_world(self) -> np.void:
         """Set how many samples the kernels may draw; return their record."""
@@ -269,11 +270,26 @@ class Evaluator:
         self.state.take_value(state, self.ask(state))
         return True
 
+    def evaluate_all(self, leaves: np.ndarray) -> None:
+        """Compute the exact values of leaves of the graph together, by the problem's `exact_many`."""
+        graph = self.state.graph
+        asked = [graph.states[leaf] for leaf in leaves[: self.left].tolist()]
+        known = [state for state in asked if state in self.state.values or state in self.state.spare]
+        for state in known:
+            self.state.take_value(state, self.ask(state))
+        if missing := [state for state in asked if state not in self.state.values]:
+            self.state.take_values(missing, self.problem.exact_many(missing))
+
+    @property
+    def _batches_at_once(self) -> int:
+        return getattr(self.executor, "batches_at_once", 1)
+
     @property
     def at_once(self) -> int:
         """How many values are computed together: a batch, or as many as the problem can do at once."""
         if self.batch_size is not None:
-            return max(1, self.batch_size // max(1, self.folds))  # takes about as long as a batch of samples
+            together = self.batch_size * self._batches_at_once
+            return max(1, together // max(1, self.folds))  # takes about as long as batches of samples
         return getattr(self.problem, "at_once", 1) if self.state.has_exact else 1
 
     def prefetch(self, states: Sequence[State]) -> None:
@@ -315,7 +331,7 @@ class Evaluator:
         states, seen = list(dict.fromkeys(states)), self.state.fold_scores
         missing = [(state, fold) for state in states for fold in range(len(seen.get(state, ())), folds)]
         while missing and self.spent() is None and self.batch_size is not None:
-            now = missing[: min(self.batch_size, self.left)]
+            now = missing[: min(self.batch_size * self._batches_at_once, self.left)]
             missing = missing[len(now) :]
             scores = self._fold_scores(now)
             for (state, _), score in zip(now, scores, strict=False):

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from itertools import takewhile
 from numbers import Integral
 from time import perf_counter, sleep
 from types import FrameType
@@ -71,6 +72,7 @@ class Serial:
     """Do everything in this thread; check between two items whether time is over."""
 
     ended: str | None = None  # why the executor can do no more work, if it cannot
+    batches_at_once = 1  # of values and scores that do not depend on each other
 
     def __init__(self) -> None:
         self.over: Callable[[], bool] = bool
@@ -210,8 +212,9 @@ class Dask(Serial):
     """Share the work out among the workers of a Dask cluster; the problem is sent once.
 
     The samples of a lost worker are drawn again by another one. A sample follows from its state and its seed, so it is
-    the same on every worker, and results count only when the batch is complete. If no worker is left, or the scheduler
-    is gone, a warning says so, and the executor waits. If no worker comes in time, the search ends with what it has
+    the same on every worker. Values and scores of several batches are sent together, so that no worker waits for the
+    slowest one after each batch. If no worker is left, or the scheduler is gone, a warning says so, and the executor
+    waits. If no worker comes in time, the search ends with what it has
     found, for the reason "no_workers".
 
     Parameters
@@ -222,6 +225,8 @@ class Dask(Serial):
         Seconds to wait for a worker when none is left.
     """
 
+    batches_at_once = 8
+
     def __init__(self, client: Any, patience: float | None = None) -> None:
         super().__init__()
         self.client = client
@@ -231,7 +236,7 @@ class Dask(Serial):
         self._alone_since: float | None = None
 
     def map(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
-        """Return the results of all items, in order; an empty list if time is over or no worker is left."""
+        """Return the results of all items, in order; fewer if time is over or no worker is left."""
         failure: BaseException | None = None
         for _ in range(TRIES):
             if not self._has_workers():
@@ -255,7 +260,7 @@ class Dask(Serial):
         return CancelledError, FutureCancelledError, KilledWorker, OSError, TimeoutError, RuntimeError
 
     def _shared_out(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
-        """Return the results of all items; an empty list if time is over or no worker is left."""
+        """Return the results of all items; those of the first ones if time is over or no worker is left."""
         from distributed import wait
 
         parts = chunks(items, min(len(items), self._counted[1]))  # a worker that is done early gets one more
@@ -266,10 +271,17 @@ class Dask(Serial):
                 break
             except TimeoutError:
                 if self.over() or not self._has_workers():
-                    if self.client.status == "running":
-                        self.client.cancel(waiting)
-                    return []
+                    return self._first_results(waiting)
         return [value for part in self.client.gather(waiting) for value in part]
+
+    def _first_results(self, waiting: list[Any]) -> list[Any]:
+        """Return the results of the first parts that are done, and stop the others."""
+        if self.client.status != "running":
+            return []
+        done = list(takewhile(lambda part: part.status == "finished", waiting))
+        found = self.client.gather(done, errors="skip") if done else []
+        self.client.cancel(waiting[len(done) :])
+        return [value for part in found for value in part] if len(found) == len(done) else []
 
     def _has_workers(self) -> bool:
         """Wait for a worker if there is none; False if time is over or none has come."""

@@ -18,6 +18,7 @@ from bestleaf.engine.records import (
     OPEN,
     SAMPLE,
     SOLVED,
+    STUCK,
     Decision,
 )
 from bestleaf.search.budget import Budget
@@ -90,6 +91,8 @@ def act(decision: Decision, state: SearchState, evaluator: Evaluator, growth: Gr
     state.check_parts()
     if action == LIMITED or (action == EVALUATE and evaluator.left <= 0):
         state.reason = "max_samples"
+    elif action == STUCK:
+        state.reason = "endless"
     elif action == EVALUATE:
         evaluate(decision, state, evaluator)
     elif action == OPEN:
@@ -112,6 +115,9 @@ def act(decision: Decision, state: SearchState, evaluator: Evaluator, growth: Gr
 def evaluate(decision: Decision, state: SearchState, evaluator: Evaluator) -> None:
     """Compute the exact value of a leaf; with batches, also those of other leaves."""
     first, world = decision.first, state.known.world
+    if hasattr(state.problem, "exact_many"):
+        evaluator.evaluate_all(state.waiting_leaves())
+        return
     if evaluator.batch_size is not None:
         count_round(decision, world)
         others = [leaf for leaf in state.waiting_leaves().tolist() if leaf != first]

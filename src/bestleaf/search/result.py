@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 
 from bestleaf.certificate import Certificate
 from bestleaf.certificate.build import Structure, certificate_of
-from bestleaf.certificate.claims import counted, game_claim
+from bestleaf.certificate.claims import counted, game_claim, plan_in_words
 from bestleaf.certificate.pairs import PairTest
+from bestleaf.certificate.plan import CHANCE, LEAF, PLAYER, Moves, outcomes_of
 from bestleaf.certificate.schema import part_name
 from bestleaf.engine.bounds import BOUNDS
 from bestleaf.engine.intervals import Leaf
 from bestleaf.engine.records import INNER
 from bestleaf.engine.rules import RULES
-from bestleaf.search.answer import known_gap_of
+from bestleaf.problems import State
+from bestleaf.search.answer import known_gap_of, recommended_plan
 from bestleaf.search.growth.lookahead import BY_NAME
 from bestleaf.search.growth.random import RandomProposals
 from bestleaf.search.settings import Settings, name_of
@@ -29,7 +31,11 @@ class Result:
     Attributes
     ----------
     answer : state
-        The recommended child of the root (best arm) or leaf (best leaf).
+        The recommended child of the root (best arm) or leaf (best leaf). With chance, best leaf returns a plan, and the
+        answer is its first move; where chance or the opponent moves first, it is the root.
+    plan : dict or None
+        The recommended plan, if the best leaf of a graph with chance was searched: the child to move to, for every
+        state where the player moves and to which the plan may lead. Else None.
     lower, upper : float
         Confidence interval of the answer's value.
     gap : float
@@ -39,7 +45,8 @@ class Result:
         be worth anything; see `bestleaf.certificate.looked_at`.
     reason : str
         Why the search ended: ``"identified"``, ``"max_samples"``, ``"max_time"``, ``"max_memory"``, ``"interrupted"``,
-        ``"callback"`` or ``"no_workers"`` (``"unfinished"`` when `Search.result` is asked before the end).
+        ``"callback"``, ``"no_workers"`` or ``"endless"`` (what is open depends on what play without end is worth, which
+        the problem leaves open); ``"unfinished"`` when `Search.result` is asked before the end.
     samples, exact_evaluations : int
         Samples drawn and exact values computed.
     warmup_samples : int
@@ -77,6 +84,7 @@ class Result:
     leaves: tuple[Leaf, ...] = field(repr=False)
     structure: Structure = field(repr=False)
     challenges: dict[str, Any] = field(repr=False)  # what the answer was compared with, by guarantee
+    plan: dict[State, State] | None = field(default=None, repr=False)
     own_test: PairTest | None = field(default=None, repr=False)  # the user's own stopping test
 
     @classmethod
@@ -92,10 +100,16 @@ class Result:
         """Return the result of a search whose answer is `node`."""
         world, known = state.known.world, state.known.known[node]
         known_gap, looked = known_gap_of(node, gap, state)
+        lower, upper, plan, states = float(known["lower"]), float(known["upper"]), None, state.graph.states
+        if world["plans"]:
+            moves, value = recommended_plan(state)
+            lower, upper = value.lower, value.upper
+            plan = {states[place]: states[child] for place, child in sorted(moves.items())}
         return cls(
-            answer=state.graph.states[node],
-            lower=max(0.0, float(known["lower"])),
-            upper=min(1.0, float(known["upper"])),
+            answer=states[node],
+            plan=plan,
+            lower=max(0.0, lower),
+            upper=min(1.0, upper),
             gap=float(gap),
             known_gap=float(known_gap),
             looked_at=looked,
@@ -126,6 +140,22 @@ class Result:
         return next(leaf for leaf in self.leaves if leaf.state == self.answer)
 
     @property
+    def outcomes(self) -> dict[Any, float]:
+        """The leaves that the plan may end at, each with its probability; only for a plan of one player."""
+        if self.plan is None or self.structure.two_player:
+            raise ValueError("outcomes are those of a plan of one player: of best_leaf in a graph with chance")
+        states, ends = self.structure.states, {leaf.state for leaf in self.leaves}
+        node_of = {state: node for node, state in enumerate(states)}
+        children, chances = self.structure.children(), self.structure.chances()
+
+        def who(node: int) -> int:
+            return LEAF if states[node] in ends else CHANCE if node in chances else PLAYER
+
+        moves = Moves(who, children.__getitem__, chances.__getitem__, (), ())
+        plan = {node_of[state]: node_of[child] for state, child in self.plan.items()}
+        return {states[node]: share for node, share in outcomes_of(plan, moves).items()}
+
+    @property
     def cost(self) -> dict[str, float]:
         """What the search took, as in a certificate."""
         names = ("samples", "warmup_samples", "exact_evaluations", "growths")
@@ -133,7 +163,7 @@ class Result:
 
     @property
     def _of_a_game(self) -> bool:
-        return self.structure.two_player and self.settings["task"] == "leaf"
+        return self.structure.two_player and self.settings["task"] == "leaf" and self.plan is None
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -155,8 +185,12 @@ class Result:
         value = f"between {self.lower:.4f} and {self.upper:.4f}"
         if self.lower == self.upper:
             value = f"{self.lower:.4f}, exactly"
+        best = f"Best {settings['task']}: {self.answer!r}, value{grown} {value}."
+        if self.plan is not None:
+            first = repr(self.answer) if self.structure.states[0] in self.plan else None
+            best = f"{plan_in_words(len(self.plan), first)}, mean value{grown} {value}."
         lines = [
-            f"Best {settings['task']}: {self.answer!r}, value{grown} {value}.",
+            best,
             f"{cost} on {counted(len(self.leaves), 'leaf', 'leaves')} in {self.seconds:.2f} s ({self.reason}; "
             f"rule {settings['rule']}, bound {settings['bound']}, stopping {settings['stopping']}).",
         ]
@@ -205,15 +239,18 @@ class Progress(NamedTuple):
 
 def _structure(state: SearchState) -> Structure:
     """Return a copy of the graph for the certificate."""
-    size = len(state.graph)
-    nodes = state.graph.nodes[:size]
+    graph, size = state.graph, len(state.graph)
+    nodes = graph.nodes[:size]
     return Structure(
-        tuple(state.graph.states),
+        tuple(graph.states),
         nodes["child_start"].copy(),
         nodes["child_count"].copy(),
-        state.graph.edges.copy(),
+        graph.edges.copy(),
         nodes["minimizes"].copy(),
-        state.graph.adversarial,
+        graph.two_player,
         max(0, state.known.created),
         state.known.order[:size].copy(),
+        graph.weights.copy() if graph.has_chance else None,
+        nodes["chance"].copy() if graph.has_chance else None,
+        dict(state.graph.endless),
     )

@@ -20,7 +20,7 @@ from bestleaf.engine.stopping import BY_INTERVALS, STOPPINGS, Stopping, lucb_plu
 from bestleaf.problems import State
 
 GUARANTEES = ("grown", "local", "quantile", "exhaustive")
-PROPOSALS = ("random", "rave", "lookahead")
+PROPOSALS = ("random", "prior", "rave", "lookahead")
 DEFAULT_RULES = {"sound": "smallest_gap", "paper": "lucb", lucb_plus_plus: "lucb_plus_plus"}  # by stopping test
 DEFAULT_RULE_OF_PAIRS = "eb_tc"
 
@@ -177,9 +177,13 @@ def checked_problem(problem: Any) -> None:
     lacking = [name for name in needed if not callable(getattr(problem, name, None))]
     if isinstance(problem, type):
         raise TypeError(f"problem must be an object, got the class {problem.__name__}; call it first")
-    for name in ("label", "maximizes", "exact"):
+    for name in ("label", "maximizes", "exact", "exact_many", "chance", "endless", "prior"):
         if not callable(getattr(problem, name, print)):
             raise TypeError(f"{name} of a problem must be a method, got {shown(getattr(problem, name))}")
+    if hasattr(problem, "endless") and not hasattr(problem, "maximizes"):
+        raise TypeError("endless is for a problem with an opponent (maximizes): one player can always leave a cycle")
+    if hasattr(problem, "exact_many") and not hasattr(problem, "exact"):
+        raise TypeError(f"exact_many of a problem needs the method exact beside it; {type(problem).__name__} lacks it")
     if lacking:
         raise TypeError(
             "problem must have the methods root, children, is_terminal and sample; "

@@ -90,6 +90,8 @@ def restore(search: Running, saved: Saved) -> None:
     value = saved.get("first_value")
     state.first_value = None if value is None else saved.number("first_value", 0.0, 1.0)
     state.notes[:] = _checked_notes(saved.listed("notes"))
+    if state.graph.owed():  # the search was interrupted while children of a chance node entered
+        state.add([], budget)
     state.decision = None
 
 

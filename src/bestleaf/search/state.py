@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from bestleaf.checks import shown
+from bestleaf.checks import cut, shown
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.intervals import Knowledge
 from bestleaf.engine.kernels.backup import settle
 from bestleaf.engine.parts import check_parts, guarded
-from bestleaf.engine.records import EXACT, Decision
+from bestleaf.engine.records import EXACT, INNER, Decision
 from bestleaf.problems import State
 from bestleaf.search.budget import Budget
 from bestleaf.search.growth.schedule import next_due, own_due
@@ -84,6 +85,7 @@ class SearchState:
         else:
             self.graph = GrowingGraph.opening(problem, with_children=whole_opening)
         budget.look()  # compiling is not counted
+        self._check_cycles()
         if len(self.graph.linked("child", 0)) == 0 and whole_opening:
             raise ValueError(f"the root {shown(root)} has no children, so there is nothing to choose")
         self.known = Knowledge(
@@ -156,6 +158,22 @@ class SearchState:
         self.values[state] = checked_value(value, "exact", state)
         self._settle(state)
 
+    def take_values(self, states: Sequence[State], values: ArrayLike) -> None:
+        """Store the exact values of many leaves of the graph at once."""
+        try:
+            found = np.asarray(values, np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"exact_many must return numbers in [0, 1]: {cut(str(error), 100)}") from None
+        if found.shape != (len(states),):
+            rule = f"one number for each of the {len(states):,} states"
+            raise ValueError(f"exact_many must return {rule}, got an array of shape {found.shape}")
+        if not ((found >= 0.0) & (found <= 1.0)).all():
+            wrong = int(np.flatnonzero(~((found >= 0.0) & (found <= 1.0)))[0])
+            raise ValueError(f"exact_many must return numbers in [0, 1], got {found[wrong]} for {shown(states[wrong])}")
+        self.decision = None
+        self.values.update(zip(states, found.tolist(), strict=True))
+        self.known.settle_all(np.array([self.graph.node_of[state] for state in states]), found)
+
     def _settle(self, state: State) -> None:
         """Store an exact value in the graph, if the state is there and its value is not."""
         node = self.graph.node_of.get(state)
@@ -184,6 +202,8 @@ class SearchState:
                     budget.cut()
                     break
                 added.append(self.graph.add(state))
+            self.graph.add_owed(added)
+            self._check_cycles()
         finally:  # also if the problem raises an error: the nodes in the graph need their intervals
             self.known.take_in(added)
             track = self.known.track
@@ -201,6 +221,23 @@ class SearchState:
         if own is None:
             return next_due(step, self.settings.expansion or 0.0)
         return own_due(name_of(own), own(step, root, self), step)
+
+    def _check_cycles(self) -> None:
+        """Refuse a graph with cycles where the search cannot deal with them."""
+        graph, settings = self.graph, self.settings
+        if not graph.cyclic:
+            return
+        if not (graph.kinds != INNER).any():
+            root = shown(graph.states[0])
+            raise ValueError(f"the root {root} must lead to a terminal state, but all its moves go in circles")
+        if graph.has_chance:
+            raise ValueError("a problem with chance must have no cycles, but its moves lead back to a state")
+        if settings.stopping != "sound":
+            raise ValueError(f"stopping '{settings.stopping_name}' needs a graph without cycles; use stopping='sound'")
+        if settings.task == "leaf" and graph.adversarial:
+            raise ValueError(
+                "task 'leaf' needs a two-player graph without cycles, because play may never end; use task 'arm'"
+            )
 
     def join(self, states: Iterable[State], budget: Budget) -> None:
         """Let states enter the graph, as far as they are not in it."""
@@ -221,14 +258,33 @@ class SearchState:
         settings, leaves = self.settings, int(self.known.world["stochastic"])
         if settings.bound.name == "theory" and leaves and settings.delta > 0.1 * leaves:
             raise ValueError(f"bound theory needs delta of at most 0.1 times the {leaves} leaves, got {settings.delta}")
-        if self.graph.adversarial and settings.pair_test is not None:
+        if settings.pair_test is not None and (self.graph.adversarial or self.graph.has_chance):
+            got = "chance" if self.graph.has_chance else "an opponent"
             raise ValueError(
-                f"stopping {settings.pair_test.name} compares leaves of one player, got a problem with an opponent"
+                f"stopping {settings.pair_test.name} compares leaves of one player, got a problem with {got}"
             )
-        if not self.graph.adversarial or settings.epsilon > 0:
+        if self.graph.has_chance:
+            self._check_chance()
+        if not self.graph.adversarial or settings.epsilon > 0 or self.graph.has_chance:
             return
         if not settings.fixed or self.graph.has_twin_arms():
             raise ValueError(
                 "epsilon must be positive in a two-player graph that grows or in which two children of the root "
                 "reach the same leaves, got 0"
+            )
+
+    def _check_chance(self) -> None:
+        """Refuse settings that do not go with chance."""
+        settings = self.settings
+        if settings.task == "arm" and self.graph.nodes["chance"][0]:
+            raise ValueError(
+                f"best_arm needs a root where somebody moves, but chance decides at {shown(self.graph.states[0])}; "
+                "best_leaf returns a plan"
+            )
+        if settings.task == "leaf" and settings.stopping != "sound":
+            raise ValueError(f"stopping must be 'sound' where best_leaf returns a plan, got {shown(settings.stopping)}")
+        if settings.epsilon == 0 and not (settings.fixed and self.has_exact):
+            raise ValueError(
+                "epsilon must be positive in a graph with chance, unless its leaves have exact values and it does not "
+                "grow, got 0"
             )

@@ -3,7 +3,8 @@
 For an inner node s with the children c in D_t: L_s = max L_c, U_s = max U_c, and the representative child is the one of
 largest U_c. Where the opponent moves: L_s = min L_c, U_s = min U_c, and the child of smallest L_c. A tie goes to the
 child whose representative leaf has the larger lot, so that the representative leaf is the strongest leaf below s. If
-two children have the same representative leaf, the child with the larger lot is taken.
+two children have the same representative leaf, the child with the larger lot is taken. For chance see `chance`. The
+nodes of a knot, which reach each other, are computed together; see `cycles`.
 """
 
 import numpy as np
@@ -13,6 +14,7 @@ from bestleaf.engine.compile import (
     bucket_of,
     edges_of,
     floats_at,
+    helper,
     inlined,
     interval_at,
     kernel,
@@ -64,16 +66,46 @@ def refresh(node, nodes, edges, known):
 
 
 @inlined
+def recomputed(node, nodes, edges, known, world):
+    """Compute an inner node again, in a graph with or without chance; True if anything has changed."""
+    if world.chance == 1:
+        return node_kernel_at(world.renew)(node, world) == 1
+    return refresh(node, nodes, edges, known)
+
+
+@inlined
 def enqueue_parents(node, nodes, edges, track, bucket):
-    """Add the parents of `node` to the waiting lists of their levels."""
+    """Add the parents of `node` to the waiting lists of their levels; its oldest node stands for a knot."""
     start = nodes[node].parent_start
     for edge in range(start, start + nodes[node].parent_count):
         parent = edges[edge]
+        if nodes[parent].knot > 0:
+            if nodes[parent].knot == nodes[node].knot:
+                continue
+            parent = nodes[parent].knot - 1
         if track[parent].waiting == 0:
             level = nodes[parent].level
             track[parent].waiting = 1
             track[parent].following = bucket[level]
             bucket[level] = parent
+
+
+@helper
+def backup_knot(head, world):
+    """Refresh a knot; if something has changed, add the parents of all its nodes; return how many nodes beside `head`.
+
+    Its oldest node is its head.
+    """
+    nodes, edges, track, bucket = nodes_of(world), edges_of(world), track_of(world), bucket_of(world)
+    if node_kernel_at(world.refresh_knot)(head, world) == 0:
+        return 0
+    others, node = 0, head
+    while True:
+        enqueue_parents(node, nodes, edges, track, bucket)
+        node = nodes[node].ring
+        if node == head:
+            return others
+        others += 1
 
 
 @node_kernel
@@ -89,7 +121,9 @@ def backup(node, world):
         while waiting >= 0:
             track[waiting].waiting = 0
             refreshed += 1
-            if refresh(waiting, nodes, edges, known):
+            if nodes[waiting].knot > 0:
+                refreshed += backup_knot(waiting, world)
+            elif recomputed(waiting, nodes, edges, known, world):
                 enqueue_parents(waiting, nodes, edges, track, bucket)
             waiting = track[waiting].following
     return refreshed
@@ -182,9 +216,13 @@ def recompute(order, leaves_too, world):
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
     narrow_it = node_kernel_at(world.narrow)
     for node in order:
-        kind = nodes[node].kind
+        kind, knot = nodes[node].kind, nodes[node].knot
         if kind == INNER:
-            refresh(node, nodes, edges, known)
+            if knot == 0:
+                recomputed(node, nodes, edges, known, world)
+            elif knot == node + 1:
+                known[node].leaf = -1  # the ways to its leaf may have changed
+                node_kernel_at(world.refresh_knot)(node, world)
         elif leaves_too and kind != EXACT and known[node].count > 0 and narrow_it(node, world) == 0:
             return False
     return True

@@ -13,7 +13,7 @@ from bestleaf.engine.compile import (
     track_of,
     words_at,
 )
-from bestleaf.engine.kernels.reach import cone, contains, strongest_apart
+from bestleaf.engine.kernels.reach import as_one, cone, contains, strongest_apart
 from bestleaf.engine.records import INNER, Graph
 from bestleaf.engine.rules import highest_lower_bound, pessimistic, smallest_regret, strongest_rival
 
@@ -58,18 +58,29 @@ def test_leaves(root, world):
     """One player: find the child with the smallest gap; True if the gap is at most epsilon.
 
     The gap is U of the strongest leaf that the child does not reach, minus L of the child. If the best leaf lies below
-    the child, the child is a best one. Otherwise the value of the best leaf is at most L + gap.
+    the child, the child is a best one. Otherwise the value of the best leaf is at most L + gap. If a best leaf is
+    wanted, the children of a knot are its exits; `root` is its oldest node.
     """
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
     best = rival = -1
     gap = np.inf
-    start = nodes[root].child_start
-    for edge in range(start, start + nodes[root].child_count):
-        child = edges[edge]
-        other = strongest_apart(child, world)
-        value = known[other].upper - known[child].lower if other >= 0 else -np.inf
-        if best < 0 or value < gap or (value == gap and known[child].lot > known[best].lot):
-            best, rival, gap = child, other, value
+    knot = nodes[root].knot if as_one(root, world) else -1
+    node = root
+    while True:
+        start = nodes[node].child_start
+        for edge in range(start, start + nodes[node].child_count):
+            child = edges[edge]
+            if nodes[child].knot == knot or nodes[known[child].leaf].kind == INNER:
+                continue  # inside the knot, or no leaf can be reached from there
+            other = strongest_apart(child, world)
+            value = known[other].upper - known[child].lower if other >= 0 else -np.inf
+            if best < 0 or value < gap or (value == gap and known[child].lot > known[best].lot):
+                best, rival, gap = child, other, value
+        if knot < 0:
+            break
+        node = nodes[node].ring
+        if node == root:
+            break
     if rival < 0:
         enter(best, known[best].leaf, -1, 0.0, False, world)
         return True

@@ -5,6 +5,8 @@ choice is not solved. The stopping test says whether a choice is solved. The rul
 and the wider of the two is sampled.
 """
 
+from functools import partial
+
 import numpy as np
 
 from bestleaf.engine.compile import (
@@ -17,10 +19,12 @@ from bestleaf.engine.compile import (
     known_of,
     node_kernel_at,
     nodes_of,
+    sampler_at,
     track_of,
 )
 from bestleaf.engine.kernels.backup import absorb
 from bestleaf.engine.kernels.contest import width
+from bestleaf.engine.kernels.reach import as_one
 from bestleaf.engine.records import (
     BAD_BOUND,
     BAD_RULE,
@@ -33,6 +37,7 @@ from bestleaf.engine.records import (
     OPEN,
     SAMPLE,
     SOLVED,
+    STUCK,
     TEMPORARY,
     UNLIMITED,
     Decision,
@@ -46,12 +51,49 @@ def pending(leaf, world):
 
 
 @inlined
+def fixed(leaf, world):
+    """Whether a representative leaf cannot be sampled: its exact value is known, or it stands for endless play."""
+    kind = nodes_of(world)[leaf].kind
+    return kind == INNER or (kind == EXACT and known_of(world)[leaf].count > 0)
+
+
+@inlined
 def nothing_to_compare(root, world):
     """Whether the sound test found no rival at `root`, but the graph could still grow one."""
     many = nodes_of(world)[root].child_count
     track = track_of(world)
-    waits = track[root].deepened < many and track[root].grow_at < UNLIMITED
-    return world.sound == 1 and world.growing == 1 and world.second < 0 and many > 1 and waits
+    waits = as_one(root, world) or (many > 1 and track[root].deepened < many)
+    return world.sound == 1 and world.growing == 1 and world.second < 0 and waits and track[root].grow_at < UNLIMITED
+
+
+@inlined
+def tell_apart(root, best, gap, world):
+    """Return what to do about a choice that is not solved: grow below it, evaluate or sample one of its two leaves."""
+    track = track_of(world)
+    if world.growing == 1 and track[root].rounds >= track[root].grow_at:
+        return Decision(GROW, root, best, -1, -1, gap)
+    first, second = world.first, world.second
+    if world.refresh_knot != 0 and fixed(first, world):
+        first = second
+        if second < 0 or fixed(second, world):
+            return Decision(STUCK, root, best, -1, -1, gap)
+    if world.both == 0 or second == first or width(second, known_of(world)) <= 0.0:
+        second = -1
+    if pending(second, world):
+        first, second = second, -1
+    action = EVALUATE if pending(first, world) else SAMPLE
+    return Decision(action, root, best, first, second, gap)
+
+
+@inlined
+def propose_for_plan(world):
+    """Return what to do for the plan: tell two moves apart where most can be lost, or let children enter."""
+    action = node_kernel_at(world.plan_choice)(0, world)
+    if action < 0:
+        return Decision(BAD_RULE, world.at, -1, -1, -1, world.gap)
+    if action in (OPEN, SOLVED):
+        return Decision(action, max(0, world.at), 0, -1, -1, world.gap)
+    return tell_apart(world.at, world.best, world.gap, world)
 
 
 @inlined
@@ -62,8 +104,10 @@ def propose(world):
     world.drawn = 0
     if track[0].opened == 0:
         return Decision(OPEN, 0, 0, -1, -1, gap)
+    if world.plans == 1:
+        return propose_for_plan(world)
     while True:
-        if nodes[root].child_count == 1:
+        if nodes[root].child_count == 1 and not as_one(root, world):
             best = edges_of(world)[nodes[root].child_start]
         else:
             solved = node_kernel_at(world.contest)(root, world)
@@ -81,16 +125,21 @@ def propose(world):
             return Decision(action, root, best, best, -1, gap if gap > -np.inf else 0.0)
         if track[best].opened == 0:
             return Decision(OPEN, best, best, -1, -1, gap)
-        root = best
-    if world.growing == 1 and track[root].rounds >= track[root].grow_at:
-        return Decision(GROW, root, best, -1, -1, gap)
-    first, second = world.first, world.second
-    if world.both == 0 or second == first or width(second, known_of(world)) <= 0.0:
-        second = -1
-    if pending(second, world):
-        first, second = second, -1
-    action = EVALUATE if pending(first, world) else SAMPLE
-    return Decision(action, root, best, first, second, gap)
+        root = nodes[best].knot - 1 if as_one(best, world) else best
+    return tell_apart(root, best, gap, world)
+
+
+@inlined
+def node_above(node, world):
+    """Return the first parent of `node`; of a knot, the first one outside it, of its oldest node that has one."""
+    nodes, edges = nodes_of(world), edges_of(world)
+    level = nodes[node].level
+    while True:
+        start = nodes[node].parent_start
+        for edge in range(start, start + nodes[node].parent_count):
+            if nodes[edges[edge]].level < level:
+                return edges[edge]
+        node = nodes[node].ring
 
 
 @arms_kernel
@@ -99,11 +148,22 @@ def mark_descent(root, best, world):
     nodes, edges, known, track = nodes_of(world), edges_of(world), known_of(world), track_of(world)
     leaf = world.first
     track[root].visits += 1
-    node = best if known[best].leaf == leaf else -1
-    start = nodes[root].child_start
-    for edge in range(start, start + nodes[root].child_count):
-        if node < 0 and known[edges[edge]].leaf == leaf:
-            node = edges[edge]
+    knot = nodes[root].knot if as_one(root, world) else -1
+    node, above, parent = -1, root, root
+    while True:
+        start = nodes[parent].child_start
+        for edge in range(start, start + nodes[parent].child_count):
+            child = edges[edge]
+            fits = known[child].leaf == leaf and nodes[child].knot != knot
+            if fits and (node < 0 or (child == best and node != best)):
+                node, above = child, parent
+        if knot < 0:
+            break
+        parent = nodes[parent].ring
+        if parent == root:
+            break
+    if above != root:
+        track[above].visits += 1
     while node >= 0 and node != leaf:
         track[node].visits += 1
         node = known[node].child
@@ -114,7 +174,7 @@ def mark_descent(root, best, world):
     node = leaf
     while nodes[node].level > nodes[root].level:
         track[node].visits += 1
-        node = edges[nodes[node].parent_start]
+        node = node_above(node, world)
     return leaf
 
 
@@ -161,6 +221,29 @@ def run(world, oracle, rng, rounds):
         if not play(decision, value, other, world):
             return BAD_BOUND, root, best, first, second, gap
         played += 1
+
+
+@partial(kernel, nogil=False)  # each sample needs the interpreter
+def converse(world, sampler):
+    """Play rounds whose samples a Python function draws; return the fields of the next decision.
+
+    The function at the address `sampler` gets a leaf and whether it may end the rounds now. It does so by NaN, which is
+    no sample.
+    """
+    while True:
+        action, root, best, first, second, gap = propose(world)
+        if action != SAMPLE:
+            return action, root, best, first, second, gap
+        left = world.limit - world.samples
+        if left <= 0:
+            return LIMITED, root, best, first, second, gap
+        value = sampler_at(sampler)(first, 1)
+        other = sampler_at(sampler)(second, 0) if second >= 0 and left > 1 and value == value else 0.0
+        if value != value or other != other:
+            return SAMPLE, root, best, first, second, gap
+        played = Decision(SAMPLE, root, best, first, second if left > 1 else -1, gap)
+        if not play(played, value, other, world):
+            return BAD_BOUND, root, best, first, second, gap
 
 
 @inlined

@@ -25,6 +25,12 @@ from bestleaf.engine.records import INNER
 
 
 @inlined
+def as_one(node, world):
+    """Whether a choice at `node` is one between all exits of its knot, so that it leads to a leaf, not in circles."""
+    return world.to_leaf == 1 and nodes_of(world)[node].knot > 0
+
+
+@inlined
 def stronger(one, other, known):
     """Whether leaf `one` is stronger than leaf `other`, which may be -1 for none."""
     if other < 0 or known[one].upper > known[other].upper:
@@ -190,16 +196,20 @@ def strongest_rival_of(node, world):
 def ripest(root, world):
     """Return the node below `root` where a child enters next (`BAIAdd`), or -1 if no child is missing.
 
-    It has the largest index T_s / (children in D_t + 1) / (1 + levels below `root`); ties go to the oldest node.
+    It has the largest index T_s / (children in D_t + 1) / (1 + depth); ties go to the oldest node. With the published
+    stopping test the depth is d(s), the levels below the root of the graph, as the paper counts it; otherwise the
+    levels below `root`. The paper divides by d(s) alone, so that its root, of depth 0, would come before all others;
+    the 1 is that of its program.
     """
     nodes, track, stack = nodes_of(world), track_of(world), stack_of(world)
+    above = nodes[root].level if world.sound == 1 else 0
     chosen, highest = -1, -1.0
     for place in range(walk(root, False, world)):
         node = stack[place]
         if nodes[node].missing == 0:
             continue
-        depth = nodes[node].level - nodes[root].level + 1
-        index = track[node].visits / (nodes[node].child_count + 1) / depth
+        depth = nodes[node].level - above
+        index = track[node].visits / (nodes[node].child_count + 1) / (1 + depth)
         if index > highest or (index == highest and node < chosen):
             chosen, highest = node, index
     return chosen

@@ -17,7 +17,6 @@ BUFFER = 2 * GROUP  # references that a thread holds back at most
 MANY = 8000  # references; with more, most of them are no candidates for any query of a warp
 UNROLLED = 24  # subsets of one size up to this may have a kernel of their own,
 WORTH_COMPILING = 10**10  # if they take so many distances at once: it takes a second to compile
-SHARED = 220 * 2**10  # bytes of shared memory that a block may use
 RESULTS = 2**28  # bytes of sums that one launch writes at most
 MOST_SUBSETS = 2**15  # of one launch; a grid has at most 65,535 blocks in this direction
 MOST_NEIGHBOURS = 32  # the list of the nearest must fit into registers
@@ -75,9 +74,15 @@ class Shape(NamedTuple):
 SHAPES = tuple(Shape(*one) for one in ((256, 256), (320, 320), (128, 256), (64, 64), (32, 32), (32, GROUP)))
 
 
+@cache
+def shared_memory() -> int:
+    """Return how many bytes of shared memory a block may use on this GPU."""
+    return int(cuda().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
+
+
 def shape_for(widest: int, queries: int) -> Shape | None:
     """Return the first shape that leaves few threads without a query; None if no block can hold a subset so wide."""
-    fitting = [shape for shape in SHAPES if shape.shared(widest) <= SHARED]
+    fitting = [shape for shape in SHAPES if shape.shared(widest) <= shared_memory()]
     idle = {shape: shape.blocks(queries) * shape.threads - queries for shape in fitting}
     few = (shape for shape in fitting if idle[shape] <= FEW_IDLE * queries)
     return next(few, min(fitting, key=idle.__getitem__, default=None))
@@ -89,7 +94,9 @@ def compiled(shape: Shape, size: int, neighbours: int, rounded: bool, about: tup
     given = {"K": neighbours, "GROUP": GROUP, "BUFFER": BUFFER, "ROUNDED": rounded, "SETTLERS": SETTLERS, **dict(about)}
     given |= {"THREADS": shape.threads, "TILE": shape.tile, "SIZE": size}
     options = tuple(f"-D{name}={int(value)}" for name, value in given.items())
-    return cuda().RawModule(code=files(__package__).joinpath("votes.cu").read_text("utf-8"), options=options)
+    module = cuda().RawModule(code=files(__package__).joinpath("votes.cu").read_text("utf-8"), options=options)
+    module.get_function("votes").max_dynamic_shared_size_bytes = shared_memory()  # once: threads share a module
+    return module
 
 
 class CudaVotes:
@@ -215,7 +222,6 @@ class CudaVotes:
         about = (cupy.asarray(listed), cupy.asarray(sizes), np.int32(widest), queries, np.int32(asked))
         arguments = (self._table, *about, sums, doubtful, count)
         votes, shared = module.get_function("votes"), shape.shared(widest)
-        votes.max_dynamic_shared_size_bytes = shared
         votes((shape.blocks(asked), many), (shape.threads,), arguments, shared_mem=shared)
         if not self.rounded:
             module.get_function("settle")((SETTLED_AT_ONCE,), (SETTLERS,), arguments)

@@ -6,14 +6,12 @@ the default rule on the graph. Every run lists the features of the lattice in an
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
-from bestleaf.paper.experiments.rows import Row, RowFile, mean, seed_of, with_error
+from bestleaf.paper.experiments.rows import Row, Task, chosen, mean, reproducer, seed_of, with_error
 from bestleaf.paper.theory import values
 from bestleaf.problems import PAPER_SCORES, ScoreLattice, TableProblem, Unrolled, random_dag, transposition_trap
 from bestleaf.rivals.uct import UCTResult, uct_search
@@ -41,17 +39,22 @@ INTERVALS = {"LUCB-MCTS on the tree": "lucb_mcts", "LUCB-MCDS": "lucb", "smalles
 METHODS = (*AVERAGES, *INTERVALS)  # only those with intervals also certify their answer
 
 
+LINES = {f"{game} | {method}": (game, method) for game in GAMES for method in METHODS}
+
+
 def case_name(game: str, method: str, samples: int | None) -> str:
     """Return the name of a case; if `samples` is None, the search ends when the answer is certified."""
     return f"{game} | {method} | {samples or 'certified'}"
 
 
-def plan(runs: int) -> list[tuple[str, int]]:
-    """Return (case, run) of every row."""
-    budgets = [
-        (method, budget) for method in METHODS for budget in [*BUDGETS, *([None] if method in INTERVALS else [])]
+def plan(runs: int, names: Sequence[str] = ()) -> list[Task]:
+    """Return the runs of the lines asked for, with every budget."""
+    cases = [
+        case_name(game, method, budget)
+        for game, method in (LINES[name] for name in chosen(names, LINES))
+        for budget in (*BUDGETS, *([None] if method in INTERVALS else []))
     ]
-    return [(case_name(game, *budget), run) for game in GAMES for budget in budgets for run in range(runs)]
+    return [(case, run) for case in cases for run in range(runs)]
 
 
 def run_row(seed: int, case: str, run: int) -> Row:
@@ -80,10 +83,7 @@ def run_row(seed: int, case: str, run: int) -> Row:
     }
 
 
-def reproduce(runs: int, path: Path | None, *, seed: int, n_jobs: int, console: Console) -> list[Row]:
-    """Return all rows; compute those that the file does not have yet."""
-    file = RowFile(path, "games", {"seed": seed})
-    return file.complete(plan(runs), lambda case, run: run_row(seed, case, run), n_jobs=n_jobs, console=console)
+reproduce = reproducer("games", plan, run_row)
 
 
 def _wrong(rows: list[Row]) -> str:
@@ -103,13 +103,15 @@ def table(rows: list[Row]) -> Table:
             *limited, settled = (
                 [row for row in rows if row["case"] == case_name(game, method, budget)] for budget in (*BUDGETS, None)
             )
+            if not any((*limited, settled)):
+                continue
             last, open_ones = limited[-1], sum(row["reason"] != "identified" for row in settled)
             found.add_row(
                 game,
                 method,
                 *map(_wrong, limited),
-                f"{mean(last, 'regret'):.3f}",
-                f"{1e6 * mean(last, 'seconds') / mean(last, 'samples'):.1f}",
+                f"{mean(last, 'regret'):.3f}" if last else "-",
+                f"{1e6 * mean(last, 'seconds') / mean(last, 'samples'):.1f}" if last else "-",
                 (with_error(settled) if settled else "-") + (f" ({open_ones} open)" if open_ones else ""),
                 _wrong(settled),
                 str(len(last)),

@@ -1,15 +1,19 @@
-"""What all experiments use: rows computed in parallel and kept in a file, means with their errors, tables."""
+"""What all experiments use: rows computed in parallel and kept in a file, means with their errors, tables.
+
+A row is one run of one case. A line of a table is what the command line calls a row: all runs of a case (in `games`, of
+a few cases).
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from math import inf, isfinite, sqrt
 from pathlib import Path
 from statistics import fmean
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from rich.console import Console
@@ -17,13 +21,24 @@ from rich.progress import track
 from rich.table import Table
 
 import bestleaf
+from bestleaf.checks import shown
 from bestleaf.files import write_atomically
 
 Row = dict[str, Any]  # "case", "run" and what was measured, in values that JSON can hold
+Task = tuple[str, int]  # case and run
 Case = TypeVar("Case")
 Column = Callable[[Case, list[Row]], str]  # the text of one case with its rows
 Columns = dict[str, Column[Case]]  # by name
 SAVE_EVERY = 10.0  # seconds
+WIDEST = 0.25  # two standard errors, as a fraction of the mean, above which nothing can be said about agreement
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, with the rows that were finished before."""
+
+    def __init__(self, rows: list[Row]) -> None:
+        super().__init__()
+        self.rows = rows
 
 
 class RowFile:
@@ -33,6 +48,7 @@ class RowFile:
         self.path = path
         self.head: Row = {"experiment": experiment, "version": bestleaf.__version__, "settings": settings}
         self.rows: list[Row] = []
+        self._asked: set[Task] = set()
         if path is not None and not path.parent.is_dir():
             raise ValueError(f"the folder of {path} does not exist")
         if path is not None and path.exists():
@@ -57,31 +73,85 @@ class RowFile:
             write_atomically(self.path, f'{json.dumps(self.head)[:-1]}, "rows": [\n{lines}\n]}}\n')
 
     def complete(
-        self, tasks: Sequence[tuple[str, int]], run: Callable[[str, int], Row], *, n_jobs: int, console: Console
+        self, tasks: Sequence[Task], run: Callable[[str, int], Row], *, n_jobs: int, console: Console
     ) -> list[Row]:
-        """Compute the rows of `tasks` that are missing, with a progress bar; return the rows of all tasks.
+        """Compute the rows of `tasks` that are missing, with a progress bar; return the rows of all tasks so far.
 
-        Rows are saved every few seconds and at the end, also after Ctrl-C.
+        Rows are saved every few seconds and at the end. After Ctrl-C the rows finished by then are saved, and go with
+        the exception (`Interrupted`). Runs that have begun are not waited for.
         """
-        name, wanted, before, saved = self.head["experiment"], set(tasks), list(self.rows), monotonic()
+        name, before, saved = self.head["experiment"], list(self.rows), monotonic()
+        self._asked |= set(tasks)
         done = {(row["case"], row["run"]) for row in before}
         pool = ThreadPoolExecutor(n_jobs)
         futures = [pool.submit(run, *task) for task in tasks if task not in done]
-        finished = as_completed(futures)
+        ended = as_completed(futures)
         try:
-            for future in track(finished, name, len(futures), console=console, disable=not console.is_terminal):
+            for future in track(ended, name, len(futures), console=console, disable=not console.is_terminal):
                 self.rows.append(future.result())
                 if monotonic() - saved > SAVE_EVERY:
                     self.save()
                     saved = monotonic()
                     if not console.is_terminal:
-                        console.print(f"{name}: {len(self.rows):,} rows of {len(tasks):,}", highlight=False)
-        finally:
-            pool.shutdown(cancel_futures=True)  # waits for the runs that have begun
-            good = [future for future in futures if not future.cancelled() and not future.exception()]
-            self.rows = before + [future.result() for future in good]
-            self.save()
-        return [row for row in self.rows if (row["case"], row["run"]) in wanted]
+                        finished = f"{len(self._found()):,} of {len(self._asked):,} runs"
+                        console.print(f"{name}: {finished}", highlight=False)
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise Interrupted(self._kept(before, futures)) from None
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            self._kept(before, futures)
+            raise
+        pool.shutdown()
+        return self._kept(before, futures)
+
+    def _kept(self, before: list[Row], futures: list[Future[Row]]) -> list[Row]:
+        """Save the old rows and those of the runs that have ended well; return the rows asked for."""
+        ended = [future for future in futures if future.done() and not future.cancelled()]
+        self.rows = before + [future.result() for future in ended if future.exception() is None]
+        self.save()
+        return self._found()
+
+    def _found(self) -> list[Row]:
+        return [row for row in self.rows if (row["case"], row["run"]) in self._asked]
+
+
+class Reproduce(Protocol):
+    """What `bestleaf reproduce` calls: it computes the rows that the file does not have yet."""
+
+    def __call__(
+        self, runs: int, path: Path | None, names: Sequence[str] = (), *, seed: int, n_jobs: int, console: Console
+    ) -> list[Row]:
+        """Return the rows of the lines asked for; of all lines if no name is given."""
+
+
+def reproducer(
+    experiment: str, plan: Callable[[int, Sequence[str]], list[Task]], run_row: Callable[[int, str, int], Row]
+) -> Reproduce:
+    """Return the function `reproduce` of an experiment whose rows need only a seed, a case and a run."""
+
+    def reproduce(
+        runs: int, path: Path | None, names: Sequence[str] = (), *, seed: int, n_jobs: int, console: Console
+    ) -> list[Row]:
+        tasks, file = plan(runs, names), RowFile(path, experiment, {"seed": seed})
+        return file.complete(tasks, lambda case, run: run_row(seed, case, run), n_jobs=n_jobs, console=console)
+
+    return reproduce
+
+
+def chosen(names: Sequence[str], known: Iterable[str]) -> list[str]:
+    """Return the lines asked for, in the order of the table; all of them if no name is given."""
+    lines = list(dict.fromkeys(known))
+    if strange := [name for name in names if name not in lines]:
+        raise UnknownLineError(strange[0], lines)
+    return [line for line in lines if line in names] if names else lines
+
+
+class UnknownLineError(ValueError):
+    """A name that no line of the experiment has."""
+
+    def __init__(self, name: str, lines: Sequence[str]) -> None:
+        super().__init__(f"there is no row {shown(name)}; the rows are: {'; '.join(lines)}")
 
 
 def seed_of(seed: int, cases: Iterable[str], case: str, run: int) -> np.random.SeedSequence:
@@ -105,6 +175,20 @@ def with_error(rows: Sequence[Row]) -> str:
     """Return the mean number of samples and its standard error as text."""
     middle, error = mean_and_error([row["samples"] for row in rows])
     return f"{middle:,.0f} ± {error:,.0f}" if isfinite(error) else f"{middle:,.0f}"
+
+
+def agreement(values: Sequence[float], published: float, *, fewest: int, tolerance: float) -> str:
+    """Say whether a mean agrees with a published one: within a relative tolerance or within two standard errors.
+
+    Nothing is said for fewer than `fewest` runs, or if two standard errors are more than a quarter of the mean: then
+    almost any mean would agree.
+    """
+    middle, error = mean_and_error(values)
+    if len(values) < fewest or 2 * error > WIDEST * abs(middle):
+        return "too few runs to tell"
+    relative = middle / published - 1
+    agrees = abs(relative) <= tolerance or abs(middle - published) <= 2 * error
+    return f"{'agrees' if agrees else 'DIFFERS'} ({relative:+.1%})"
 
 
 def table_of(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -18,20 +19,37 @@ from rich.console import Console
 from rich.table import Table
 
 from bestleaf.certificate.same_data import fingerprint
+from bestleaf.checks import shown
 from bestleaf.paper.datasets import load_linear, load_madelon, make_linear
-from bestleaf.paper.experiments.rows import Column, Columns, Row, RowFile, mean, seed_of, table_of, with_error
+from bestleaf.paper.experiments.rows import (
+    Column,
+    Columns,
+    Row,
+    RowFile,
+    Task,
+    agreement,
+    chosen,
+    mean,
+    seed_of,
+    table_of,
+    with_error,
+)
+from bestleaf.paper.published import PublishedProposals
 
 RUNS = 15
+FEW = 10  # runs below which a standard error says little
 HELD_OUT = 500  # rows of Madelon kept from the search in the lines that measure a held-out score
 EPSILON = 0.005
 
 Settings = dict[str, Any]  # keywords of the selector
 COMMON: Settings = {"epsilon": EPSILON, "delta": 0.1, "expansion": 0.3, "scale": False}
 PUBLISHED: Settings = {"stopping": "paper", "ties": "row_order", "drop_zero": True, "proposal": "rave"}
+RELEASED: Settings = {**PUBLISHED, "proposal": PublishedProposals}  # choices open as in the published program
 SOUND: Settings = {"stopping": "sound", "prefer_small": False, "proposal": "rave"}
 OURS: Settings = {"stopping": "sound", "expansion": 0.6}  # the selector's defaults
 LIMITED: Settings = {**OURS, "max_samples": 250_000}  # without a limit Madelon would take long
 BETA1, BETA2, MADELON = 5_032_404, 440_240, 2_496_391  # published samples
+BETA1_LINE, BETA2_LINE = (0.9943, 3.0, BETA1), (0.9943, 3.0, BETA2)  # published V, features, samples
 
 
 @dataclass(frozen=True)
@@ -44,10 +62,34 @@ class Case:
     published: tuple[float, float, int] | None = None  # V, features, samples
     time_of: str | None = None  # the case whose mean time is the limit of this one
 
+    def verdicts(self, rows: list[Row]) -> dict[str, str]:
+        """Say whether V, the number of features and the samples agree with the published ones."""
+        if self.published is None:
+            return {}
+        value, features, samples = self.published
+        measured = {  # values, published mean, half a unit of the last digit that the paper prints
+            "V": ([row["value"] for row in rows], value, 0.00005),
+            "features": ([len(row["subset"]) for row in rows], features, 0.005),
+        }
+        if "algorithm" not in self.settings:  # a rival gets the published number of samples
+            measured["samples"] = ([row["samples"] for row in rows], samples, 0.5)
+        return {
+            name: agreement(found, there, fewest=FEW, tolerance=rounding / there)
+            for name, (found, there, rounding) in measured.items()
+        }
 
-def bli(data: str, bound: str, settings: Settings = PUBLISHED, **more: Any) -> Case:
+
+def bli(
+    data: str,
+    bound: str,
+    settings: Settings = PUBLISHED,
+    *,
+    published: tuple[float, float, int] | None = None,
+    time_of: str | None = None,
+) -> Case:
     """Return a line of best leaf identification with some bound."""
-    return Case(data, f"BLI {bound}", {"bound": bound, **settings}, **more)
+    program = ", program" if settings is RELEASED else ""
+    return Case(data, f"BLI {bound}{program}", {"bound": bound, **settings}, published, time_of)
 
 
 def rival(data: str, algorithm: str, samples: int, published: tuple[float, float, int] | None = None) -> Case:
@@ -57,9 +99,9 @@ def rival(data: str, algorithm: str, samples: int, published: tuple[float, float
 
 
 CASES = {
-    "linear beta1_published paper": bli("linear", "beta1_published", published=(0.9943, 3.0, BETA1)),
+    "linear beta1_published paper": bli("linear", "beta1_published", published=BETA1_LINE),
     "linear beta1 paper": bli("linear", "beta1"),
-    "linear beta2 paper": bli("linear", "beta2", published=(0.9943, 3.0, BETA2)),
+    "linear beta2 paper": bli("linear", "beta2", published=BETA2_LINE),
     "linear beta2 sound": bli("linear", "beta2", SOUND),
     "linear betting sound": bli("linear", "betting", OURS),
     "linear fuse, samples of beta1": rival("linear", "fuse", BETA1, (0.9873, 2.33, BETA1)),
@@ -73,7 +115,10 @@ CASES = {
     "madelon betting, time of fuse": bli("madelon", "betting", OURS, time_of="madelon fuse"),
     "madelon betting sound": bli("madelon", "betting", LIMITED),
     "madelon less 500 rows, betting sound": bli("madelon less 500 rows", "betting", LIMITED),
+    "linear beta1_published, program's openings": bli("linear", "beta1_published", RELEASED, published=BETA1_LINE),
+    "linear beta2, program's openings": bli("linear", "beta2", RELEASED, published=BETA2_LINE),
 }
+LINES = tuple(CASES)
 
 
 class Data(NamedTuple):
@@ -138,9 +183,22 @@ def run_row(data: dict[str, Data], seed: int, name: str, run: int, **settings: A
     }
 
 
+def plan(runs: int, names: Sequence[str], available: Container[str]) -> list[Task]:
+    """Return the runs of the lines asked for, by default of all whose data set is there; `time_of` comes first."""
+    lines = chosen(names, LINES)
+    if names:
+        for line in lines:
+            if CASES[line].data not in available:
+                raise ValueError(f"the row {shown(line)} needs --data madelon=PATH")
+    lines += [before for line in lines if (before := CASES[line].time_of) and before not in lines]
+    lines = [line for line in lines if CASES[line].data in available]
+    return [(line, run) for line in lines for run in range(runs)]
+
+
 def reproduce(
     runs: int,
     path: Path | None,
+    names: Sequence[str] = (),
     *,
     seed: int,
     n_jobs: int,
@@ -148,8 +206,12 @@ def reproduce(
     sources: dict[str, Path] | None = None,
     settings: Settings | None = None,
 ) -> list[Row]:
-    """Return all rows; compute those that the file does not have yet. `settings` go to the selector."""
+    """Return the rows of the lines asked for; compute those that the file does not have yet.
+
+    `settings` are further keywords of the selector. A line whose time is that of another one brings that one along.
+    """
     data, more = read(sources or {}), settings or {}
+    tasks = plan(runs, names, data)
     prints = {name: fingerprint(one.X, one.y)[:16] for name, one in data.items()}
     file, rows = RowFile(path, "selection", {"seed": seed, "data": prints, **more}), list[Row]()
 
@@ -161,9 +223,8 @@ def reproduce(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `reason` already tells which searches a budget ended
         for later in (False, True):  # a case with `time_of` needs the rows of that case first
-            names = [name for name, case in CASES.items() if case.data in data and bool(case.time_of) == later]
-            tasks = [(name, run) for name in names for run in range(runs)]
-            rows += file.complete(tasks, run_one, n_jobs=n_jobs, console=console)
+            now = [task for task in tasks if bool(CASES[task[0]].time_of) == later]
+            rows = file.complete(now, run_one, n_jobs=n_jobs, console=console)
     return rows
 
 
@@ -202,6 +263,18 @@ def table(rows: list[Row]) -> Table:
     return table_of(title, columns, CASES, rows, left=("data", "method", "stopping", "ties"))
 
 
+def verdicts(rows: list[Row]) -> Table:
+    """Return which figures of the published lines agree with ours."""
+    measures = ("V", "features", "samples")
+    found = Table("case", *measures, title="Beside the paper", title_justify="left")
+    for name, case in CASES.items():
+        mine = [row for row in rows if row["case"] == name]
+        if mine and case.published is not None:
+            said = case.verdicts(mine)
+            found.add_row(name, *(said.get(measure, "given") for measure in measures))
+    return found
+
+
 def answers(rows: list[Row]) -> Table:
     """Return how often each subset was the answer."""
     found = Table("case", "subset (features from 0)", title="Answers", title_justify="left")
@@ -218,6 +291,7 @@ V is the value the search maximises on its own data; "within epsilon" counts the
 the best subset evaluated in that run. "relevant" is the share of the answer's features that are made of x, y, z \
 (linear) or depend on the label (Madelon). The held-out AUC is that of 5 nearest neighbours on examples the search has \
 not seen. beta1_published, (ln n)/delta + ln(ln N + 1), is what the published program computes, beta1 the rate as \
-written. beta2 with stopping "sound" answers with the best subset evaluated. "betting" is the selector as it is by \
-default (b = 0.6, small subsets preferred), and rigorous; beta1, beta2 and stopping "paper" are not. FUSE and its \
-relatives get the published number of samples and prove nothing."""
+written. "program": pairs of the seven features that a choice opens with also get their terminal states and a third \
+feature, as in the published program. beta2 with stopping "sound" answers with the best subset evaluated. "betting" \
+is the selector as it is by default (b = 0.6, small subsets preferred), and rigorous; beta1, beta2 and stopping \
+"paper" are not. FUSE and its relatives get the published number of samples and prove nothing."""

@@ -1,1 +1,1 @@
-"""How the graph grows: when and where (`schedule`), and by which child (`random`, `rave`, `lookahead`)."""
+"""How the graph grows: when and where (`schedule`), and by which child (`random`, `prior`, `rave`, `lookahead`)."""

@@ -13,6 +13,7 @@ from bestleaf.checkpoint.codec import decoded, encoded
 from bestleaf.checks import shown
 from bestleaf.problems import State
 from bestleaf.search.evaluator import Evaluator
+from bestleaf.search.growth.prior import PriorProposals
 from bestleaf.search.growth.random import RandomProposals
 from bestleaf.search.growth.rave import RaveProposals, Subset
 from bestleaf.search.settings import Settings
@@ -223,18 +224,23 @@ class LookaheadProposals(RaveProposals):
 
 
 BY_NAME: dict[str, type[RandomProposals]] = {
-    one.name: one for one in (RandomProposals, RaveProposals, LookaheadProposals)
+    one.name: one for one in (RandomProposals, PriorProposals, RaveProposals, LookaheadProposals)
 }
 
 
-def proposals_for(settings: Settings, *, by_rave: bool) -> type[RandomProposals]:
-    """Return the class of proposals: the one in the settings; by default lookahead where there are RAVE sums."""
+def proposals_for(settings: Settings, *, by_rave: bool, by_prior: bool = False) -> type[RandomProposals]:
+    """Return the class of proposals: the one in the settings; by default the one that uses most of what is there.
+
+    That is lookahead where there are RAVE sums, and otherwise the prior, if the problem has one.
+    """
     by_rave = by_rave and not settings.fixed
-    wanted = settings.proposal or ("lookahead" if by_rave else "random")
+    wanted = settings.proposal or ("lookahead" if by_rave else "prior" if by_prior else "random")
     found = BY_NAME[wanted] if isinstance(wanted, str) else wanted
     if not issubclass(found, RandomProposals):
         names = ", ".join(BY_NAME)
         raise TypeError(f"proposal must be one of {names}, a subclass of RandomProposals or None, got {shown(found)}")
     if issubclass(found, RaveProposals) and not by_rave:
         raise ValueError(f"proposal {shown(wanted)} needs a growing lattice of feature subsets; use 'random' or None")
+    if issubclass(found, PriorProposals) and not by_prior:
+        raise ValueError(f"proposal {shown(wanted)} needs a problem with prior(state); use 'random' or None")
     return found

@@ -17,6 +17,7 @@ from bestleaf.search.stages.local import Challenge, LocalOptimum
 from bestleaf.search.stages.race import LocalRace
 from bestleaf.search.state import SearchState
 
+MOST_MOVES = 1_000_000  # of a random walk; in circles it may never end
 MOST_RANDOM = 1_000_000  # leaves that one attempt of "quantile" draws
 
 
@@ -47,12 +48,19 @@ class Quantile(Challenge):
         """Return a random leaf: the problem's own, or the end of uniform random moves."""
         if hasattr(self.problem, "random_leaf"):
             return self.problem.random_leaf(self.rng)
-        path = [self.problem.root()]
-        while not self.problem.is_terminal(path[-1]):
-            children = list(self.problem.children(path[-1]))
-            path.append(children[int(self.rng.integers(len(children)))])
-        self._paths[path[-1]] = path[1:]
-        return path[-1]
+        state, path = self.problem.root(), list[State]()
+        for _ in range(MOST_MOVES):
+            if self.problem.is_terminal(state):
+                self._paths[state] = [*path, state][1:]
+                return state
+            if state in path:  # back again: what lies in between is no part of the way
+                del path[path.index(state) :]
+            path.append(state)
+            children = list(self.problem.children(state))
+            state = children[int(self.rng.integers(len(children)))]
+        raise ValueError(
+            f"uniform moves must come to a terminal state, got {MOST_MOVES:,} moves without one; give random_leaf(rng)"
+        )
 
     def path_to(self, state: State) -> list[State]:
         """Return the moves that led to a random leaf."""
@@ -97,6 +105,8 @@ def challenges(
         raise ValueError("guarantees local and quantile compare exact values, so the problem needs a method exact")
     if hasattr(problem, "maximizes"):
         raise ValueError("guarantees local and quantile are about one player's leaves, got a problem with an opponent")
+    if hasattr(problem, "chance"):
+        raise ValueError("guarantees local and quantile are about one player's leaves, got a problem with chance")
     least = log(2 / settings.delta) / MOST_RANDOM
     if settings.alpha < least:
         raise ValueError(

@@ -1,0 +1,132 @@
+"""Cycles in the graph: which states reach each other, the levels, and what play that never ends is worth.
+
+States that all reach each other are a *knot*: a strong component that has a cycle in it. The nodes of a knot have the
+same level; every edge that leaves a knot goes to a larger level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from bestleaf.checks import shown
+from bestleaf.engine.records import INNER
+from bestleaf.problems import State
+
+if TYPE_CHECKING:
+    from bestleaf.engine.graph import GrowingGraph
+
+
+class Order(NamedTuple):
+    """Where the nodes of a graph stand, as fields of their records."""
+
+    level: np.ndarray  # longest path from the root, if every knot is taken for one node
+    knot: np.ndarray  # 1 + the oldest node of the knot, 0 for a node on no cycle
+    ring: np.ndarray  # the next node of the knot, in the order in which they entered
+
+
+def ordered(parents: np.ndarray, children: np.ndarray, size: int) -> Order:
+    """Find the knots and the levels of a graph from the two nodes of every edge."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    links = csr_matrix((np.ones(len(parents), np.int8), (parents, children)), (size, size))
+    many, component = connected_components(links, connection="strong")
+    knot, ring = np.zeros(size, np.int64), np.arange(size)
+    cyclic = np.bincount(component, minlength=many) > 1
+    cyclic[component[parents[parents == children]]] = True  # a state that is its own child
+    members = np.flatnonzero(cyclic[component])
+    members = members[np.argsort(component[members], kind="stable")]
+    for knotted in np.split(members, np.flatnonzero(np.diff(component[members])) + 1):
+        knot[knotted], ring[knotted] = 1 + knotted[:1], np.roll(knotted, -1)
+    above, below = component[parents], component[children]
+    apart = above != below
+    return Order(_longest_paths(above[apart], below[apart], many)[component], knot, ring)
+
+
+def _longest_paths(above: np.ndarray, below: np.ndarray, size: int) -> np.ndarray:
+    """Return the length of the longest path to every node of a graph without cycles: peel off one level at a time."""
+    order = np.argsort(above, kind="stable")
+    heads, starts = below[order], np.searchsorted(above[order], np.arange(size + 1))
+    waiting, level = np.bincount(below, minlength=size), np.zeros(size, np.int64)
+    front, depth = np.flatnonzero(waiting == 0), 0
+    while len(front):
+        level[front] = depth
+        counts = starts[front + 1] - starts[front]
+        first = np.cumsum(counts) - counts
+        met = heads[np.arange(counts.sum()) + np.repeat(starts[front] - first, counts)]
+        np.subtract.at(waiting, met, 1)
+        met = np.unique(met)
+        front, depth = met[waiting[met] == 0], depth + 1
+    return level
+
+
+def checked_endless(value: object, state: State) -> tuple[float, float]:
+    """Return what `endless` says about a state as the two ends of an interval."""
+    ends: Sequence[object] = value if isinstance(value, tuple | list) else (value, value)
+    if len(ends) == 2 and all(isinstance(end, Real) for end in ends):
+        lower, upper = (float(end) for end in ends)  # type: ignore[arg-type]
+        if 0.0 <= lower <= upper <= 1.0:
+            return lower, upper
+    raise ValueError(
+        f"endless({shown(state)}) must return a number in [0, 1], or a lower and an upper one, got {shown(value)}"
+    )
+
+
+def closing_children(graph: GrowingGraph, node: int, parents: list[int], present: list[int]) -> list[int]:
+    """Return the children of a new node that lead back to it; on the way to its parents levels do not fall."""
+    level, knot = graph.nodes["level"], graph.nodes["knot"]
+    top = max((int(level[parent]) for parent in parents), default=-1)
+    ends, knots = {node, *parents}, {int(knot[parent]) for parent in parents} - {0}
+    closing = []
+    elsewhere: set[int] = set()  # nodes that do not lead back
+    for child in present:
+        met, stack = {child}, [child]
+        while stack:
+            current = stack.pop()
+            if current in ends or int(knot[current]) in knots:
+                closing.append(child)
+                break
+            if level[current] <= top:
+                fresh = set(graph.linked("child", current).tolist()) - met - elsewhere
+                met |= fresh
+                stack += fresh
+        else:
+            elsewhere |= met
+    return closing
+
+
+def end_of_play(graph: GrowingGraph, members: np.ndarray) -> float:
+    """Return about what play that never leaves a knot is worth: the middle of its interval."""
+    if not graph.adversarial:
+        return 0.0
+    ends = graph.ends[members[0]]
+    if not np.isnan(ends[0]):
+        return float(ends.mean())
+    knot = graph.nodes["knot"][members[0]]
+    leaving = [one for one in members if (graph.nodes["knot"][graph.linked("child", one)] != knot).any()]
+    return float(graph.nodes["minimizes"][leaving].mean() if leaving else 0.5)
+
+
+def reaches_leaf(graph: GrowingGraph, node: int) -> bool:
+    """Whether a leaf can be reached from a node."""
+    met, stack = {node}, [node]
+    while stack and graph.kinds[stack[-1]] == INNER:
+        fresh = set(graph.linked("child", stack.pop()).tolist()) - met
+        met |= fresh
+        stack += fresh
+    return bool(stack)
+
+
+def short_of_leaves(graph: GrowingGraph) -> list[int]:
+    """Return the nodes, oldest first, that miss children and from which no leaf can be reached."""
+    met = set(np.flatnonzero(graph.kinds != INNER).tolist())
+    stack = list(met)
+    while stack:
+        fresh = set(graph.linked("parent", stack.pop()).tolist()) - met
+        met |= fresh
+        stack += fresh
+    return [node for node in np.flatnonzero(graph.nodes["missing"][: len(graph)]).tolist() if node not in met]

@@ -1,0 +1,360 @@
+"""The intervals of the nodes of a knot, which all reach each other (see `bestleaf.engine.components`).
+
+One player can go from every node of a knot to every edge that leaves it, an *exit*. So all nodes share L = max L_c and
+U = max U_c over the exits to children c. Play that never leaves is worth 0.
+
+With two players, the lower bounds are the values of a game in which an exit to c is worth L_c, and the upper bounds
+those of a game in which it is worth U_c. Both are solved by retrograde analysis (Washburn's deterministic graphical
+games). Play that never leaves the knot is worth what the problem says: `ends` is an interval; its lower end counts in
+the first game, its upper end in the second. If the problem says nothing, such play is worth 0 if only the first player
+could leave, and 1 if only the opponent could. If both could, or nobody, its value is unknown: the interval [0, 1].
+
+Representative children lead out of the knot. Of equally short ways the one through the child with the larger lot is
+taken. Without memory of their own, kernels work in the scratch arrays `knots`, `exits` and `stack`.
+"""
+
+import numpy as np
+
+from bestleaf.engine.compile import (
+    edges_of,
+    exits_of,
+    floats_at,
+    helper,
+    inlined,
+    knots_of,
+    known_of,
+    node_kernel,
+    nodes_of,
+    stack_of,
+)
+from bestleaf.engine.kernels.backup import goes_first
+from bestleaf.engine.records import INNER
+
+
+@inlined
+def inside(node, head, nodes):
+    """Whether a node is in the knot whose oldest node is `head`."""
+    return nodes[node].knot == head + 1
+
+
+@helper
+def lead_to(leaf, head, world):
+    """Let nodes of a knot that have no representative leaf yet lead to `leaf`, as far as they can, by shortest ways."""
+    nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
+    knots, queue = knots_of(world), stack_of(world)
+    met, node = 0, head
+    while True:
+        knots[node].rank = 0
+        pick = -1
+        if knots[node].leaf < 0:
+            start = nodes[node].child_start
+            for edge in range(start, start + nodes[node].child_count):
+                child = edges[edge]
+                there = knots[child].leaf if inside(child, head, nodes) else known[child].leaf
+                if there == leaf and (pick < 0 or known[child].lot > known[pick].lot):
+                    pick = child
+        if pick >= 0:
+            knots[node].pick, knots[node].rank = pick, 1
+            queue[met] = node
+            met += 1
+        node = nodes[node].ring
+        if node == head:
+            break
+    done = 0
+    while done < met:
+        node = queue[done]
+        done += 1
+        start = nodes[node].parent_start
+        for edge in range(start, start + nodes[node].parent_count):
+            parent = edges[edge]
+            if not inside(parent, head, nodes) or knots[parent].leaf >= 0:
+                continue
+            if knots[parent].rank == 0:
+                knots[parent].rank, knots[parent].pick = knots[node].rank + 1, node
+                queue[met] = parent
+                met += 1
+            elif knots[parent].rank == knots[node].rank + 1 and known[node].lot > known[knots[parent].pick].lot:
+                knots[parent].pick = node
+    for place in range(met):
+        knots[queue[place]].leaf = leaf
+
+
+@helper
+def share_best(head, world):
+    """One player: all nodes of a knot get the best bounds of its exits, and lead to the strongest leaf; 0 if they do.
+
+    As long as the leaf and the graph stay the same, so do the ways to it.
+    """
+    nodes, edges, known, knots = nodes_of(world), edges_of(world), known_of(world), knots_of(world)
+    lower = upper = -np.inf
+    best, node = -1, head
+    while True:
+        start = nodes[node].child_start
+        for edge in range(start, start + nodes[node].child_count):
+            child = edges[edge]
+            if inside(child, head, nodes):
+                continue
+            lower = max(lower, known[child].lower)
+            if known[child].upper > upper or (known[child].upper == upper and goes_first(child, best, known)):
+                upper, best = known[child].upper, child
+        node = nodes[node].ring
+        if node == head:
+            break
+    if best < 0:
+        lower = upper = 0.0
+    leaf = known[best].leaf if best >= 0 else head
+    if leaf == known[head].leaf and lower == known[head].lower and upper == known[head].upper:
+        return 0
+    while True:
+        knots[node].lower, knots[node].upper, knots[node].leaf = lower, upper, -1
+        knots[node].pick = known[node].child
+        node = nodes[node].ring
+        if node == head:
+            break
+    if best >= 0 and leaf != known[head].leaf:
+        lead_to(leaf, head, world)
+    while True:
+        knots[node].leaf = leaf
+        node = nodes[node].ring
+        if node == head:
+            return 1
+
+
+@helper
+def sift(place, many, exits):
+    """Move an exit down a heap whose smallest payoff is on top."""
+    payoff, node = exits[place].payoff, exits[place].node
+    while 2 * place + 1 < many:
+        lower = 2 * place + 1
+        if lower + 1 < many and exits[lower + 1].payoff < exits[lower].payoff:
+            lower += 1
+        if exits[lower].payoff >= payoff:
+            break
+        exits[place].payoff, exits[place].node = exits[lower].payoff, exits[lower].node
+        place = lower
+    exits[place].payoff, exits[place].node = payoff, node
+
+
+@helper
+def sort_exits(many, exits):
+    """Sort exits by their payoffs, the largest first."""
+    for place in range(many // 2 - 1, -1, -1):
+        sift(place, many, exits)
+    for last in range(many - 1, 0, -1):
+        payoff, node = exits[last].payoff, exits[last].node
+        exits[last].payoff, exits[last].node = exits[0].payoff, exits[0].node
+        exits[0].payoff, exits[0].node = payoff, node
+        sift(0, last, exits)
+
+
+@helper
+def begin_game(head, by_upper, world):
+    """List the exits of a knot with their payoffs; give all nodes the value of endless play; return how many exits."""
+    nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
+    knots, exits = knots_of(world), exits_of(world)
+    many, can_leave, opponent_can = 0, False, False
+    node = head
+    while True:
+        start = nodes[node].child_start
+        for edge in range(start, start + nodes[node].child_count):
+            child = edges[edge]
+            if not inside(child, head, nodes):
+                exits[many].payoff = known[child].upper if by_upper else known[child].lower
+                exits[many].node = node
+                many += 1
+                can_leave |= nodes[node].minimizes == 0
+                opponent_can |= nodes[node].minimizes == 1
+        node = nodes[node].ring
+        if node == head:
+            break
+    end = floats_at(world.ends + 16 * head, 2)[1 if by_upper else 0]
+    if np.isnan(end):
+        end = 1.0 if by_upper else 0.0
+        if can_leave != opponent_can:
+            end = 1.0 if opponent_can else 0.0
+    while True:
+        knots[node].value, knots[node].rank, knots[node].left = end, 0, nodes[node].child_count
+        node = nodes[node].ring
+        if node == head:
+            return many
+
+
+@inlined
+def touch(node, rank, value, highest, met, world):
+    """Note that a child of `node` is worth `value`; if so is the node, add it to the queue; return the queue's length.
+
+    Values are found from the best for one player on (`highest`: for the first one). That player takes the first value
+    that a child has. The other player has to take a value once no child is left that might be worth more to them.
+    """
+    nodes, knots = nodes_of(world), knots_of(world)
+    if knots[node].rank > 0:
+        return met
+    knots[node].left -= 1
+    chooses = (nodes[node].minimizes == 0) == highest
+    if not chooses and knots[node].left > 0:
+        return met
+    knots[node].rank, knots[node].value = rank, value
+    stack_of(world)[met] = node
+    return met + 1
+
+
+@helper
+def attract(first, last, highest, head, world):
+    """Find the nodes that are worth the payoff of the exits `first` to `last`, which are worth the same."""
+    nodes, edges, knots, exits = nodes_of(world), edges_of(world), knots_of(world), exits_of(world)
+    value, met, done = exits[first].payoff, 0, 0
+    for place in range(first, last):
+        met = touch(exits[place].node, 1, value, highest, met, world)
+    while done < met:
+        node = stack_of(world)[done]
+        done += 1
+        start = nodes[node].parent_start
+        for edge in range(start, start + nodes[node].parent_count):
+            if inside(edges[edge], head, nodes):
+                met = touch(edges[edge], knots[node].rank + 1, value, highest, met, world)
+
+
+@helper
+def choose(node, head, by_upper, world):
+    """Set the representative child: one of the same value, an exit if possible, otherwise one nearer to its exit."""
+    nodes, edges, known, knots = nodes_of(world), edges_of(world), known_of(world), knots_of(world)
+    value, rank = knots[node].value, knots[node].rank
+    pick, stays = -1, True
+    start = nodes[node].child_start
+    for edge in range(start, start + nodes[node].child_count):
+        child = edges[edge]
+        if inside(child, head, nodes):
+            nearer = rank == 0 or 0 < knots[child].rank < rank
+            if stays and nearer and knots[child].value == value:
+                pick = child if pick < 0 or known[child].lot > known[pick].lot else pick
+            continue
+        payoff = known[child].upper if by_upper else known[child].lower
+        if payoff == value and (stays or goes_first(child, pick, known)):
+            pick, stays = child, False
+    knots[node].pick = pick
+
+
+@helper
+def solve_game(head, by_upper, world):
+    """Find the upper (or lower) bounds of the nodes of a knot, and the moves of the player whom they guide."""
+    nodes, knots, exits = nodes_of(world), knots_of(world), exits_of(world)
+    many = begin_game(head, by_upper, world)
+    sort_exits(many, exits)
+    end = knots[head].value
+    first = 0
+    while first < many and exits[first].payoff > end:
+        last = first + 1
+        while last < many and exits[last].payoff == exits[first].payoff:
+            last += 1
+        attract(first, last, True, head, world)
+        first = last
+    last = many
+    while last > 0 and exits[last - 1].payoff < end:
+        first = last - 1
+        while first > 0 and exits[first - 1].payoff == exits[last - 1].payoff:
+            first -= 1
+        attract(first, last, False, head, world)
+        last = first
+    node = head
+    while True:
+        if by_upper:
+            knots[node].upper = knots[node].value
+        else:
+            knots[node].lower = knots[node].value
+        if (nodes[node].minimizes == 0) == by_upper:
+            choose(node, head, by_upper, world)
+        node = nodes[node].ring
+        if node == head:
+            break
+
+
+@helper
+def follow(node, head, world):
+    """Follow the moves from a node; if they lead to a leaf, it is the representative leaf of all nodes on the way."""
+    nodes, known, knots, way = nodes_of(world), known_of(world), knots_of(world), stack_of(world)
+    met, leaf = 0, -1
+    while inside(node, head, nodes) and knots[node].rank == 0:
+        knots[node].rank = 1
+        way[met] = node
+        met += 1
+        node = knots[node].pick
+    leaf = knots[node].leaf if inside(node, head, nodes) else known[node].leaf
+    if leaf >= 0 and nodes[leaf].kind != INNER:
+        for place in range(met):
+            knots[way[place]].leaf = leaf
+
+
+@helper
+def widest_beside(head, world):
+    """Return the widest leaf that a node without a representative leaf has a child for, or -1; ties: larger lot."""
+    nodes, edges, known, knots = nodes_of(world), edges_of(world), known_of(world), knots_of(world)
+    chosen, widest = -1, -1.0
+    node = head
+    while True:
+        start = nodes[node].child_start
+        for edge in range(start, start + nodes[node].child_count):
+            child = edges[edge]
+            leaf = knots[child].leaf if inside(child, head, nodes) else known[child].leaf
+            if knots[node].leaf >= 0 or leaf < 0 or nodes[leaf].kind == INNER:
+                continue
+            width = known[leaf].upper - known[leaf].lower
+            if width > widest or (width == widest and known[leaf].lot > known[chosen].lot):
+                chosen, widest = leaf, width
+        node = nodes[node].ring
+        if node == head:
+            return chosen
+
+
+@helper
+def represent(head, world):
+    """Two players: find the representative leaves of the nodes of a knot.
+
+    The first player follows the upper bounds, the opponent the lower ones. If that ends at a leaf, its interval holds
+    that of the node. If it never ends, the interval of the node lies in that of endless play; then nothing has to be
+    sampled where endless play is worth one number, and otherwise the widest leaf is taken that can be reached.
+    """
+    nodes, knots = nodes_of(world), knots_of(world)
+    node = head
+    while True:
+        knots[node].leaf, knots[node].rank = -1, 0
+        node = nodes[node].ring
+        if node == head:
+            break
+    while True:
+        follow(node, head, world)
+        node = nodes[node].ring
+        if node == head:
+            break
+    leaf = widest_beside(head, world)
+    while leaf >= 0:
+        lead_to(leaf, head, world)
+        leaf = widest_beside(head, world)
+
+
+@node_kernel
+def refresh_knot(head, world):
+    """Compute all nodes of a knot again; return 1 if an interval or a representative leaf has changed.
+
+    Where no leaf can be reached, the oldest node stands for the leaf, and loses every tie.
+    """
+    nodes, known, knots = nodes_of(world), known_of(world), knots_of(world)
+    if nodes[0].adversarial == 0:
+        if share_best(head, world) == 0:
+            return 0
+    else:
+        solve_game(head, True, world)
+        solve_game(head, False, world)
+        represent(head, world)
+    changed, node = 0, head
+    while True:
+        now = knots[node]
+        if now.leaf < 0 or now.leaf == head:
+            now.leaf = now.pick = head
+            known[head].lot = -1
+        if now.lower != known[node].lower or now.upper != known[node].upper or now.leaf != known[node].leaf:
+            changed = 1
+        known[node].lower, known[node].upper = now.lower, now.upper
+        known[node].child, known[node].leaf = now.pick, now.leaf
+        node = nodes[node].ring
+        if node == head:
+            return changed

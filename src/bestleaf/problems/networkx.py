@@ -1,0 +1,238 @@
+"""Graphs of networkx as problems: ``NetworkxGraph(graph)`` and ``WeightedPaths(graph)``.
+
+The library is an extra: ``pip install 'bestleaf[networkx]'``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from hashlib import sha256
+from math import isfinite
+from numbers import Real
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bestleaf.checks import function_or_none, one_of, shown
+from bestleaf.problems.extras import library
+from bestleaf.problems.protocols import State
+
+if TYPE_CHECKING:
+    import networkx
+
+LONGEST = 10_000  # moves of a random walk that looks for a leaf
+DIGITS = 12  # sums of weights are rounded, so that the order in which they were added makes no difference
+Sample = Callable[[Hashable, np.random.Generator], float]
+Path = tuple[Hashable, float]  # the node at the end of a path, and the sum of its weights
+
+
+class NetworkxGraph:
+    """A directed graph of networkx. Its leaves are the nodes that no edge leaves; one of them is the answer.
+
+    Parameters
+    ----------
+    graph : networkx.DiGraph
+        What is searched; its nodes are the states.
+    root : node, default=None
+        Where the search starts; None is the only node that no edge enters.
+    value : str, default="value"
+        Name of the node attribute that holds the value of a leaf, a number in [0, 1].
+    kind : {"exact", "mean"}, default="exact"
+        Whether the attribute is the exact value of a leaf, or the probability that a sample of it is 1 (otherwise 0).
+    sample : callable, default=None
+        ``sample(node, rng)`` returns one sample of a leaf in [0, 1]; then leaves need no attribute. A node that is not
+        a leaf is sampled at the end of a random walk.
+    opponent : str, default=None
+        Name of a node attribute that is true where an opponent moves.
+    probability : str, default=None
+        Name of an edge attribute: the probability of an edge that leaves a node where chance moves. Such a node has it
+        on all its edges, any other node on none.
+
+    Examples
+    --------
+    >>> import networkx  # doctest: +SKIP
+    >>> graph = networkx.DiGraph([("start", "left"), ("start", "right")])  # doctest: +SKIP
+    >>> graph.add_nodes_from([("left", {"value": 0.2}), ("right", {"value": 0.7})])  # doctest: +SKIP
+    >>> from bestleaf import best_leaf
+    >>> from bestleaf.problems.networkx import NetworkxGraph
+    >>> best_leaf(NetworkxGraph(graph), epsilon=0, delta=0.1, seed=0).answer  # doctest: +SKIP
+    'right'
+    """
+
+    def __init__(
+        self,
+        graph: networkx.DiGraph,
+        root: Hashable | None = None,
+        *,
+        value: str = "value",
+        kind: str = "exact",
+        sample: Sample | None = None,
+        opponent: str | None = None,
+        probability: str | None = None,
+    ) -> None:
+        self.graph, self._root = _checked_graph(graph, root, "NetworkxGraph")
+        self._kind = one_of("kind", kind, ("exact", "mean"))
+        self._sample: Sample | None = function_or_none("sample", sample)
+        self._value, self._opponent, self._probability = value, opponent, probability
+        if sample is None:
+            _check_values(graph, value)
+            if kind == "exact":
+                self.exact = self._exact
+        if opponent is not None:
+            self.maximizes = self._maximizes
+        if probability is not None:
+            self.chance = self._chance
+
+    def root(self) -> State:
+        """Return the node where the search starts."""
+        return self._root
+
+    def children(self, state: State) -> list[State]:
+        """Return the nodes that edges lead to."""
+        return list(self.graph.successors(state))
+
+    def is_terminal(self, state: State) -> bool:
+        """Return whether no edge leaves the node."""
+        return not self.graph.out_degree(state)
+
+    def sample(self, state: State, rng: np.random.Generator) -> float:
+        """Return a sample of a leaf; for another node, of the leaf where a random walk ends."""
+        moves = 0
+        while below := self.children(state):
+            if moves == LONGEST:
+                raise ValueError(f"a random walk must reach a leaf, got {LONGEST:,} moves, the last to {shown(state)}")
+            shares = None if self._probability is None else self._chance(state)
+            drawn = int(rng.random() * len(below)) if shares is None else int(rng.choice(len(below), p=shares))
+            state, moves = below[drawn], moves + 1
+        if self._sample is not None:
+            return self._sample(state, rng)
+        value = self._exact(state)
+        return value if self._kind == "exact" else float(rng.random() < value)
+
+    def fingerprint(self) -> dict[str, str | None]:
+        """Return what distinguishes this problem from others: names of attributes, and a hash of the graph."""
+        names = {"kind": self._kind, "value": self._value, "opponent": self._opponent}
+        return {**names, "probability": self._probability, **_hashed(self.graph, self._root)}
+
+    def _exact(self, state: State) -> float:
+        return float(self.graph.nodes[state][self._value])
+
+    def _maximizes(self, state: State) -> bool:
+        return not self.graph.nodes[state].get(self._opponent, False)
+
+    def _chance(self, state: State) -> list[float] | None:
+        """Return the probabilities of the edges that leave a node; None where a player moves."""
+        found = [edge.get(self._probability) for edge in self.graph.adj[state].values()]
+        if all(one is None for one in found):
+            return None
+        if any(one is None for one in found):
+            what = f"{self._probability} must be on all edges that leave a node, or on none"
+            raise ValueError(f"{what}, got some at {shown(state)}")
+        return [float(one) for one in found]
+
+
+class WeightedPaths:
+    """Paths of an acyclic directed graph of networkx, from a root to a leaf; the sum of the weights is to be large.
+
+    A state is a node and the sum of the weights on the way to it. So paths with the same sum share their nodes. The
+    value of a path is its sum, moved from the smallest and largest sum of any path to [0, 1]. It is exact. For costs,
+    which are to be small, give negative weights.
+
+    Parameters
+    ----------
+    graph : networkx.DiGraph
+        What is searched; it must have no cycles.
+    root : node, default=None
+        Where paths start; None is the only node that no edge enters.
+    weight : str, default="weight"
+        Name of the edge attribute that holds the weight of an edge.
+    """
+
+    def __init__(self, graph: networkx.DiGraph, root: Hashable | None = None, *, weight: str = "weight") -> None:
+        self.graph, self._root = _checked_graph(graph, root, "WeightedPaths")
+        self.weight = weight
+        self.low, self.high = self._sums()
+
+    def root(self) -> Path:
+        """Return the root, with a sum of 0."""
+        return self._root, 0.0
+
+    def children(self, state: Path) -> list[Path]:
+        """Return the nodes that edges lead to, each with its sum."""
+        node, total = state
+        edges = self.graph.adj[node].items()
+        return [(below, round(total + float(edge[self.weight]), DIGITS)) for below, edge in edges]
+
+    def is_terminal(self, state: Path) -> bool:
+        """Return whether no edge leaves the node."""
+        return not self.graph.out_degree(state[0])
+
+    def exact(self, state: Path) -> float:
+        """Return the value of a path that ends in a leaf."""
+        return min(1.0, max(0.0, (state[1] - self.low) / (self.high - self.low)))
+
+    def sample(self, state: Path, rng: np.random.Generator) -> float:
+        """Return the value of a random path that begins as this one."""
+        while below := self.children(state):
+            state = below[int(rng.random() * len(below))]
+        return self.exact(state)
+
+    def total(self, value: float) -> float:
+        """Return the sum of weights that a value in [0, 1] stands for."""
+        return self.low + value * (self.high - self.low)
+
+    def fingerprint(self) -> dict[str, str]:
+        """Return what distinguishes this problem from others: the name of the attribute, and a hash of the graph."""
+        return {"weight": self.weight, **_hashed(self.graph, self._root)}
+
+    def _sums(self) -> tuple[float, float]:
+        """Return the smallest and the largest sum of a path from the root to a leaf, by dynamic programming."""
+        networkx = library("networkx", "networkx", "WeightedPaths")
+        if not networkx.is_directed_acyclic_graph(self.graph):
+            raise ValueError("graph must have no cycles, because a path could go round and round, got one with cycles")
+        reach: dict[Hashable, tuple[float, float]] = {}
+        for node in reversed(list(networkx.topological_sort(self.graph))):
+            lows, highs = list[float](), list[float]()
+            for below, edge in self.graph.adj[node].items():
+                weight = edge.get(self.weight)
+                if not isinstance(weight, Real) or not isfinite(weight):
+                    what = f"every edge must have a finite number as its attribute {self.weight}"
+                    raise ValueError(f"{what}, got {shown(weight)} from {shown(node)} to {shown(below)}")
+                lows.append(float(weight) + reach[below][0])
+                highs.append(float(weight) + reach[below][1])
+            reach[node] = (min(lows, default=0.0), max(highs, default=0.0))
+        low, high = reach[self._root]
+        if high - low <= 10.0**-DIGITS:
+            raise ValueError(f"paths must have different sums of {self.weight}, got {low:g} for all of them")
+        return low, high
+
+
+def _checked_graph(graph: networkx.DiGraph, root: Hashable | None, owner: str) -> tuple[networkx.DiGraph, Hashable]:
+    """Return the graph and its root; refuse a graph that is not directed, and a root that is not one."""
+    networkx = library("networkx", "networkx", owner)
+    if not isinstance(graph, networkx.DiGraph) or graph.is_multigraph():
+        what = "a directed graph of networkx without parallel edges (networkx.DiGraph)"
+        raise TypeError(f"graph must be {what}, got {type(graph).__name__}")
+    if root is None:
+        possible = [node for node, edges in graph.in_degree() if not edges]
+        if len(possible) != 1:
+            raise ValueError(f"root must be given, because {len(possible)} nodes have no edge that enters, got None")
+        root = possible[0]
+    if root not in graph:
+        raise ValueError(f"root must be a node of the graph, got {shown(root)}")
+    return graph, root
+
+
+def _check_values(graph: networkx.DiGraph, value: str) -> None:
+    """Refuse a leaf without a value in [0, 1]."""
+    for node, attributes in graph.nodes(data=True):
+        found = attributes.get(value)
+        if not graph.out_degree(node) and not (isinstance(found, Real) and 0.0 <= float(found) <= 1.0):
+            what = f"every leaf must have a number in [0, 1] as its attribute {value}"
+            raise ValueError(f"{what}, got {shown(found)} at {shown(node)}")
+
+
+def _hashed(graph: networkx.DiGraph, root: Hashable) -> dict[str, str]:
+    """Return a hash of the nodes and edges of a graph, with their attributes."""
+    content = sha256(repr((root, list(graph.nodes(data=True)), list(graph.edges(data=True)))).encode())
+    return {"graph": content.hexdigest()}

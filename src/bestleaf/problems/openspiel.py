@@ -1,0 +1,296 @@
+"""Games of OpenSpiel as problems: ``OpenSpielGame("connect_four")``.
+
+The library is an extra: ``pip install 'bestleaf[openspiel]'``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bestleaf.checks import function_or_none, shown
+from bestleaf.problems.extras import library
+from bestleaf.problems.protocols import State
+
+if TYPE_CHECKING:
+    import pyspiel
+
+MOST_POSITIONS = 50_000  # positions that are kept; others are played again from the start when they are needed
+SEEDS = 2**31  # seeds of OpenSpiel's random players
+MEMORYLESS = (  # what can happen next follows from the text of a position, its player and its number of moves
+    *("amazons", "breakthrough", "catch", "cliff_walking", "clobber", "connect_four", "dots_and_boxes", "gomoku"),
+    *("havannah", "hex", "mancala", "mnk", "nim", "othello", "pentago", "pig", "tic_tac_toe", "ultimate_tic_tac_toe"),
+    "y",
+)
+
+
+def board(position: pyspiel.State) -> tuple[int, int, str]:
+    """Return the number of moves made, the player who moves and the text of a position."""
+    return position.move_number(), position.current_player(), str(position)
+
+
+def history(position: pyspiel.State) -> tuple[int, ...]:
+    """Return all actions that led to a position."""
+    return tuple(position.history())
+
+
+KEYS: dict[str, Callable[[pyspiel.State], Hashable]] = {"board": board, "history": history}
+
+
+class OpenSpielGame:
+    """A game of OpenSpiel with perfect information and one or two players.
+
+    A value is the return of one player, moved from [min_utility, max_utility] of the game to [0, 1]. The value of a
+    position where the game is over is exact. A sample of any other position is a game between random players, which
+    OpenSpiel plays in C++.
+
+    Parameters
+    ----------
+    game : str, pyspiel.Game or pyspiel.State
+        Name of a game, such as ``"connect_four"`` or ``"hex(board_size=3)"``, a game, or a position of one. The search
+        starts at this position, or where the game starts.
+    player : int, default=None
+        Whose return is searched for; None is the player who moves first (player 0, if chance does).
+    key : {"board", "history"} or callable, default=None
+        Which positions are one state. With "history" only the same actions lead to the same state, so the graph is a
+        tree; this is right for every game. With "board" positions with the same text, player and number of moves are
+        one state. That is wrong for a game with rules about earlier positions, such as repetition in chess. None is
+        "board" for the games in `MEMORYLESS`, otherwise "history". A function gets a position (pyspiel.State) and
+        returns something hashable.
+    prior : callable, default=None
+        An opinion of the moves, as the evaluators of OpenSpiel's own search have it: ``prior(position)`` returns pairs
+        of action and probability. When the graph grows, the child of highest probability enters first.
+
+    Examples
+    --------
+    >>> from bestleaf import best_arm
+    >>> from bestleaf.problems.openspiel import OpenSpielGame
+    >>> game = OpenSpielGame("tic_tac_toe")  # doctest: +SKIP
+    >>> result = best_arm(game, epsilon=0.1, delta=0.1, expansion=0.5, seed=0)  # doctest: +SKIP
+    >>> game.moves(result.answer)  # doctest: +SKIP
+    ['x(1,1)']
+    """
+
+    def __init__(
+        self,
+        game: str | pyspiel.Game | pyspiel.State,
+        *,
+        player: int | None = None,
+        key: str | Callable[[pyspiel.State], Hashable] | None = None,
+        prior: Callable[[pyspiel.State], Iterable[tuple[int, float]]] | None = None,
+    ) -> None:
+        self._start = _start(game)
+        self.game: pyspiel.Game = self._start.get_game()
+        kind = self.game.get_type()
+        chance = _check_kind(self.game, kind)
+        self._low, self._high = _utilities(self.game)
+        self.player = _checked_player(player, self._start, self.game.num_players())
+        self._key = _checked_key(key, kind.short_name)
+        self._root = self._key(self._start)
+        self._reached: dict[State, tuple[State, int]] = {}  # parent and action that led to a state first
+        self._positions: dict[State, pyspiel.State] = {}
+        if self.game.num_players() == 2 and kind.utility.name != "IDENTICAL":
+            self.maximizes = self._maximizes
+        if chance:
+            self.chance = self._chance
+        self._opinion: Callable[[pyspiel.State], Iterable[tuple[int, float]]] | None = function_or_none("prior", prior)
+        if prior is not None:
+            self.prior = self._prior
+
+    def root(self) -> State:
+        """Return the state where the search starts."""
+        return self._root
+
+    def children(self, state: State) -> list[State]:
+        """Return the states that the legal actions lead to."""
+        return list(self._moves(state))
+
+    def is_terminal(self, state: State) -> bool:
+        """Return whether the game is over."""
+        return self._position(state).is_terminal()
+
+    def exact(self, state: State) -> float:
+        """Return the value of a state where the game is over."""
+        return self._scaled(self._position(state).player_return(self.player))
+
+    def sample(self, state: State, rng: np.random.Generator) -> float:
+        """Return the value of the end of a game that random players play on from a state."""
+        import pyspiel
+
+        position = self._position(state)
+        if position.is_terminal():
+            return self._scaled(position.player_return(self.player))
+        players = range(self.game.num_players())
+        bots = [pyspiel.make_uniform_random_bot(player, int(rng.random() * SEEDS)) for player in players]
+        returns = pyspiel.evaluate_bots(position.clone(), bots, int(rng.random() * SEEDS))
+        return self._scaled(returns[self.player])
+
+    def fingerprint(self) -> dict[str, str | int]:
+        """Return what distinguishes this game from others: its name and parameters, start, player and key."""
+        key = getattr(self._key, "__qualname__", type(self._key).__name__)
+        return {"game": str(self.game), "start": self._start.serialize(), "player": self.player, "key": key}
+
+    def position(self, state: State) -> pyspiel.State:
+        """Return a copy of the position that a state stands for."""
+        return self._position(state).clone()
+
+    def actions(self, state: State) -> list[int]:
+        """Return actions that lead from the start to a state: those by which it was met first."""
+        found: list[int] = []
+        while state != self._root:
+            state, action = self._origin(state)
+            found.append(action)
+        return found[::-1]
+
+    def moves(self, state: State) -> list[str]:
+        """Return the same actions in the words of the game."""
+        position, found = self._start.clone(), list[str]()
+        for action in self.actions(state):
+            found.append(position.action_to_string(position.current_player(), action))
+            position.apply_action(action)
+        return found
+
+    def utility(self, value: float) -> float:
+        """Return the return of the game that a value in [0, 1] stands for."""
+        return self._low + value * (self._high - self._low)
+
+    def _maximizes(self, state: State) -> bool:
+        return self._position(state).current_player() == self.player
+
+    def _chance(self, state: State) -> list[float] | None:
+        """Return the probabilities of the children, in their order; None where a player moves."""
+        return list(self._moves(state).values()) if self._position(state).is_chance_node() else None
+
+    def _prior(self, state: State) -> list[float] | None:
+        """Return the prior of the children, in their order; None where chance moves."""
+        position = self._position(state)
+        if self._opinion is None or position.is_chance_node():
+            return None
+        given = dict(self._opinion(position.clone()))
+        found: dict[State, float] = {}
+        for action in position.legal_actions():
+            child = self._key(position.child(action))
+            found[child] = found.get(child, 0.0) + given.get(action, 0.0)
+        return list(found.values())
+
+    def _moves(self, state: State) -> dict[State, float]:
+        """Return the children and, where chance moves, their probabilities; children met twice are one."""
+        position = self._position(state)
+        if position.is_chance_node():
+            outcomes = position.chance_outcomes()
+        else:
+            outcomes = [(action, 1.0) for action in position.legal_actions()]
+        found: dict[State, float] = {}
+        for action, probability in outcomes:
+            after = position.child(action)
+            child = self._key(after)
+            found[child] = found.get(child, 0.0) + probability
+            self._meet(child, after, (state, action))
+        return found
+
+    def _meet(self, child: State, after: pyspiel.State, origin: tuple[State, int]) -> None:
+        """Remember how a state was reached; refuse a key that does not tell two positions apart."""
+        first = self._reached.setdefault(child, origin)
+        if first is origin:
+            if len(self._positions) >= MOST_POSITIONS:
+                self._positions.clear()
+            self._positions[child] = after
+        elif first != origin:
+            other = self._position(child)
+            if _what_can_happen(other) != _what_can_happen(after):
+                what = "key must tell apart positions with different players, moves or ends"
+                one, two = shown(other.history()), shown(after.history())
+                raise ValueError(f"{what}, got the same after {one} and {two}; use key='history'")
+
+    def _position(self, state: State) -> pyspiel.State:
+        """Return the position of a state; it must not be changed."""
+        found = self._positions.get(state)
+        if found is None:
+            found = self._start.clone()
+            for action in self.actions(state):
+                found.apply_action(action)
+            self._positions[state] = found
+        return found
+
+    def _origin(self, state: State) -> tuple[State, int]:
+        if state not in self._reached:
+            raise ValueError(f"{shown(state)} must be a state that children() has listed in this search")
+        return self._reached[state]
+
+    def _scaled(self, utility: float) -> float:
+        return (utility - self._low) / (self._high - self._low)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "_positions": {}}  # workers play positions again
+
+
+def _what_can_happen(position: pyspiel.State) -> tuple[int, list]:
+    """Return who moves in a position and all moves, or the returns where the game is over."""
+    if position.is_terminal():
+        moves = position.returns()
+    else:
+        moves = position.chance_outcomes() if position.is_chance_node() else position.legal_actions()
+    return position.current_player(), moves
+
+
+def _start(game: str | pyspiel.Game | pyspiel.State) -> pyspiel.State:
+    """Return the position where the search starts."""
+    pyspiel = library("pyspiel", "openspiel", "OpenSpielGame")
+    if isinstance(game, pyspiel.State):
+        return game.clone()
+    if isinstance(game, pyspiel.Game):
+        return game.new_initial_state()
+    if not isinstance(game, str):
+        raise TypeError(f"game must be the name of a game of OpenSpiel, a game or a position, got {shown(game)}")
+    try:
+        loaded = pyspiel.load_game(game)
+    except pyspiel.SpielError:
+        raise ValueError(f"game must be the name of a game that OpenSpiel can load, got {shown(game)}") from None
+    return loaded.new_initial_state()
+
+
+def _check_kind(game: pyspiel.Game, kind: pyspiel.GameType) -> bool:
+    """Refuse games that are no search in a graph; return whether chance moves in this one."""
+    name, players = kind.short_name, game.num_players()
+    if kind.dynamics.name != "SEQUENTIAL":
+        raise ValueError(f"game must have players who move one after the other, got {name} with simultaneous moves")
+    if kind.information.name != "PERFECT_INFORMATION":
+        raise ValueError(f"game must have perfect information, got {name}, in which players do not see everything")
+    if players not in (1, 2):
+        raise ValueError(f"game must have one or two players, got {name} with {players}")
+    if players == 2 and kind.utility.name == "GENERAL_SUM":
+        raise ValueError(f"game of two players must be zero-sum or give both the same, got {name}, which does neither")
+    if kind.chance_mode.name == "SAMPLED_STOCHASTIC":
+        raise ValueError(f"game must give the probabilities of chance, got {name}, which only draws what happens")
+    return kind.chance_mode.name != "DETERMINISTIC"
+
+
+def _utilities(game: pyspiel.Game) -> tuple[float, float]:
+    """Return the smallest and the largest return of a game."""
+    low, high = float(game.min_utility()), float(game.max_utility())
+    if not (isfinite(low) and isfinite(high) and low < high):
+        raise ValueError(f"game must have returns between two finite numbers, got {game} with {low:g} and {high:g}")
+    return low, high
+
+
+def _checked_player(player: int | None, start: pyspiel.State, players: int) -> int:
+    if player is None:
+        return max(0, start.current_player())
+    if type(player) is not int or not 0 <= player < players:
+        raise ValueError(f"player must be a whole number from 0 to {players - 1} or None, got {shown(player)}")
+    return player
+
+
+def _checked_key(
+    key: str | Callable[[pyspiel.State], Hashable] | None, name: str
+) -> Callable[[pyspiel.State], Hashable]:
+    if key is None:
+        key = "board" if name in MEMORYLESS else "history"
+    if isinstance(key, str) and key in KEYS:
+        return KEYS[key]
+    if isinstance(key, str) or not callable(key):
+        raise ValueError(f"key must be one of {', '.join(KEYS)}, a function or None, got {shown(key)}")
+    return key

@@ -1,0 +1,428 @@
+"""Graphs with cycles: knots and levels, wrong at most delta, a grid, a puzzle, a game; certificates and checkpoints."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+import pytest
+
+from bestleaf import Search, best_arm, best_leaf, flat_best_leaf, uct_search, verify
+from bestleaf.certificate.knots import groups_of, is_knot
+from bestleaf.certificate.verify_graph import node_bounds
+from bestleaf.engine.graph import GrowingGraph
+from bestleaf.engine.records import INNER, TEMPORARY
+from bestleaf.problems import (
+    SlidingPuzzle,
+    TableProblem,
+    Unrolled,
+    cat_and_mouse,
+    navigation_grid,
+    random_cyclic_graph,
+)
+from bestleaf.report.content import graph as drawn_graph
+from bestleaf.testing import check_problem
+from conftest import binomial_margin
+from forging import judged, rewritten, twin
+
+EPSILON = DELTA = 0.1
+RUNS = 60
+SETTINGS = {"epsilon": EPSILON, "delta": DELTA}
+HOUSE = {"a": "bd", "b": "ace", "c": "bfh", "d": "ae", "e": "bdf", "f": "cei", "h": "c", "i": "f"}
+
+
+# ---- the graph
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_order_of_growth_ends_with_the_same_knots_and_levels(seed):
+    problem, rng = random_cyclic_graph(seed, inner=10, leaves=4), np.random.default_rng(seed)
+    whole, grown = GrowingGraph.whole(problem), GrowingGraph.opening(problem)
+    while absent := [state for node in range(len(grown)) for state in grown.relatives.absent(node)]:
+        grown.add(absent[int(rng.integers(len(absent)))])
+        assert grown.knotted == any(is_knot(group, children_of(grown)) for group in groups_of(children_of(grown)))
+    for one, other in ((whole, grown), (grown, whole)):
+        for node, state in enumerate(one.states):
+            twin_node = other.node_of[state]
+            assert one.nodes["level"][node] == other.nodes["level"][twin_node]
+            assert knot_of(one, node) == knot_of(other, twin_node)
+    for node, below in enumerate(children_of(whole)):
+        for child in below:
+            inside = whole.nodes["knot"][node] == whole.nodes["knot"][child] > 0
+            assert whole.nodes["level"][child] - whole.nodes["level"][node] >= 1 - inside
+
+
+def children_of(graph):
+    return [graph.linked("child", node).tolist() for node in range(len(graph))]
+
+
+def knot_of(graph, node):
+    """Return the states that a node shares a knot with, by its ring."""
+    if not graph.nodes["knot"][node]:
+        return set()
+    found, here = set(), node
+    while graph.states[here] not in found:
+        found.add(graph.states[here])
+        here = int(graph.nodes["ring"][here])
+    return found
+
+
+def test_a_state_whose_children_all_lead_back_stays_a_leaf_until_another_child_enters():
+    grid = navigation_grid(["S.A", "B.."], {"A": 0.9, "B": 0.1})
+    graph = GrowingGraph.opening(grid)
+    assert graph.states == [(0, 0), (1, 0), (0, 1)]
+    assert graph.kinds[2] == TEMPORARY
+    assert not graph.knotted
+    graph.add((0, 2))
+    assert graph.kinds[2] == INNER
+    assert knot_of(graph, 0) == {(0, 0), (0, 1)}
+
+
+def test_a_node_that_lost_its_last_leaf_gets_its_missing_children():
+    problem = TableProblem({"r": ["a"], "a": ["r", "c", "d"], "c": ["a"], "e": [1]} | {"d": ["e"]}, {1: 0.5}, root="r")
+    graph = GrowingGraph.opening(problem)
+    added = [graph.add("c")]
+    graph.add_owed(added)
+    assert [graph.states[node] for node, _ in added] == ["c", "d"]
+
+
+# ---- right answers
+
+
+def as_grown(result):
+    """Return the graph of a result by states, and where the opponent moves."""
+    found = result.structure
+    rows = zip(found.states, found.children(), strict=True)
+    table = {state: [found.states[child] for child in row] for state, row in rows}
+    return table, {state for state, least in zip(found.states, found.minimizes, strict=True) if least}
+
+
+def value_in(problem, result, state, end):
+    """Return the value of a state in the graph as grown, whose leaves are worth their means."""
+    table, opponent = as_grown(result)
+    inner = {one: below for one, below in table.items() if below}
+    return TableProblem(inner, problem.means, opponent=opponent, endless=end).value(state)
+
+
+@pytest.mark.parametrize("expansion", [None, 0.5])
+@pytest.mark.parametrize("two_player", [False, True])
+def test_wrong_no_more_often_than_delta(two_player, expansion):
+    wrong = 0
+    for seed in range(RUNS):
+        problem = random_cyclic_graph(
+            seed,
+            two_player=two_player,
+            endless=0.5,
+            exact_share=0.3 * (seed % 2),
+            grid=0.1 if seed % 3 == 0 else None,
+        )
+        search = best_arm if two_player or seed % 4 == 0 else best_leaf
+        result = search(problem, **SETTINGS, expansion=expansion, seed=seed)
+        assert result.identified
+        assert verify(result.certificate)
+        best, mine = (value_in(problem, result, one, 0.5 if two_player else None) for one in (0, result.answer))
+        wrong += abs(best - mine) > EPSILON
+        if expansion is None:
+            assert best == problem.value(0)
+    assert wrong <= binomial_margin(RUNS, DELTA)
+
+
+@pytest.mark.parametrize("endless", [None, (0.2, 0.6)])
+def test_bounds_hold_whatever_play_without_end_is_worth(endless):
+    """The interval of the answer holds the value for both ends of what play without end may be worth."""
+    missed, narrow = 0, 0
+    for seed in range(RUNS):
+        problem = random_cyclic_graph(seed, two_player=True, endless=endless)
+        result = best_arm(problem, **SETTINGS, seed=seed, max_samples=3_000)
+        assert verify(result.certificate)
+        low, high = (0.0, 1.0) if endless is None else endless
+        values = [value_in(problem, result, result.answer, end) for end in (low, high)]
+        if endless is None:  # there are knots that only one player can leave
+            missed += result.lower > values[1] or result.upper < values[0]
+            narrow += result.upper - result.lower < values[1] - values[0]
+        else:
+            missed += result.lower > values[0] or result.upper < values[1]
+    assert missed <= binomial_margin(RUNS, DELTA)
+    assert narrow > 0 or endless is not None
+
+
+def test_a_way_through_a_grid_where_moves_undo_each_other():
+    grid = navigation_grid(["S..#A", "....#", "B#.C."], {"A": 1.0, "B": 0.3, "C": 0.8})
+    for expansion in (None, 0.7):
+        result = best_leaf(grid, **SETTINGS, expansion=expansion, seed=1)
+        assert result.answer == (2, 3)
+        assert result.identified
+        assert verify(result.certificate)
+    whole = best_leaf(grid, **SETTINGS, seed=1)
+    assert {leaf.state for leaf in whole.leaves} == {(2, 0), (2, 3)}  # A is behind walls
+    drawn = drawn_graph(whole.certificate.content)
+    assert {level for level, *_ in drawn["nodes"]} == {0, 1}
+
+
+def test_a_sliding_puzzle():
+    goals = {(1, 2, 3, 4, 5, 0): 0.9, (0, 1, 2, 3, 4, 5): 0.5, (5, 4, 3, 2, 1, 0): 0.95}
+    puzzle = SlidingPuzzle((1, 2, 0, 4, 5, 3), 3, goals)
+    result = best_leaf(puzzle, **SETTINGS, seed=0)
+    reached = positions(puzzle)
+    assert result.nodes == len(reached) == 360 - sum(goal not in reached for goal in goals) or result.nodes < 360
+    assert {leaf.state for leaf in result.leaves} == reached & goals.keys()
+    assert goals[result.answer] >= max(goals[goal] for goal in reached & goals.keys()) - EPSILON
+    assert verify(result.certificate)
+    assert best_arm(puzzle, **SETTINGS, seed=0).samples == 0  # every move can be undone, so all are equally good
+    grown = best_leaf(puzzle, **SETTINGS, seed=0, expansion=0.6, max_samples=3_000)
+    assert grown.nodes < result.nodes
+    assert verify(grown.certificate)
+
+
+def positions(puzzle):
+    found, queue = {puzzle.root()}, deque([puzzle.root()])
+    while queue:
+        state = queue.popleft()
+        for child in () if puzzle.is_terminal(state) else puzzle.children(state):
+            if child not in found:
+                found.add(child)
+                queue.append(child)
+    return found
+
+
+def game_value(game):
+    """Solve a game of wins, losses and draws by counting moves that are left, as endgame tables are made."""
+    table, result = game.children_of, {}
+    parents, left = {}, {state: len(below) for state, below in table.items()}
+    for state, below in table.items():
+        for child in below:
+            parents.setdefault(child, []).append(state)
+    ends = {child for below in table.values() for child in below} - table.keys()
+    result.update({state: game.means[state] for state in ends})
+    queue = deque(ends)
+    while queue:
+        state = queue.popleft()
+        for parent in parents.get(state, ()):
+            wins = 0.0 if not game.maximizes(parent) else 1.0
+            left[parent] -= 1
+            if parent not in result and (result[state] == wins or left[parent] == 0):
+                result[parent] = result[state]
+                queue.append(parent)
+    return {state: result.get(state, 0.5) for state in table}
+
+
+@pytest.mark.parametrize(("mouse", "cat"), [("a", "f"), ("a", "b"), ("d", "c"), ("b", "f"), ("e", "a")])
+def test_a_game_that_may_go_on_for_ever(mouse, cat):
+    game = cat_and_mouse(HOUSE, {"h": 1.0, "i": 1.0}, mouse=mouse, cat=cat)
+    values = game_value(game)
+    assert all(game.value(state) == values[state] for state in list(values)[:10])
+    for expansion in (None, 0.6):
+        result = best_arm(game, **SETTINGS, expansion=expansion, seed=0)
+        assert result.identified
+        assert verify(result.certificate)
+        if expansion is None:
+            ends = {state: game.means[state] for below in game.children_of.values() for state in below}
+            value = values.get(result.answer, ends[result.answer])
+            assert value == values[game.root()]
+            assert result.lower <= value <= result.upper
+
+
+def test_the_one_who_could_leave_should():
+    """Without `endless`: only the first player can leave, only the opponent can, both can, nobody can."""
+    leaving = {"player": ["a"], "opponent": ["b"], "both": ["a", "b"], "nobody": []}
+    found = {}
+    for who, states in leaving.items():
+        table = {0: ["a", "z"], "a": ["b"], "b": ["a"]}
+        table |= {state: [*table[state], f"exit {state}"] for state in states}
+        means = {"exit a": 0.4, "exit b": 0.6, "z": 0.5}
+        problem = TableProblem(table, means, opponent=["b"], exact_states=means)
+        search = Search(problem, task="arm", epsilon=0.01, delta=0.1, seed=0)
+        search.run()
+        known = search.state.known.known[search.state.graph.node_of["a"]]
+        found[who] = (known["lower"], known["upper"])
+        assert search.state.reason == ("identified" if who in ("player", "opponent") else "endless")
+        assert verify(search.result().certificate)
+    assert found == {"player": (0.4, 0.4), "opponent": (0.6, 0.6), "both": (0.4, 0.6), "nobody": (0.0, 1.0)}
+
+
+def test_dead_ends_are_worth_nothing_to_one_player():
+    problem = TableProblem({0: ["trap", "a"], "trap": ["trap", "pit"], "pit": ["trap"], "a": [1, 2]}, {1: 0.2, 2: 0.1})
+    for search in (best_arm, best_leaf):
+        for expansion in (None, 0.8):
+            result = search(problem, **SETTINGS, expansion=expansion, seed=0)
+            assert result.answer in ("a", 1, 2)
+            assert verify(result.certificate)
+    zero = TableProblem({0: ["trap", 1], "trap": ["trap"]}, {1: 0.0}, exact_states=[1])
+    assert best_leaf(zero, epsilon=0, delta=0.1, seed=0).answer == 1
+
+
+def test_an_arm_that_leads_back_is_as_good_as_the_root():
+    problem = TableProblem({0: ["round", 1], "round": [0, 2]}, {1: 0.9, 2: 0.1})
+    result = best_arm(problem, **SETTINGS, seed=0)
+    assert (result.answer, result.samples, result.gap) == ("round", 0, 0.0)
+
+
+# ---- everything around a search
+
+
+def test_the_order_in_which_children_are_listed_changes_no_bound():
+    for seed in range(20):
+        first = random_cyclic_graph(seed, two_player=True, exact_share=1.0)
+        table = {state: below[::-1] for state, below in first.children_of.items()}
+        exact = {"exact_states": first._exact, "opponent": first._opponent}
+        runs = [Search(one, **SETTINGS, seed=0) for one in (first, TableProblem(table, first.means, **exact))]
+        found = []
+        for search in runs:
+            search.evaluator.prefetch(list(first._exact & search.state.graph.node_of.keys()))
+            known, node_of = search.state.known.known, search.state.graph.node_of
+            found.append({state: (known["lower"][node], known["upper"][node]) for state, node in node_of.items()})
+        assert found[0] == found[1]
+
+
+def test_a_resumed_search_ends_as_if_never_stopped(tmp_path):
+    for two_player in (False, True):
+        problem = random_cyclic_graph(5, inner=20, leaves=8, two_player=two_player, endless=0.5)
+        search = best_arm if two_player else best_leaf
+        settings = {"epsilon": 0.02, "delta": 0.1, "expansion": 0.6, "seed": 4}
+        whole = search(problem, **settings, max_samples=3_000)
+        file = tmp_path / f"{two_player}.checkpoint"
+        search(problem, **settings, max_samples=700, checkpoint=file)
+        again = search(problem, **settings, max_samples=3_000, checkpoint=file)
+        assert again.samples == whole.samples
+        assert (again.answer, again.gap, again.structure.states) == (whole.answer, whole.gap, whole.structure.states)
+
+
+def test_samples_in_batches_and_by_hand():
+    grid, rng = navigation_grid(["S..A", "B..C"], {"A": 0.9, "B": 0.2, "C": 0.5}), np.random.default_rng(0)
+    assert best_leaf(grid, **SETTINGS, batch_size=8, seed=0).answer == (0, 3)
+    search = Search(grid, task="leaf", **SETTINGS, expansion=0.5, seed=0)
+    while (leaf := search.ask()) is not None:
+        search.tell(grid.sample(leaf, rng))
+    assert search.result().identified
+
+
+def test_checks_know_cycles():
+    check_problem(navigation_grid(["S..A", "B..C"], {"A": 0.9, "B": 0.2, "C": 0.5}))
+    check_problem(cat_and_mouse(HOUSE, {"h": 1.0, "i": 1.0}, mouse="a", cat="f"))
+    odd = cat_and_mouse(HOUSE, {"h": 1.0, "i": 1.0}, mouse="a", cat="f", endless=1.5)
+    with pytest.raises(AssertionError, match=r"endless\(.*\) must return a number in \[0, 1\], or a lower"):
+        check_problem(odd)
+    with pytest.raises(AssertionError, match="a random walk must come to a terminal state, got 50 walks in circles"):
+        check_problem(TableProblem({0: [1], 1: [0]}, {}))
+
+
+@pytest.mark.parametrize("expansion", [None, 0.5])
+def test_what_cannot_be_searched_is_refused_in_a_sentence(expansion):
+    game = cat_and_mouse(HOUSE, {"h": 1.0, "i": 1.0}, mouse="a", cat="f")
+    with pytest.raises(ValueError, match="task 'leaf' needs a two-player graph without cycles, because play may"):
+        best_leaf(game, **SETTINGS, expansion=expansion, seed=0)
+    with pytest.raises(ValueError, match="the root 0 must lead to a terminal state, but all its moves go in circles"):
+        best_arm(TableProblem({0: [1, 2], 1: [0], 2: [0, 1]}, {}), **SETTINGS, expansion=expansion)
+
+
+def test_values_of_play_without_end_must_be_numbers_or_intervals():
+    for value in (1.5, (0.7, 0.3), "draw", (0.1, 0.2, 0.3), float("nan")):
+        odd = cat_and_mouse(HOUSE, {"h": 1.0}, mouse="a", cat="f", endless=value)
+        with pytest.raises(ValueError, match=r"endless\(.*\) must return a number in \[0, 1\], or a lower"):
+            best_arm(odd, **SETTINGS, seed=0)
+
+
+def test_problems_and_rivals_that_cannot_deal_with_cycles_say_so():
+    loop = TableProblem({0: [1, 2], 1: [0, 3]}, {2: 0.1, 3: 0.7})
+    loop.endless = lambda state: 0.5
+    with pytest.raises(TypeError, match="endless is for a problem with an opponent"):
+        best_arm(loop, **SETTINGS)
+    del loop.endless
+    with pytest.raises(ValueError, match="UCT needs a graph without cycles, but 1 leads back to itself"):
+        uct_search(loop, max_samples=50, seed=0)
+    with pytest.raises(ValueError, match="Unrolled needs a problem without cycles, but 1 leads back to itself"):
+        best_leaf(Unrolled(loop), **SETTINGS)
+    assert flat_best_leaf(loop, epsilon=0.1, delta=0.1, seed=0).answer == 3
+    game = TableProblem({0: [1, 2], 1: [0, 3]}, {2: 0.1, 3: 0.7}, opponent=[1])
+    dice = TableProblem({0: [1, 2], 1: [0, 3]}, {2: 0.1, 3: 0.7}, chance={1: [0.5, 0.5]})
+    for expansion in (None, 0.5):
+        with pytest.raises(ValueError, match="a problem with chance must have no cycles"):
+            best_arm(dice, **SETTINGS, expansion=expansion, seed=0)
+    with pytest.raises(ValueError, match="the value of 0 depends on what play without end is worth"):
+        game.value(0)
+
+
+# ---- certificates
+
+
+@pytest.fixture(scope="module")
+def drawn_game():
+    game = cat_and_mouse(HOUSE, {"h": 1.0, "i": 1.0}, mouse="a", cat="f")
+    assert game.value(game.root()) == 0.5
+    return best_arm(game, **SETTINGS, seed=0).certificate
+
+
+def test_a_certificate_says_what_play_without_end_is_taken_to_be_worth(drawn_game):
+    assert "what play without end is worth; it is taken to be 0.5, as the problem says." in drawn_game.not_claimed
+    assert "what play without end is worth" in str(verify(drawn_game))
+    silent = best_arm(random_cyclic_graph(1, two_player=True), **SETTINGS, seed=0, max_samples=500).certificate
+    assert "counts against the one who could leave" in silent.not_claimed[0]
+
+
+@pytest.mark.parametrize(
+    ("forge", "words"),
+    [
+        (lambda graph: graph.pop("endless"), "follows from the leaves"),
+        (lambda graph: [one.update(lower=1.0, upper=1.0) for one in graph["endless"]], "follows from the leaves"),
+        (lambda graph: graph["endless"].pop(), "a value for each node on a cycle, and for no other"),
+        (lambda graph: graph["endless"][0].update(node=len(graph["labels"]) - 1), "for no other"),
+        (lambda graph: graph["endless"][0].update(lower=0.7), "must have lower <= upper"),
+        (lambda graph: graph["endless"][0].update(upper=1.5), "must be a number from 0 to 1"),
+        (lambda graph: graph["endless"][0].update(won=True), "unknown part 'won'"),
+        (lambda graph: graph.update(two_player=False, minimizes=[]), "only in a game of two players"),
+        (lambda graph: graph.update(minimizes=[]), "follows from the leaves"),
+    ],
+)
+def test_forged_values_of_play_without_end_are_refused(drawn_game, forge, words):
+    content = twin(drawn_game.content)
+    forge(content["graph"])
+    assert words in str(judged(content))
+
+
+def test_forged_edges_are_refused():
+    grid = navigation_grid(["S..A", "B#.C"], {"A": 0.9, "B": 0.2, "C": 0.5})
+    genuine = best_leaf(grid, **SETTINGS, seed=0).certificate.content
+    assert judged(genuine)
+    children = genuine["graph"]["children"]
+    answer = genuine["answer"]
+    back = twin(genuine)
+    back["graph"]["children"][answer] = [0]  # a leaf that leads back is none
+    assert "the leaves must be exactly the nodes without children" in str(judged(rewritten(back)))
+    cut = twin(genuine)
+    best = next(node for node, below in enumerate(children) if answer in below)
+    cut["graph"]["children"] = [[child for child in below if child != best] for below in children]
+    assert "the graph must have one root" in str(judged(rewritten(cut)))
+    problem = TableProblem({0: [1, 2], 1: [3, 4]}, {2: 0.9, 3: 0.1, 4: 0.2})
+    arm = twin(best_arm(problem, **SETTINGS, seed=0).certificate.content)
+    assert arm["answer"] == 2
+    arm["answer"] = 1
+    arm["graph"]["children"][1].append(0)  # with an edge back to the root this arm would be as good as any
+    assert "'gap' of the answer follows from the leaves" in str(judged(arm))
+
+
+def test_the_verifier_agrees_with_the_engine_on_every_node():
+    for seed in range(RUNS):
+        endless = (None, 0.3, (0.2, 0.9))[seed % 3]
+        problem = random_cyclic_graph(seed, inner=12, leaves=6, two_player=seed % 4 > 0, endless=endless)
+        search = Search(problem, **SETTINGS, seed=seed, max_samples=40)
+        search.run()
+        content = search.result().certificate.content
+        lower, upper = node_bounds(content["graph"], content["leaves"])
+        known = search.state.known.known[: len(search.state.graph)]
+        assert lower == known["lower"].tolist()
+        assert upper == known["upper"].tolist()
+
+
+def test_a_quantile_of_random_walks_in_circles():
+    grid = navigation_grid(["S..A", "B..C"], {"A": 0.9, "B": 0.2, "C": 0.5})
+    grid.exact = grid.mean
+    result = best_leaf(grid, **SETTINGS, expansion=0.5, guarantee="quantile", alpha=0.2, seed=0)
+    assert result.identified
+    assert result.answer == (0, 3)
+    assert verify(result.certificate)
+
+
+def test_a_copy_of_a_search_knows_cycles():
+    grid = navigation_grid(["S..A", "B..C"], {"A": 0.9, "B": 0.2, "C": 0.5})
+    search = Search(grid, task="leaf", **SETTINGS, seed=0)
+    assert {search.again(seed).run().answer for seed in range(5)} == {(0, 3)}

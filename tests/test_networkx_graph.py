@@ -1,0 +1,166 @@
+"""Graphs of networkx as problems."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+from bestleaf import best_arm, best_leaf, verify
+from bestleaf.problems.networkx import NetworkxGraph, WeightedPaths
+from bestleaf.testing import check_problem
+
+networkx = pytest.importorskip("networkx", reason="needs networkx (pip install 'bestleaf[networkx]')")
+
+
+def tree(**more):
+    """Return a graph with a shared leaf; `more` are attributes of every node."""
+    graph = networkx.DiGraph([("root", "a"), ("root", "b"), ("a", "x"), ("a", "y"), ("b", "y"), ("b", "z")])
+    for node, value in {"x": 0.9, "y": 0.5, "z": 0.1}.items():
+        graph.nodes[node]["value"] = value
+    networkx.set_node_attributes(graph, more)
+    return graph
+
+
+def test_a_missing_library_is_one_sentence(monkeypatch):
+    graph = tree()
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    for problem in (NetworkxGraph, WeightedPaths):
+        words = rf"^{problem.__name__} needs networkx \(pip install 'bestleaf\[networkx\]'\)$"
+        with pytest.raises(ImportError, match=words):
+            problem(graph)
+
+
+def test_the_best_leaf_is_found():
+    problem = NetworkxGraph(tree())
+    check_problem(problem, samples=20)
+    result = best_leaf(problem, epsilon=0, delta=0.1, seed=0)
+    assert (result.answer, result.lower) == ("x", 0.9)
+    assert verify(result.certificate)
+    assert pickle.loads(pickle.dumps(problem)).exact("y") == 0.5
+
+
+def test_means_are_sampled_and_functions_are_called():
+    problem = NetworkxGraph(tree(), kind="mean")
+    check_problem(problem)
+    assert not hasattr(problem, "exact")
+    assert best_leaf(problem, epsilon=0.1, delta=0.1, seed=0).answer == "x"
+    problem = NetworkxGraph(tree(), sample=lambda node, rng: float(rng.random() < (0.8 if node == "z" else 0.2)))
+    check_problem(problem)
+    assert best_leaf(problem, epsilon=0.1, delta=0.1, seed=0).answer == "z"
+    assert best_arm(problem, epsilon=0.1, delta=0.1, seed=0, expansion=0.5).answer == "b"
+
+
+def test_an_opponent_moves():
+    problem = NetworkxGraph(tree(b={"turn": True}, a={"turn": True}), opponent="turn")
+    assert best_leaf(problem, epsilon=0, delta=0.1, seed=0).lower == 0.5
+
+
+def test_chance_moves():
+    graph = tree()
+    for leaf, share in {"x": 0.25, "y": 0.75}.items():
+        graph.edges["a", leaf]["p"] = share
+    problem = NetworkxGraph(graph, probability="p")
+    assert problem.chance("root") is None
+    assert problem.chance("a") == [0.25, 0.75]
+    rng = np.random.default_rng(0)
+    drawn = [problem.sample("a", rng) for _ in range(2000)]
+    assert np.mean(drawn) == pytest.approx(0.6, abs=4 * np.std(drawn) / np.sqrt(2000))
+    assert best_arm(problem, epsilon=0, delta=0.1, seed=0).answer == "a"  # 0.6 beside 0.5
+    graph.edges["b", "z"]["p"] = 1.0
+    with pytest.raises(ValueError, match="p must be on all edges that leave a node, or on none, got some at 'b'"):
+        best_arm(NetworkxGraph(graph, probability="p"), epsilon=0, delta=0.1, seed=0)
+
+
+def test_a_root_is_found_or_given():
+    graph = tree()
+    assert NetworkxGraph(graph).root() == "root"
+    assert NetworkxGraph(graph, "b").root() == "b"
+    graph.add_edge("other", "x")
+    with pytest.raises(ValueError, match="root must be given, because 2 nodes have no edge that enters, got None"):
+        NetworkxGraph(graph)
+    with pytest.raises(ValueError, match="root must be a node of the graph, got 'nowhere'"):
+        NetworkxGraph(graph, "nowhere")
+
+
+def test_graphs_that_do_not_fit_are_refused():
+    with pytest.raises(TypeError, match=r"\(networkx.DiGraph\), got Graph$"):
+        NetworkxGraph(networkx.Graph([(0, 1)]))
+    with pytest.raises(TypeError, match="without parallel edges"):
+        NetworkxGraph(networkx.MultiDiGraph([(0, 1)]))
+    with pytest.raises(ValueError, match=r"leaf must have a number in \[0, 1\] as its attribute value, got 3 at 'z'"):
+        NetworkxGraph(tree(z={"value": 3}))
+    with pytest.raises(ValueError, match="as its attribute score, got None at 'x'"):
+        NetworkxGraph(tree(), value="score")
+    with pytest.raises(ValueError, match="kind must be one of exact, mean, got 'noisy'"):
+        NetworkxGraph(tree(), kind="noisy")
+    with pytest.raises(TypeError, match="sample must be a function or None, got 3"):
+        NetworkxGraph(tree(), sample=3)
+
+
+def test_a_walk_that_never_ends_is_one_sentence():
+    graph = networkx.DiGraph([("root", "a"), ("a", "b"), ("b", "a"), ("root", "x")])
+    graph.nodes["x"]["value"] = 0.5
+    problem = NetworkxGraph(graph)
+    with pytest.raises(ValueError, match=r"a random walk must reach a leaf, got 10,000 moves, the last to '[ab]'"):
+        problem.sample("a", np.random.default_rng(0))
+
+
+def weighted():
+    graph = networkx.DiGraph()
+    graph.add_weighted_edges_from(
+        [("s", "a", 1), ("s", "b", 2), ("a", "c", 3), ("b", "c", 2), ("c", "d", -1), ("c", "e", 0.5), ("a", "e", 4)]
+    )
+    return graph
+
+
+def test_the_longest_path_is_found():
+    problem = WeightedPaths(weighted())
+    check_problem(problem, samples=20)
+    assert (problem.low, problem.high) == (3.0, 5.0)
+    result = best_leaf(problem, epsilon=0, delta=0.1, seed=0)
+    assert (result.answer, problem.total(result.lower)) == (("e", 5.0), 5.0)
+    shared = [("c", 4.0) in problem.children(parent) for parent in (("a", 1.0), ("b", 2.0))]
+    assert shared == [True, True]
+
+
+def test_random_graphs_agree_with_networkx():
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        graph = networkx.DiGraph([(one, two) for one in range(9) for two in range(one + 1, 9) if rng.random() < 0.5])
+        graph.add_edges_from((node, node + 1) for node in range(8))
+        for edge in graph.edges:
+            graph.edges[edge]["weight"] = int(rng.integers(1, 9))
+        problem = WeightedPaths(graph)
+        result = best_leaf(problem, epsilon=0, delta=0.1, seed=0)
+        assert problem.total(result.lower) == pytest.approx(networkx.dag_longest_path_length(graph))
+
+
+def test_weights_that_do_not_fit_are_refused():
+    graph = weighted()
+    graph.edges["c", "d"]["weight"] = "long"
+    with pytest.raises(ValueError, match="as its attribute weight, got 'long' from 'c' to 'd'"):
+        WeightedPaths(graph)
+    with pytest.raises(ValueError, match="graph must have no cycles, because a path could go round and round"):
+        WeightedPaths(networkx.DiGraph([("r", 0), (0, 1), (1, 0)]), "r")
+    with pytest.raises(ValueError, match="paths must have different sums of weight, got 1 for all of them"):
+        WeightedPaths(networkx.DiGraph([(0, 1, {"weight": 1})]))
+
+
+def test_checkpoints_know_the_graph(tmp_path):
+    settings = {"epsilon": 0.1, "delta": 0.1, "seed": 0, "checkpoint": tmp_path / "run.blf"}
+    first = best_leaf(NetworkxGraph(tree(), kind="mean"), **settings)
+    again = best_leaf(NetworkxGraph(tree(), kind="mean"), **settings)
+    assert (first.answer, first.samples) == (again.answer, again.samples)
+    with pytest.raises(ValueError, match="graph was"):
+        best_leaf(NetworkxGraph(tree(x={"value": 0.8}), kind="mean"), **settings)
+
+
+def test_cycles_are_left_to_the_engine():
+    graph = networkx.DiGraph([("root", "a"), ("a", "root"), ("a", "x")])
+    graph.nodes["x"]["value"] = 0.5
+    problem = NetworkxGraph(graph, "root")
+    assert problem.children("a") == ["root", "x"]
+    assert problem.sample("root", np.random.default_rng(0)) == 0.5
