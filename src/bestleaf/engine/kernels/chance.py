@@ -95,7 +95,7 @@ def loss_of(node, world):
             child = edges[edge]
             loss = max(loss, min(losses[child], known[node].upper - known[child].lower))
         return loss
-    graph = Graph(nodes, edges)
+    graph = Graph(nodes, edges, world.place)
     best = highest_lower_bound(node, graph, known)
     rival = strongest_rival(best, node, graph, known)
     return losses[best] if rival < 0 else max(losses[best], known[rival].upper - known[best].lower)
@@ -128,7 +128,7 @@ def relief_of(node, world):
     if nodes[node].chance == 1 or nodes[node].minimizes == 1:
         child = worst_child(node, world)
         return weight_of(child, node, world) * reliefs[child]
-    graph = Graph(nodes, edges)
+    graph = Graph(nodes, edges, world.place)
     best = highest_lower_bound(node, graph, known)
     rival = strongest_rival(best, node, graph, known)
     if rival < 0 or losses[best] >= known[rival].upper - known[best].lower:
@@ -182,7 +182,7 @@ def first_closed(world):
         start = nodes[node].child_start
         stop = start + nodes[node].child_count
         moves = nodes[node].chance == 0 and nodes[node].minimizes == 0
-        taken = highest_lower_bound(node, Graph(nodes, edges), known) if moves else -1
+        taken = highest_lower_bound(node, Graph(nodes, edges, world.place), known) if moves else -1
         for edge in range(start, stop):
             child = edges[edge]
             if track[child].seen != number and (taken < 0 or child == taken):
@@ -212,7 +212,7 @@ def plan_choice(node, world):
         if nodes[node].chance == 1 or nodes[node].minimizes == 1:
             node = worst_child(node, world)
             continue
-        graph = Graph(nodes, edges)
+        graph = Graph(nodes, edges, world.place)
         best = highest_lower_bound(node, graph, known)
         rival = strongest_rival(best, node, graph, known)
         if rival < 0 or losses[best] >= known[rival].upper - known[best].lower:
