@@ -283,11 +283,10 @@ def bounds(node):
     return max(a.lower for a in node), max(a.upper for a in node)
 
 
-def beside_mdp_gape(runs=10, most=200_000):
-    """Calls of the generative model until the first action is known to within epsilon, with the same intervals' delta."""
-    rows = []
-    for epsilon in (1.0, 0.5):
-        gamma = 0.7
+def beside_mdp_gape():
+    """Count calls of the generative model until the first action is known to within epsilon."""
+    for epsilon, runs, most in ((1.0, 10, 200_000), (0.5, 3, 100_000)):
+        rows, gamma = [], 0.7
         horizon = ceil(log(epsilon * (1 - gamma) / 2) / log(gamma))
         methods = {"MDP-GapE": [], "MDP-GapE, transitions known": [], "bestleaf, best arm": [], "bestleaf, plan": []}
         for seed in range(runs):
@@ -322,8 +321,8 @@ def beside_mdp_gape(runs=10, most=200_000):
                     f"{np.mean([seconds for *_, seconds in found]):.2f}",
                 )
             )
-    names = ("problem", "method", "ended", "calls", "ratio", "largest loss", "seconds")
-    table_of(f"Random processes of 200 states, 5 actions, 2 branches, discount 0.7, delta {DELTA}", names, rows)
+        names = ("problem", "method", "ended", "calls", "ratio", "largest loss", "seconds")
+        table_of(f"Random processes of 200 states, 5 actions, 2 branches, discount 0.7, delta {DELTA}", names, rows)
 
 
 def main(arguments):

@@ -1,8 +1,8 @@
 """Graphs with cycles: wrong answers, and what a search costs: python benchmarks/cycles.py [GRAPHS].
 
-GRAPHS random graphs (10,000 if not given) are searched four times: one and two players, the whole graph and a growing
-one. Then come a grid where moves undo each other, a sliding puzzle, a game that may go on for ever, and the cost of a
-sample beside that of the same graph without the moves that lead back.
+First come a grid where moves undo each other, a sliding puzzle, a game that may go on for ever, and what a sample costs
+beside the same graph without the moves that lead back. Then GRAPHS random graphs (10,000 if not given) are searched, a
+quarter of each kind: one and two players, the whole graph and a growing one.
 """
 
 from __future__ import annotations
@@ -50,37 +50,30 @@ def regret(problem, result, end):
 
 def random_graphs(graphs):
     """Count the answers that are worse than the best by more than epsilon; every certificate is checked, too."""
-    rows, most = [], int(binom.ppf(1 - 1e-4, graphs, DELTA))
-    for two_player in (False, True):
-        for expansion in (None, 0.5):
-            begun, wrong, open_ones, refused, samples = perf_counter(), 0, 0, 0, 0
-            for seed in range(graphs):
-                problem = random_cyclic_graph(
-                    seed,
-                    two_player=two_player,
-                    endless=0.5,
-                    exact_share=0.3 * (seed % 2),
-                    grid=0.1 if seed % 3 == 0 else None,
-                )
-                search = best_arm if two_player or seed % 4 == 0 else best_leaf
-                result = search(problem, **SETTINGS, expansion=expansion, seed=seed, max_samples=1_000_000)
-                wrong += regret(problem, result, 0.5 if two_player else None) > EPSILON
-                open_ones += not result.identified
-                refused += not verify(result.certificate)
-                samples += result.samples
-            players, how = "two players" if two_player else "one player", "whole" if expansion is None else "growing"
-            numbers = (wrong, most, open_ones, refused, f"{samples / graphs:,.0f}", f"{perf_counter() - begun:.0f}")
-            rows.append((f"{players}, {how}", f"{graphs:,}", *numbers))
-    columns = (
-        "random graphs",
-        "graphs",
-        "wrong",
-        "delta and margin",
-        "not identified",
-        "refused",
-        "samples",
-        "s",
-    )
+    rows, many = [], graphs // 4
+    most = int(binom.ppf(1 - 1e-4, many, DELTA))
+    kinds = [(two_player, expansion) for two_player in (False, True) for expansion in (None, 0.5)]
+    for kind, (two_player, expansion) in enumerate(kinds):
+        begun, wrong, open_ones, refused, samples = perf_counter(), 0, 0, 0, 0
+        for number in range(many):
+            seed = 4 * number + kind
+            problem = random_cyclic_graph(
+                seed,
+                two_player=two_player,
+                endless=0.5,
+                exact_share=0.3 * (number % 2),
+                grid=0.1 if number % 3 == 0 else None,
+            )
+            search = best_arm if two_player or number % 4 == 0 else best_leaf
+            result = search(problem, **SETTINGS, expansion=expansion, seed=seed, max_samples=1_000_000)
+            wrong += regret(problem, result, 0.5 if two_player else None) > EPSILON
+            open_ones += not result.identified
+            refused += not verify(result.certificate)
+            samples += result.samples
+        players, how = "two players" if two_player else "one player", "whole" if expansion is None else "growing"
+        numbers = (wrong, most, open_ones, refused, f"{samples / many:,.0f}", f"{perf_counter() - begun:.0f}")
+        rows.append((f"{players}, {how}", f"{many:,}", *numbers))
+    columns = ("random graphs", "graphs", "wrong", "delta and margin", "not identified", "refused", "samples", "s")
     table_of(f"Wrong answers at epsilon = delta = {DELTA}; the margin is passed with probability 1e-4", columns, rows)
 
 

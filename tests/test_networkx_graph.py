@@ -158,9 +158,23 @@ def test_checkpoints_know_the_graph(tmp_path):
         best_leaf(NetworkxGraph(tree(x={"value": 0.8}), kind="mean"), **settings)
 
 
-def test_cycles_are_left_to_the_engine():
-    graph = networkx.DiGraph([("root", "a"), ("a", "root"), ("a", "x")])
-    graph.nodes["x"]["value"] = 0.5
-    problem = NetworkxGraph(graph, "root")
-    assert problem.children("a") == ["root", "x"]
-    assert problem.sample("root", np.random.default_rng(0)) == 0.5
+def test_cycles_of_one_player():
+    graph = tree()
+    graph.add_edges_from([("a", "root"), ("b", "a"), ("y", "b")])
+    result = best_leaf(NetworkxGraph(graph, "root"), epsilon=0, delta=0.1, seed=0)
+    assert (result.answer, result.lower) == ("x", 0.9)
+    assert verify(result.certificate)
+
+
+def test_endless_play_is_worth_what_is_said():
+    """The opponent moves at "b". It can go back to "a", where the first player can only come again or take 0.2."""
+    graph = networkx.DiGraph([("root", "a"), ("root", "y"), ("a", "b"), ("b", "a"), ("a", "x"), ("b", "z")])
+    networkx.set_node_attributes(graph, {"x": 0.2, "y": 0.3, "z": 0.9}, "value")
+    graph.nodes["b"]["turn"] = True
+    for endless, best in ((0.25, "y"), (0.5, "a")):
+        problem = NetworkxGraph(graph, "root", opponent="turn", endless=endless)
+        assert best_arm(problem, epsilon=0.01, delta=0.1, seed=0).answer == best
+    with pytest.raises(ValueError, match="endless must be between 0 and 1, or None, got 2"):
+        NetworkxGraph(graph, "root", opponent="turn", endless=2)
+    with pytest.raises(ValueError, match=r"endless needs an opponent, .*, got 0\.5"):
+        NetworkxGraph(graph, "root", endless=0.5)

@@ -40,12 +40,12 @@ def leaves(problem, state=None):
 
 
 def test_the_best_pipeline_is_that_of_all_cross_validations():
-    choices = PipelineChoices(STEPS, HOLES, Y, cv=3)
+    choices = PipelineChoices(STEPS, HOLES, Y, cv=2)
     result = best_leaf(choices, **QUICK)
     assert verify(result.certificate)
     every = leaves(choices)
     assert len(every) == 16
-    scores = {state: cross_val_score(choices.pipeline(state), HOLES, Y, cv=3).mean() for state in every}
+    scores = {state: cross_val_score(choices.pipeline(state), HOLES, Y, cv=2).mean() for state in every}
     assert result.lower == pytest.approx(max(scores.values()))
     assert scores[result.answer] == pytest.approx(result.lower)
     assert choices.exact(("mean", "passthrough", "passthrough", "GaussianNB()")) == pytest.approx(

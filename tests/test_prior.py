@@ -133,7 +133,7 @@ def test_a_search_continues_from_a_checkpoint(tmp_path):
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_what_is_claimed_of_the_graph_as_grown_holds_with_a_good_and_with_a_bad_prior(sign):
-    runs, wrong = 30, 0
+    runs, wrong = 20, 0
     for seed in range(runs):
         problem = Guided(sign, depth=2)
         result = best_leaf(problem, epsilon=0.1, delta=0.1, expansion=0.5, seed=seed, max_samples=100_000)
@@ -166,8 +166,8 @@ def test_a_good_prior_is_right_more_often_with_the_same_samples_than_a_bad_one()
     """Which move is best is known, because the whole tree is; see benchmarks/priors.py for larger ones."""
     right = {1.0: 0, -1.0: 0}
     for sign in right:
-        for seed in range(24):
+        for seed in range(20):
             game = Opinion(seed, sign)
-            found = best_arm(game, epsilon=0.05, delta=0.1, expansion=0.7, seed=seed, max_samples=400)
+            found = best_arm(game, epsilon=0.05, delta=0.1, expansion=0.7, seed=seed, max_samples=300)
             right[sign] += game.true[found.answer] >= game.true[()] - 0.05
-    assert right[1.0] >= right[-1.0] + 4, right  # of 24; about two standard errors if both were equally good
+    assert right[1.0] >= right[-1.0] + 4, right  # of 20; about two standard errors if both were equally good

@@ -99,6 +99,13 @@ def closing_children(graph: GrowingGraph, node: int, parents: list[int], present
     return closing
 
 
+def knot_around(graph: GrowingGraph, node: int) -> int:
+    """Return the knot that all parents of a node and all its children but the first, a new leaf, are in; 0 for none."""
+    knot, below = graph.nodes["knot"], graph.linked("child", node)
+    around = {*knot[graph.linked("parent", node)].tolist(), *knot[below[1:]].tolist()}
+    return around.pop() if len(around) == 1 else 0
+
+
 def end_of_play(graph: GrowingGraph, members: np.ndarray) -> float:
     """Return about what play that never leaves a knot is worth: the middle of its interval."""
     if not graph.adversarial:

@@ -17,7 +17,14 @@ import numpy as np
 
 from bestleaf.checks import shown
 from bestleaf.engine.chance import Chances, chances_of
-from bestleaf.engine.components import checked_endless, closing_children, ordered, reaches_leaf, short_of_leaves
+from bestleaf.engine.components import (
+    checked_endless,
+    closing_children,
+    knot_around,
+    ordered,
+    reaches_leaf,
+    short_of_leaves,
+)
 from bestleaf.engine.records import EXACT, INNER, NODE, NOISY, TEMPORARY, enlarged
 from bestleaf.problems import State
 
@@ -285,9 +292,13 @@ class GrowingGraph:
         for child in present:
             self._link(node, child)
             links.append((node, child))
-        if waited or (present and (closing or self.knotted)):
+        turned = dict.fromkeys(parent for parent, _ in waited)  # they are on cycles now
+        joined = {parent: knot_around(self, parent) for parent in turned} if not present else {}
+        if (present and (closing or self.knotted)) or not all(joined.get(parent) for parent in turned):
             self._find_order()
         else:
+            for parent, knot in joined.items():
+                self._join(parent, knot)
             self._sink(links)
         return node, relieved
 
@@ -316,14 +327,26 @@ class GrowingGraph:
             self.nodes[name][:size] = numbers
         self.knotted = bool(order.knot.any())
         self.ends = np.full((len(self.nodes), 2), np.nan)
+        for node in np.flatnonzero(order.knot).tolist():
+            self._ask_endless(node)
+
+    def _ask_endless(self, node: int) -> None:
+        """Note what the problem says about play that stays in the knot of a node."""
         if not (self.adversarial and callable(getattr(self.problem, "endless", None))):
             return
-        for node in np.flatnonzero(order.knot).tolist():
-            if node not in self.endless:
-                state = self.states[node]
-                self.endless[node] = checked_endless(self.problem.endless(state), state)
-            head, (lower, upper) = order.knot[node] - 1, self.endless[node]
-            self.ends[head] = np.fmin(self.ends[head, 0], lower), np.fmax(self.ends[head, 1], upper)
+        if node not in self.endless:
+            state = self.states[node]
+            self.endless[node] = checked_endless(self.problem.endless(state), state)
+        head, (lower, upper) = self.nodes["knot"][node] - 1, self.endless[node]
+        self.ends[head] = np.fmin(self.ends[head, 0], lower), np.fmax(self.ends[head, 1], upper)
+
+    def _join(self, node: int, knot: int) -> None:
+        """Let a node that was a leaf enter the knot of all its parents; no other level changes."""
+        nodes = self.nodes[: len(self)]
+        nodes["knot"][node], nodes["level"][node] = knot, nodes["level"][knot - 1]
+        members = np.flatnonzero(nodes["knot"] == knot)
+        nodes["ring"][members] = np.roll(members, -1)
+        self._ask_endless(node)
 
     def add_owed(self, added: list[tuple[int, list[int]]]) -> None:
         """Let the states enter that have to enter with those just added, and append them to `added`.

@@ -37,10 +37,15 @@ def _values(problem: Any, below: dict[State, list[State]]) -> dict[State, float]
     if not hasattr(problem, "mean"):
         raise TypeError(f"problem must know mean(state) of its leaves, {type(problem).__name__} does not")
     maximizes = getattr(problem, "maximizes", lambda state: True)
+    chance = getattr(problem, "chance", lambda state: None)
     found: dict[State, float] = {}
     try:
         for state in TopologicalSorter(below).static_order():
-            if below[state]:
+            probabilities = chance(state) if below[state] else None
+            if probabilities is not None:
+                weighted = zip(probabilities, problem.children(state), strict=True)
+                found[state] = sum(probability * found[child] for probability, child in weighted)
+            elif below[state]:
                 best = max if maximizes(state) else min
                 found[state] = best(found[child] for child in below[state])
             else:

@@ -119,6 +119,10 @@ class GymnasiumModel:
         """Return the value of a state where the episode is over."""
         return self._scaled(state[2])
 
+    def exact_many(self, states: Sequence[State]) -> list[float]:
+        """Return the values of many states where the episode is over."""
+        return [self.exact(state) for state in states]
+
     def sample(self, state: State, rng: np.random.Generator) -> float:
         """Return the value of an episode that random actions lead to from a state."""
         time, place, collected = state[:3]

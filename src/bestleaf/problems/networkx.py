@@ -5,7 +5,7 @@ The library is an extra: ``pip install 'bestleaf[networkx]'``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from hashlib import sha256
 from math import isfinite
 from numbers import Real
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bestleaf.checks import function_or_none, one_of, shown
+from bestleaf.checks import function_or_none, number, one_of, shown
 from bestleaf.problems.extras import library
 from bestleaf.problems.protocols import State
 
@@ -28,6 +28,8 @@ Path = tuple[Hashable, float]  # the node at the end of a path, and the sum of i
 
 class NetworkxGraph:
     """A directed graph of networkx. Its leaves are the nodes that no edge leaves; one of them is the answer.
+
+    The graph may have cycles, unless chance moves in it.
 
     Parameters
     ----------
@@ -47,6 +49,9 @@ class NetworkxGraph:
     probability : str, default=None
         Name of an edge attribute: the probability of an edge that leaves a node where chance moves. Such a node has it
         on all its edges, any other node on none.
+    endless : float, default=None
+        What play that never ends is worth, a number in [0, 1], if an opponent moves and the graph has cycles. None
+        leaves it open; see `bestleaf.problems.Endless`.
 
     Examples
     --------
@@ -69,6 +74,7 @@ class NetworkxGraph:
         sample: Sample | None = None,
         opponent: str | None = None,
         probability: str | None = None,
+        endless: float | None = None,
     ) -> None:
         self.graph, self._root = _checked_graph(graph, root, "NetworkxGraph")
         self._kind = one_of("kind", kind, ("exact", "mean"))
@@ -77,11 +83,17 @@ class NetworkxGraph:
         if sample is None:
             _check_values(graph, value)
             if kind == "exact":
-                self.exact = self._exact
+                self.exact, self.exact_many = self._exact, self._exact_many
         if opponent is not None:
             self.maximizes = self._maximizes
         if probability is not None:
             self.chance = self._chance
+        self._endless = endless
+        if endless is not None:
+            number("endless", endless, "between 0 and 1, or None", 0, 1)
+            if opponent is None:
+                raise ValueError(f"endless needs an opponent, because one player can leave a cycle, got {endless:g}")
+            self.endless = self._worth_of_endless_play
 
     def root(self) -> State:
         """Return the node where the search starts."""
@@ -109,13 +121,21 @@ class NetworkxGraph:
         value = self._exact(state)
         return value if self._kind == "exact" else float(rng.random() < value)
 
-    def fingerprint(self) -> dict[str, str | None]:
+    def fingerprint(self) -> dict[str, str | float | None]:
         """Return what distinguishes this problem from others: names of attributes, and a hash of the graph."""
         names = {"kind": self._kind, "value": self._value, "opponent": self._opponent}
-        return {**names, "probability": self._probability, **_hashed(self.graph, self._root)}
+        more = {"probability": self._probability, "endless": self._endless}
+        return {**names, **more, **_hashed(self.graph, self._root)}
 
     def _exact(self, state: State) -> float:
         return float(self.graph.nodes[state][self._value])
+
+    def _exact_many(self, states: Sequence[State]) -> list[float]:
+        return [self._exact(state) for state in states]
+
+    def _worth_of_endless_play(self, state: State) -> float:
+        assert self._endless is not None
+        return self._endless
 
     def _maximizes(self, state: State) -> bool:
         return not self.graph.nodes[state].get(self._opponent, False)
@@ -170,6 +190,10 @@ class WeightedPaths:
     def exact(self, state: Path) -> float:
         """Return the value of a path that ends in a leaf."""
         return min(1.0, max(0.0, (state[1] - self.low) / (self.high - self.low)))
+
+    def exact_many(self, states: Sequence[Path]) -> list[float]:
+        """Return the values of many paths."""
+        return [self.exact(state) for state in states]
 
     def sample(self, state: Path, rng: np.random.Generator) -> float:
         """Return the value of a random path that begins as this one."""

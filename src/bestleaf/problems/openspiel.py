@@ -5,7 +5,7 @@ The library is an extra: ``pip install 'bestleaf[openspiel]'``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -115,6 +115,10 @@ class OpenSpielGame:
     def exact(self, state: State) -> float:
         """Return the value of a state where the game is over."""
         return self._scaled(self._position(state).player_return(self.player))
+
+    def exact_many(self, states: Sequence[State]) -> list[float]:
+        """Return the values of many states where the game is over."""
+        return [self.exact(state) for state in states]
 
     def sample(self, state: State, rng: np.random.Generator) -> float:
         """Return the value of the end of a game that random players play on from a state."""

@@ -125,5 +125,6 @@ class Prior(Protocol):
         """Return a weight of at least 0 for each child, in the order of `children`; a larger one enters sooner.
 
         None is no opinion, and all children are alike.
-        Only growth uses it (``proposal="prior"``). A poor prior costs samples; it cannot make a proved answer wrong.
+        Only growth uses it (``proposal="prior"``). What is proved about the graph as grown holds with any prior; with a
+        poor one, poorer leaves are in that graph.
         """

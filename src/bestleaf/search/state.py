@@ -215,13 +215,6 @@ class SearchState:
         self.introduce(nodes)
         return nodes
 
-    def next_growth(self, root: int, step: int) -> int:
-        """Return the first round from `step` on at which the graph grows below `root`."""
-        own = self.settings.growth
-        if own is None:
-            return next_due(step, self.settings.expansion or 0.0)
-        return own_due(name_of(own), own(step, root, self), step)
-
     def _check_cycles(self) -> None:
         """Refuse a graph with cycles where the search cannot deal with them."""
         graph, settings = self.graph, self.settings
@@ -238,6 +231,13 @@ class SearchState:
             raise ValueError(
                 "task 'leaf' needs a two-player graph without cycles, because play may never end; use task 'arm'"
             )
+
+    def next_growth(self, root: int, step: int) -> int:
+        """Return the first round from `step` on at which the graph grows below `root`."""
+        own = self.settings.growth
+        if own is None:
+            return next_due(step, self.settings.expansion or 0.0)
+        return own_due(name_of(own), own(step, root, self), step)
 
     def join(self, states: Iterable[State], budget: Budget) -> None:
         """Let states enter the graph, as far as they are not in it."""

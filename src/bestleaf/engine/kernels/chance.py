@@ -40,10 +40,11 @@ def gain_at(node, world):
 
 @inlined
 def average(node, world):
-    """Compute a chance node again from its children; True if its interval or its representative leaf has changed."""
+    """Compute a chance node again from its children; return 1 if its parents have to be computed again, too."""
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
-    weights = floats_at(world.weights, world.pool)
-    lower = upper = total = 0.0
+    weights, gains = floats_at(world.weights, world.pool), floats_at(world.gains, world.size)
+    losses, reliefs = floats_at(world.losses, world.size), floats_at(world.reliefs, world.size)
+    lower = upper = total = loss = relief = 0.0
     gain, chosen = -1.0, -1
     start = nodes[node].child_start
     for edge in range(start, start + nodes[node].child_count):
@@ -51,108 +52,95 @@ def average(node, world):
         lower += weight * known[child].lower
         upper += weight * known[child].upper
         total += weight
+        loss += weight * losses[child]
+        relief = max(relief, weight * reliefs[child])
         part = weight * gain_at(child, world)
         if part > gain or (part == gain and goes_first(child, chosen, known)):
             gain, chosen = part, child
     if nodes[node].missing > 0:  # the problem failed while children entered: the others may be worth anything
         upper += max(0.0, 1.0 - total)
+        loss += max(0.0, 1.0 - total)
     leaf = known[chosen].leaf
     changed = lower != known[node].lower or upper != known[node].upper or leaf != known[node].leaf
+    changed = changed or gain != gains[node] or loss != losses[node] or relief != reliefs[node]
     known[node].lower = lower
     known[node].upper = upper
     known[node].child = chosen
     known[node].leaf = leaf
-    return changed
+    gains[node], losses[node], reliefs[node] = gain, loss, relief
+    return 1 if changed else 0
 
 
 @inlined
-def weight_of(child, node, world):
-    """Return the probability of the representative child of a chance node; 1 for a node where somebody moves."""
-    nodes, edges = nodes_of(world), edges_of(world)
-    if nodes[node].chance == 0:
-        return 1.0
-    edge = nodes[node].child_start
-    while edges[edge] != child:
-        edge += 1
-    return floats_at(world.weights, world.pool)[edge]
+def part_of_loss(child, node, world):
+    """Return what a move of the opponent from `node` to `child` may cost the plan."""
+    known = known_of(world)
+    return min(floats_at(world.losses, world.size)[child], known[node].upper - known[child].lower)
 
 
 @inlined
-def loss_of(node, world):
-    """Return the loss of an inner node from the losses and intervals of its children."""
+def costliest_move(node, world):
+    """Return the child to which the opponent may move at the largest loss of the plan; ties: larger lot."""
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
-    losses, weights = floats_at(world.losses, world.size), floats_at(world.weights, world.pool)
-    start = nodes[node].child_start
-    stop = start + nodes[node].child_count
-    loss = total = 0.0
-    if nodes[node].chance == 1:
-        for edge in range(start, stop):
-            loss += weights[edge] * losses[edges[edge]]
-            total += weights[edge]
-        return loss + max(0.0, 1.0 - total) if nodes[node].missing > 0 else loss
-    if nodes[node].minimizes == 1:
-        for edge in range(start, stop):
-            child = edges[edge]
-            loss = max(loss, min(losses[child], known[node].upper - known[child].lower))
-        return loss
-    graph = Graph(nodes, edges, world.place)
-    best = highest_lower_bound(node, graph, known)
-    rival = strongest_rival(best, node, graph, known)
-    return losses[best] if rival < 0 else max(losses[best], known[rival].upper - known[best].lower)
-
-
-@inlined
-def worst_child(node, world):
-    """Return the child to look at for the loss of a node where chance or the opponent moves; ties: larger lot."""
-    nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
-    losses, reliefs = floats_at(world.losses, world.size), floats_at(world.reliefs, world.size)
-    weights = floats_at(world.weights, world.pool)
     chosen, largest = -1, -1.0
     start = nodes[node].child_start
     for edge in range(start, start + nodes[node].child_count):
         child = edges[edge]
-        if nodes[node].chance == 1:
-            part = weights[edge] * reliefs[child]
-        else:
-            part = min(losses[child], known[node].upper - known[child].lower)
+        part = part_of_loss(child, node, world)
         if chosen < 0 or part > largest or (part == largest and known[child].lot > known[chosen].lot):
             chosen, largest = child, part
     return chosen
 
 
 @inlined
-def relief_of(node, world):
-    """Return how much one more sample may reduce the loss of an inner node, if it has any."""
-    nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
+def outlook(node, world):
+    """Return loss and relief of a node where somebody moves."""
+    nodes, known = nodes_of(world), known_of(world)
     losses, reliefs = floats_at(world.losses, world.size), floats_at(world.reliefs, world.size)
-    if nodes[node].chance == 1 or nodes[node].minimizes == 1:
-        child = worst_child(node, world)
-        return weight_of(child, node, world) * reliefs[child]
-    graph = Graph(nodes, edges, world.place)
+    if nodes[node].minimizes == 1:
+        worst = costliest_move(node, world)
+        loss = max(0.0, part_of_loss(worst, node, world))
+        return loss, reliefs[worst] if loss > 0.0 else 0.0
+    graph = Graph(nodes, edges_of(world), world.place)
     best = highest_lower_bound(node, graph, known)
     rival = strongest_rival(best, node, graph, known)
     if rival < 0 or losses[best] >= known[rival].upper - known[best].lower:
-        return reliefs[best]
-    return gain_at(rival if width(rival, known) > width(best, known) else best, world)
+        return losses[best], reliefs[best]
+    wider = rival if width(rival, known) > width(best, known) else best
+    return known[rival].upper - known[best].lower, gain_at(wider, world)
 
 
 @node_kernel
 def renew(node, world):
     """Compute an inner node of a graph with chance again; return 1 if its parents have to be computed again, too."""
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
-    changed = average(node, world) if nodes[node].chance == 1 else refresh(node, nodes, edges, known)
-    child, gains = known[node].child, floats_at(world.gains, world.size)
-    gain = weight_of(child, node, world) * gain_at(child, world)
+    if nodes[node].chance == 1:
+        return average(node, world)
+    changed = refresh(node, nodes, edges, known)
+    gains, gain = floats_at(world.gains, world.size), gain_at(known[node].child, world)
     changed = changed or gain != gains[node]
     gains[node] = gain
     if world.plans == 1:
         losses, reliefs = floats_at(world.losses, world.size), floats_at(world.reliefs, world.size)
-        loss = loss_of(node, world)
-        relief = relief_of(node, world) if loss > 0.0 else 0.0
+        loss, relief = outlook(node, world)
         changed = changed or loss != losses[node] or relief != reliefs[node]
-        losses[node] = loss
-        reliefs[node] = relief
+        losses[node], reliefs[node] = loss, relief
     return 1 if changed else 0
+
+
+@inlined
+def most_relieving(node, world):
+    """Return the child of a chance node where the next sample reduces the loss most; ties: larger lot."""
+    nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
+    weights, reliefs = floats_at(world.weights, world.pool), floats_at(world.reliefs, world.size)
+    chosen, largest = -1, -1.0
+    start = nodes[node].child_start
+    for edge in range(start, start + nodes[node].child_count):
+        child = edges[edge]
+        part = weights[edge] * reliefs[child]
+        if chosen < 0 or part > largest or (part == largest and known[child].lot > known[chosen].lot):
+            chosen, largest = child, part
+    return chosen
 
 
 @inlined
@@ -209,8 +197,11 @@ def plan_choice(node, world):
         world.at = node
         if nodes[node].chance == 1 and nodes[node].missing > 0:
             return OPEN
-        if nodes[node].chance == 1 or nodes[node].minimizes == 1:
-            node = worst_child(node, world)
+        if nodes[node].chance == 1:
+            node = most_relieving(node, world)
+            continue
+        if nodes[node].minimizes == 1:
+            node = costliest_move(node, world)
             continue
         graph = Graph(nodes, edges, world.place)
         best = highest_lower_bound(node, graph, known)
