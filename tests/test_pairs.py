@@ -220,6 +220,28 @@ def test_a_test_of_ones_own_does_not_get_the_name_of_ours():
     assert result.settings["proof"] == "conditional"
 
 
+class Coin(TableProblem):
+    """One of the two moves leads to a coin."""
+
+    def __init__(self):
+        super().__init__({0: ["coin", "c"], "coin": ["a", "b"]}, {"a": 0.9, "b": 0.1, "c": 0.4})
+
+    def chance(self, state):
+        return (0.5, 0.5) if state == "coin" else None
+
+
+def test_chance_and_cycles_need_intervals():
+    keywords = {"epsilon": 0.1, "delta": 0.1, "seed": 0}
+    with pytest.raises(ValueError, match="stopping pairwise compares leaves of one player, got a problem with chance"):
+        best_arm(Coin(), stopping="pairwise", **keywords)
+    assert best_arm(Coin(), rule="eb_tc", **keywords).answer == "coin"
+    circle = TableProblem({0: [1, "a"], 1: [0, "b"]}, {"a": 0.9, "b": 0.1})
+    with pytest.raises(ValueError, match="stopping 'kl' needs a graph without cycles; use stopping='sound'"):
+        best_leaf(circle, stopping="kl", **keywords)
+    for rule in ("eb_tc", "lucb_plus_plus", "track_and_stop"):
+        assert best_leaf(circle, rule=rule, **keywords).answer == "a"
+
+
 def test_what_cannot_be_used_is_one_sentence():
     @Stopping
     def failing(mean, count, rival_mean, rival_count, epsilon, share, best_share):

@@ -186,7 +186,8 @@ def _check_search(content: Content) -> None:
     rigorous = bound in CHECKS or bound == "theory"  # the conditions of theory are checked with the leaves
     most = "rigorous" if rigorous else "none" if bound in RATES else "conditional"
     if in_pairs(content["search"]):
-        need(not content["graph"]["two_player"], f"stopping {stopping!r} is for one player, got a game of two")
+        alone = not content["graph"]["two_player"] and not {"chance", "endless"} & content["graph"].keys()
+        need(alone, f"stopping {stopping!r} is for one player without chance and cycles")
         most = "conditional" if stopping not in TESTS and most == "rigorous" else most
     fine = proof == "none" or (stopping not in ("paper", BY_BUDGET) and proof == most)
     need(fine, f"bound {bound!r} with stopping {stopping!r} is not {proof}")

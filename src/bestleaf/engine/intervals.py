@@ -120,14 +120,14 @@ class Knowledge:
 
     def _enter_world(self, rule: Rule, stopping: Stopping | None, settings: dict[str, float]) -> None:
         kernels = [contest, mark_descent, narrow, backup, count_ancestors, find_cone, strongest_outside]
-        self.world["chance"] = self.graph.has_chance
-        if self.graph.has_chance:
-            kernels += [renew, plan_choice]
-            self.world["plans"] = settings["to_leaf"]
         parts = {"rule": rule.part}
         if stopping is not None:
             kernels.append(test_pairs)  # compiled only if it is needed
             parts["stopping"] = stopping.part
+        self.world["chance"] = self.graph.has_chance
+        if self.graph.has_chance:
+            kernels += [renew, plan_choice]
+            self.world["plans"] = settings["to_leaf"]
         parts.update({kernel.function.__name__: kernel for kernel in kernels})
         if isinstance(self.bound, Rate):
             parts["rate"] = self.bound.part

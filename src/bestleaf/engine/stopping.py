@@ -2,7 +2,7 @@
 
 The answer is the leaf of highest mean. The search is over once every other leaf is told apart from it. A test gets the
 samples of both leaves and says whether they prove that the rival is not better by more than epsilon. For one player
-only: in a game the value of a move does not follow from one leaf.
+only: in a game or with chance the value of a move does not follow from one leaf.
 
 **Shares of delta.** Intervals may fail with probability delta / 10, all of them together. The rest is for the pairs.
 If all leaves are there from the start and are sampled, let b be the best one. Only pairs with b can make an answer

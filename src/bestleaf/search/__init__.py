@@ -43,8 +43,8 @@ _KEYWORDS = """
     stopping : {"sound", "pairwise", "kl", "lucb_plus_plus", "paper"} or Stopping, default="sound"
         When to stop. "sound" compares intervals. "pairwise", "kl" and "lucb_plus_plus" compare the answer with each of
         the other leaves by the samples of both; "pairwise" needs the fewest samples where they are 0 or 1. For one
-        player only. "paper" is the published test, kept to reproduce its tables; on graphs with shared leaves it is
-        wrong more often than delta. Or your own test, see `bestleaf.Stopping`.
+        player, without chance and cycles. "paper" is the published test, kept to reproduce its tables; on graphs with
+        shared leaves it is wrong more often than delta. Or your own test, see `bestleaf.Stopping`.
     expansion : float or None, default=None
         Exponent b in [0, 1]: after t samples the graph has grown by about t^b nodes. None builds it all at once.
     growth : callable, default=None

@@ -110,7 +110,7 @@ class Search:
         self.growth = self._growth(proposals)
         self.state.introduce(range(len(self.state.graph)))
         self.state.check_fit()
-        if self.state.known.world["plans"] and named_answer(answer) is not most_likely:
+        if self.state.known.world["plans"] and self._answer is not most_likely:
             raise ValueError(f"answer must be the default one where best_leaf returns a plan, got {shown(answer)}")
         self.stages: list[Stage] = [*stages, *self.challenges]
         if seconds:

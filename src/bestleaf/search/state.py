@@ -226,8 +226,7 @@ class SearchState:
         if graph.has_chance:
             raise ValueError("a problem with chance must have no cycles, but its moves lead back to a state")
         if settings.stopping != "sound":
-            name = "paper" if settings.pair_test is None else settings.pair_test.name
-            raise ValueError(f"stopping {name!r} needs a graph without cycles; use stopping='sound'")
+            raise ValueError(f"stopping '{settings.stopping_name}' needs a graph without cycles; use stopping='sound'")
         if settings.task == "leaf" and graph.adversarial:
             raise ValueError(
                 "task 'leaf' needs a two-player graph without cycles, because play may never end; use task 'arm'"
@@ -259,13 +258,13 @@ class SearchState:
         settings, leaves = self.settings, int(self.known.world["stochastic"])
         if settings.bound.name == "theory" and leaves and settings.delta > 0.1 * leaves:
             raise ValueError(f"bound theory needs delta of at most 0.1 times the {leaves} leaves, got {settings.delta}")
+        if settings.pair_test is not None and (self.graph.adversarial or self.graph.has_chance):
+            got = "chance" if self.graph.has_chance else "an opponent"
+            raise ValueError(
+                f"stopping {settings.pair_test.name} compares leaves of one player, got a problem with {got}"
+            )
         if self.graph.has_chance:
             self._check_chance()
-        if self.graph.adversarial and settings.pair_test is not None:
-            other = "chance" if self.graph.has_chance else "an opponent"
-            raise ValueError(
-                f"stopping {settings.pair_test.name} compares leaves of one player, got a problem with {other}"
-            )
         if not self.graph.adversarial or settings.epsilon > 0 or self.graph.has_chance:
             return
         if not settings.fixed or self.graph.has_twin_arms():
