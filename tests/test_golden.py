@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bestleaf.search.budget import Budget
 from golden.listed import CASES
 from golden.record import written
 
@@ -57,6 +58,12 @@ def test_a_search_does_what_it_did(name):
 @pytest.mark.parametrize(("name", "further"), [(name, one) for name, case in CASES.items() for one in case.also])
 def test_workers_change_nothing(name, further):
     check(name, **further)
+
+
+@pytest.mark.parametrize("name", ["select_sampled", "subsets_sampled", "select_grown", "leaf_cut_short"])
+def test_a_slow_machine_changes_nothing(name, monkeypatch):
+    monkeypatch.setattr(Budget, "slice", 0.0005)
+    check(name)
 
 
 def test_every_file_belongs_to_a_case_and_is_small():

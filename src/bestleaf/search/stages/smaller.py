@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bestleaf.checkpoint import Saved
-from bestleaf.engine.records import BAD_BOUND, EVALUATE, EXACT, LIMITED, NOISY, OPEN, SOLVED
+from bestleaf.engine.records import BAD_BOUND, EVALUATE, EXACT, LIMITED, NOISY, OPEN, SAMPLE, SOLVED
 from bestleaf.search.evaluator import Evaluator
 from bestleaf.search.stages.base import DONE, Stage
 from bestleaf.search.state import SearchState
@@ -30,11 +30,14 @@ class SmallerAnswer(Stage):
         """Allow as many samples again as the search has taken, and try all leaves again."""
         self._allowed: int | None = None
         self._failed: set[int] = set()
+        self._aim: tuple[int, float] | None = None  # the leaf that is tried, and what no upper bound may be above
 
     def slice(self, state: SearchState, evaluator: Evaluator) -> str | None:
         """Evaluate or sample for one slice."""
         if self._allowed is None:
             self._allowed = 2 * state.samples
+        if self._aim is not None:  # kept until it is decided, so that the result does not depend on the clock
+            return self._narrow(state, evaluator, *self._aim, self._allowed - state.samples)
         leaves = np.flatnonzero(state.graph.kinds == (EXACT if state.has_exact else NOISY))
         counts, values = state.known.known["count"][leaves], state.known.known["lower"][leaves]
         done = counts > 0
@@ -51,16 +54,20 @@ class SmallerAnswer(Stage):
         candidates = leaves[within][order]
         if not len(candidates) or candidates[0] == best:
             return DONE
-        return self._narrow(state, evaluator, int(candidates[0]), self._allowed - state.samples)
+        leaf = int(candidates[0])
+        self._aim = leaf, float(state.known.known["lower"][leaf]) + state.settings.epsilon
+        return self._narrow(state, evaluator, *self._aim, self._allowed - state.samples)
 
-    def _narrow(self, state: SearchState, evaluator: Evaluator, leaf: int, samples: int) -> str | None:
+    def _narrow(self, state: SearchState, evaluator: Evaluator, leaf: int, target: float, samples: int) -> str | None:
         """Sample the leaves whose upper bounds are too high for `leaf` to be the answer, at most `samples` times."""
         if samples <= 0:
             return DONE
-        target = float(state.known.known["lower"][leaf]) + state.settings.epsilon
-        stands = evaluator.press(target, min(evaluator.rounds, samples))  # so the result does not depend on the clock
+        stands = evaluator.press(target, min(evaluator.rounds, samples))
         state.check_parts()
         state.decision = None
+        if stands == SAMPLE:
+            return None
+        self._aim = None
         if stands == EVALUATE:
             return None if evaluator.evaluate(int(state.known.known["leaf"][0])) else DONE
         if stands == OPEN:
@@ -71,11 +78,17 @@ class SmallerAnswer(Stage):
             raise ValueError(f"bound {state.settings.bound.name} must return lower <= upper")
         return DONE if stands in (SOLVED, LIMITED) else None
 
+    def _aimed(self) -> dict[str, float]:
+        tried, target = self._aim or (-1, 0.0)
+        return {"tried": tried, "target": target}
+
     def snapshot(self) -> dict[str, Any]:
-        """Return the samples allowed and the leaves for which it cannot be proved."""
-        return {"allowed": self._allowed, "failed": sorted(self._failed)}
+        """Return the samples allowed, the leaves for which it cannot be proved, and what is tried now."""
+        return {"allowed": self._allowed, "failed": sorted(self._failed), **self._aimed()}
 
     def restore(self, saved: Saved, state: SearchState) -> None:
         """Restore a snapshot."""
         self._allowed = None if saved.get("allowed") is None else saved.whole("allowed")
         self._failed = set(saved.nodes("failed", len(state.graph)))
+        tried, target = saved.whole("tried", -1, len(state.graph) - 1), saved.number("target", 0.0, 2.0)
+        self._aim = None if tried < 0 else (tried, target)
