@@ -296,26 +296,30 @@ class OnGpu:
         return self.values
 
 
-def check_data_of_a_gpu(made, back):
+def check_data_of_a_gpu(made, back, device):
     X = table("real numbers", 60, 4)
     y = (X[:, 0] > 0).astype(int)
-    theirs = BestLeafSelector(random_state=0).fit(X, y)
-    ours = BestLeafSelector(random_state=0).fit(made(X), made(y), sample_weight=made(np.ones(60)))
+    votes = NeighbourVotes(device=device)
+    theirs = BestLeafSelector(votes, random_state=0).fit(X, y)
+    ours = BestLeafSelector(votes, random_state=0).fit(made(X), made(y), sample_weight=made(np.ones(60)))
     assert ours.subset_.tolist() == theirs.subset_.tolist()
     assert back(ours.transform(made(X))).tolist() == theirs.transform(X).tolist()
-    assert KNNOracle(made(X), made(y)).value([0, 1]) == KNNOracle(X, y).value([0, 1])
+    oracles = [KNNOracle(*data, device=device) for data in ((made(X), made(y)), (X, y))]
+    assert oracles[0].value([0, 1]) == oracles[1].value([0, 1])
 
 
 def test_data_of_a_gpu_are_taken():
-    check_data_of_a_gpu(OnGpu, lambda found: found.values)
+    check_data_of_a_gpu(OnGpu, lambda found: found.values, "cpu")
     X, y = OnGpu(table("real numbers", 60, 4)), OnGpu(np.arange(60) % 2)
-    BestLeafSelector(random_state=0).fit(X, y)
+    BestLeafSelector(NeighbourVotes(device="cpu"), random_state=0).fit(X, y)
     assert X.copies == y.copies == 1
 
 
 @on_gpu
 def test_arrays_of_cupy_and_torch_are_taken():
     cupy = cuda()
-    check_data_of_a_gpu(cupy.asarray, cupy.asnumpy)
+    check_data_of_a_gpu(cupy.asarray, cupy.asnumpy, "cuda")
     torch = pytest.importorskip("torch")
-    check_data_of_a_gpu(lambda values: torch.as_tensor(values, device="cuda"), lambda found: found.cpu().numpy())
+    check_data_of_a_gpu(
+        lambda values: torch.as_tensor(values, device="cuda"), lambda found: found.cpu().numpy(), "cuda"
+    )
