@@ -27,6 +27,7 @@ KEEPS_TIME = (
     "search.evaluator.perf_counter",
     "search.executors.perf_counter",
     "search.loop.perf_counter",
+    "search.sampler.perf_counter",
     "search.saving.perf_counter",
     "search.stages.base.perf_counter",
     "rivals.uct.clock",

@@ -255,7 +255,7 @@ def test_settings_that_do_not_go_with_chance_are_refused():
         ({"stopping": "paper"}, "stopping must be 'sound' where best_leaf returns a plan, got 'paper'"),
         ({"epsilon": 0}, "epsilon must be positive in a graph with chance"),
         ({"guarantee": "quantile"}, "compare exact values"),
-        ({"stopping": "pairwise"}, "stopping must be 'sound' where best_leaf returns a plan"),
+        ({"stopping": "pairwise"}, "stopping pairwise compares leaves of one player, got a problem with chance"),
     ):
         with pytest.raises(ValueError, match=words):
             best_leaf(COIN, **{"epsilon": 0.1, "delta": 0.1, **settings})

@@ -37,7 +37,7 @@ def proposals(**methods):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (int, "proposal must be one of random, rave, lookahead, a subclass of RandomProposals or None"),
+        (int, "proposal must be one of random, prior, rave, lookahead, a subclass of RandomProposals or None"),
         (proposals(next=lambda self, node: []), "must return a child of .* that is not in the graph, got \\[\\]"),
         (proposals(next=lambda self, node: None), r"next\(\) of proposal 'mine' must return a list of states"),
         (proposals(next=lambda self, node: [[1]]), "must return a list of states, got"),

@@ -478,7 +478,7 @@ def test_a_stream_that_was_handed_in_goes_on(kind, path, monkeypatch, short_slic
     settings = {"epsilon": 0.15, "delta": 0.1}
     unbroken = of_result(best_leaf(Climb(), **settings, seed=stream()))
     often = Checkpoint(path, every=0)
-    assert broken_off(monkeypatch, lambda: best_leaf(Climb(), **settings, seed=stream(), checkpoint=often), 9)
+    assert broken_off(monkeypatch, lambda: best_leaf(Climb(), **settings, seed=stream(), checkpoint=often), 2)
     kept = path.read_bytes()
     assert of_result(best_leaf(Climb(), **settings, checkpoint=path)) == unbroken
     path.write_bytes(kept)

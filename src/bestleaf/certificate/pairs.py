@@ -163,9 +163,7 @@ class Samples:
         return high
 
 
-Sample = tuple[
-    float, float, int
-]  # mean, number of samples (infinite for an exact value), place in the order of creation
+Sample = tuple[float, float, int]  # mean, samples (infinitely many for an exact value), place in order of creation
 
 
 def test_of(search: Content, own: PairTest | None) -> PairTest | None:
@@ -192,9 +190,7 @@ def gap_by_pairs(
     by_intervals, test = max((gap for _, gap in rivals), default=0.0), test_of(search, own)
     if test is None:
         return by_intervals if content["gap"] is None else min(by_intervals, content["gap"])
-    equal = abs(leaves[-1]["share"] * len(leaves) - delta_of_intervals(search)) <= CLOSE and all(
-        leaf["order"] > 0 for leaf in leaves
-    )
+    equal = all(abs(leaf["share"] * len(leaves) - delta_of_intervals(search)) <= CLOSE for leaf in leaves)
     many = len(leaves) if equal and search["expansion"] is None else 0
     highest = max((leaf["mean"] for leaf in inside if leaf["count"]), default=0.0)
     answers = [_sample(leaf) for leaf in inside if leaf["count"] and leaf["mean"] == highest]

@@ -20,10 +20,10 @@ class Sampler:
     def __init__(self, state: SearchState) -> None:
         self.until = inf  # on the clock `perf_counter`: no round begins later
         self._error: BaseException | None = None
-        sample, looked_at = state.problem.sample, perf_counter
+        sample = state.problem.sample
 
         def draw(leaf: int, may_end: int) -> float:
-            if may_end and looked_at() >= self.until:
+            if may_end and perf_counter() >= self.until:
                 return nan
             try:
                 value = sample(asked := state.graph.states[leaf], state.rng)

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bestleaf.checkpoint import Saved
+from bestleaf.checkpoint.codec import checked_number
 from bestleaf.engine.records import BAD_BOUND, EVALUATE, EXACT, LIMITED, NOISY, OPEN, SAMPLE, SOLVED
 from bestleaf.search.evaluator import Evaluator
 from bestleaf.search.stages.base import DONE, Stage
 from bestleaf.search.state import SearchState
+
+AIMED = 256  # samples after which another leaf may be tried
+
+
+class Aim(NamedTuple):
+    """The leaf that is tried, what no upper bound may be above, and the number of samples until which it is tried."""
+
+    leaf: int
+    target: float
+    until: int
+
+    @classmethod
+    def read(cls, saved: list[Any], nodes: int) -> Aim:
+        """Return what a checkpoint has saved."""
+        if len(saved) != 3 or type(saved[0]) is not int or not 0 <= saved[0] < nodes or type(saved[2]) is not int:
+            raise ValueError("aim must be a node, an upper bound and a number of samples")
+        return cls(saved[0], checked_number("aim", saved[1], 0.0, 2.0), saved[2])
 
 
 class SmallerAnswer(Stage):
@@ -30,14 +48,14 @@ class SmallerAnswer(Stage):
         """Allow as many samples again as the search has taken, and try all leaves again."""
         self._allowed: int | None = None
         self._failed: set[int] = set()
-        self._aim: tuple[int, float] | None = None  # the leaf that is tried, and what no upper bound may be above
+        self._aim: Aim | None = None
 
     def slice(self, state: SearchState, evaluator: Evaluator) -> str | None:
         """Evaluate or sample for one slice."""
         if self._allowed is None:
             self._allowed = 2 * state.samples
-        if self._aim is not None:  # kept until it is decided, so that the result does not depend on the clock
-            return self._narrow(state, evaluator, *self._aim, self._allowed - state.samples)
+        if self._aim is not None:  # kept for some samples, not for a slice: the result must not depend on the clock
+            return self._narrow(state, evaluator, self._aim)
         leaves = np.flatnonzero(state.graph.kinds == (EXACT if state.has_exact else NOISY))
         counts, values = state.known.known["count"][leaves], state.known.known["lower"][leaves]
         done = counts > 0
@@ -54,15 +72,16 @@ class SmallerAnswer(Stage):
         candidates = leaves[within][order]
         if not len(candidates) or candidates[0] == best:
             return DONE
-        leaf = int(candidates[0])
-        self._aim = leaf, float(state.known.known["lower"][leaf]) + state.settings.epsilon
-        return self._narrow(state, evaluator, *self._aim, self._allowed - state.samples)
+        leaf, until = int(candidates[0]), min(self._allowed, state.samples + AIMED)
+        self._aim = Aim(leaf, float(state.known.known["lower"][leaf]) + state.settings.epsilon, until)
+        return self._narrow(state, evaluator, self._aim)
 
-    def _narrow(self, state: SearchState, evaluator: Evaluator, leaf: int, target: float, samples: int) -> str | None:
-        """Sample the leaves whose upper bounds are too high for `leaf` to be the answer, at most `samples` times."""
-        if samples <= 0:
-            return DONE
-        stands = evaluator.press(target, min(evaluator.rounds, samples))
+    def _narrow(self, state: SearchState, evaluator: Evaluator, aim: Aim) -> str | None:
+        """Sample the leaves whose upper bounds are too high for a leaf to be the answer, as long as it is tried."""
+        if aim.until <= state.samples:
+            self._aim = None
+            return DONE if self._allowed is not None and self._allowed <= state.samples else None
+        stands = evaluator.press(aim.target, min(evaluator.rounds, aim.until - state.samples))
         state.check_parts()
         state.decision = None
         if stands == SAMPLE:
@@ -71,24 +90,19 @@ class SmallerAnswer(Stage):
         if stands == EVALUATE:
             return None if evaluator.evaluate(int(state.known.known["leaf"][0])) else DONE
         if stands == OPEN:
-            self._failed.add(leaf)
+            self._failed.add(aim.leaf)
         if stands == LIMITED:
             state.reason = "max_samples"
         if stands == BAD_BOUND:
             raise ValueError(f"bound {state.settings.bound.name} must return lower <= upper")
         return DONE if stands in (SOLVED, LIMITED) else None
 
-    def _aimed(self) -> dict[str, float]:
-        tried, target = self._aim or (-1, 0.0)
-        return {"tried": tried, "target": target}
-
     def snapshot(self) -> dict[str, Any]:
         """Return the samples allowed, the leaves for which it cannot be proved, and what is tried now."""
-        return {"allowed": self._allowed, "failed": sorted(self._failed), **self._aimed()}
+        return {"allowed": self._allowed, "failed": sorted(self._failed), "aim": list(self._aim or ())}
 
     def restore(self, saved: Saved, state: SearchState) -> None:
         """Restore a snapshot."""
         self._allowed = None if saved.get("allowed") is None else saved.whole("allowed")
         self._failed = set(saved.nodes("failed", len(state.graph)))
-        tried, target = saved.whole("tried", -1, len(state.graph) - 1), saved.number("target", 0.0, 2.0)
-        self._aim = None if tried < 0 else (tried, target)
+        self._aim = Aim.read(saved.listed("aim"), len(state.graph)) if saved.listed("aim") else None
