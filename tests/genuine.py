@@ -162,9 +162,16 @@ def table(seed=0, columns=6):
 
 SELECTIONS = {
     "exhaustive": {"guarantee": "exhaustive"},
-    "exhaustive, limited": {"guarantee": "exhaustive", "max_features": 2, "forbidden": [1], "forced": [4]},
+    "exhaustive, limited": {
+        "choose": "training",
+        "guarantee": "exhaustive",
+        "max_features": 2,
+        "forbidden": [1],
+        "forced": [4],
+    },
     "grown": {"guarantee": "grown", "epsilon": 0.05, "search": SearchOptions(expansion=0.5)},
     "grown by rave": {
+        "choose": "training",
         "guarantee": "grown",
         "epsilon": 0.1,
         "max_samples": 4000,
@@ -177,21 +184,28 @@ SELECTIONS = {
         "forbidden": [5],
         "search": SearchOptions(expansion=0.5),
     },
-    "quantile": {"guarantee": ["local", "quantile"], "epsilon": 0.1, "search": SearchOptions(expansion=0.5, alpha=0.1)},
+    "quantile": {
+        "choose": "training",
+        "guarantee": ["local", "quantile"],
+        "epsilon": 0.1,
+        "search": SearchOptions(expansion=0.5, alpha=0.1),
+    },
     "noisy": {"epsilon": 0.2, "max_features": 2, "max_samples": 3000, "search": SearchOptions(terminal="noisy")},
     "bernstein": {
+        "choose": "training",
         "guarantee": "grown",
         "epsilon": 0.1,
         "max_samples": 3000,
         "search": SearchOptions(expansion=0.5, bound="bernstein"),
     },
     "cut short": {
+        "choose": "training",
         "guarantee": "grown",
         "epsilon": 0.001,
         "max_samples": 60,
         "search": SearchOptions(expansion=0.5, proposal="random"),
     },
-    "groups": {"feature_groups": [[0, 1], [2], [3, 4], [5]], "epsilon": 0.05},
+    "groups": {"choose": "training", "feature_groups": [[0, 1], [2], [3, 4], [5]], "epsilon": 0.05},
     "fuse": {"max_samples": 1000},
 }
 

@@ -209,7 +209,7 @@ def test_a_selection_broken_off_ends_as_an_unbroken_one(name, regression, path, 
     if regression and "estimator" in settings:
         settings["estimator"] = Ridge()
     unbroken = of_selector(BestLeafSelector(choose="training", **settings).fit(X, y))
-    for writes in (3, 17, 60):
+    for writes in (5, 40):
         path.unlink(missing_ok=True)
         often = BestLeafSelector(choose="training", **settings, checkpoint=Checkpoint(path, every=0))
         broken_off(monkeypatch, lambda often=often: often.fit(X, y), writes)

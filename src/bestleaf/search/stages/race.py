@@ -219,6 +219,7 @@ class LocalRace(Stage):
             "folds": list(self._folds),
             "own": list(self._own),
             "scores": [[encoded(leaf), *scores] for leaf, scores in self._scores.items() if scores],
+            "ended": 2 if self._over else int(self._among == ALL),
             "ruled_out": [encoded(leaf) for leaf, *_ in self.proof["pruned"]] if self.proof else [],
         }
 
@@ -240,7 +241,9 @@ class LocalRace(Stage):
             if leaf not in near:
                 raise ValueError(f"scores must list leaves one step away, with 1 to {folds} scores each")
             self._scores[leaf] = [checked_number("scores", score, 0.0, 1.0) for score in row[1:]]
-        while not self._over and not self._next(state, 1):
+        for _ in range(saved.whole("ended", 0, 2)):
+            if self._next(state, 1):
+                raise ValueError("ended must count races without a leaf that is still to be scored")
             self._go_on(state)
         if self._over:  # the search has given values to some of those that were ruled out
             ruled_out = {decoded(one) for one in saved.listed("ruled_out")}
