@@ -171,7 +171,8 @@ class Search:
     def _slice_over(self, interrupted: Callable[[], bool]) -> None:
         """Call the callback, check whether Ctrl-C was pressed, and save."""
         state, seconds = self.state, self.budget.seconds
-        if self._callback is not None and seconds - self._reported >= self.budget.slice:
+        never = self._reported == 0.0 and state.reason is not None  # a search may be over within the first slice
+        if self._callback is not None and (never or seconds - self._reported >= self.budget.slice):
             self._reported = seconds
             if self._callback(self.progress()) is True and state.reason is None:
                 state.reason = "callback"
