@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bestleaf.checkpoint import Saved
-from bestleaf.checkpoint.codec import checked_number
-from bestleaf.engine.records import BAD_BOUND, EVALUATE, EXACT, LIMITED, NOISY, OPEN, SAMPLE, SOLVED
+from bestleaf.checkpoint.codec import Json, checked_number
+from bestleaf.engine.records import BAD_BOUND, EVALUATE, EXACT, LIMITED, NOISY, OPEN, SAMPLE, SOLVED, UNLIMITED
 from bestleaf.search.evaluator import Evaluator
 from bestleaf.search.stages.base import DONE, Stage
 from bestleaf.search.state import SearchState
@@ -25,11 +25,12 @@ class Aim(NamedTuple):
     until: int
 
     @classmethod
-    def read(cls, saved: list[Any], nodes: int) -> Aim:
+    def read(cls, saved: list[Json], nodes: int) -> Aim:
         """Return what a checkpoint has saved."""
-        if len(saved) != 3 or type(saved[0]) is not int or not 0 <= saved[0] < nodes or type(saved[2]) is not int:
+        if len(saved) != 3:
             raise ValueError("aim must be a node, an upper bound and a number of samples")
-        return cls(saved[0], checked_number("aim", saved[1], 0.0, 2.0), saved[2])
+        leaf = int(checked_number("aim", saved[0], 0, nodes - 1))
+        return cls(leaf, checked_number("aim", saved[1], 0.0, 2.0), int(checked_number("aim", saved[2], 0, UNLIMITED)))
 
 
 class SmallerAnswer(Stage):
