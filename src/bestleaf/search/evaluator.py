@@ -281,15 +281,10 @@ class Evaluator:
             self.state.take_values(missing, self.problem.exact_many(missing))
 
     @property
-    def _batches_at_once(self) -> int:
-        return getattr(self.executor, "batches_at_once", 1)
-
-    @property
     def at_once(self) -> int:
         """How many values are computed together: a batch, or as many as the problem can do at once."""
         if self.batch_size is not None:
-            together = self.batch_size * self._batches_at_once
-            return max(1, together // max(1, self.folds))  # takes about as long as batches of samples
+            return max(1, self.batch_size // max(1, self.folds))  # takes about as long as a batch of samples
         return getattr(self.problem, "at_once", 1) if self.state.has_exact else 1
 
     def prefetch(self, states: Sequence[State]) -> None:
@@ -331,7 +326,7 @@ class Evaluator:
         states, seen = list(dict.fromkeys(states)), self.state.fold_scores
         missing = [(state, fold) for state in states for fold in range(len(seen.get(state, ())), folds)]
         while missing and self.spent() is None and self.batch_size is not None:
-            now = missing[: min(self.batch_size * self._batches_at_once, self.left)]
+            now = missing[: min(self.batch_size, self.left)]
             missing = missing[len(now) :]
             scores = self._fold_scores(now)
             for (state, _), score in zip(now, scores, strict=False):

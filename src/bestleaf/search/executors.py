@@ -72,7 +72,6 @@ class Serial:
     """Do everything in this thread; check between two items whether time is over."""
 
     ended: str | None = None  # why the executor can do no more work, if it cannot
-    batches_at_once = 1  # of values and scores that do not depend on each other
 
     def __init__(self) -> None:
         self.over: Callable[[], bool] = bool
@@ -212,9 +211,7 @@ class Dask(Serial):
     """Share the work out among the workers of a Dask cluster; the problem is sent once.
 
     The samples of a lost worker are drawn again by another one. A sample follows from its state and its seed, so it is
-    the same on every worker. Values and scores of several batches are sent together, so that no worker waits for the
-    slowest one after each batch. If no worker is left, or the scheduler is gone, a warning says so, and the executor
-    waits. If no worker comes in time, the search ends with what it has
+    the same on every worker. If no worker is left, or the scheduler is gone, a warning says so, and the executor waits. If no worker comes in time, the search ends with what it has
     found, for the reason "no_workers".
 
     Parameters
@@ -224,8 +221,6 @@ class Dask(Serial):
     patience : float, default=60
         Seconds to wait for a worker when none is left.
     """
-
-    batches_at_once = 8
 
     def __init__(self, client: Any, patience: float | None = None) -> None:
         super().__init__()
