@@ -211,8 +211,8 @@ class Dask(Serial):
     """Share the work out among the workers of a Dask cluster; the problem is sent once.
 
     The samples of a lost worker are drawn again by another one. A sample follows from its state and its seed, so it is
-    the same on every worker. If no worker is left, or the scheduler is gone, a warning says so, and the executor waits. If no worker comes in time, the search ends with what it has
-    found, for the reason "no_workers".
+    the same on every worker. If no worker is left, or the scheduler is gone, a warning says so, and the executor waits.
+    If no worker comes in time, the search ends with what it has found, for the reason "no_workers".
 
     Parameters
     ----------
