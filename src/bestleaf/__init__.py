@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from bestleaf import features, paper, problems, report, rivals, tables, watch
     from bestleaf.certificate import Certificate, Verdict, verify
-    from bestleaf.certificate.linear_record import LinearCertificate
     from bestleaf.checkpoint import Checkpoint
     from bestleaf.encoding import TableEncoder
     from bestleaf.engine import bounds, rules
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from bestleaf.engine.rules import Rule
     from bestleaf.engine.stopping import Stopping
     from bestleaf.features.estimator import EstimatorOracle
-    from bestleaf.features.leaps import LinearSubsets, best_linear_subset
     from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
     from bestleaf.problems import Problem
     from bestleaf.report import plotting
@@ -36,14 +34,12 @@ __version__ = "0.1.0"
 
 _NAMES = {  # by the module that defines them
     "certificate": ("Certificate", "Verdict", "verify"),
-    "certificate.linear_record": ("LinearCertificate",),
     "checkpoint": ("Checkpoint",),
     "encoding": ("TableEncoder",),
     "engine.bounds": ("Bound", "Rate"),
     "engine.rules": ("Rule",),
     "engine.stopping": ("Stopping",),
     "features.estimator": ("EstimatorOracle",),
-    "features.leaps": ("LinearSubsets", "best_linear_subset"),
     "features.neighbours": ("KNNOracle", "NeighbourVotes"),
     "problems": ("Problem",),
     "rivals.flat": ("FlatResult", "flat_best_leaf"),
@@ -68,8 +64,6 @@ __all__ = [
     "FuseResult",
     "FuseSelector",
     "KNNOracle",
-    "LinearCertificate",
-    "LinearSubsets",
     "NeighbourVotes",
     "Problem",
     "Progress",
@@ -86,7 +80,6 @@ __all__ = [
     "__version__",
     "best_arm",
     "best_leaf",
-    "best_linear_subset",
     "bounds",
     "features",
     "flat_best_leaf",

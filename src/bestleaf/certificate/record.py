@@ -244,6 +244,9 @@ class Certificate:
         except (ValueError, RecursionError) as error:
             raise ValueError(f"this is not a certificate: no JSON ({words.in_line(str(error), 200)})") from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:
+            if isinstance(content, dict) and content.get("format") == "bestleaf linear subsets":
+                instead = "search again with guarantee='exhaustive' and a linear estimator"
+                raise ValueError(f"this is a file of best_linear_subset, which bestleaf has no longer: {instead}")
             raise ValueError("this is not a certificate of bestleaf")
         version = content.get("format_version")
         if version != FORMAT_VERSION:

@@ -14,7 +14,6 @@ from bestleaf.certificate import Certificate, verify
 from bestleaf.certificate.claims import in_line
 from bestleaf.certificate.encoded import encoded
 from bestleaf.certificate.findings import left_out
-from bestleaf.certificate.linear_record import LinearCertificate
 from bestleaf.certificate.schema import Content, OtherDataError
 from bestleaf.certificate.verify import Verdict
 from bestleaf.checks import shown
@@ -120,32 +119,6 @@ def verify_table(
         return Verdict(False, f"Refused: these are not the data the certificate is about ({reason}).", other_data=True)
     verdict = verify(certificate, rows.X, rows.y, oracle=oracle, **rows.metadata, audit=audit)
     return _with_findings(verdict, content, frame, made) if verdict else verdict
-
-
-def verify_linear(
-    certificate: str | Path,
-    data: str | Path | pd.DataFrame,
-    *,
-    target: str,
-    missing: Iterable[str] | None = None,
-    encoding: str | None = None,
-) -> Verdict:
-    """Check a file of `best_linear_subset` against a table whose columns have the names of the features.
-
-    Parameters
-    ----------
-    certificate : path
-        The file.
-    data, target, missing, encoding
-        As in `load_table`.
-    """
-    found = LinearCertificate.load(certificate)
-    frame = frame_of(data, missing=missing or (), encoding=encoding)
-    names = found.content.get("names")
-    if not isinstance(names, list) or (lost := [name for name in (*names, target) if name not in frame.columns]):
-        reason = f"there is no column {shown(lost[0])}" if isinstance(names, list) else "they have no names of columns"
-        return Verdict(False, f"Refused: these are not the data the certificate is about ({reason}).", other_data=True)
-    return found.verify(frame[names].to_numpy(), frame[target].to_numpy())
 
 
 def made_again(content: Content, frame: pd.DataFrame, made: Content, impute: str | None = None) -> Rows:
