@@ -24,7 +24,6 @@ from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import make_linear
 from bestleaf.search.budget import Budget
 from bestleaf.testing import check_oracle
-from bestleaf.watch import status
 
 X, Y = make_linear(40, 13, seed=3, return_X_y=True)
 COARSE = np.round(X)  # with many ties
@@ -201,7 +200,7 @@ def test_it_goes_on_after_ctrl_c_in_the_middle_of_a_block(tmp_path, monkeypatch,
     assert broken.reason == "interrupted"
     assert 0 < broken.exact_evaluations < 8191
     assert verify(broken, X, Y, audit=1.0)
-    assert status(path).exact_evaluations == broken.exact_evaluations
+    assert read_file(path)["snapshots"]["0"]["evaluated"] == broken.exact_evaluations
     before = len(slices)
     resumed = fitted(checkpoint=path)
     assert without_times(resumed) == without_times(unbroken)
@@ -229,7 +228,7 @@ def test_it_goes_on_after_it_was_killed(tmp_path, unbroken):
     """
     ended = subprocess.run([sys.executable, "-c", textwrap.dedent(killed)], check=False)
     assert ended.returncode == -signal.SIGKILL
-    assert 0 < status(path).exact_evaluations <= 3100
+    assert 0 < read_file(path)["snapshots"]["0"]["evaluated"] <= 3100
     assert without_times(fitted(checkpoint=path)) == without_times(unbroken)
 
 

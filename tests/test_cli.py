@@ -120,6 +120,7 @@ def test_ctrl_c_keeps_the_rows(tmp_path):
         (["reproduce", "selection", "--data", "iris=here"], "got a data set called 'iris'"),
         (["reproduce", "selection", "--data", "madelon=nowhere.data"], "there is no file nowhere.data"),
         (["conquer"], "conquer"),
+        (["watch", "run.blf"], "no such command 'watch'"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_two(arguments, words, tmp_path):

@@ -19,7 +19,6 @@ ROOMS = (  # lowest first
     ("rivals",),
     ("tables",),
     ("report",),
-    ("watch",),
     ("paper",),
     ("cli",),
     ("testing",),

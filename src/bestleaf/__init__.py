@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bestleaf import features, paper, problems, report, rivals, tables, watch
+    from bestleaf import features, paper, problems, report, rivals, tables
     from bestleaf.certificate import Certificate, Verdict, verify
     from bestleaf.checkpoint import Checkpoint
     from bestleaf.encoding import TableEncoder
@@ -51,7 +51,7 @@ _NAMES = {  # by the module that defines them
     "validation": ("Validation", "validate"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
-_MODULES = {name: name for name in ("features", "paper", "problems", "report", "rivals", "search", "tables", "watch")}
+_MODULES = {name: name for name in ("features", "paper", "problems", "report", "rivals", "search", "tables")}
 _MODULES |= {"bounds": "engine.bounds", "plotting": "report.plotting", "rules": "engine.rules"}
 
 __all__ = [
@@ -94,7 +94,6 @@ __all__ = [
     "uct_search",
     "validate",
     "verify",
-    "watch",
 ]
 
 

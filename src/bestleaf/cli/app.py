@@ -20,7 +20,6 @@ from bestleaf.cli.options import PAGE, Drop, Encoding, Groups, Impute, Missing, 
 from bestleaf.cli.outputs import check_new_file
 from bestleaf.cli.reproduce import app as experiments
 from bestleaf.cli.select import select
-from bestleaf.cli.watch import watch
 
 REFUSED, OTHER_DATA = 1, 4  # exit codes of verify
 
@@ -45,7 +44,6 @@ app = typer.Typer(
 app.command()(check)
 app.command()(select)
 app.command()(compare)
-app.command()(watch)
 app.add_typer(experiments, name="reproduce")
 
 

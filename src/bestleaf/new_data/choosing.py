@@ -77,12 +77,8 @@ def choose(
     splits = [(number, split) for number, folds in enumerate(rounds) for split in folds]
     if len(splits) < 2:
         return Chosen(None)
-    names = [", ".join(str(data.names[feature]) for feature in data.features_of(group)) for group in lattice.groups]
-    told = {"names": names, "max_time": budget.max_time}
-    with (
-        deferred_interrupt() as interrupted,
-        SavedFolds(selector.checkpoint, lattice, choosable, splits, seed, told) as known,
-    ):
+    saved = SavedFolds(selector.checkpoint, lattice, choosable, splits, seed)
+    with deferred_interrupt() as interrupted, saved as known:
         budget.look()
         budget.start(budget.seconds + known.seconds)
 

@@ -19,7 +19,6 @@ from bestleaf.report.content import (
     Points,
     bands_of,
     gap_runs,
-    known_runs,
     limit_of,
     path_points,
     size_points,
@@ -114,19 +113,6 @@ def draw_gap(content: Content) -> str | None:
     runs = gap_runs(content)
     labels = ("seconds", "gap (dashed: epsilon)", "Gap by time")
     return _draw_lines(runs, *labels, limit=content["search"]["epsilon"], steps=True) if runs else None
-
-
-def draw_progress(
-    rows: Sequence[tuple[float, float | None]],
-    x_label: str,
-    y_label: str,
-    *,
-    limit: float | None = None,
-    steps: bool = True,
-) -> str | None:
-    """Draw what is known of a number in the course of time; None if it is known less than twice."""
-    runs = known_runs(rows)
-    return _draw_lines(runs, x_label, y_label, y_label, limit=limit, steps=steps) if runs else None
 
 
 def draw_sizes(content: Content) -> str:

@@ -183,7 +183,7 @@ class Search:
 
     def resume(self) -> bool:
         """Continue from the checkpoint, if there is one; return whether there was. `run` and `ask` call it."""
-        self._saver.begin(self._running, self._answer, self.progress)
+        self._saver.begin(self._running, self._answer)
         return self._saver.resumed
 
     def again(self, seed: Seed) -> Search:
