@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from bestleaf.features.estimator import EstimatorOracle
     from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
     from bestleaf.problems import Problem
-    from bestleaf.report import plotting
     from bestleaf.rivals.flat import FlatResult, flat_best_leaf
     from bestleaf.rivals.fuse import FuseResult, fuse_search
     from bestleaf.rivals.fuse_selector import FuseSelector
@@ -52,7 +51,7 @@ _NAMES = {  # by the module that defines them
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 _MODULES = {name: name for name in ("features", "paper", "problems", "report", "rivals", "search", "tables")}
-_MODULES |= {"bounds": "engine.bounds", "plotting": "report.plotting", "rules": "engine.rules"}
+_MODULES |= {"bounds": "engine.bounds", "rules": "engine.rules"}
 
 __all__ = [
     "BestLeafSelector",
@@ -85,7 +84,6 @@ __all__ = [
     "flat_best_leaf",
     "fuse_search",
     "paper",
-    "plotting",
     "problems",
     "report",
     "rivals",
