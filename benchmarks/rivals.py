@@ -9,14 +9,14 @@ import sys
 import warnings
 from time import perf_counter
 
+from bestleaf.rivals.fuse_selector import selector_from
+from bestleaf.rivals.uct import VARIANTS
 from rich.console import Console
 from rich.table import Table
 
 from bestleaf import best_arm, flat_best_leaf, uct_search
 from bestleaf.paper import load_linear, load_madelon, make_madelon_like
 from bestleaf.problems import Unrolled, paper_lattice
-from bestleaf.rivals.fuse_selector import selector_from
-from bestleaf.rivals.uct import VARIANTS
 
 console = Console(width=140)
 

@@ -36,7 +36,6 @@ from bestleaf.engine.bounds import BOUNDS
 from bestleaf.features import FeatureLattice, SampledLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear, make_linear
-from bestleaf.rivals.fuse_selector import selector_from
 from bestleaf.search import saving
 from bestleaf.search.budget import Budget
 
@@ -415,8 +414,6 @@ def test_other_data_are_refused(path):
         BestLeafSelector(
             choose="training", estimator=NeighbourVotes(n_neighbors=3), epsilon=0.1, random_state=0, checkpoint=path
         ).fit(X, y)
-    with pytest.raises(ValueError, match="checkpoint must be None with algorithm 'fuse'"):
-        selector_from("fuse", max_samples=100, checkpoint=path)
 
 
 def test_repeats_and_splits_have_their_own_files(path):

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bestleaf import features, paper, problems, report, rivals, tables, watch
+    from bestleaf import features, paper, problems, report, tables, watch
     from bestleaf.certificate import Certificate, Verdict, verify
     from bestleaf.certificate.linear_record import LinearCertificate
     from bestleaf.checkpoint import Checkpoint
@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     from bestleaf.features.estimator import EstimatorOracle
     from bestleaf.features.leaps import LinearSubsets, best_linear_subset
     from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
+    from bestleaf.paper.fuse import FuseResult, fuse_search
+    from bestleaf.paper.uct import UCTResult, uct_search
     from bestleaf.problems import Problem
     from bestleaf.report import plotting
-    from bestleaf.rivals.flat import FlatResult, flat_best_leaf
-    from bestleaf.rivals.fuse import FuseResult, fuse_search
-    from bestleaf.rivals.fuse_selector import FuseSelector
-    from bestleaf.rivals.uct import UCTResult, uct_search
     from bestleaf.search import Progress, Result, Search, best_arm, best_leaf
     from bestleaf.selector import BestLeafSelector, SearchOptions
     from bestleaf.validation import Validation, validate
@@ -45,17 +43,15 @@ _NAMES = {  # by the module that defines them
     "features.estimator": ("EstimatorOracle",),
     "features.leaps": ("LinearSubsets", "best_linear_subset"),
     "features.neighbours": ("KNNOracle", "NeighbourVotes"),
+    "paper.fuse": ("FuseResult", "fuse_search"),
+    "paper.uct": ("UCTResult", "uct_search"),
     "problems": ("Problem",),
-    "rivals.flat": ("FlatResult", "flat_best_leaf"),
-    "rivals.fuse": ("FuseResult", "fuse_search"),
-    "rivals.fuse_selector": ("FuseSelector",),
-    "rivals.uct": ("UCTResult", "uct_search"),
     "search": ("Progress", "Result", "Search", "best_arm", "best_leaf"),
     "selector": ("BestLeafSelector", "SearchOptions"),
     "validation": ("Validation", "validate"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
-_MODULES = {name: name for name in ("features", "paper", "problems", "report", "rivals", "search", "tables", "watch")}
+_MODULES = {name: name for name in ("features", "paper", "problems", "report", "search", "tables", "watch")}
 _MODULES |= {"bounds": "engine.bounds", "plotting": "report.plotting", "rules": "engine.rules"}
 
 __all__ = [
@@ -64,9 +60,7 @@ __all__ = [
     "Certificate",
     "Checkpoint",
     "EstimatorOracle",
-    "FlatResult",
     "FuseResult",
-    "FuseSelector",
     "KNNOracle",
     "LinearCertificate",
     "LinearSubsets",
@@ -89,13 +83,11 @@ __all__ = [
     "best_linear_subset",
     "bounds",
     "features",
-    "flat_best_leaf",
     "fuse_search",
     "paper",
     "plotting",
     "problems",
     "report",
-    "rivals",
     "rules",
     "tables",
     "uct_search",

@@ -23,9 +23,23 @@ from scipy.special import lambertw
 
 from bestleaf.checks import shown
 from bestleaf.problems import State
-from bestleaf.rivals.flat import children_of_all
 
 LARGEST_LOGARITHM = 700.0  # of a floating-point number, about
+MOST_STATES = 1_000_000
+
+
+def children_of_all(problem: Any) -> dict[State, list[State]]:
+    """Return the children of every state of a problem, in the order in which a breadth-first walk meets the states."""
+    root = problem.root()
+    waiting, found = [root], {root: list[State]()}
+    for state in waiting:  # grows in this loop
+        found[state] = [] if problem.is_terminal(state) else list(dict.fromkeys(problem.children(state)))
+        fresh = [child for child in found[state] if child not in found]
+        found.update((child, []) for child in fresh)
+        waiting += fresh
+        if len(waiting) > MOST_STATES:
+            raise ValueError(f"problem must have at most {MOST_STATES:,} states, got more")
+    return found
 
 
 def values(problem: Any) -> dict[State, float]:
