@@ -10,9 +10,10 @@ import pytest
 
 from bestleaf import Search, best_arm, best_leaf, uct_search, verify
 from bestleaf.certificate.verify_graph import node_bounds
-from bestleaf.problems import Chance, Pig, SlipperyGrid, TableProblem, Unrolled, random_dag
+from bestleaf.problems import Chance, TableProblem, Unrolled, random_dag
 from conftest import binomial_margin
 from forging import judged, rewritten
+from toys import Pig, SlipperyGrid
 
 EPSILON, DELTA = 0.1, 0.1
 TASKS = {"arm": best_arm, "leaf": best_leaf}

@@ -12,18 +12,12 @@ from bestleaf.certificate.knots import groups_of, is_knot
 from bestleaf.certificate.verify_graph import node_bounds
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.records import INNER, TEMPORARY
-from bestleaf.problems import (
-    SlidingPuzzle,
-    TableProblem,
-    Unrolled,
-    cat_and_mouse,
-    navigation_grid,
-    random_cyclic_graph,
-)
+from bestleaf.problems import TableProblem, Unrolled
 from bestleaf.report.content import graph as drawn_graph
 from bestleaf.testing import check_problem
 from conftest import binomial_margin
 from forging import judged, rewritten, twin
+from toys import SlidingPuzzle, cat_and_mouse, navigation_grid, random_cyclic_graph
 
 EPSILON = DELTA = 0.1
 RUNS = 60

@@ -38,6 +38,7 @@ from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear, make_linear
 from bestleaf.search import saving
 from bestleaf.search.budget import Budget
+from toys import Pig
 
 
 class BrokenOffError(Exception):
@@ -138,7 +139,7 @@ SEARCHES = {
     "two players": (best_leaf, lambda: problems.random_dag(3, two_player=True), {}),
     "two players that grow": (best_arm, lambda: problems.random_game_tree(1), {"expansion": 0.7}),
     "plan": (best_leaf, lambda: problems.random_dag(32, chance_share=0.6), {}),
-    "plan that grows": (best_leaf, problems.Pig, {"expansion": 0.7, "max_samples": 500}),
+    "plan that grows": (best_leaf, Pig, {"expansion": 0.7, "max_samples": 500}),
     "chance that grows": (best_arm, lambda: problems.random_dag(52, chance_share=0.5, layers=5), {"expansion": 0.7}),
     "some exact": (best_leaf, lambda: problems.random_dag(5, exact_share=0.5, width=6), {"expansion": 0.5}),
     "sampled in Python": (best_leaf, Climb, {"epsilon": 0.3}),
