@@ -3,7 +3,7 @@ The best pipeline
 =================
 
 Impute, scale, select, fit: for each step of a pipeline there are several options. A problem of a few lines makes a
-graph of these choices. A sample is the score of a random fold, and the value of a pipeline is its cross-validated score.
+graph of these choices. A sample is the score of a random fold, the value of a pipeline its cross-validated score.
 """
 
 from functools import cache
