@@ -352,7 +352,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def set_params(self, **params: Any) -> BestLeafSelector:
         """Set parameters, also ``estimator__n_neighbors`` and ``search__bound`` where these are None."""
         defaults: dict[str, Any] = {"estimator": NeighbourVotes, "search": SearchOptions}
-        for name in defaults.keys() & set(self._get_param_names()):
+        for name in defaults:
             if params.get(name, getattr(self, name)) is None and any(one.startswith(f"{name}__") for one in params):
                 params[name] = defaults[name]()
         return super().set_params(**params)
