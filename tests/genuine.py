@@ -14,7 +14,6 @@ from bestleaf import (
     Bound,
     Certificate,
     EstimatorOracle,
-    FuseSelector,
     Rate,
     SearchOptions,
     best_arm,
@@ -206,7 +205,6 @@ SELECTIONS = {
         "search": SearchOptions(expansion=0.5, proposal="random"),
     },
     "groups": {"choose": "training", "feature_groups": [[0, 1], [2], [3, 4], [5]], "epsilon": 0.05},
-    "fuse": {"max_samples": 1000},
 }
 
 
@@ -214,8 +212,7 @@ def of_selections(seed, names=tuple(SELECTIONS)):
     """Yield certificates of feature selections with their data."""
     for name in names:
         X, y = table(seed, 8 if name == "quantile" else 6)
-        kind = FuseSelector if name == "fuse" else BestLeafSelector
-        found = kind(random_state=seed, **SELECTIONS[name]).fit(X, y)
+        found = BestLeafSelector(random_state=seed, **SELECTIONS[name]).fit(X, y)
         yield Genuine(f"selection {name}", found.certificate_, (X, y))
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from bestleaf import BestLeafSelector, Certificate, FuseSelector, KNNOracle, SearchOptions, best_leaf, problems, verify
+from bestleaf import BestLeafSelector, Certificate, KNNOracle, SearchOptions, best_leaf, problems, verify
 from bestleaf.report import report_html
 from bestleaf.tables import prepared
 from bestleaf.tables.select import TableSelection
@@ -67,12 +67,11 @@ def test_sampled_values_have_no_baseline():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_estimators_and_rivals_have_it_as_well():
+def test_estimators_have_it_as_well():
     fitted = BestLeafSelector(
         GaussianNB(), cv=3, choose="training", random_state=0, max_samples=60, max_features=2, epsilon=0.3
     ).fit(X, Y)
     assert 0 < fitted.certificate_.all_features["value"] < 1
-    assert FuseSelector(max_samples=50, random_state=0).fit(X, Y).certificate_.all_features["value"] is not None
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

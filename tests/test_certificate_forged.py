@@ -318,7 +318,7 @@ def test_parts_of_another_kind_are_refused_with_a_sentence(sampled):
         (("graph", "minimizes"), "", "'minimizes' of the graph must be a list in which everything is a whole number"),
         (("graph", "children"), [[True]], "'children' of the graph must be a list"),
         (("search", "delta"), 1, "'delta' of the search must be a number between 0 and 1, got 1"),
-        (("search", "options"), {"seed": "1"}, "only an algorithm that a budget ends has options"),
+        (("search", "stopping"), "budget", "FUSE, whose search a budget ends, proves nothing and has no certificate"),
         (("format",), "another", "'format' of the certificate must be 'bestleaf certificate', got 'another'"),
         (("claims", 0, "kind"), 3, "'kind' of the claim must be a text, got 3"),
         (("challenges", "magic"), {}, "there is an unknown part 'magic' in the challenges"),

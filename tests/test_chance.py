@@ -8,11 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bestleaf import Search, best_arm, best_leaf, flat_best_leaf, uct_search, verify
+from bestleaf import Search, best_arm, best_leaf, uct_search, verify
 from bestleaf.certificate.verify_graph import node_bounds
-from bestleaf.problems import Chance, Pig, SlipperyGrid, TableProblem, Unrolled, random_dag
+from bestleaf.problems import Chance, TableProblem, Unrolled, random_dag
 from conftest import binomial_margin
 from forging import judged, rewritten
+from toys import Pig, SlipperyGrid
 
 EPSILON, DELTA = 0.1, 0.1
 TASKS = {"arm": best_arm, "leaf": best_leaf}
@@ -265,8 +266,6 @@ def test_settings_that_do_not_go_with_chance_are_refused():
         Search(COIN, task="leaf", epsilon=0.1, delta=0.1, answer=lambda state, decision: (1, 0.0))
     with pytest.raises(ValueError, match="problem must have no chance nodes, because UCT would choose there"):
         uct_search(COIN, max_samples=100)
-    with pytest.raises(ValueError, match="one player and leaves that are sampled, got one with chance"):
-        flat_best_leaf(COIN, epsilon=0.1, delta=0.1)
     with pytest.raises(ValueError, match="compares leaves of one player, got a problem with chance"):
         best_arm(COIN, epsilon=0.1, delta=0.1, stopping="pairwise")
     with pytest.raises(ValueError, match="a problem with chance must have no cycles"):

@@ -63,7 +63,7 @@ def test_reproduce_takes_rows_by_name(tmp_path):
     assert "hoeffding" not in shown.stdout
 
 
-@pytest.mark.parametrize("experiment", ["fixed", "expansion", "selection", "games"])
+@pytest.mark.parametrize("experiment", ["fixed", "expansion", "selection"])
 def test_a_wrong_name_gets_the_right_ones(experiment, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for arguments, code in (["--list"], 0), (["everything"], 2):

@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from bestleaf import BestLeafSelector, EstimatorOracle, FuseSelector, Search, SearchOptions, validate, verify
+from bestleaf import BestLeafSelector, EstimatorOracle, Search, SearchOptions, validate, verify
 from bestleaf.certificate.record import estimator_in_words
 from bestleaf.features import FeatureLattice
 from bestleaf.features.scoring import RANGES, quick_score
@@ -276,11 +276,6 @@ def test_scikit_learns_routing_reaches_fit(table):
         unrequested = make_pipeline(BestLeafSelector(choose="training", estimator=MODEL, max_samples=100), GaussianNB())
         with pytest.raises(ValueError, match="sample_weight"):
             unrequested.fit(X, y, sample_weight=np.ones(150))
-
-
-def test_rivals_do_not_take_an_estimator(table):
-    with pytest.raises(ValueError, match="variant 'fuse' values subsets by nearest neighbours, so estimator"):
-        FuseSelector("fuse", estimator=MODEL, max_samples=50).fit(*table)
 
 
 @pytest.mark.parametrize("guarantee", ["local", "quantile", "exhaustive"])

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from bestleaf import BestLeafSelector, FuseSelector, SearchOptions, validate, verify
+from bestleaf import BestLeafSelector, SearchOptions, validate, verify
 from bestleaf.certificate import Certificate
 from bestleaf.certificate.limits import Limits
 from bestleaf.features import STOP, FeatureLattice
@@ -115,7 +115,6 @@ def test_an_order_is_cut_so_that_every_size_is_reached():
         BestLeafSelector(choose="training", search=SearchOptions(terminal="noisy"), epsilon=0.3, max_samples=2000),
         BestLeafSelector(cv=3),
         BestLeafSelector(LogisticRegression(), cv=3, epsilon=0.5, max_samples=60),
-        FuseSelector(max_samples=300),
     ],
 )
 @pytest.mark.filterwarnings("ignore:max_samples ended")

@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
-from bestleaf import BestLeafSelector, FuseSelector, NeighbourVotes, Search, SearchOptions, best_leaf, testing, validate
+from bestleaf import BestLeafSelector, NeighbourVotes, Search, SearchOptions, best_leaf, testing, validate
 from bestleaf.problems import TableProblem, paper_lattice
 from bestleaf.search.answer import most_likely
 from bestleaf.search.growth.random import RandomProposals
@@ -183,9 +183,6 @@ def test_nested_parameters_can_be_set_where_the_default_is_none():
     assert isinstance(selector.search, SearchOptions)
     assert isinstance(selector.estimator, NeighbourVotes)
     assert BestLeafSelector(choose="training").set_params(epsilon=0.1).search is None
-    assert FuseSelector().set_params(estimator__n_neighbors=3).estimator.n_neighbors == 3
-    with pytest.raises(ValueError, match="Invalid parameter 'search'"):
-        FuseSelector().set_params(search__bound="bernoulli")
     steps = Pipeline(
         [("select", BestLeafSelector(choose="training", random_state=0)), ("model", KNeighborsClassifier())]
     )
@@ -204,12 +201,6 @@ def test_ctrl_c_in_the_first_search_of_a_validation_ends_all_of_them(monkeypatch
     monkeypatch.setattr("bestleaf.validation._support", lambda *given: pytest.fail("another search began"))
     found = validate(BestLeafSelector(choose="training", random_state=0), X, Y, holdout=3)
     assert (found.reason, len(found.scores)) == ("interrupted", 0)
-
-
-@pytest.mark.parametrize("options", [{"foo": 1}, {"max_samples": 5}, {1: 2}])
-def test_options_of_fuse_are_its_keywords(options):
-    with pytest.raises(ValueError, match=r"options must hold .* only, got"):
-        FuseSelector(max_samples=10, options=options).fit(X, Y)
 
 
 def test_checks_of_parts_refuse_nonsense():

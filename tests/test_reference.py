@@ -18,7 +18,6 @@ from bestleaf.features import neighbours as features_neighbours
 from bestleaf.features.data import row_roles
 from bestleaf.features.tree import Tree
 from bestleaf.features.unseen import UnseenVotes
-from bestleaf.rivals.fuse_selector import FuseSelector
 from bestleaf.tables.verify import verify_table
 from forging import judged, reworded
 
@@ -316,14 +315,6 @@ def test_a_search_with_a_reference_goes_on_from_its_checkpoint(tmp_path):
     other = BestLeafSelector(NeighbourVotes(reference_rows=REFERENCE + 1), checkpoint=tmp_path / "run.blf", **settings)
     with pytest.raises(ValueError, match="checkpoint"):
         other.fit(X, y)
-
-
-def test_fuse_ranks_the_same_rows():
-    X, y = table("two classes")
-    votes = NeighbourVotes(reference_rows=REFERENCE)
-    found = FuseSelector(estimator=votes, max_samples=300, random_state=0).fit(X, y)
-    assert found.score_ == votes.oracle(X, y).value(found.subset_)
-    assert verify(found.certificate_, X, y)
 
 
 def test_an_oracle_with_a_reference_survives_pickling():

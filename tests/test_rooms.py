@@ -16,7 +16,6 @@ ROOMS = (  # lowest first
     ("encoding",),
     ("features",),
     ("data_checks", "new_data", "selection", "selector", "validation"),
-    ("rivals",),
     ("tables",),
     ("report",),
     ("paper",),

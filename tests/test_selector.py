@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bestleaf import BestLeafSelector, FuseSelector, NeighbourVotes, Search, SearchOptions, validate, verify
+from bestleaf import BestLeafSelector, NeighbourVotes, Search, SearchOptions, validate, verify
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.new_data import splits_of
@@ -140,21 +140,12 @@ def test_twenty_six_parameters_and_those_of_votes_and_search_inside():
 
 
 def test_validation_takes_selectors_only(linear):
-    with pytest.raises(TypeError, match="selector must be a BestLeafSelector or a FuseSelector, got Log"):
+    with pytest.raises(TypeError, match="selector must be a BestLeafSelector, got Log"):
         validate(LogisticRegression(), linear.data, linear.target)
     with pytest.raises(ValueError, match=r"holdout must be strictly between 0 and 1, got 1\.5"):
         validate(BestLeafSelector(choose="training"), linear.data, linear.target, holdout=1.5)
     with pytest.raises(ValueError, match="n_repeats must be a whole number of at least 1, got 0"):
         validate(BestLeafSelector(choose="training"), linear.data, linear.target, n_repeats=0)
-
-
-def test_a_rival_is_validated_as_well(linear):
-    selector = FuseSelector(max_samples=500, random_state=0)
-    found = validate(selector, linear.data, linear.target, holdout=0.25, n_repeats=2)
-    assert found.selector.certificate_.samples == 500
-    assert found.scores.shape == (1,)
-    assert set(found.selection_frequency) <= {0, 0.5, 1}
-    assert verify(found.selector.certificate_)
 
 
 def test_several_classes_and_real_targets(linear):

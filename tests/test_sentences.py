@@ -14,13 +14,10 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ShuffleSplit
 from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 from bestleaf import (
     BestLeafSelector,
     Checkpoint,
-    FuseSelector,
     KNNOracle,
     NeighbourVotes,
     SearchOptions,
@@ -72,9 +69,6 @@ WRONG = {
     "a scoring without an estimator": fit(scoring=LONG),
     "a scoring": fit(estimator=GaussianNB(), scoring=LONG),
     "a range of scores": fit(estimator=GaussianNB(), score_range=[LONG, LONG]),
-    "an estimator for a rival": lambda: FuseSelector(
-        max_samples=50, estimator=make_pipeline(FunctionTransformer(kw_args={"a": LONG}), GaussianNB())
-    ).fit(X, Y),
     "forced features": fit(forced=[LONG]),
     "features by name": lambda: BestLeafSelector(choose="training", forced=[LONG]).fit(frame("a", LAST), Y),
     "groups that overlap": lambda: BestLeafSelector(choose="training", feature_groups={LONG: [0, 1], LAST: [1]}).fit(

@@ -36,9 +36,9 @@ from bestleaf.engine.bounds import BOUNDS
 from bestleaf.features import FeatureLattice, SampledLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear, make_linear
-from bestleaf.rivals.fuse_selector import selector_from
 from bestleaf.search import saving
 from bestleaf.search.budget import Budget
+from toys import Pig
 
 
 class BrokenOffError(Exception):
@@ -139,7 +139,7 @@ SEARCHES = {
     "two players": (best_leaf, lambda: problems.random_dag(3, two_player=True), {}),
     "two players that grow": (best_arm, lambda: problems.random_game_tree(1), {"expansion": 0.7}),
     "plan": (best_leaf, lambda: problems.random_dag(32, chance_share=0.6), {}),
-    "plan that grows": (best_leaf, problems.Pig, {"expansion": 0.7, "max_samples": 500}),
+    "plan that grows": (best_leaf, Pig, {"expansion": 0.7, "max_samples": 500}),
     "chance that grows": (best_arm, lambda: problems.random_dag(52, chance_share=0.5, layers=5), {"expansion": 0.7}),
     "some exact": (best_leaf, lambda: problems.random_dag(5, exact_share=0.5, width=6), {"expansion": 0.5}),
     "sampled in Python": (best_leaf, Climb, {"epsilon": 0.3}),
@@ -415,8 +415,6 @@ def test_other_data_are_refused(path):
         BestLeafSelector(
             choose="training", estimator=NeighbourVotes(n_neighbors=3), epsilon=0.1, random_state=0, checkpoint=path
         ).fit(X, y)
-    with pytest.raises(ValueError, match="checkpoint must be None with algorithm 'fuse'"):
-        selector_from("fuse", max_samples=100, checkpoint=path)
 
 
 def test_repeats_and_splits_have_their_own_files(path):

@@ -9,9 +9,10 @@ from bestleaf import Search, best_arm, best_leaf
 from bestleaf.engine.records import EVALUATE, SAMPLE, SOLVED
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
-from bestleaf.problems import ScoreLattice, TableProblem, Unrolled, random_cyclic_graph, random_dag, random_game_tree
+from bestleaf.problems import ScoreLattice, TableProblem, Unrolled, random_dag, random_game_tree
 from bestleaf.search.loop import act
 from naive import NaiveBatches, NaiveChance, NaiveCycles, NaiveLattice, NaiveLookahead, NaiveSearch
+from toys import random_cyclic_graph
 
 LATTICE = ScoreLattice((-0.4, 0.1, 0.5, 0.9), 2)
 

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bestleaf import features, paper, problems, report, rivals, tables
+    from bestleaf import features, paper, problems, report, tables
     from bestleaf.certificate import Certificate, Verdict, verify
     from bestleaf.checkpoint import Checkpoint
     from bestleaf.encoding import TableEncoder
@@ -20,11 +20,9 @@ if TYPE_CHECKING:
     from bestleaf.engine.stopping import Stopping
     from bestleaf.features.estimator import EstimatorOracle
     from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
+    from bestleaf.paper.fuse import FuseResult, fuse_search
+    from bestleaf.paper.uct import UCTResult, uct_search
     from bestleaf.problems import Problem
-    from bestleaf.rivals.flat import FlatResult, flat_best_leaf
-    from bestleaf.rivals.fuse import FuseResult, fuse_search
-    from bestleaf.rivals.fuse_selector import FuseSelector
-    from bestleaf.rivals.uct import UCTResult, uct_search
     from bestleaf.search import Progress, Result, Search, best_arm, best_leaf
     from bestleaf.selector import BestLeafSelector, SearchOptions
     from bestleaf.validation import Validation, validate
@@ -40,17 +38,15 @@ _NAMES = {  # by the module that defines them
     "engine.stopping": ("Stopping",),
     "features.estimator": ("EstimatorOracle",),
     "features.neighbours": ("KNNOracle", "NeighbourVotes"),
+    "paper.fuse": ("FuseResult", "fuse_search"),
+    "paper.uct": ("UCTResult", "uct_search"),
     "problems": ("Problem",),
-    "rivals.flat": ("FlatResult", "flat_best_leaf"),
-    "rivals.fuse": ("FuseResult", "fuse_search"),
-    "rivals.fuse_selector": ("FuseSelector",),
-    "rivals.uct": ("UCTResult", "uct_search"),
     "search": ("Progress", "Result", "Search", "best_arm", "best_leaf"),
     "selector": ("BestLeafSelector", "SearchOptions"),
     "validation": ("Validation", "validate"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
-_MODULES = {name: name for name in ("features", "paper", "problems", "report", "rivals", "search", "tables")}
+_MODULES = {name: name for name in ("features", "paper", "problems", "report", "search", "tables")}
 _MODULES |= {"bounds": "engine.bounds", "rules": "engine.rules"}
 
 __all__ = [
@@ -59,9 +55,7 @@ __all__ = [
     "Certificate",
     "Checkpoint",
     "EstimatorOracle",
-    "FlatResult",
     "FuseResult",
-    "FuseSelector",
     "KNNOracle",
     "NeighbourVotes",
     "Problem",
@@ -81,12 +75,10 @@ __all__ = [
     "best_leaf",
     "bounds",
     "features",
-    "flat_best_leaf",
     "fuse_search",
     "paper",
     "problems",
     "report",
-    "rivals",
     "rules",
     "tables",
     "uct_search",

@@ -352,7 +352,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def set_params(self, **params: Any) -> BestLeafSelector:
         """Set parameters, also ``estimator__n_neighbors`` and ``search__bound`` where these are None."""
         defaults: dict[str, Any] = {"estimator": NeighbourVotes, "search": SearchOptions}
-        for name in defaults.keys() & set(self._get_param_names()):
+        for name in defaults:
             if params.get(name, getattr(self, name)) is None and any(one.startswith(f"{name}__") for one in params):
                 params[name] = defaults[name]()
         return super().set_params(**params)
@@ -485,10 +485,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         found = self.certificate_
         if self.verbose:
             Console().print(found.summary(), highlight=False, markup=False, soft_wrap=True)
-        rival = found.content["search"]["stopping"] == "budget"
         asked_for = found.reason != "max_time" or self.max_time is not None
         proved_local = "local" in found.content["challenges"]
-        if found.reason != "identified" and not found.settled and not rival and asked_for and not proved_local:
+        if found.reason != "identified" and not found.settled and asked_for and not proved_local:
             warnings.warn(
                 f"{ENDED_BY.get(found.reason, found.reason)} ended the search before it was settled. "
                 f"{unsettled_in_words(found.content)} Give it more time or samples, or a larger epsilon than "

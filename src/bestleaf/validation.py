@@ -146,7 +146,7 @@ def validate(
 
     Parameters
     ----------
-    selector : BestLeafSelector or FuseSelector
+    selector : BestLeafSelector
         A copy of it is fitted.
     X, y
         As in `BestLeafSelector.fit`.
@@ -186,7 +186,7 @@ def validate(
     True
     """
     if not isinstance(selector, BestLeafSelector):
-        raise TypeError(f"selector must be a BestLeafSelector or a FuseSelector, got {shown(selector)}")
+        raise TypeError(f"selector must be a BestLeafSelector, got {shown(selector)}")
     budget = Budget(max_time=selector.max_time)
     if resample is not None:
         one_of("resample", resample, RESAMPLE)

@@ -29,7 +29,6 @@ from bestleaf import (
     Validation,
     best_arm,
     best_leaf,
-    flat_best_leaf,
     fuse_search,
     problems,
     uct_search,
@@ -37,7 +36,7 @@ from bestleaf import (
 )
 from bestleaf.engine.rules import children, strongest_rival
 from bestleaf.features import FeatureLattice, SampledLattice
-from bestleaf.rivals.fuse_selector import selector_from
+from bestleaf.tables.select import selector_from
 from golden.graphs import Climb, ExactClimb, ExactNim, Nim, Spread, Trap, data, framed
 
 # ---- results as plain numbers and words
@@ -193,10 +192,9 @@ def selected(table: str, *, metadata: dict[str, Any] | None = None, **keywords: 
     return selected_by(judged.selector, judged)
 
 
-def made_selector(algorithm_options: dict[str, Any] | None = None, **keywords: Any) -> BestLeafSelector:
+def made_selector(**keywords: Any) -> BestLeafSelector:
     """Return a selector from one list of settings; it chooses by the rows given, unless said otherwise."""
-    options = {} if algorithm_options is None else {"options": algorithm_options}
-    return selector_from(**{"random_state": 0, "choose": "training", **keywords, **options})
+    return selector_from(**{"random_state": 0, "choose": "training", **keywords})
 
 
 def selected_and_resumed(table: str, *, breaks: tuple[int, ...], **keywords: Any) -> dict[str, Any]:
@@ -245,13 +243,6 @@ def fuse(problem: str, **keywords: Any) -> dict[str, Any]:
     names = ("answer", "value", "ranking", "scores", "samples", "rollouts", "nodes", "edges", "reason")
     values = [[*state, value] for state, value in result.values.items()]
     return plain({**{name: getattr(result, name) for name in names}, "values": values})
-
-
-def flat(problem: str, **keywords: Any) -> dict[str, Any]:
-    """Search for the best leaf without the graph above it."""
-    result = flat_best_leaf(PROBLEMS[problem](), **_promise(keywords))
-    names = ("answer", "mean", "gap", "samples", "counts", "arms", "reason", "algorithm")
-    return plain({name: getattr(result, name) for name in names})
 
 
 def _promise(keywords: dict[str, Any]) -> dict[str, Any]:

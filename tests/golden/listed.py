@@ -17,7 +17,6 @@ from golden.cases import (
     boldest,
     case,
     commanded,
-    flat,
     fuse,
     leaf,
     own_rate,
@@ -228,17 +227,6 @@ CASES: dict[str, Case] = {
     "command": case(commanded, "classes", "--guarantee", "grown", "--epsilon", "0.05"),
     "command_estimator": case(commanded, "small", "--estimator", "linear", "--max-samples", "60", "--n-jobs", "1"),
     # rivals
-    **{
-        f"select_{algorithm}": case(selected, "classes", algorithm=algorithm, max_samples=2000)
-        for algorithm in ("fuse", "fuse-ucd", "alphafuse")
-    },
-    "select_fuse_with_options": case(
-        selected,
-        "small",
-        algorithm="fuse",
-        max_samples=2000,
-        algorithm_options={"heuristic": "continuous", "initial_rollouts": 10},
-    ),
     "fuse": case(fuse, "subsets"),
     "fuse_continuous": case(fuse, "subsets", heuristic="continuous", initial_rollouts=20),
     "fuse_ucd": case(fuse, "subsets", variant="ucd", initial_rollouts=30),
@@ -254,9 +242,4 @@ CASES: dict[str, Case] = {
     "uct_exact": case(uct, "exact climb", variant="uct3"),
     "uct_game": case(uct, "nim"),
     "uct_game_ucd": case(uct, "game", variant="ucd"),
-    **{
-        f"flat_{name}": case(flat, "lattice", algorithm=name, max_samples=30_000)
-        for name in ("lucb", "kl_lucb", "ugape", "lil_ucb", "uniform")
-    },
-    "flat_python_problem": case(flat, "climb", algorithm="kl_lucb"),
 }

@@ -13,7 +13,7 @@ from bestleaf.certificate.all_subsets import has_all, has_some, many_evaluated
 from bestleaf.certificate.bound_checks import CHECKS, RATES
 from bestleaf.certificate.knots import groups_of, is_knot
 from bestleaf.certificate.local import SINGLE, Centre, centre_of
-from bestleaf.certificate.pairs import BY_BUDGET, TESTS, in_pairs
+from bestleaf.certificate.pairs import TESTS, in_pairs
 from bestleaf.certificate.schema import CLOSE, Content, Json
 from bestleaf.certificate.searched import STOP, known_gap, label_of_all, searched
 from bestleaf.certificate.units import Units
@@ -45,18 +45,12 @@ LOOKED_AT = "looked at"  # kind of a claim that is about the leaves looked at on
 def words_of(content: Content) -> Content:
     """Return the claims that follow from the numbers of a certificate, and what is not claimed."""
     claims = [_about_graph(content), *_about_best(content)]
-    if not by_budget(content):
-        claims += _about_all_subsets(content) + _about_challenges(content)
-        if claims[0]["kind"] in ("open", LOOKED_AT):  # what is proved comes first
-            claims.sort(key=lambda claim: claim["kind"] != "local")
+    claims += _about_all_subsets(content) + _about_challenges(content)
+    if claims[0]["kind"] in ("open", LOOKED_AT):  # what is proved comes first
+        claims.sort(key=lambda claim: claim["kind"] != "local")
     claims += _about_new_rows(content)
     claims += _jointly(content, claims)
     return {"claims": claims, "not_claimed": _not_claimed(content, {claim["kind"] for claim in claims})}
-
-
-def by_budget(content: Content) -> bool:
-    """Whether only a budget could end the search, as with FUSE; then nothing is proved."""
-    return content["search"]["stopping"] == BY_BUDGET
 
 
 def is_certain(content: Content) -> bool:
@@ -75,7 +69,7 @@ def is_settled(content: Content) -> bool:
         search["task"] == "arm" or "plan" in content or any(leaf["label"] != leaves[0]["label"] for leaf in leaves)
     )
     within = min(content["gap"], searched(content).gap) <= search["epsilon"]
-    return within and (search["expansion"] is None or compared) and not by_budget(content)
+    return within and (search["expansion"] is None or compared)
 
 
 def _about_graph(content: Content) -> Content:
@@ -83,15 +77,7 @@ def _about_graph(content: Content) -> Content:
     search, gap, certain, where = content["search"], content["gap"], is_certain(content), _where(content)
     limit, beyond, kind, units = _limit(content), gap > search["epsilon"], "open", Units.of(content["data"])
     why = "" if searched(content).is_answer else f" {_why_chosen(content['new_data'])}"
-    if by_budget(content):
-        space, many = _choice_in_words(content["data"]), len(content["leaves"])
-        better = f"none is better by more than {units.gain(gap)}" if gap > 0 else "it is the best"
-        text = (
-            f"Nothing is proved beyond exact values: of {counted(many, 'subset')} evaluated exactly ({space}), "
-            f"{better}. {search['rule']} stops when its budget is spent, not when the answer is known."
-        )
-        kind = "evaluated"
-    elif is_settled(content):
+    if is_settled(content):
         first = 0 in content["graph"]["minimizes"] and "plan" not in content
         who = _on_average(content) + (" for the opponent, who moves first," if first else "")
         kind = "unproved" if search["proof"] == "none" and not certain else "chosen" if beyond else "grown"
@@ -218,7 +204,7 @@ def _beyond_reference(data: Content | None) -> str:
 def _about_best(content: Content) -> list[Content]:
     """Return the claim about the answer by these rows alone, if left-out rows decided for a subset worse here."""
     best, search, certain = searched(content), content["search"], is_certain(content)
-    if best.is_answer or by_budget(content) or content["gap"] <= search["epsilon"]:
+    if best.is_answer or content["gap"] <= search["epsilon"]:
         return []
     units = Units.of(content["data"])
     named = f"{_few(best.label[:-1], content['data'])} (value {units.text(best.value)})"
@@ -445,7 +431,7 @@ def _not_claimed(content: Content, kinds: set[str]) -> list[str]:
         return ([] if content["search"]["expansion"] is None else [grown]) + _about_endless_play(content["graph"])
     if kinds & {"exhaustive", "ceiling"}:
         return [new]
-    if by_budget(content) or has_some(content):
+    if has_some(content):
         return ["anything about subsets that were not evaluated exactly.", new]
     exactly = "Subsets evaluated exactly are compared exactly"
     compared = exactly if data["terminal"] == "exact" else "Subsets in the graph are compared by their intervals"

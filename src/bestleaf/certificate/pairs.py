@@ -12,7 +12,7 @@ from math import inf, isinf, lgamma, log, sqrt
 
 from bestleaf.certificate.schema import CLOSE, Content, RefusedError, part_name
 
-BY_INTERVALS, BY_BUDGET = ("sound", "paper"), "budget"  # stopping without pairs
+BY_INTERVALS = ("sound", "paper")  # stopping without pairs
 FOR_INTERVALS = 0.1  # the part of delta for intervals, if leaves are told apart in pairs
 HALVINGS = 60
 
@@ -22,7 +22,7 @@ PairTest = Callable[[float, float, float, float, float, float, float], bool]
 
 def in_pairs(search: Content) -> bool:
     """Whether a search told leaves apart in pairs."""
-    return search["stopping"] not in (*BY_INTERVALS, BY_BUDGET)
+    return search["stopping"] not in BY_INTERVALS
 
 
 def delta_of_intervals(search: Content) -> float:
@@ -173,7 +173,7 @@ def test_of(search: Content, own: PairTest | None) -> PairTest | None:
 
 def check_name(search: Content, name: str) -> None:
     """Refuse a test of the user's own that is not the one of the search."""
-    called = part_name(name, (*BY_INTERVALS, BY_BUDGET, *TESTS), ours=False)
+    called = part_name(name, (*BY_INTERVALS, *TESTS), ours=False)
     if called != search["stopping"]:
         raise RefusedError(f"the stopping test given is {called}, that of the certificate {search['stopping']}")
 

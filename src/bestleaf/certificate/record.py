@@ -194,9 +194,6 @@ class Certificate:
         content, search = self.content, self.content["search"]
         cost = counted(self.samples, "sample" if content["data"] is None else "rollout")
         how = f"bound {search['bound']}, stopping {search['stopping']}"
-        if words.by_budget(content):
-            drawn, how = counted(content["cost"]["rollouts"], "rollout"), f"algorithm {search['rule']}"
-            cost = f"{counted(self.samples, 'descent')} ({drawn}, the others to subsets evaluated before)"
         if self.warmup_samples:
             cost += f" ({self.warmup_samples:,} of them to warm up)"
         if self.exact_evaluations:

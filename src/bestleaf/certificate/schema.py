@@ -47,9 +47,9 @@ certificate: format=bestleaf certificate, format_version=2..2, bestleaf=release,
     challenges=<challenges>, claims=[<claim>], not_claimed=[text], report?=<report>?, unseen?=<held-out rows>?,
     new_data?=<left-out rows>?, table?=<table>, all_subsets?=<all subsets>, plan?=[[0..]],
     checksum?=any
-search: task=leaf|arm, epsilon=value, delta=fraction, rule=rule, bound=name, stopping=name, seed=seed,
-    expansion=value?, growth?=name, proposal=name, proof=none|conditional|rigorous, options?={option}
-cost: samples=0.., warmup_samples=0.., exact_evaluations=0.., values_outside=0.., growths=0.., rollouts?=0..,
+search: task=leaf|arm, epsilon=value, delta=fraction, rule=name, bound=name, stopping=name, seed=seed,
+    expansion=value?, growth?=name, proposal=name, proof=none|conditional|rigorous
+cost: samples=0.., warmup_samples=0.., exact_evaluations=0.., values_outside=0.., growths=0..,
     seconds=0.0..1e12
 graph: labels=list, children=[[0..]], minimizes=[0..], two_player=flag, created=0.., inner_orders=[0..],
     chance?=[<chance node>], endless?=[<endless play>]
@@ -148,8 +148,6 @@ KINDS = {
     "text": _text("a text", ".*"),
     "name": NAME,
     "call": CALL,
-    "rule": _text(NAME.words, f"{_LETTERS}|fuse-ucd"),
-    "option": _text("a short text", r"[\w .,:;+*/='()\[\]<>{}~-]{1,200}"),
     "release": _text("a version of bestleaf", r"[\w.+-]{1,40}"),
     "family": _text(f"one of {', '.join(FAMILIES)}", "|".join(FAMILIES)),
     "digest": _text("64 hexadecimal digits", "[0-9a-f]{64}"),
@@ -207,8 +205,11 @@ def check_parts(place: Json, part: str) -> bool:
 
 def check_form(content: Json) -> None:
     """Check the kind of every part, and that the parts fit each other."""
+    search = content.get("search") if isinstance(content, dict) else None
+    of_fuse = isinstance(search, dict) and search.get("stopping") == "budget"
+    need(not of_fuse, "FUSE, whose search a budget ends, proves nothing and has no certificate any more")
     check_parts(content, "certificate")
-    graph, search, cost = content["graph"], content["search"], content["cost"]
+    graph, cost = content["graph"], content["cost"]
     nodes = len(graph["labels"])
     listed = len(graph["children"]) == len(graph["inner_orders"]) == nodes > 0
     need(listed, "the graph must list children and order of creation of every node")
@@ -225,8 +226,6 @@ def check_form(content: Json) -> None:
             raise RefusedError(
                 f"leaf {leaf['label']!r:.80} must be a node, and have a mean if and only if it has samples"
             )
-    fine = search["stopping"] == "budget" or (NAME.accepts(search["rule"]) and "options" not in search)
-    need(fine and all(map(NAME.accepts, search.get("options", ()))), "only an algorithm that a budget ends has options")
     need(cost["warmup_samples"] <= cost["samples"], "the samples to warm up must be part of all samples")
     need(bool(content["claims"]), "a certificate must claim something, got no claim")
     for challenge in content["challenges"].values():

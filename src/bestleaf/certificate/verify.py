@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from bestleaf.certificate.bound_checks import CHECKS, RATES
-from bestleaf.certificate.claims import by_budget, counted, in_line, values_in_words, words_of
+from bestleaf.certificate.claims import counted, in_line, values_in_words, words_of
 from bestleaf.certificate.how_made import check_how_made
-from bestleaf.certificate.pairs import BY_BUDGET, TESTS, check_name, in_pairs
+from bestleaf.certificate.pairs import TESTS, check_name, in_pairs
 from bestleaf.certificate.record import Certificate, checksum
 from bestleaf.certificate.schema import MALFORMED, Content, OtherDataError, RefusedError, check_form, need
 from bestleaf.certificate.searched import searched
@@ -176,20 +176,14 @@ def _check_claims(content: Content) -> None:
 def _check_search(content: Content) -> None:
     """Check that the settings fit each other, and that they can prove what is said to be proved."""
     search, reason = content["search"], content["reason"]
-    bound, proof, stopping, rule = (search[name] for name in ("bound", "proof", "stopping", "rule"))
-    if by_budget(content):
-        exact = content["data"] is not None and all(leaf["exact"] for leaf in content["leaves"])
-        fine = proof == "none" and exact and search["expansion"] is not None
-        need(fine, f"{rule} proves nothing, so its leaves must be exact subsets")
-        need(reason != "identified", f"{rule} identifies nothing, it ends with its budget")
-    need((bound == "none") == by_budget(content), f"bound {bound!r} does not go with stopping {stopping!r}")
+    bound, proof, stopping = (search[name] for name in ("bound", "proof", "stopping"))
     rigorous = bound in CHECKS or bound == "theory"  # the conditions of theory are checked with the leaves
     most = "rigorous" if rigorous else "none" if bound in RATES else "conditional"
     if in_pairs(content["search"]):
         alone = not content["graph"]["two_player"] and not {"chance", "endless"} & content["graph"].keys()
         need(alone, f"stopping {stopping!r} is for one player without chance and cycles")
         most = "conditional" if stopping not in TESTS and most == "rigorous" else most
-    fine = proof == "none" or (stopping not in ("paper", BY_BUDGET) and proof == most)
+    fine = proof == "none" or (stopping != "paper" and proof == most)
     need(fine, f"bound {bound!r} with stopping {stopping!r} is not {proof}")
     gap = min(content["gap"], searched(content).gap)
     settled = gap <= search["epsilon"] or reason != "identified" or stopping == "paper"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bestleaf.certificate.all_subsets import has_some
-from bestleaf.certificate.claims import by_budget
 from bestleaf.certificate.knots import Knot, check_endless, groups_of, is_knot
 from bestleaf.certificate.limits import Limits
 from bestleaf.certificate.looked_at import looked_at_in
@@ -56,11 +55,9 @@ def _check_lattice(content: Content) -> None:
         choice.check(label, complete=complete)
     need(len(set(map(tuple, labels))) == len(labels), "two nodes of the graph have the same label")
     need(labels[0] == sorted(choice.forced), f"the root must be the features always in, got {labels[0]!r:.80}")
-    in_blocks = content.get("all_subsets") is not None
-    if by_budget(content) or in_blocks:  # its graph is a root with the subsets that were evaluated
+    if content.get("all_subsets") is not None:  # its graph is a root with the subsets that were evaluated
         star = not any(children[1:]) and all(ends[1:])
-        who = "a search of all subsets" if in_blocks else content["search"]["rule"]
-        need(star, f"{who} must list the subsets it evaluated below the root")
+        need(star, "a search of all subsets must list the subsets it evaluated below the root")
         children = []
     chosen = _leaves_of_the_path(content)
     for node, (label, below) in enumerate(zip(labels, children, strict=False)):

@@ -45,20 +45,6 @@ def fixed(
 
 
 @app.command()
-def games(
-    names: Names = None,
-    listing: Listing = False,
-    runs: Runs = None,
-    json: Json = None,
-    seed: Seed = 2019,
-    n_jobs: Jobs = None,
-) -> None:
-    """Compare UCT, UCD, LUCB-MCTS, LUCB-MCDS and the default rule on games with many transpositions."""
-    experiment = _experiment("games", names, listing)
-    _run(experiment, names, runs, json, seed, n_jobs)
-
-
-@app.command()
 def selection(
     names: Names = None,
     listing: Listing = False,
@@ -106,10 +92,10 @@ def _experiment(name: str, names: list[str] | None, listing: bool) -> ModuleType
         experiment = import_module(f"bestleaf.paper.experiments.{name}")
         from bestleaf.paper.experiments.rows import UnknownLineError, chosen
     if listing:
-        print("\n".join(experiment.LINES))
+        print("\n".join(experiment.EXPERIMENT.cases))
         raise typer.Exit
     try:
-        chosen(names or [], experiment.LINES)
+        chosen(names or [], experiment.EXPERIMENT.cases)
     except UnknownLineError as error:
         print(f"bestleaf: {error}", file=sys.stderr)  # whole: the names do not fit into 300 characters
         raise typer.Exit(2) from None
@@ -130,12 +116,11 @@ def _run(
         from joblib import cpu_count
 
         from bestleaf.paper.experiments.rows import Interrupted
-    name = experiment.__name__.rpartition(".")[2]
-    path, console = json or Path(f"bestleaf-{name}.json"), Console()
+    path, console = json or Path(f"bestleaf-{experiment.EXPERIMENT.name}.json"), Console()
     print(f"Rows are kept in {path}; the same command goes on from there.")
     try:
         rows = experiment.reproduce(
-            runs or experiment.RUNS,
+            runs or experiment.EXPERIMENT.runs,
             path,
             names or [],
             seed=seed,
@@ -154,12 +139,10 @@ def _run(
 
 
 def _show(experiment: ModuleType, rows: list[dict[str, object]], console: Console) -> None:
-    """Print the tables and the notes of an experiment."""
+    """Print the table and the notes of an experiment."""
     if not rows:
         return
     wide = console if console.is_terminal else Console(width=200)  # a file has room for wide tables
-    for table in ("table", "verdicts", "answers"):
-        if hasattr(experiment, table):
-            wide.print(getattr(experiment, table)(rows))
-    if hasattr(experiment, "NOTES"):
-        print(experiment.NOTES)
+    wide.print(experiment.EXPERIMENT.table(rows))
+    if experiment.EXPERIMENT.notes:
+        print(experiment.EXPERIMENT.notes)

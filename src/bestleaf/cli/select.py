@@ -59,7 +59,6 @@ OURS = {"data", "target", "groups", "weights", "drop", "keep", "missing", "encod
 OURS |= {"json", "certificate", "report", "force_overwrite", "quiet"}
 
 Guarantee = StrEnum("Guarantee", "auto grown local quantile exhaustive")  # typer takes no lists of literals
-Algorithm = Literal["bli", "fuse", "fuse-ucd", "alphafuse"]
 Terminal = Literal["auto", "exact", "noisy"]
 Choose = Literal["new_data", "training"]
 Resample = Literal["bootstrap", "half"]
@@ -86,7 +85,6 @@ def select(
     max_cost: Annotated[float | None, Option(min=0, help="What all columns of a subset may cost.")] = None,
     at_most: Annotated[Path | None, Option(help='JSON of limits: {"name": [2, ["a", "b", "c"]]}.')] = None,
     guarantee: Annotated[list[Guarantee] | None, Option(help="What is proved; may be repeated.")] = None,
-    algorithm: Annotated[Algorithm, Option(help="All but bli prove nothing and need a budget.")] = "bli",
     estimator: Estimator = "neighbours",
     reference_rows: ReferenceRows = None,
     device: Device = "auto",
@@ -125,10 +123,6 @@ def select(
     with at_once():
         from bestleaf.tables.select import select_from_table
 
-    if algorithm != "bli" and max_time is None and max_samples is None:
-        raise ValueError(f"--max-samples or --max-time must be given with --algorithm {algorithm}, got neither")
-    if algorithm != "bli" and not {"auto", "grown"}.issuperset(guarantee or []):
-        raise ValueError(f"--guarantee must be auto with --algorithm {algorithm}, which proves nothing")
     files = {"--out": out, "--json": json, "--certificate": certificate, "--report": report}
     check_files(data, files, checkpoint, overwrite=force_overwrite)
     together = _read_named("--feature-groups", feature_groups, '{"name": ["column", ...]}')

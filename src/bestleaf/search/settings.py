@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bestleaf.certificate.pairs import BY_BUDGET, FOR_INTERVALS
+from bestleaf.certificate.pairs import FOR_INTERVALS
 from bestleaf.certificate.schema import part_name
 from bestleaf.checks import number, one_of, shown, whole
 from bestleaf.engine.bounds import BOUNDS, RIGOROUS, Bound, Rate, named_bound
@@ -120,7 +120,7 @@ class Settings:
         if isinstance(self.stopping, str):
             return self.stopping
         ours = self.stopping in STOPPINGS.values()
-        return part_name(self.stopping.name, (*BY_INTERVALS, BY_BUDGET, *STOPPINGS), ours=ours)
+        return part_name(self.stopping.name, (*BY_INTERVALS, *STOPPINGS), ours=ours)
 
     def for_kernels(self) -> dict[str, float | bool]:
         """Return the settings as fields of the kernels' `WORLD` record."""

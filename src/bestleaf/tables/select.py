@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from math import ceil
 from typing import Any
 
@@ -28,9 +29,9 @@ from bestleaf.encoding import takes_missing
 from bestleaf.encoding.transformer import KEEP
 from bestleaf.features.data import task_of
 from bestleaf.features.estimator import DEFAULT_FOLDS
+from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.new_data import splits_of
-from bestleaf.rivals.fuse_selector import selector_from
-from bestleaf.selector import BestLeafSelector, seed_of
+from bestleaf.selector import BestLeafSelector, SearchOptions, seed_of
 from bestleaf.tables.encode import Table
 from bestleaf.tables.rows import RowData
 from bestleaf.validation import Validation, validate
@@ -130,7 +131,6 @@ def select_from_table(
     feature_groups: dict[str, list[str]] | None = None,
     costs: dict[str, float] | None = None,
     at_most: dict[str, tuple[int, list[str]]] | None = None,
-    algorithm: str = "bli",
     holdout: Any = None,
     n_repeats: int | None = None,
     resample: str | None = None,
@@ -155,8 +155,6 @@ def select_from_table(
         Columns that enter together, by the name of their group; the others enter one by one.
     costs, at_most : dict, default=None
         As in `BestLeafSelector`, by columns of the file.
-    algorithm : {"bli", "fuse", "fuse-ucd", "alphafuse"}, default="bli"
-        Best leaf identification, or a variant of `FuseSelector`.
     holdout, n_repeats, resample
         As in `bestleaf.validate`.
     ready : callable, default=None
@@ -164,14 +162,13 @@ def select_from_table(
     repeat : str, default=None
         The command that repeats the selection, for the page; None for the call in Python.
     **keywords
-        Further keywords of `BestLeafSelector` (or `FuseSelector`), `NeighbourVotes` and `SearchOptions`.
+        Further keywords of `BestLeafSelector`, `NeighbourVotes` and `SearchOptions`.
     """
     forced, forbidden, metadata = forced or [], forbidden or [], table.metadata
     by_name = estimator if isinstance(estimator, str) else None
     if isinstance(estimator, str):
         estimator = named_estimator(estimator, task_of(table.y.to_numpy(), keywords.get("task", "auto")))
     selector = selector_from(
-        algorithm,
         estimator=estimator,
         encode=table.encode,
         forced=columns_of("forced", forced, table),
@@ -203,6 +200,15 @@ def select_from_table(
     made = {"holdout": holdout, "estimator": by_name, "scoring": keywords.get("scoring"), "cv": keywords.get("cv")}
     _keep_how_made(selector, table, slice(None) if judged is None else judged.rows, made)
     return TableSelection(table, selector, selector.subset_.tolist(), judged)
+
+
+def selector_from(**keywords: Any) -> BestLeafSelector:
+    """Return the selector for keywords of `BestLeafSelector`, of `NeighbourVotes` and of `SearchOptions` together."""
+    votes = {name: keywords.pop(name) for name in signature(NeighbourVotes).parameters if name in keywords}
+    options = {name: keywords.pop(name) for name in signature(SearchOptions).parameters if name in keywords}
+    if keywords.get("estimator") is None:
+        keywords["estimator"] = NeighbourVotes(**votes)
+    return BestLeafSelector(**keywords, search=SearchOptions(**options))
 
 
 def folds_for(estimator: BaseEstimator, cv: Any, metadata: RowData) -> Any:

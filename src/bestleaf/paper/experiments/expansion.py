@@ -5,52 +5,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 
 import numpy as np
-from rich.table import Table
 
-from bestleaf.paper.experiments.rows import (
-    Columns,
-    Row,
-    Task,
-    chosen,
-    mean,
-    mean_and_error,
-    reproducer,
-    seed_of,
-    table_of,
-    with_error,
-)
+from bestleaf.paper.experiments.rows import Columns, Experiment, Row, mean, mean_and_error, with_error
 from bestleaf.paper.theory import tau_max, tau_max_root
 from bestleaf.problems import ScoreLattice
 from bestleaf.report.drawing import Curve, Picture, draw_curves, standalone
 from bestleaf.search import best_arm
 
-EPSILON, DELTA, FEATURES, RUNS = 0.05, 0.1, 15, 10
+EPSILON, DELTA, FEATURES = 0.05, 0.1, 15
 EXPONENTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4)
 BOUNDS = ("beta1_published", "theory")
 CLAIMED_ABOVE = 0.25  # the paper claims agreement with theorem 2 for larger exponents
 
 Point = tuple[str, float]  # bound and exponent
 CASES: dict[str, Point] = {f"{bound} b={b:.2f}": (bound, b) for bound in BOUNDS for b in EXPONENTS}
-LINES = tuple(CASES)
 
 
-def run_row(seed: int, case: str, run: int) -> Row:
-    """Return the row of one run."""
-    bound, b = CASES[case]
-    lattice, stream = ScoreLattice([0.0] * FEATURES, FEATURES), seed_of(seed, CASES, case, run)
-    found = best_arm(lattice, epsilon=EPSILON, delta=DELTA, bound=bound, stopping="paper", expansion=b, seed=stream)
-    return {"case": case, "run": run, "samples": found.samples, "growths": found.growths}
-
-
-def plan(runs: int, names: Sequence[str] = ()) -> list[Task]:
-    """Return the runs of the lines asked for, the longest first."""
-    return [(case, run) for case in reversed(chosen(names, LINES)) for run in range(runs)]
-
-
-reproduce = reproducer("expansion", plan, run_row)
+def measured(point: Point, seed: np.random.SeedSequence) -> Row:
+    """Return what one run of a point measures."""
+    (bound, b), lattice = point, ScoreLattice([0.0] * FEATURES, FEATURES)
+    found = best_arm(lattice, epsilon=EPSILON, delta=DELTA, bound=bound, stopping="paper", expansion=b, seed=seed)
+    return {"samples": found.samples, "growths": found.growths}
 
 
 def limits(b: float) -> tuple[float, float]:
@@ -69,19 +46,25 @@ def verdict(rows: list[Row], b: float) -> str:
     return f"{'below' if ratio < 1 else 'ABOVE'} ({ratio:.2f} of tau_max)"
 
 
-def table(rows: list[Row]) -> Table:
-    """Return the samples until stop for each rate and exponent, compared with the theorem."""
-    columns: Columns[Point] = {
-        "rate": lambda point, mine: point[0],
-        "b": lambda point, mine: f"{point[1]:.2f}",
-        "samples ± s.e.": lambda point, mine: with_error(mine),
-        "growths": lambda point, mine: f"{mean(mine, 'growths'):.0f}",
-        "tau_max": lambda point, mine: f"{limits(point[1])[0]:,.0f}" if point[1] > 0 else "-",
-        "root with 15 leaves": lambda point, mine: f"{limits(point[1])[1]:,.0f}",
-        "theorem 2 (b > 0.25)": lambda point, mine: verdict(mine, point[1]),
-    }
-    title = "Samples until LUCB-exMCDS stops (15 arms of value 0.5, epsilon 0.05, delta 0.1)"
-    return table_of(title, columns, CASES, rows, left=("rate", "theorem 2 (b > 0.25)"))
+COLUMNS: Columns[Point] = {
+    "rate": lambda point, mine: point[0],
+    "b": lambda point, mine: f"{point[1]:.2f}",
+    "samples ± s.e.": lambda point, mine: with_error(mine),
+    "growths": lambda point, mine: f"{mean(mine, 'growths'):.0f}",
+    "tau_max": lambda point, mine: f"{limits(point[1])[0]:,.0f}" if point[1] > 0 else "-",
+    "root with 15 leaves": lambda point, mine: f"{limits(point[1])[1]:,.0f}",
+    "theorem 2 (b > 0.25)": lambda point, mine: verdict(mine, point[1]),
+}
+EXPERIMENT = Experiment(
+    name="expansion",
+    cases=CASES,
+    runs=10,
+    measured=measured,
+    title="Samples until LUCB-exMCDS stops (15 arms of value 0.5, epsilon 0.05, delta 0.1)",
+    columns=COLUMNS,
+    left=("rate", "theorem 2 (b > 0.25)"),
+)
+reproduce = EXPERIMENT.reproduce
 
 
 def figure(rows: list[Row]) -> Picture:

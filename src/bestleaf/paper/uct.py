@@ -11,9 +11,9 @@ from typing import Any
 from bestleaf.checks import function_or_none, number, one_of, shown, whole
 from bestleaf.engine.compile import clock
 from bestleaf.engine.records import EVALUATE, GROW, REFRESH, UNLIMITED
+from bestleaf.paper.edges import Arm, EdgeStatistics
+from bestleaf.paper.kernels import DEEP, SAMPLED, credit, descend, play
 from bestleaf.problems import State
-from bestleaf.rivals.edges import Arm, EdgeStatistics
-from bestleaf.rivals.kernels.descent import DEEP, SAMPLED, credit, descend, play
 from bestleaf.search.budget import SLICE, SecondInterrupt, deferred_interrupt
 from bestleaf.search.result import Progress
 from bestleaf.search.settings import checked_problem, checked_value, stream

@@ -10,9 +10,8 @@ import numpy as np
 from bestleaf.checks import shown
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.records import EXACT, Workplace, enlarged
+from bestleaf.paper.kernels import CROSSING, DESCENT, EDGE, SAMPLED, UNKNOWN_VALUE, judged_mean, moment, refresh_above
 from bestleaf.problems import State
-from bestleaf.rivals.kernels.descent import SAMPLED, UNKNOWN_VALUE, judged_mean, moment, refresh_above
-from bestleaf.rivals.kernels.records import CROSSING, DESCENT, EDGE
 
 
 class Arm(NamedTuple):

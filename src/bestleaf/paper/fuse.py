@@ -10,7 +10,7 @@ import numpy as np
 
 from bestleaf.checks import number, one_of, shown
 from bestleaf.features import STOP, FeatureLattice, NeighbourRollouts, Subset, SubsetLattice
-from bestleaf.rivals.uct import UCT, UCTResult, UCTSettings, full_signature
+from bestleaf.paper.uct import UCT, UCTResult, UCTSettings, full_signature
 from bestleaf.search.growth.rave import rave_scores
 from bestleaf.search.result import Progress
 
