@@ -25,7 +25,6 @@ from bestleaf.features.neighbours import KNNOracle
 from bestleaf.problems import Unrolled, paper_lattice, random_dag, random_game_tree
 from golden.graphs import Trap
 
-STOPPINGS = ("pairwise", "kl", "lucb_plus_plus")
 BOUNDS = ("theory", "beta1", "beta1_published", "beta2", "hoeffding", "bernstein", "bernoulli", "betting")
 RULES = ("smallest_gap", "lucb", "ugape", "lucb_mcts", "lucb_micro")
 
@@ -108,20 +107,6 @@ def of_graphs(seed):
             found = find(problem, bound=bound, expansion=expansion, **settings)
             name = f"{find.__name__} {found.settings['bound']} {expansion} {number}"
             yield Genuine(name, found.certificate, (), {"bound": bound} if bound is CHECKED else {})
-
-
-def of_pairs(seed):
-    """Yield certificates of searches that told leaves apart in pairs: every test, grown or not, some leaves exact."""
-    rng = np.random.default_rng(seed)
-    for stopping in STOPPINGS:
-        for expansion in (None, 0.4):
-            find = (best_arm, best_leaf)[int(rng.integers(2))]
-            share = float(rng.choice([0.0, 0.0, 0.5]))
-            problem = random_dag(int(rng.integers(10**6)), exact_share=share, grid=rng.choice([None, 0.1]))
-            budget, number = int(rng.choice([20, 500, 20_000])), int(rng.integers(10**6))
-            settings = {"epsilon": 0.1, "delta": 0.1, "max_samples": budget, "seed": number}
-            found = find(problem, stopping=stopping, expansion=expansion, **settings)
-            yield Genuine(f"{find.__name__} {stopping} {expansion}", found.certificate)
 
 
 def of_games(seed):

@@ -255,7 +255,6 @@ def test_settings_that_do_not_go_with_chance_are_refused():
         ({"stopping": "paper"}, "stopping must be 'sound' where best_leaf returns a plan, got 'paper'"),
         ({"epsilon": 0}, "epsilon must be positive in a graph with chance"),
         ({"guarantee": "quantile"}, "compare exact values"),
-        ({"stopping": "pairwise"}, "stopping pairwise compares leaves of one player, got a problem with chance"),
     ):
         with pytest.raises(ValueError, match=words):
             best_leaf(COIN, **{"epsilon": 0.1, "delta": 0.1, **settings})
@@ -267,8 +266,6 @@ def test_settings_that_do_not_go_with_chance_are_refused():
         uct_search(COIN, max_samples=100)
     with pytest.raises(ValueError, match="one player and leaves that are sampled, got one with chance"):
         flat_best_leaf(COIN, epsilon=0.1, delta=0.1)
-    with pytest.raises(ValueError, match="compares leaves of one player, got a problem with chance"):
-        best_arm(COIN, epsilon=0.1, delta=0.1, stopping="pairwise")
     with pytest.raises(ValueError, match="a problem with chance must have no cycles"):
         best_arm(
             TableProblem({0: ["a", 2], "a": [0, 1]}, {1: 0.5, 2: 0.4}, chance={"a": [0.5, 0.5]}), epsilon=0.1, delta=0.1

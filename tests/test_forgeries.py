@@ -17,7 +17,7 @@ import pytest
 
 from bestleaf import Certificate, verify
 from forging import judged, renumbered, reworded, rewritten, strengthened, twin, without_nodes
-from genuine import of_chance, of_estimators, of_games, of_graphs, of_guarantees, of_pairs, of_selections
+from genuine import of_chance, of_estimators, of_games, of_graphs, of_guarantees, of_selections
 
 MANY, GENUINE = 1000, 500
 VALUES = "exact values ("
@@ -35,7 +35,7 @@ NEARBY = "which leaves are one step away"
 def every_kind(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield from chain(of_graphs(seed), of_pairs(seed), of_games(seed), of_chance(seed))
+        yield from chain(of_graphs(seed), of_games(seed), of_chance(seed))
         yield from chain(of_selections(seed), of_estimators(seed), of_guarantees(seed))
 
 

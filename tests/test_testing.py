@@ -5,10 +5,9 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from bestleaf import Bound, KNNOracle, Rule, Stopping, best_arm, best_leaf, problems, testing, verify
+from bestleaf import Bound, KNNOracle, Rule, best_arm, best_leaf, problems, testing, verify
 from bestleaf.engine.bounds import BOUNDS, RIGOROUS
 from bestleaf.engine.rules import RULES, children
-from bestleaf.engine.stopping import STOPPINGS
 from bestleaf.features import FeatureLattice
 from bestleaf.paper import make_linear
 from bestleaf.search import Search
@@ -80,16 +79,15 @@ def test_a_broken_problem_gets_a_sentence(methods, sentence, monkeypatch):
 
 @pytest.mark.parametrize("name", RULES)
 def test_our_rules_pass(name):
-    testing.check_rule(name, seeds=(0,))
+    testing.check_ingredients(rule=name)
 
 
 def test_a_rule_that_names_no_child_is_told():
-    @Rule
     def lost(root, graph, known):
         return 10_000, -1
 
     with pytest.raises(ValueError, match="rule lost must return children"):
-        testing.check_rule(lost)
+        testing.check_ingredients(rule=lost)
 
 
 @pytest.mark.parametrize("name", sorted(name for name, bound in BOUNDS.items() if bound in RIGOROUS))
@@ -106,25 +104,6 @@ def test_a_bound_that_is_too_narrow_is_told():
         testing.check_bound(bold, runs=50, means=(0.3,))
 
 
-@pytest.mark.parametrize("name", ["sound", *STOPPINGS])
-def test_our_stopping_tests_pass(name):
-    testing.check_stopping(name, runs=25)
-
-
-@pytest.mark.parametrize(
-    ("function", "sentence"),
-    [
-        (lambda mean, count, other, others, epsilon, share, best: mean > other, "it was wrong in .* of 50 runs, and"),
-        (lambda mean, count, other, others, epsilon, share, best: mean < other, "must return False where the rival is"),
-        (lambda mean, count, other, others, epsilon, share, best: epsilon < 0.1, "a larger epsilon must not turn True"),
-    ],
-)
-def test_a_stopping_test_that_is_wrong_is_told(function, sentence):
-    function.__name__ = "hasty"
-    with pytest.raises(AssertionError, match=sentence):
-        testing.check_stopping(Stopping(function), runs=50)
-
-
 class LastFirst(RandomProposals):
     """The last child that is not in the graph enters."""
 
@@ -136,7 +115,7 @@ class LastFirst(RandomProposals):
 
 @pytest.mark.parametrize("proposal", ["random", RandomProposals, LastFirst])
 def test_our_proposals_pass(proposal):
-    testing.check_growth(proposal)
+    testing.check_ingredients(proposal=proposal)
 
 
 def test_a_proposal_with_a_stream_of_its_own_is_told():
@@ -147,25 +126,17 @@ def test_a_proposal_with_a_stream_of_its_own_is_told():
             absent = self.opening(node)
             return [absent[int(np.random.default_rng().integers(len(absent)))]]
 
-    with pytest.raises(AssertionError, match=r"proposal moody must take everything random from state.rng"):
-        testing.check_growth(Moody)
+    with pytest.raises(AssertionError, match=r"proposal moody must take everything random from its seed"):
+        testing.check_ingredients(proposal=Moody)
 
 
 def test_a_graph_that_never_grows_is_told():
-    with pytest.raises(AssertionError, match=r"the graph must grow with growth never, got .* nodes and no growth"):
-        testing.check_growth(growth=never)
+    with pytest.raises(AssertionError, match=r"must grow in a search with growth never, got .* and no growth"):
+        testing.check_ingredients(growth=never)
 
 
 def never(step, node, state):
     return None
-
-
-def test_our_oracle_passes_and_a_moody_one_is_told(monkeypatch):
-    oracle = KNNOracle(*make_linear(60, 10, seed=0, return_X_y=True))
-    testing.check_oracle(oracle, subsets=5, samples=20)
-    monkeypatch.setattr(oracle, "values", lambda subsets: [0.5] * len(subsets), raising=False)
-    with pytest.raises(AssertionError, match="must give what value"):
-        testing.check_oracle(oracle, subsets=5, samples=20)
 
 
 # Two typical changes, each in this one file: a bound with the check of its evidence, and a guarantee as a stage.
@@ -227,7 +198,7 @@ def test_a_rule_of_ones_own_is_checked():
         both = children(graph, root)
         return both[0], both[1] if len(both) > 1 else -1
 
-    testing.check_rule(first_two, seeds=(0,))
+    testing.check_ingredients(rule=first_two)
     assert best_leaf(Nim(), epsilon=0.1, delta=0.1, seed=0, rule=first_two).identified
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from bestleaf.engine import bounds, rules
     from bestleaf.engine.bounds import Bound, Rate
     from bestleaf.engine.rules import Rule
-    from bestleaf.engine.stopping import Stopping
     from bestleaf.features.estimator import EstimatorOracle
     from bestleaf.features.leaps import LinearSubsets, best_linear_subset
     from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
@@ -41,7 +40,6 @@ _NAMES = {  # by the module that defines them
     "encoding": ("TableEncoder",),
     "engine.bounds": ("Bound", "Rate"),
     "engine.rules": ("Rule",),
-    "engine.stopping": ("Stopping",),
     "features.estimator": ("EstimatorOracle",),
     "features.leaps": ("LinearSubsets", "best_linear_subset"),
     "features.neighbours": ("KNNOracle", "NeighbourVotes"),
@@ -78,7 +76,6 @@ __all__ = [
     "Rule",
     "Search",
     "SearchOptions",
-    "Stopping",
     "TableEncoder",
     "UCTResult",
     "Validation",

@@ -46,7 +46,7 @@ from bestleaf.encoding import TableEncoder, pandas_frame, takes_missing
 from bestleaf.encoding.frames import selected_columns
 from bestleaf.encoding.inputs import is_on_gpu
 from bestleaf.engine.bounds import Bound, Rate, named_bound
-from bestleaf.engine.stopping import BY_INTERVALS
+from bestleaf.engine.stopping import STOPPINGS
 from bestleaf.features import FeatureLattice, SampledLattice, SubsetLattice
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.exhaust import Exhaustion, fits_blocks, seconds_for_all
@@ -521,7 +521,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """Return the expert settings; all but `terminal` are checked by the search and the lattice."""
         options = SearchOptions() if self.search is None else self.search
         one_of("terminal", options.terminal, ("auto", "exact", "noisy"))
-        one_of("stopping", options.stopping, BY_INTERVALS)
+        one_of("stopping", options.stopping, STOPPINGS)
         return options
 
     def _oracle(self, data: Data, seed: int) -> KNNOracle | EstimatorOracle:

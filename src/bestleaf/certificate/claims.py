@@ -10,11 +10,9 @@ from functools import lru_cache
 from math import ceil, floor
 
 from bestleaf.certificate.all_subsets import has_all, has_some, many_evaluated
-from bestleaf.certificate.bound_checks import CHECKS, RATES
 from bestleaf.certificate.knots import groups_of, is_knot
 from bestleaf.certificate.local import SINGLE, Centre, centre_of
-from bestleaf.certificate.pairs import BY_BUDGET, TESTS, in_pairs
-from bestleaf.certificate.schema import CLOSE, Content, Json
+from bestleaf.certificate.schema import BY_BUDGET, CLOSE, Content, Json
 from bestleaf.certificate.searched import STOP, known_gap, label_of_all, searched
 from bestleaf.certificate.units import Units
 
@@ -241,15 +239,8 @@ def _promise(what: str, search: Content, *, certain: bool) -> str:
         return f"It is certain that {what}."
     if search["proof"] == "none":
         return f"It seems that {what}; bound {search['bound']} with stopping {search['stopping']} has no proof."
-    condition = f", provided that {_own_parts(search)}" if search["proof"] == "conditional" else ""
+    condition = f", provided that bound {search['bound']} holds" if search["proof"] == "conditional" else ""
     return f"With probability at least 1 - {search['delta']:g} {what}{condition}."
-
-
-def _own_parts(search: Content) -> str:
-    """Return which parts of the user's own a claim depends on."""
-    own = [] if search["bound"] in (*CHECKS, *RATES) else [f"bound {search['bound']}"]
-    own += [f"stopping {search['stopping']}"] if in_pairs(search) and search["stopping"] not in TESTS else []
-    return f"{' and '.join(own)} {'holds' if len(own) == 1 else 'hold'}"
 
 
 def game_claim(search: Content, leaves: int, open_gap: float | None, *, certain: bool) -> str:

@@ -17,6 +17,7 @@ FORMAT, FORMAT_VERSION = "bestleaf certificate", 2
 VALUE_COST = 10**9  # largest number of distances for one exact value; larger data are valued on some of their rows
 MOST = 10**15  # samples, values, nodes: more than any search takes
 CLOSE = 1e-9  # numbers that differ by less are the same
+BY_BUDGET = "budget"  # stopping that proves nothing: the budget is spent
 UNNAMED = "unnamed"  # a rule, bound or score without a proper name, such as a lambda
 
 # Families of candidates for new data, in words. A family has one subset of each size, in every fold and on all rows.

@@ -32,19 +32,18 @@ _KEYWORDS = """
         How much better than the answer another one may be, between 0 and 1.
     delta : float
         Probability with which the answer may be wrong, between 0 and 1.
-    rule : str, Rule or None, default=None
-        What is sampled next: "smallest_gap", "lucb" (the paper's), "ugape", "lucb_mcts", "lucb_micro", "eb_tc",
-        "lucb_plus_plus", "track_and_stop" or your own. None stands for "smallest_gap", for "lucb" with the published
-        stopping test, and for "eb_tc" or "lucb_plus_plus" with tests that tell leaves apart in pairs.
+    rule : str, callable or None, default=None
+        What is sampled next: "smallest_gap", "lucb" (the paper's), "ugape", "lucb_mcts", "lucb_micro", or your own
+        function ``(root, graph, known)`` that returns two children of the root, best and rival. None stands for
+        "smallest_gap", or for "lucb" with a stopping test other than "sound".
     bound : str, Rate or Bound, default="betting"
         Confidence interval of a leaf. "betting", "bernstein", "bernoulli" and "hoeffding" hold at all times, also
         while the graph grows; "betting" needs the fewest samples where samples vary little, "bernoulli" where they are
         0 or 1. The paper's rates "theory", "beta1", "beta1_published" and "beta2" are for its tables. Or your own.
-    stopping : {"sound", "pairwise", "kl", "lucb_plus_plus", "paper"} or Stopping, default="sound"
-        When to stop. "sound" compares intervals. "pairwise", "kl" and "lucb_plus_plus" compare the answer with each of
-        the other leaves by the samples of both; "pairwise" needs the fewest samples where they are 0 or 1. For one
-        player, without chance and cycles. "paper" is the published test, kept to reproduce its tables; on graphs with
-        shared leaves it is wrong more often than delta. Or your own test, see `bestleaf.Stopping`.
+    stopping : {"sound", "paper"} or callable, default="sound"
+        When to stop. Only "sound" is certified. "paper" is the published test, kept to reproduce its tables; on graphs
+        with shared leaves it is wrong more often than delta. Or your own function
+        ``(best, rival, root, graph, known, epsilon)`` that says whether the choice between two children is settled.
     expansion : float or None, default=None
         Exponent b in [0, 1]: after t samples the graph has grown by about t^b nodes. None builds it all at once.
     growth : callable, default=None

@@ -102,9 +102,7 @@ def act(decision: Decision, state: SearchState, evaluator: Evaluator, growth: Gr
     elif action == DEEPEN:
         growth.deepen(decision.root)
     elif action == BAD_RULE:
-        rule = state.settings.rule
-        what = "leaves of the graph (the second may be -1)" if rule.leaves else "children of its root (rival may be -1)"
-        raise ValueError(f"rule {rule.name} must return {what}")
+        raise ValueError(f"rule {state.settings.rule.name} must return children of its root (rival may be -1)")
     elif action == BAD_BOUND:
         leaf = shown(state.graph.states[decision.first])
         raise ValueError(f"bound {state.settings.bound.name} must return lower <= upper, but did not for {leaf}")

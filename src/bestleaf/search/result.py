@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from bestleaf.certificate import Certificate
 from bestleaf.certificate.build import Structure, certificate_of
 from bestleaf.certificate.claims import counted, game_claim, plan_in_words
-from bestleaf.certificate.pairs import PairTest
 from bestleaf.certificate.plan import CHANCE, LEAF, PLAYER, Moves, outcomes_of
 from bestleaf.certificate.schema import part_name
 from bestleaf.engine.bounds import BOUNDS
@@ -60,7 +59,7 @@ class Result:
         How long the search took.
     settings : dict
         How the search was run: task, epsilon, delta, rule, bound, stopping, expansion, proposal, seed, and the kind of
-        proof ("rigorous", "conditional" on the user's own bound or stopping test, or "none").
+        proof ("rigorous", "conditional" on the user's own bound, or "none").
     leaves : tuple of Leaf
         Every leaf of the final graph with its statistics.
     """
@@ -85,7 +84,6 @@ class Result:
     structure: Structure = field(repr=False)
     challenges: dict[str, Any] = field(repr=False)  # what the answer was compared with, by guarantee
     plan: dict[State, State] | None = field(default=None, repr=False)
-    own_test: PairTest | None = field(default=None, repr=False)  # the user's own stopping test
 
     @classmethod
     def of(
@@ -126,7 +124,6 @@ class Result:
             leaves=state.known.list_leaves(),
             structure=_structure(state),
             challenges=challenges,
-            own_test=None if state.settings.pair_test is None else state.settings.pair_test.function,
         )
 
     @property

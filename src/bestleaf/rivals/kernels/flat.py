@@ -3,10 +3,20 @@
 from math import inf, log, sqrt
 
 from bestleaf.engine.compile import draw, helper, kernel
-from bestleaf.engine.kernels.pairs import divergence
 
 UNIFORM, LUCB, KL_LUCB, UGAPE, LIL_UCB = 0, 1, 2, 3, 4
 STEPS = 50  # of a bisection: enough for full precision
+
+
+@helper
+def divergence(mean, other):
+    """Return how badly samples of this mean go together with another mean: d(mean, other) of two coins."""
+    found = 0.0
+    if mean > 0.0:
+        found += mean * log(mean / other)
+    if mean < 1.0:
+        found += (1.0 - mean) * log((1.0 - mean) / (1.0 - other))
+    return found
 
 
 @helper
