@@ -25,7 +25,7 @@ from bestleaf.features.neighbours import KNNOracle
 from bestleaf.problems import Unrolled, paper_lattice, random_dag, random_game_tree
 from golden.graphs import Trap
 
-BOUNDS = ("theory", "beta1", "beta1_published", "beta2", "hoeffding", "bernstein", "bernoulli", "betting")
+BOUNDS = ("theory", "beta1", "beta1_published", "beta2", "hoeffding", "betting")
 RULES = ("smallest_gap", "lucb", "ugape", "lucb_mcts", "lucb_micro")
 
 
@@ -176,12 +176,12 @@ SELECTIONS = {
         "search": SearchOptions(expansion=0.5, alpha=0.1),
     },
     "noisy": {"epsilon": 0.2, "max_features": 2, "max_samples": 3000, "search": SearchOptions(terminal="noisy")},
-    "bernstein": {
+    "hoeffding": {
         "choose": "training",
         "guarantee": "grown",
         "epsilon": 0.1,
         "max_samples": 3000,
-        "search": SearchOptions(expansion=0.5, bound="bernstein"),
+        "search": SearchOptions(expansion=0.5, bound="hoeffding"),
     },
     "cut short": {
         "choose": "training",

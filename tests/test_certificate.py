@@ -28,7 +28,7 @@ from bestleaf.problems import paper_lattice, random_dag, random_game_tree
 from forging import reworded
 from genuine import Trap
 
-RIGOROUS = ("hoeffding", "bernstein", "bernoulli", "betting")
+RIGOROUS = ("hoeffding", "betting")
 
 
 @pytest.fixture(scope="module")

@@ -193,7 +193,7 @@ def worse_rivals(content, rng):
 
 def other_bound(content, rng):
     search = content["search"]
-    search["bound"] = rng.choice(["hoeffding", "bernoulli", "theory", "mine", "proved beyond all doubt; bound x"])
+    search["bound"] = rng.choice(["hoeffding", "theory", "mine", "proved beyond all doubt; bound x"])
     search["proof"] = rng.choice(["rigorous", "conditional"])
     search["stopping"] = "sound"
     return NOT_CHECKED

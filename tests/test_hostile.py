@@ -178,14 +178,14 @@ def test_splits_of_an_estimator_are_rows_of_the_data(cv, told):
 
 
 def test_nested_parameters_can_be_set_where_the_default_is_none():
-    selector = BestLeafSelector(choose="training").set_params(search__bound="bernoulli", estimator__n_neighbors=3)
-    assert (selector.search.bound, selector.estimator.n_neighbors) == ("bernoulli", 3)
+    selector = BestLeafSelector(choose="training").set_params(search__bound="hoeffding", estimator__n_neighbors=3)
+    assert (selector.search.bound, selector.estimator.n_neighbors) == ("hoeffding", 3)
     assert isinstance(selector.search, SearchOptions)
     assert isinstance(selector.estimator, NeighbourVotes)
     assert BestLeafSelector(choose="training").set_params(epsilon=0.1).search is None
     assert FuseSelector().set_params(estimator__n_neighbors=3).estimator.n_neighbors == 3
     with pytest.raises(ValueError, match="Invalid parameter 'search'"):
-        FuseSelector().set_params(search__bound="bernoulli")
+        FuseSelector().set_params(search__bound="hoeffding")
     steps = Pipeline(
         [("select", BestLeafSelector(choose="training", random_state=0)), ("model", KNeighborsClassifier())]
     )

@@ -161,7 +161,7 @@ SEARCHES = {
         for_estimator,
         {"expansion": 0.5, "bound": "betting", "batch_size": 8, "max_samples": 400},
     ),
-    "local": (best_leaf, lattice, {"guarantee": ["local", "quantile"], "expansion": 0.5, "bound": "bernstein"}),
+    "local": (best_leaf, lattice, {"guarantee": ["local", "quantile"], "expansion": 0.5, "bound": "hoeffding"}),
 }
 
 
@@ -273,7 +273,7 @@ def test_two_samples_a_round_and_an_odd_budget(path):
 
 
 def test_a_finished_search_goes_on_for_a_smaller_epsilon_and_ends_at_once_for_a_larger(path):
-    settings = {"delta": 0.1, "bound": "bernoulli", "checkpoint": path}
+    settings = {"delta": 0.1, "bound": "hoeffding", "checkpoint": path}
     coarse = best_leaf(problems.paper_lattice(), epsilon=0.2, seed=1, **settings)
     fine = best_leaf(problems.paper_lattice(), epsilon=0.1, **settings)
     assert fine.settings["seed"] == 1

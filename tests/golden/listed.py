@@ -51,20 +51,14 @@ CASES: dict[str, Case] = {
     "leaf_exhaustive": case(leaf, "trap", guarantee="exhaustive"),
     **{
         f"arm_bound_{name}": case(arm, "dag", bound=name, max_samples=20_000)
-        for name in ("theory", "beta1", "beta1_published", "beta2", "hoeffding", "bernstein", "bernoulli")
+        for name in ("theory", "beta1", "beta1_published", "beta2", "hoeffding")
     },
-    **{
-        f"leaf_bound_{name}_of_spread_values": case(leaf, "spread", bound=name, max_samples=20_000)
-        for name in ("bernstein", "bernoulli", "hoeffding")
-    },
+    "leaf_bound_hoeffding_of_spread_values": case(leaf, "spread", bound="hoeffding", max_samples=20_000),
     "arm_own_bound": case(arm, "dag", bound=union_over_time),
     "arm_own_rate": case(arm, "dag", bound=own_rate),
     "arm_own_rule": case(arm, "dag", rule=boldest),
-    **{
-        f"arm_rule_{rule}": case(arm, "lattice", rule=rule, bound="bernoulli")
-        for rule in ("lucb", "ugape", "lucb_mcts", "lucb_micro")
-    },
-    "leaf_rule_lucb_micro": case(leaf, "tied", rule="lucb_micro", bound="bernoulli"),
+    **{f"arm_rule_{rule}": case(arm, "lattice", rule=rule) for rule in ("lucb", "ugape", "lucb_mcts", "lucb_micro")},
+    "leaf_rule_lucb_micro": case(leaf, "tied", rule="lucb_micro"),
     # the published test
     "arm_paper": case(arm, "lattice", stopping="paper", bound="beta2", epsilon=0.0),
     "arm_paper_ugape": case(arm, "dag", stopping="paper", bound="beta1", rule="ugape"),
@@ -165,7 +159,6 @@ CASES: dict[str, Case] = {
     ),
     "select_random": case(selected, "classes", proposal="random", epsilon=0.05, max_samples=1500, expansion=0.5),
     "select_rave": case(selected, "classes", proposal="rave", epsilon=0.05, max_samples=2000),
-    "select_bernstein": case(selected, "classes", bound="bernstein", epsilon=0.1, max_samples=3000),
     "select_paper": case(selected, "classes", stopping="paper", bound="beta2", epsilon=0.05, max_samples=3000),
     "select_other_objective": case(
         selected,

@@ -37,9 +37,9 @@ _KEYWORDS = """
         function ``(root, graph, known)`` that returns two children of the root, best and rival. None stands for
         "smallest_gap", or for "lucb" with a stopping test other than "sound".
     bound : str, Rate or Bound, default="betting"
-        Confidence interval of a leaf. "betting", "bernstein", "bernoulli" and "hoeffding" hold at all times, also
-        while the graph grows; "betting" needs the fewest samples where samples vary little, "bernoulli" where they are
-        0 or 1. The paper's rates "theory", "beta1", "beta1_published" and "beta2" are for its tables. Or your own.
+        Confidence interval of a leaf. "betting" and "hoeffding" hold at all times, also while the graph grows;
+        "betting" needs fewer samples. The paper's rates "theory", "beta1", "beta1_published" and "beta2" are for its
+        tables. Or your own.
     stopping : {"sound", "paper"} or callable, default="sound"
         When to stop. Only "sound" is certified. "paper" is the published test, kept to reproduce its tables; on graphs
         with shared leaves it is wrong more often than delta. Or your own function
