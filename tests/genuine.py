@@ -169,12 +169,6 @@ SELECTIONS = {
         "forbidden": [5],
         "search": SearchOptions(expansion=0.5),
     },
-    "quantile": {
-        "choose": "training",
-        "guarantee": ["local", "quantile"],
-        "epsilon": 0.1,
-        "search": SearchOptions(expansion=0.5, alpha=0.1),
-    },
     "noisy": {"epsilon": 0.2, "max_features": 2, "max_samples": 3000, "search": SearchOptions(terminal="noisy")},
     "hoeffding": {
         "choose": "training",
@@ -198,7 +192,7 @@ SELECTIONS = {
 def of_selections(seed, names=tuple(SELECTIONS)):
     """Yield certificates of feature selections with their data."""
     for name in names:
-        X, y = table(seed, 8 if name == "quantile" else 6)
+        X, y = table(seed, 6)
         kind = FuseSelector if name == "fuse" else BestLeafSelector
         found = kind(random_state=seed, **SELECTIONS[name]).fit(X, y)
         yield Genuine(f"selection {name}", found.certificate_, (X, y))
@@ -220,8 +214,8 @@ def of_estimators(seed):
 def of_guarantees(seed):
     """Yield certificates of best leaves with guarantees beyond the graph."""
     settings = {"epsilon": 0.02, "delta": 0.1, "expansion": 0.05, "bound": "betting", "seed": seed}
-    found = best_leaf(Trap(), guarantee=["local", "quantile"], alpha=0.03, **settings)
-    yield Genuine("trap local quantile", found.certificate)
+    found = best_leaf(Trap(), guarantee="local", **settings)
+    yield Genuine("trap local", found.certificate)
     lattice = FeatureLattice(KNNOracle(*table(seed)), max_features=2)
     found = best_leaf(lattice, guarantee="local", **{**settings, "expansion": 0.5, "epsilon": 0.1})
     yield Genuine("lattice local", found.certificate)

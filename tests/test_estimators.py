@@ -283,7 +283,7 @@ def test_rivals_do_not_take_an_estimator(table):
         FuseSelector("fuse", estimator=MODEL, max_samples=50).fit(*table)
 
 
-@pytest.mark.parametrize("guarantee", ["local", "quantile", "exhaustive"])
+@pytest.mark.parametrize("guarantee", ["local", "exhaustive"])
 def test_sampled_leaves_do_not_go_with_guarantees_about_exact_values(guarantee, table):
     with pytest.raises(ValueError, match="compares exact values, so terminal must be 'exact', got 'noisy'"):
         BestLeafSelector(

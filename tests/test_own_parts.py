@@ -65,7 +65,7 @@ def test_a_stopping_test_of_ones_own_decides_and_is_not_certified(find):
 
 def test_a_stopping_test_with_the_name_of_ours_is_not_taken_for_it():
     def sound(best, rival, root, graph, known, epsilon):
-        return known[best].count > 0
+        return known[best].upper < 1.0
 
     result = best_arm(paper_lattice(), stopping=sound, seed=0, **KEYWORDS)
     assert (result.settings["stopping"], result.settings["proof"]) == ("own_sound", "none")

@@ -1,18 +1,13 @@
-"""`bestleaf.testing`: our own parts pass its checks, broken ones get a sentence; two typical changes."""
+"""`bestleaf.testing`: our own parts pass its checks, broken ones get a sentence; a typical change."""
 
 from math import log, sqrt
 
 import numpy as np
 import pytest
 
-from bestleaf import Bound, KNNOracle, Rule, best_arm, best_leaf, problems, testing, verify
+from bestleaf import Bound, Rule, best_arm, best_leaf, problems, testing, verify
 from bestleaf.engine.bounds import BOUNDS, RIGOROUS
 from bestleaf.engine.rules import RULES, children
-from bestleaf.features import FeatureLattice
-from bestleaf.paper import make_linear
-from bestleaf.search import Search
-from bestleaf.search.growth.random import RandomProposals
-from bestleaf.search.stages import DONE, REOPEN, Stage
 
 
 class Nim:
@@ -104,30 +99,23 @@ def test_a_bound_that_is_too_narrow_is_told():
         testing.check_bound(bold, runs=50, means=(0.3,))
 
 
-class LastFirst(RandomProposals):
+def last_first(children, node, state):
     """The last child that is not in the graph enters."""
-
-    name = "last_first"
-
-    def next(self, node):
-        return [self.opening(node)[-1]]
+    return children[-1]
 
 
-@pytest.mark.parametrize("proposal", ["random", RandomProposals, LastFirst])
-def test_our_proposals_pass(proposal):
+def moody(children, node, state):
+    return children[int(np.random.default_rng().integers(len(children)))]
+
+
+@pytest.mark.parametrize("proposal", ["random", last_first])
+def test_proposals_pass(proposal):
     testing.check_ingredients(proposal=proposal)
 
 
 def test_a_proposal_with_a_stream_of_its_own_is_told():
-    class Moody(RandomProposals):
-        name = "moody"
-
-        def next(self, node):
-            absent = self.opening(node)
-            return [absent[int(np.random.default_rng().integers(len(absent)))]]
-
     with pytest.raises(AssertionError, match=r"proposal moody must take everything random from its seed"):
-        testing.check_ingredients(proposal=Moody)
+        testing.check_ingredients(proposal=moody)
 
 
 def test_a_graph_that_never_grows_is_told():
@@ -139,7 +127,7 @@ def never(step, node, state):
     return None
 
 
-# Two typical changes, each in this one file: a bound with the check of its evidence, and a guarantee as a stage.
+# A typical change in this one file: a bound with the check of its evidence.
 
 
 def check_union(side, value, delta, evidence):
@@ -161,35 +149,6 @@ def test_a_bound_is_added_in_one_file():
     assert verify(result.certificate, bound=bound)
     narrower = Bound(union, check=lambda side, value, delta, evidence: False)
     assert not verify(result.certificate, bound=narrower)
-
-
-class Pairs(Stage):
-    """A guarantee of one's own: no pair of features is better than the answer by more than epsilon."""
-
-    def __init__(self, lattice):
-        self.lattice = lattice
-        self.looked_at = 0
-
-    def slice(self, state, evaluator):
-        answer = max((one for one in state.values if one in state.graph.node_of), key=state.values.__getitem__)
-        pairs = [self.lattice.terminal((one, two)) for one in range(10) for two in range(one)]
-        values = {pair: evaluator.look_up(tuple(sorted(pair[:-1])) + pair[-1:]) for pair in pairs}
-        self.looked_at += len(values)
-        best = max(values, key=values.__getitem__)
-        if values[best] <= state.values[answer] + state.settings.epsilon:
-            return DONE
-        state.join(self.lattice.path_to(tuple(sorted(best[:-1])) + best[-1:]), evaluator.budget)
-        return REOPEN
-
-
-def test_a_guarantee_is_added_in_one_file():
-    lattice = FeatureLattice(KNNOracle(*make_linear(60, 10, seed=0, return_X_y=True)), max_features=3)
-    stage = Pairs(lattice)
-    result = Search(lattice, task="leaf", epsilon=0.05, delta=0.1, expansion=0.5, seed=0, stages=[stage]).run()
-    assert result.identified
-    assert stage.looked_at >= 45
-    pairs = [lattice.exact((one, two, -1)) for two in range(10) for one in range(two)]
-    assert max(pairs) <= result.upper + 0.05
 
 
 def test_a_rule_of_ones_own_is_checked():

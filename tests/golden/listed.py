@@ -73,10 +73,7 @@ CASES: dict[str, Case] = {
     "leaf_grown_exact": case(leaf, "exact climb", expansion=0.6),
     "leaf_grown_of_tree": case(leaf, "tree", expansion=0.5, epsilon=0.2),
     "leaf_grown_with_theory": case(leaf, "climb", expansion=0.5, bound="theory", epsilon=0.2),
-    "leaf_local_and_quantile": case(
-        leaf, "trap", guarantee=["local", "quantile"], alpha=0.03, expansion=0.05, epsilon=0.02
-    ),
-    "leaf_quantile": case(leaf, "trap", guarantee="quantile", alpha=0.05, expansion=0.05, epsilon=0.02),
+    "leaf_local": case(leaf, "trap", guarantee="local", expansion=0.05, epsilon=0.02),
     # two players
     "game_arm": case(arm, "game"),
     "game_leaf": case(leaf, "game", epsilon=0.2),
@@ -143,7 +140,6 @@ CASES: dict[str, Case] = {
     "select_cut_in_warm_up": case(selected, "classes", max_samples=60),
     "select_largest": case(selected, "classes", guarantee="grown", prefer_small=False, epsilon=0.03),
     "select_local": case(selected, "classes", guarantee="local", epsilon=0.03, max_features=4),
-    "select_quantile": case(selected, "classes", guarantee=["local", "quantile"], alpha=0.05, epsilon=0.05),
     "select_exhaustive": case(
         selected, "classes", guarantee="exhaustive", max_features=2, forced=[4], forbidden=[1, 3, 5, 9, 11]
     ),

@@ -140,8 +140,6 @@ def _checks(certificate: Certificate, bound: Bound | None, *, with_data: bool, w
         many = f"{values_in_words(content, outside)} of states that are not in the graph"
         text += f"; {many} {'was' if outside == 1 else 'were'} computed, too"
     yield f"{text}."
-    if "quantile" in content["challenges"]:
-        yield "That the random leaves were drawn at random, and on which attempt, cannot be seen from a certificate."
     yield from (claim["text"] for claim in content["claims"])
     not_shown = _not_shown(content, with_data=with_data, with_oracle=with_oracle)
     yield f"Taken as written, because a certificate cannot show it: {not_shown}."
@@ -182,7 +180,6 @@ def _not_shown(content: Content, *, with_data: bool, with_oracle: bool) -> str:
     problem, selection = data is None, data is not None
     by_estimator = selection and data["objective"].get("kind") == "estimator"
     no_values = not with_data or (by_estimator and not with_oracle)  # none is computed again
-    ruled_out = bool(content["challenges"].get("local", {}).get("pruned"))
     sampled = any(leaf["count"] for leaf in leaves if not leaf["exact"])
     cases = {
         "times, seed, why the search ended, number of samples beyond those of the leaves": True,
@@ -200,7 +197,6 @@ def _not_shown(content: Content, *, with_data: bool, with_oracle: bool) -> str:
         "exact values (give the oracle of the estimator to compute them again)": by_estimator
         and with_data
         and not with_oracle,
-        "bounds of the subsets that were ruled out": ruled_out and no_values,
         "what was forced, forbidden and limited": selection,
         "that no leaf of the graph was left out": selection and content["search"]["expansion"] is not None,
         "course of the gap, means of the rollouts with a feature": report is not None,

@@ -18,7 +18,12 @@ from bestleaf.engine.rules import Rule, named_rule, smallest_gap
 from bestleaf.engine.stopping import STOPPINGS, Stopping, named_stopping
 from bestleaf.problems import State
 
-GUARANTEES = ("grown", "local", "quantile", "exhaustive")
+GUARANTEES = ("grown", "local", "exhaustive")
+GONE = {  # keywords of earlier versions, and what to use instead
+    "alpha": "guarantee='local' or 'exhaustive'",
+    "executor": "n_jobs",
+    "stages": "ask() and tell() for work of your own",
+}
 PROPOSALS = ("random", "prior", "rave", "lookahead")
 
 Seed = int | np.integer | np.random.Generator | np.random.SeedSequence | None
@@ -36,12 +41,11 @@ class Settings:
     stopping: str | Stopping = "sound"  # a function becomes a Stopping
     expansion: float | None = None
     growth: Callable[[int, int, Any], int | None] | None = None  # when the graph grows, if not by `expansion`
-    proposal: str | type | None = None  # a name, or a class of the user's own
+    proposal: str | type | Callable | None = None  # a name, the user's own function, or a class of ours
     max_samples: int | None = None
     max_time: float | None = None
     max_memory: int | None = None
     guarantee: frozenset[str] = "grown"  # type: ignore[assignment]  # one name or several become a set
-    alpha: float = 0.01
     batch_size: int | None = None
 
     def __post_init__(self) -> None:
@@ -56,7 +60,6 @@ class Settings:
             "rule": named_rule(usual if self.rule is None else self.rule),  # type: ignore[redundant-expr]
             "bound": named_bound(self.bound),
             "guarantee": guarantees,
-            "alpha": number("alpha", self.alpha, "strictly between 0 and 1", 0, 1, open_ends=True),
         }
         if self.growth is not None and not callable(self.growth):
             raise TypeError(f"growth must be a function of rounds, node and state, got {shown(self.growth)}")
@@ -74,9 +77,11 @@ class Settings:
                 checked[name] = whole(name, getattr(self, name), 1, " or None")
         for name, value in checked.items():
             object.__setattr__(self, name, value)
-        if not (self.proposal is None or self.proposal in PROPOSALS or isinstance(self.proposal, type)):
+        if not (self.proposal is None or self.proposal in PROPOSALS or callable(self.proposal)):
             names = ", ".join(PROPOSALS)
-            raise ValueError(f"proposal must be one of {names}, a class or None, got {shown(self.proposal)}")
+            raise ValueError(f"proposal must be one of {names}, a function or None, got {shown(self.proposal)}")
+        if isinstance(self.proposal, type) and not hasattr(self.proposal, "whole_opening"):
+            raise TypeError(f"proposal must be a function, not a class, got {shown(self.proposal)}")
         if self.task == "arm" and guarantees - {"grown"}:
             raise ValueError(f"guarantee {min(guarantees - {'grown'})} is about a best leaf, got task 'arm'")
         if "exhaustive" in guarantees and self.expansion is not None:
