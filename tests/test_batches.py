@@ -15,6 +15,7 @@ from bestleaf import BestLeafSelector, Search, SearchOptions, best_arm, best_lea
 from bestleaf.features import FeatureLattice, SampledLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear
+from bestleaf.search.ask_tell import Inside
 from bestleaf.search.budget import deferred_interrupt
 from bestleaf.search.evaluator import useful_leaves
 from bestleaf.search.executors import Joblib, Serial, chunks, draw_samples, exact_values
@@ -46,7 +47,7 @@ def lattice():
 def test_the_answer_does_not_depend_on_who_draws(executor, lattice):
     keywords = {"epsilon": 0.05, "delta": 0.1, "bound": "betting", "expansion": 0.5, "seed": 3, "batch_size": 8}
     alone = Search(lattice, task="leaf", **keywords).run()
-    shared = Search(lattice, task="leaf", **keywords, executor=executor).run()
+    shared = Search(lattice, task="leaf", **keywords, inside=Inside(executor)).run()
     assert told(alone) == told(shared)
     assert alone.reason == "identified"
 
@@ -186,7 +187,7 @@ def test_exact_values_come_back_in_order(lattice):
     ("keywords", "sentence"),
     [
         ({"batch_size": 0}, "batch_size must be a whole number of at least 1 or None, got 0"),
-        ({"executor": Serial()}, "executor needs batch_size"),
+        ({"n_jobs": 2}, "n_jobs needs batch_size, the number of samples asked for at once, got n_jobs=2"),
         ({"max_memory": 0}, "max_memory must be a whole number of at least 1 or None, got 0"),
     ],
 )

@@ -23,7 +23,6 @@ from bestleaf.features.exhaust import Exhaustion, fits_blocks
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import make_linear
 from bestleaf.search.budget import Budget
-from bestleaf.testing import check_oracle
 
 X, Y = make_linear(40, 13, seed=3, return_X_y=True)
 COARSE = np.round(X)  # with many ties
@@ -264,22 +263,3 @@ def test_many_rows_are_not_evaluated_in_blocks():
     few = FeatureLattice(KNNOracle(rng.normal(size=(4096, 13)), np.arange(4096) % 2))
     many = FeatureLattice(KNNOracle(rng.normal(size=(4097, 13)), np.arange(4097) % 2))
     assert (fits_blocks(few), fits_blocks(many)) == (True, False)
-
-
-def test_an_oracle_with_wrong_blocks_is_noticed():
-    check_oracle(KNNOracle(X, Y), subsets=3, samples=5)
-
-    class Rounded(KNNOracle):
-        def block_values(self, block, floors=None):
-            return np.float32(super().block_values(block, floors)).astype(float)
-
-    with pytest.raises(AssertionError, match="to the last digit"):
-        check_oracle(Rounded(X, Y), subsets=3, samples=5)
-
-    class Eager(KNNOracle):
-        def block_values(self, block, floors=None):
-            found = super().block_values(block)
-            return found if floors is None else np.where(found <= floors, BELOW, found)
-
-    with pytest.raises(AssertionError, match="or -1 where it is below its floor"):
-        check_oracle(Eager(X, Y), subsets=3, samples=5)

@@ -120,7 +120,7 @@ def many_leaves(many, bound):
     return best_leaf(Wide(), bound=bound, max_samples=4 * many, **settings).certificate.to_json()
 
 
-@pytest.mark.parametrize("bound", ["bernstein", "betting"])
+@pytest.mark.parametrize("bound", ["hoeffding", "betting"])
 def test_the_work_of_the_verifier_grows_with_the_leaves_and_not_faster(bound):
     calls = []
     for many in (300, 600, 1200):

@@ -278,7 +278,7 @@ def test_scikit_learns_routing_reaches_fit(table):
             unrequested.fit(X, y, sample_weight=np.ones(150))
 
 
-@pytest.mark.parametrize("guarantee", ["local", "quantile", "exhaustive"])
+@pytest.mark.parametrize("guarantee", ["local", "exhaustive"])
 def test_sampled_leaves_do_not_go_with_guarantees_about_exact_values(guarantee, table):
     with pytest.raises(ValueError, match="compares exact values, so terminal must be 'exact', got 'noisy'"):
         BestLeafSelector(

@@ -110,7 +110,7 @@ def test_an_order_is_cut_so_that_every_size_is_reached():
     "selector",
     [
         BestLeafSelector(choose="training", guarantee="grown", epsilon=0.1, max_samples=3000),
-        BestLeafSelector(choose="training", guarantee=["local", "quantile"], epsilon=0.2, max_samples=20_000),
+        BestLeafSelector(choose="training", guarantee="local", epsilon=0.2, max_samples=20_000),
         BestLeafSelector(choose="training", search=SearchOptions(proposal="rave"), guarantee="grown", epsilon=0.2),
         BestLeafSelector(choose="training", search=SearchOptions(terminal="noisy"), epsilon=0.3, max_samples=2000),
         BestLeafSelector(cv=3),

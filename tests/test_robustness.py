@@ -406,8 +406,7 @@ def test_a_challenger_called_zero_without_a_value_does_not_keep_the_search_waiti
         "epsilon": 0.3,
         "delta": 0.1,
         "seed": 0,
-        "guarantee": ["local", "quantile"],
-        "alpha": 0.2,
+        "guarantee": "local",
         "max_time": 20,
     }
     with pytest.warns(RuntimeWarning, match="0 has none"):

@@ -292,7 +292,7 @@ def test_options_that_cannot_be_used(folder, options, capsys):
         (["--max-samples", "0"], "--max-samples"),
         (["--max-features", "0"], "--max-features"),
         (["--n-repeats", "0"], "--n-repeats"),
-        (["--guarantee", "foo"], "--guarantee: 'foo' is not one of 'auto', 'grown', 'local', 'quantile', 'exhaustive'"),
+        (["--guarantee", "foo"], "--guarantee: 'foo' is not one of 'auto', 'grown', 'local', 'exhaustive'"),
         (["--random-state", "4294967296"], "--random-state"),
         (["--report", "z.txt"], "--report must end in .html or .htm, got z.txt"),
         (["--colour"], "no such option"),

@@ -144,7 +144,6 @@ SEARCHES = {
     "some exact": (best_leaf, lambda: problems.random_dag(5, exact_share=0.5, width=6), {"expansion": 0.5}),
     "sampled in Python": (best_leaf, Climb, {"epsilon": 0.3}),
     "grown in Python": (best_arm, Climb, {"epsilon": 0.3, "expansion": 0.4}),
-    "quantile": (best_leaf, Peaks, {"guarantee": "quantile", "alpha": 0.1, "expansion": 0.4}),
     "by rave": (best_leaf, lattice, {"proposal": "rave", "expansion": 0.5, "bound": "betting", "max_samples": 3000}),
     "at random": (best_leaf, lattice, {"proposal": "random", "expansion": 0.5, "max_samples": 3000}),
     "in batches": (best_leaf, problems.paper_lattice, {"batch_size": 9, "expansion": 0.6}),
@@ -161,7 +160,7 @@ SEARCHES = {
         for_estimator,
         {"expansion": 0.5, "bound": "betting", "batch_size": 8, "max_samples": 400},
     ),
-    "local": (best_leaf, lattice, {"guarantee": ["local", "quantile"], "expansion": 0.5, "bound": "bernstein"}),
+    "local": (best_leaf, lattice, {"guarantee": "local", "expansion": 0.5, "bound": "hoeffding"}),
 }
 
 
@@ -188,8 +187,7 @@ SELECTIONS = {
     "forced and forbidden": {
         "forced": [1],
         "forbidden": [7],
-        "guarantee": ["local", "quantile"],
-        "search": SearchOptions(alpha=0.05),
+        "guarantee": "local",
     },
     "exhaustive": {"guarantee": "exhaustive", "max_features": 3},
     "rave": {"guarantee": "grown", "search": SearchOptions(proposal="rave")},
@@ -273,7 +271,7 @@ def test_two_samples_a_round_and_an_odd_budget(path):
 
 
 def test_a_finished_search_goes_on_for_a_smaller_epsilon_and_ends_at_once_for_a_larger(path):
-    settings = {"delta": 0.1, "bound": "bernoulli", "checkpoint": path}
+    settings = {"delta": 0.1, "bound": "hoeffding", "checkpoint": path}
     coarse = best_leaf(problems.paper_lattice(), epsilon=0.2, seed=1, **settings)
     fine = best_leaf(problems.paper_lattice(), epsilon=0.1, **settings)
     assert fine.settings["seed"] == 1
@@ -332,7 +330,7 @@ def test_the_result_does_not_depend_on_where_slices_end(monkeypatch):
         "epsilon": 0.003,
         "delta": 0.1,
         "random_state": 0,
-        "guarantee": ["local", "quantile"],
+        "guarantee": "local",
         "estimator": NeighbourVotes(scale=False),
     }
     found = [of_selector(BestLeafSelector(choose="training", **settings).fit(X, y))]

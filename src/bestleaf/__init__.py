@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bestleaf.engine import bounds, rules
     from bestleaf.engine.bounds import Bound, Rate
     from bestleaf.engine.rules import Rule
-    from bestleaf.engine.stopping import Stopping
     from bestleaf.features.estimator import EstimatorOracle
     from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
     from bestleaf.paper.fuse import FuseResult, fuse_search
@@ -35,7 +34,6 @@ _NAMES = {  # by the module that defines them
     "encoding": ("TableEncoder",),
     "engine.bounds": ("Bound", "Rate"),
     "engine.rules": ("Rule",),
-    "engine.stopping": ("Stopping",),
     "features.estimator": ("EstimatorOracle",),
     "features.neighbours": ("KNNOracle", "NeighbourVotes"),
     "paper.fuse": ("FuseResult", "fuse_search"),
@@ -65,7 +63,6 @@ __all__ = [
     "Rule",
     "Search",
     "SearchOptions",
-    "Stopping",
     "TableEncoder",
     "UCTResult",
     "Validation",

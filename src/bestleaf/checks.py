@@ -5,7 +5,7 @@ A sentence has at most 300 characters, because `shown` and `listed` shorten long
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
 from numbers import Integral, Real
@@ -97,10 +97,21 @@ def did_you_mean(given: object, known: Iterable[object]) -> str:
     return f" (did you mean {shown(near[0])}?)" if near else ""
 
 
-def check_keywords(owner: str, given: Iterable[str], known: Iterable[str], probabilities: Iterable[str] = ()) -> None:
-    """Refuse keywords that a function does not have; `probabilities` are those that it cannot do without."""
+def check_keywords(
+    owner: str,
+    given: Iterable[str],
+    known: Iterable[str],
+    probabilities: Iterable[str] = (),
+    gone: Mapping[str, str] | None = None,
+) -> None:
+    """Refuse keywords that a function does not have; `probabilities` are those that it cannot do without.
+
+    `gone` says what to use instead of keywords of earlier versions.
+    """
     given, known = list(given), list(known)
     for name in given:
+        if gone is not None and name in gone:
+            raise TypeError(f"{owner} got an argument that it no longer has, {shown(name)}; use {gone[name]}")
         if name not in known:
             raise TypeError(f"{owner} got an argument that it does not have, {shown(name)}{did_you_mean(name, known)}")
     for name in probabilities:

@@ -32,7 +32,6 @@ from bestleaf.features.estimator import described
 from bestleaf.features.exhaust import Exhaustion
 from bestleaf.new_data.choosing import CHEAP_A_SECOND, Chosen, fresh_scores, in_certificate
 from bestleaf.search import Progress, Search
-from bestleaf.search.growth.random import RandomProposals
 from bestleaf.search.live import LiveLine
 from bestleaf.search.progress import ProgressLine
 from bestleaf.search.result import settings_told
@@ -169,7 +168,7 @@ class Selection:
             lattice,
             answer=min(close, key=lambda leaf: (len(leaf.state), -leaf.lower, leaf.state)),
             reason=found.reason or "unfinished",
-            settings=settings_told(settings, seed, RandomProposals, exact=True),
+            settings=settings_told(settings, seed, "random", exact=True),
             cost={
                 **dict.fromkeys(("samples", "warmup_samples", "growths"), 0),
                 "exact_evaluations": standing.evaluated,

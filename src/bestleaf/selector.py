@@ -46,7 +46,7 @@ from bestleaf.encoding import TableEncoder, pandas_frame, takes_missing
 from bestleaf.encoding.frames import selected_columns
 from bestleaf.encoding.inputs import is_on_gpu
 from bestleaf.engine.bounds import Bound, Rate, named_bound
-from bestleaf.engine.stopping import BY_INTERVALS
+from bestleaf.engine.stopping import STOPPINGS
 from bestleaf.features import FeatureLattice, SampledLattice, SubsetLattice
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.exhaust import Exhaustion, fits_blocks, seconds_for_all
@@ -58,6 +58,7 @@ from bestleaf.new_data.path import Path
 from bestleaf.new_data.saved_folds import seed_of_folds
 from bestleaf.search import Progress, Search
 from bestleaf.search.answer import EvaluatedLeaf
+from bestleaf.search.ask_tell import Inside
 from bestleaf.search.budget import Budget
 from bestleaf.search.executors import executor_for, workers_there
 from bestleaf.search.saving import stored_seed
@@ -105,8 +106,6 @@ class SearchOptions(BaseEstimator):
         random subsamples or random splits, with an interval. "auto" is exact, unless more than about 31,000 rows all
         vote (`reference_rows` of `NeighbourVotes`). With so many rows "exact" uses one fixed random part of them for
         all subsets.
-    alpha : float, default=0.01
-        Fraction of random subsets that the guarantee "quantile" leaves open.
     continue_probability : float, default=0.9
         q: a rollout at size s goes on with probability q^s.
     """
@@ -119,7 +118,6 @@ class SearchOptions(BaseEstimator):
         proposal: str | None = None,
         batch_size: int | None = None,
         terminal: str = "auto",
-        alpha: float = 0.01,
         continue_probability: float = 0.9,
     ) -> None:
         self.bound = bound
@@ -128,7 +126,6 @@ class SearchOptions(BaseEstimator):
         self.proposal = proposal
         self.batch_size = batch_size
         self.terminal = terminal
-        self.alpha = alpha
         self.continue_probability = continue_probability
 
 
@@ -163,9 +160,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         How much better than the answer another leaf may be, as a fraction of the range of the scores.
     delta : float, default=0.05
         Probability with which the guarantee may fail.
-    guarantee : {"auto", "grown", "local", "quantile", "exhaustive"} or several, default="auto"
+    guarantee : {"auto", "grown", "local", "exhaustive"} or several, default="auto"
         What the answer is compared with. "grown": the leaves of the graph as grown; this is always included. "local":
-        all subsets one step away from the answer. "quantile": all but a fraction of random subsets. "exhaustive": all
+        all subsets one step away from the answer. "exhaustive": all
         subsets, which are then all evaluated: up to 4,194,304 by the votes of nearest neighbours on up to 4,096 rows,
         on a GPU up to 2^30, otherwise up to a million. "auto" is "exhaustive" if that takes only seconds; otherwise,
         and if `max_samples` or expert settings of the search are given for more than 4,096 subsets, it is "grown".
@@ -520,7 +517,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """Return the expert settings; all but `terminal` are checked by the search and the lattice."""
         options = SearchOptions() if self.search is None else self.search
         one_of("terminal", options.terminal, ("auto", "exact", "noisy"))
-        one_of("stopping", options.stopping, BY_INTERVALS)
+        one_of("stopping", options.stopping, STOPPINGS)
         return options
 
     def _oracle(self, data: Data, seed: int) -> KNNOracle | EstimatorOracle:
@@ -561,8 +558,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         whole = plan == IN_GRAPH
         voting = votes_of(self.estimator) is not None
         choice, by_default = None if chosen is None else chosen.choice, "auto" in guarantees
-        races = not whole and not lattice.noisy and bool(guarantees & {"auto", "local"}) and _can_race(lattice)
-        if races:
+        local = not (whole or lattice.noisy or voting) and bool(guarantees & {"auto", "local"})
+        if local:
             guarantees |= {"local"}
         batch = _batch_size(lattice, voting) if options.batch_size is None else options.batch_size
 
@@ -582,10 +579,11 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if interrupted:
             limit = budget.seconds  # after Ctrl-C there is no time left
         elif limit is None and self.max_samples is None:
-            least = SHORTEST_SEARCH if voting else LOCAL_PROOF if races else 0.0
+            least = SHORTEST_SEARCH if voting else LOCAL_PROOF if local else 0.0
             limit = None if choice is None else budget.seconds + max(least, share)
             many = by_default and lattice.count_subsets() > FEW_SUBSETS  # of few subsets more can be proved soon
             wider = share if choice is not None else 0.0 if many else None
+        executor = None if batch is None else executor_for(self.n_jobs, "threads" if voting else "processes")
         search = Search(
             lattice,
             task="leaf",
@@ -599,17 +597,12 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             max_time=limit,
             max_memory=room,
             guarantee=guarantees - {"auto", "exhaustive"},
-            alpha=options.alpha,
             seed=seed,
             batch_size=batch,
-            executor=None if batch is None else executor_for(self.n_jobs, "threads" if voting else "processes"),
             checkpoint=checkpoint,
             callback=look,
-            stages=stages,
             answer=EvaluatedLeaf(self.prefer_small),
-            seconds=budget.seconds,
-            centre=lattice.terminal(choice.chosen.units) if races and choice is not None else None,
-            wider=wider,
+            inside=Inside(executor, stages, budget.seconds, wider),
         )
         watch = Watch(self, data, lattice, limit, search.state.notes)
         with watch:
@@ -653,7 +646,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         options, guarantees = self._options(), checked_guarantees(self.guarantee, ("auto", *GUARANTEES))
         if self._evaluates_all(lattice, guarantees, room_for_search(self.max_memory, data), budget) == IN_BLOCKS:
             self._check_time(lattice, guarantees, budget)
-        given = {name: getattr(options, name) for name in ("bound", "stopping", "expansion", "proposal", "alpha")}
+        given = {name: getattr(options, name) for name in ("bound", "stopping", "expansion", "proposal")}
         guarantees -= {"auto", "exhaustive"}  # for the latter all subsets are evaluated, whatever `expansion` is
         Settings(task="leaf", epsilon=self.epsilon, delta=self.delta, guarantee=guarantees, **given)
 
@@ -765,11 +758,6 @@ def seed_of(selector: BestLeafSelector) -> int:
         if (found := stored(getattr(selector, "checkpoint", None))) is not None:
             return found
     return int(check_random_state(given).randint(np.iinfo(np.int32).max))
-
-
-def _can_race(lattice: SubsetLattice) -> bool:
-    """Whether subsets can be ruled out before all folds are scored: only if no score can exceed the range."""
-    return isinstance(lattice.oracle, EstimatorOracle) and lattice.oracle.score.is_bounded
 
 
 def _cheaper(lattice: SubsetLattice, limit: float | None) -> str:

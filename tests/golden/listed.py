@@ -50,20 +50,14 @@ CASES: dict[str, Case] = {
     "leaf_exhaustive": case(leaf, "trap", guarantee="exhaustive"),
     **{
         f"arm_bound_{name}": case(arm, "dag", bound=name, max_samples=20_000)
-        for name in ("theory", "beta1", "beta1_published", "beta2", "hoeffding", "bernstein", "bernoulli")
+        for name in ("theory", "beta1", "beta1_published", "beta2", "hoeffding")
     },
-    **{
-        f"leaf_bound_{name}_of_spread_values": case(leaf, "spread", bound=name, max_samples=20_000)
-        for name in ("bernstein", "bernoulli", "hoeffding")
-    },
+    "leaf_bound_hoeffding_of_spread_values": case(leaf, "spread", bound="hoeffding", max_samples=20_000),
     "arm_own_bound": case(arm, "dag", bound=union_over_time),
     "arm_own_rate": case(arm, "dag", bound=own_rate),
     "arm_own_rule": case(arm, "dag", rule=boldest),
-    **{
-        f"arm_rule_{rule}": case(arm, "lattice", rule=rule, bound="bernoulli")
-        for rule in ("lucb", "ugape", "lucb_mcts", "lucb_micro")
-    },
-    "leaf_rule_lucb_micro": case(leaf, "tied", rule="lucb_micro", bound="bernoulli"),
+    **{f"arm_rule_{rule}": case(arm, "lattice", rule=rule) for rule in ("lucb", "ugape", "lucb_mcts", "lucb_micro")},
+    "leaf_rule_lucb_micro": case(leaf, "tied", rule="lucb_micro"),
     # the published test
     "arm_paper": case(arm, "lattice", stopping="paper", bound="beta2", epsilon=0.0),
     "arm_paper_ugape": case(arm, "dag", stopping="paper", bound="beta1", rule="ugape"),
@@ -78,10 +72,7 @@ CASES: dict[str, Case] = {
     "leaf_grown_exact": case(leaf, "exact climb", expansion=0.6),
     "leaf_grown_of_tree": case(leaf, "tree", expansion=0.5, epsilon=0.2),
     "leaf_grown_with_theory": case(leaf, "climb", expansion=0.5, bound="theory", epsilon=0.2),
-    "leaf_local_and_quantile": case(
-        leaf, "trap", guarantee=["local", "quantile"], alpha=0.03, expansion=0.05, epsilon=0.02
-    ),
-    "leaf_quantile": case(leaf, "trap", guarantee="quantile", alpha=0.05, expansion=0.05, epsilon=0.02),
+    "leaf_local": case(leaf, "trap", guarantee="local", expansion=0.05, epsilon=0.02),
     # two players
     "game_arm": case(arm, "game"),
     "game_leaf": case(leaf, "game", epsilon=0.2),
@@ -148,7 +139,6 @@ CASES: dict[str, Case] = {
     "select_cut_in_warm_up": case(selected, "classes", max_samples=60),
     "select_largest": case(selected, "classes", guarantee="grown", prefer_small=False, epsilon=0.03),
     "select_local": case(selected, "classes", guarantee="local", epsilon=0.03, max_features=4),
-    "select_quantile": case(selected, "classes", guarantee=["local", "quantile"], alpha=0.05, epsilon=0.05),
     "select_exhaustive": case(
         selected, "classes", guarantee="exhaustive", max_features=2, forced=[4], forbidden=[1, 3, 5, 9, 11]
     ),
@@ -164,7 +154,6 @@ CASES: dict[str, Case] = {
     ),
     "select_random": case(selected, "classes", proposal="random", epsilon=0.05, max_samples=1500, expansion=0.5),
     "select_rave": case(selected, "classes", proposal="rave", epsilon=0.05, max_samples=2000),
-    "select_bernstein": case(selected, "classes", bound="bernstein", epsilon=0.1, max_samples=3000),
     "select_paper": case(selected, "classes", stopping="paper", bound="beta2", epsilon=0.05, max_samples=3000),
     "select_other_objective": case(
         selected,

@@ -10,11 +10,8 @@ from functools import lru_cache
 from math import ceil, floor
 
 from bestleaf.certificate.all_subsets import has_all, has_some, many_evaluated
-from bestleaf.certificate.bound_checks import CHECKS, RATES
 from bestleaf.certificate.knots import groups_of, is_knot
-from bestleaf.certificate.local import SINGLE, Centre, centre_of
-from bestleaf.certificate.pairs import TESTS, in_pairs
-from bestleaf.certificate.schema import CLOSE, Content, Json
+from bestleaf.certificate.schema import Content, Json
 from bestleaf.certificate.searched import STOP, known_gap, label_of_all, searched
 from bestleaf.certificate.units import Units
 
@@ -227,15 +224,8 @@ def _promise(what: str, search: Content, *, certain: bool) -> str:
         return f"It is certain that {what}."
     if search["proof"] == "none":
         return f"It seems that {what}; bound {search['bound']} with stopping {search['stopping']} has no proof."
-    condition = f", provided that {_own_parts(search)}" if search["proof"] == "conditional" else ""
+    condition = f", provided that bound {search['bound']} holds" if search["proof"] == "conditional" else ""
     return f"With probability at least 1 - {search['delta']:g} {what}{condition}."
-
-
-def _own_parts(search: Content) -> str:
-    """Return which parts of the user's own a claim depends on."""
-    own = [] if search["bound"] in (*CHECKS, *RATES) else [f"bound {search['bound']}"]
-    own += [f"stopping {search['stopping']}"] if in_pairs(search) and search["stopping"] not in TESTS else []
-    return f"{' and '.join(own)} {'holds' if len(own) == 1 else 'hold'}"
 
 
 def game_claim(search: Content, leaves: int, open_gap: float | None, *, certain: bool) -> str:
@@ -285,32 +275,17 @@ def _of_all_subsets(content: Content) -> str:
 
 
 def _about_challenges(content: Content) -> list[Content]:
-    """Return the claims of the guarantees "local" and "quantile", unless one of their leaves beats the answer."""
-    found, search, value = [], content["search"], searched(content).value
-    for name, challenge in sorted(content["challenges"].items()):  # "local" comes before "quantile"
-        if name == "local":
-            found += _local(content, challenge)
-            continue
-        best = max((value for _, value in challenge["subsets"]), default=0.0)
-        if best - value <= search["epsilon"]:
-            about = {"epsilon": search["epsilon"], "delta": search["delta"], "alpha": challenge["alpha"]}
-            found.append({"kind": name, **about, "text": _quantile(content, challenge)})
-    return found
-
-
-def _local(content: Content, challenge: Content) -> list[Content]:
-    """Return the claim about all leaves one step away, with the limits on what may be chosen."""
-    data, centre, epsilon = content["data"], centre_of(content), content["search"]["epsilon"]
-    best = max((value for _, value in challenge["subsets"]), default=0.0)
-    if best > centre.limit or (challenge.get("pruned") and not Units.of(data).is_bounded):
+    """Return the claim of the guarantee "local", with the limits on what may be chosen; none if a leaf is better."""
+    challenge, data, about = content["challenges"].get("local"), content["data"], searched(content)
+    epsilon = content["search"]["epsilon"]
+    if challenge is None or max((value for _, value in challenge["subsets"]), default=0.0) > about.value + epsilon:
         return []
-    limit = epsilon if centre.gain <= epsilon + CLOSE else ceil(1e4 * centre.gain - 1e-6) / 1e4
-    better = f"by more than {Units.of(data).margin(limit)}"
-    nearby = _compared(challenge, "leaf" if data is None else "subset")
+    better = f"by more than {Units.of(data).margin(epsilon)}"
+    nearby = _compared(len(challenge["subsets"]), "leaf" if data is None else "subset")
     if "choice" not in challenge:
         text = f"No leaf one step away, as the problem lists them, is better {better}: {nearby}."
         return [{"kind": "local", "epsilon": epsilon, "text": text}]
-    choice, chosen = challenge["choice"], len(centre.label) - 1
+    choice, chosen = challenge["choice"], len(about.label) - 1
     usable = len(choice["allowed"]) + len(choice["forced"])
     which = "" if data is None or usable == len(data["groups"]) else f" of the {usable:,} allowed"
     limits = ""
@@ -320,53 +295,16 @@ def _local(content: Content, challenge: Content) -> list[Content]:
         limits += f" with {_few(choice['forced'], data)} always in"
     if within := _limits_in_words(choice):
         limits += f" within the limits ({'; '.join(within)})"
-    step = "added or dropped" if challenge.get("steps") == SINGLE else "added, dropped or exchanged"
-    who = "the answer" if centre.is_answer else BY_THESE_ROWS
-    text = f"No single feature{which} {step}{limits} improves {who} {better}: {nearby}."
-    if limit > epsilon:
-        text += f" The best step is {_step(centre, data)}. {_why_chosen(content['new_data'])}"
-    return [{"kind": "local", "epsilon": limit, "text": text}]
+    who = "the answer" if about.is_answer else BY_THESE_ROWS
+    text = f"No single feature{which} added, dropped or exchanged{limits} improves {who} {better}: {nearby}."
+    return [{"kind": "local", "epsilon": epsilon, "text": text}]
 
 
-def _compared(challenge: Content, one: str) -> str:
-    """Return how the leaves one step away were compared: all evaluated, or some ruled out by a race."""
-    ruled_out, several = len(challenge.get("pruned", [])), {"leaf": "leaves"}.get(one, f"{one}s")
-    many = len(challenge["subsets"]) + ruled_out
-    where = "one step away" if challenge.get("steps") != SINGLE else "with one feature more or less"
-    if ruled_out:
-        folds = f"after some of the {len(challenge['folds'])} folds"
-        how = f"{len(challenge['subsets']):,} evaluated, {ruled_out:,} ruled out {folds}"
-        return f"all {many:,} {several} {where} were compared ({how})"
+def _compared(many: int, one: str) -> str:
+    """Return how many leaves one step away were evaluated."""
     if many < 2:
-        return f"the only {one} {where} was evaluated" if many else f"there is no {one} {where}"
-    return f"all {many:,} {several} {where} were evaluated"
-
-
-def _step(centre: Centre, data: Content) -> str:
-    """Return what the best leaf one step away adds and drops."""
-    mine, other = set(centre.label[:-1]), set(centre.best[:-1])
-    added, dropped = _few(sorted(other - mine), data), _few(sorted(mine - other), data)
-    if added and dropped:
-        return f"{added} in exchange for {dropped}"
-    return f"to add {added}" if added else f"to drop {dropped}"
-
-
-def _centre(content: Content) -> str:
-    """Return which leaf the guarantees "local" and "quantile" are about."""
-    return "the answer" if searched(content).is_answer else BY_THESE_ROWS
-
-
-def _quantile(content: Content, challenge: Content) -> str:
-    """Return the claim about random leaves."""
-    search, things = content["search"], "leaves" if content["data"] is None else "subsets"
-    than = "" if searched(content).is_answer else f" than {_centre(content)}"
-    most = Units.of(content["data"]).margin(search["epsilon"])
-    ways = {"rollouts": "drawn as rollouts from the root are", "uniform moves": "reached by uniform random moves"}
-    return (
-        f"With confidence 1 - {search['delta']:g} at most a share {challenge['alpha']:g} of random {things} "
-        f"({ways[challenge['drawn']]}) is better{than} by more than {most}: none of "
-        f"{len(challenge['subsets']):,} was."
-    )
+        return f"the only {one} one step away was evaluated" if many else f"there is no {one} one step away"
+    return f"all {many:,} {'leaves' if one == 'leaf' else f'{one}s'} one step away were evaluated"
 
 
 def has_all_features(content: Content) -> bool:
@@ -407,7 +345,7 @@ def _jointly(content: Content, claims: list[Content]) -> list[Content]:
 
     Claims that follow from the intervals of the leaves hold or fail together, so they count once.
     """
-    spending = [one for one in claims if one["kind"] in ("quantile", "new rows", "new rows, difference")]
+    spending = [one for one in claims if one["kind"] in ("new rows", "new rows, difference")]
     by_intervals = [one for one in claims if one["kind"] in ("grown", LOOKED_AT)]
     exact = sum(leaf["exact"] for leaf in content["leaves"])
     only_looked_at = all(one["kind"] == LOOKED_AT for one in by_intervals)
@@ -425,7 +363,7 @@ def _jointly(content: Content, claims: list[Content]) -> list[Content]:
 
 def _not_claimed(content: Content, kinds: set[str]) -> list[str]:
     """Return what a reader might think is proved, but is not."""
-    data, more, new = content["data"], "more " if kinds & {"local", "quantile"} else "", _not_of_new_rows(content)
+    data, more, new = content["data"], "more " if "local" in kinds else "", _not_of_new_rows(content)
     if data is None:
         grown = f"anything {more}about states that are not in the graph; it grew while it was searched."
         return ([] if content["search"]["expansion"] is None else [grown]) + _about_endless_play(content["graph"])

@@ -57,10 +57,9 @@ chance node: node=0.., probabilities=[value]
 endless play: node=0.., lower=value, upper=value
 leaf: node=0.., label=any, terminal=flag, exact=flag, count=0.., mean=value?, lower=value, upper=value, order=0..,
     share=value, lower_evidence=list?, upper_evidence=list?
-claim: kind=text, text=text, epsilon?=value, delta?=value, alpha?=fraction, proof?=text
-challenges: local?=<challenge local>, quantile?=<challenge quantile>
-challenge local: subsets=[list], choice?=<choice>, steps?=single|all, folds?=[0..], pruned?=[list], centre?=list
-challenge quantile: subsets=[list], alpha=fraction, attempt=1..1000, drawn=rollouts|uniform moves
+claim: kind=text, text=text, epsilon?=value, delta?=value, proof?=text
+challenges: local?=<challenge local>
+challenge local: subsets=[list], choice?=<choice>
 all subsets: numbers=1.., block=1.., least=value, counts=[0..], reached=[0..], floors=[value], tops=[value?],
     hashes=[digest]
 data: names=[text], rows=2.., fingerprint=digest, groups=[[0..]], choice=<choice>, terminal=exact|noisy,
@@ -231,9 +230,6 @@ def check_form(content: Json) -> None:
     for challenge in content["challenges"].values():
         for label, value in challenge["subsets"]:
             need(VALUE.accepts(value), f"the value of {label!r:.80} must be {VALUE.words}, got {value!r:.40}")
-        for row in challenge.get("pruned", []):
-            fine = len(row) == 3 and VALUE.accepts(row[1]) and type(row[2]) is int
-            need(fine, f"a subset ruled out must have a label, a bound and a number of folds, got {row!r:.80}")
         if "choice" in challenge:
             _check_choice(challenge["choice"])
     if content["data"] is not None:

@@ -58,7 +58,7 @@ PATIENCE = 10  # seconds to wait for a scheduler
 OURS = {"data", "target", "groups", "weights", "drop", "keep", "missing", "encoding", "impute", "dates", "dask", "out"}
 OURS |= {"json", "certificate", "report", "force_overwrite", "quiet"}
 
-Guarantee = StrEnum("Guarantee", "auto grown local quantile exhaustive")  # typer takes no lists of literals
+Guarantee = StrEnum("Guarantee", "auto grown local exhaustive")  # typer takes no lists of literals
 Terminal = Literal["auto", "exact", "noisy"]
 Choose = Literal["new_data", "training"]
 Resample = Literal["bootstrap", "half"]

@@ -237,10 +237,6 @@ class SubsetLattice:
             subset = self.grown(subset, units[int(rng.random() * len(units))])
         return self.terminal(subset)
 
-    def random_leaf(self, rng: np.random.Generator) -> Subset:
-        """Return the terminal leaf in which a rollout from the root ends."""
-        return self.complete(self.forced, rng)
-
     def sample(self, state: Subset, rng: np.random.Generator) -> float:
         """Return the value of one rollout; kernels use the random stream in the same way."""
         return self.oracle.sample(self.features_of(self.complete(state, rng)), rng)

@@ -18,7 +18,7 @@ from bestleaf.checkpoint.identity import difference, identity
 from bestleaf.engine.bounds import BOUNDS
 from bestleaf.engine.rules import RULES
 from bestleaf.files import in_words, remove_leftovers
-from bestleaf.search.growth.lookahead import BY_NAME
+from bestleaf.search.growth.lookahead import called
 from bestleaf.search.loop import start_over
 from bestleaf.search.settings import Seed, Settings, name_of, stream
 from bestleaf.search.snapshot import Running, Snapshot, pairs, restore, snapshot_of
@@ -169,15 +169,15 @@ class Saver:
 
 def identity_of(search: Running, answer: object) -> dict[str, Any]:
     """Return what must stay the same if a search continues: all but epsilon, budgets and callback."""
-    state, settings, proposals = search.state, search.state.settings, type(search.growth.proposals)
+    state, settings = search.state, search.state.settings
     return identity(
         state.problem,
         {
-            **{name: getattr(settings, name) for name in ("task", "delta", "expansion", "alpha")},
+            **{name: getattr(settings, name) for name in ("task", "delta", "expansion")},
             "stopping": settings.stopping_name,
             "rule": part_name(settings.rule.name, RULES, ours=settings.rule in RULES.values()),
             "bound": part_name(settings.bound.name, BOUNDS, ours=settings.bound in BOUNDS.values()),
-            "proposal": part_name(proposals.name, BY_NAME, ours=proposals in BY_NAME.values()),
+            "proposal": called(search.growth.proposals),
             "guarantee": sorted(settings.guarantee),
             "batch_size": settings.batch_size,
             "growth": None if settings.growth is None else name_of(settings.growth),

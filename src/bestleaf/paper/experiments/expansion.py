@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 
 from bestleaf.paper.experiments.rows import Columns, Experiment, Row, mean, mean_and_error, with_error
