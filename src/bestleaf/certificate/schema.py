@@ -67,8 +67,7 @@ data: names=[text], rows=2.., fingerprint=digest, groups=[[0..]], choice=<choice
     objective={any}, classes=0..?, queries=0..?, standard_error?=0.0..1e12?, all_features?=value?,
     row_groups?=digest, row_weights?=digest, encoding?=<encoding>
 encoding: impute=median|mean|most_frequent|keep?, dates=parts|number|drop, levels={[text]}, left_out=[text]
-choice: allowed=[0..], forced=[0..], limit=1.., costs?=[0.0..1e300], max_cost?=0.0..1e300, at_most?=[<at most>]
-at most: name=text, most=1.., units=[0..]
+choice: allowed=[0..], forced=[0..], limit=1..
 objective of neighbours: task=classification|regression, n_neighbors=1.., subsample=2.., ties=half|strict|row_order,
     scale=flag, drop_zero=flag, grouped?=flag, weighted?=flag, reference_rows?=1..,
     query_rows?=2..
@@ -298,12 +297,6 @@ def _check_choice(choice: Content, units: int = MOST) -> None:
     need(known, "the units allowed and forced must be different units of the data")
     fine = len(choice["forced"]) <= limit <= len(listed)
     need(fine, f"the largest number of units must be between those forced and {len(listed)}, got {limit!r}")
-    need(("costs" in choice) == ("max_cost" in choice), "costs and max_cost must be written together")
-    fine = units == MOST or len(choice.get("costs", ())) in (0, units)
-    need(fine, f"costs must be written for all {units:,} units, got {len(choice.get('costs', ())):,}")
-    for one in choice.get("at_most", ()):
-        known = len(set(one["units"])) == len(one["units"]) and max(one["units"], default=0) < units
-        need(known, f"at_most must be about different units of the data, got {one['units']!r:.60}")
 
 
 def _check_neighbours(data: Content) -> None:

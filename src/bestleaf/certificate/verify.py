@@ -221,7 +221,7 @@ def _not_shown(content: Content, *, with_data: bool, with_oracle: bool) -> str:
         and with_data
         and not with_oracle,
         "bounds of the subsets that were ruled out": ruled_out and no_values,
-        "what was forced, forbidden and limited": selection,
+        "what may be chosen": selection,
         "that no leaf of the graph was left out": selection and content["search"]["expansion"] is not None,
         "course of the gap, means of the rollouts with a feature": report is not None,
         "how to repeat the search": report is not None and "repeat" in report,

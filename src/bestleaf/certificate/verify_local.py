@@ -31,12 +31,10 @@ def check_local(content: Content, values: Mapping[str, tuple[Json, float]]) -> N
     mine = set(centre.label[:-1])
     for label in labels:
         choice.check(label)
-    free, loose = sorted(choice.known - mine), mine - choice.forced
-    added = len(choice.limits.fitting(mine, free)) if len(mine) < choice.limit else 0
+    free, loose = choice.known - mine, mine - choice.forced
+    added = len(free) if len(mine) < choice.limit else 0
     dropped = len(loose) if len(mine) > 1 else 0  # never an empty subset
-    exchanged = 0
-    if challenge.get("steps") != SINGLE:
-        exchanged = sum(len(choice.limits.fitting(mine - {unit}, free)) for unit in loose)
+    exchanged = 0 if challenge.get("steps") == SINGLE else len(loose) * len(free)
     many, others = added + dropped + exchanged, {frozenset(label[:-1]) for label in labels}
     near = all(max(len(other - mine), len(mine - other)) == 1 for other in others)
     if not exchanged:
