@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import fields
 from inspect import signature
-from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from bestleaf.certificate.build import Structure
 from bestleaf.checks import did_you_mean, shown
-from bestleaf.data_checks import AtMost, Costs, Data, FeatureGroups, votes_of
+from bestleaf.data_checks import Data, FeatureGroups, votes_of
 from bestleaf.encoding import TableEncoder
 from bestleaf.engine.intervals import Leaf
 from bestleaf.features import FeatureLattice, SubsetLattice
@@ -44,11 +43,9 @@ class FuseSelector(BestLeafSelector):
         Keywords of `bestleaf.fuse_search`.
     max_samples, max_time : default=None
         Descents and seconds allowed; at least one of them must be given.
-    continue_probability : float, default=0.9
-        q: a rollout at size s goes on with probability q^s.
-    encode, epsilon, delta, max_features, forced, forbidden, feature_groups, costs, max_cost, at_most
+    encode, epsilon, delta, max_features, include, exclude, feature_groups
         As in `BestLeafSelector`; `epsilon` and `delta` are only written into the certificate.
-    max_memory, n_jobs, random_state, verbose
+    n_jobs, random_state, verbose
         As in `BestLeafSelector`.
     """
 
@@ -56,7 +53,6 @@ class FuseSelector(BestLeafSelector):
         **BestLeafSelector._parameter_constraints,
         "variant": [StrOptions(set(VARIANTS))],
         "options": [dict, None],
-        "continue_probability": [Interval(Real, 0, 1, closed="both")],
     }
 
     def __init__(
@@ -68,17 +64,12 @@ class FuseSelector(BestLeafSelector):
         options: dict[str, Any] | None = None,
         max_samples: int | None = None,
         max_time: float | None = None,
-        continue_probability: float = 0.9,
         epsilon: float = 0.01,
         delta: float = 0.05,
         max_features: int | None = None,
-        forced: Iterable[int | str] = (),
-        forbidden: Iterable[int | str] = (),
+        include: Iterable[int | str] = (),
+        exclude: Iterable[int | str] = (),
         feature_groups: FeatureGroups | None = None,
-        costs: Costs | None = None,
-        max_cost: float | None = None,
-        at_most: AtMost | None = None,
-        max_memory: int | str | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -87,29 +78,24 @@ class FuseSelector(BestLeafSelector):
             estimator,
             encode=encode,
             choose="training",
-            max_samples=max_samples,
             max_time=max_time,
             epsilon=epsilon,
             delta=delta,
             max_features=max_features,
-            forced=forced,
-            forbidden=forbidden,
+            include=include,
+            exclude=exclude,
             feature_groups=feature_groups,
-            costs=costs,
-            max_cost=max_cost,
-            at_most=at_most,
-            max_memory=max_memory,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
         )
         self.variant = variant
         self.options = options
-        self.continue_probability = continue_probability
+        self.max_samples = max_samples
 
     def _options(self) -> SearchOptions:
         """Return the settings of the search that FUSE has, too."""
-        return SearchOptions(terminal="exact", continue_probability=self.continue_probability)
+        return SearchOptions(max_samples=self.max_samples)
 
     def _search(
         self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget, chosen: Chosen | None = None
