@@ -379,7 +379,8 @@ class Watch:
         self.history, self._lattice, self._data = history, lattice, data
         self._units = Units.of({"objective": lattice.oracle.settings()})
         self._console = Console(quiet=not selector.verbose)
-        self._line = ProgressLine(self._console, self._in_words, max_time=max_time, max_samples=selector._options().max_samples)
+        most = selector._options().max_samples
+        self._line = ProgressLine(self._console, self._in_words, max_time=max_time, max_samples=most)
         self._line.subsets = subsets
         self._given = {"estimator": selector, "X": data.X, "y": data.y}
         self._task = None

@@ -81,11 +81,10 @@ ENDED_BY = {
     "no_workers": "The loss of all workers",
     "max_memory": f"The memory for the graph, {ROOM // 2**20} MB,",
 }
-FEWER = "exclude, max_features or feature_groups to limit what may be chosen"
 OPTIONS = ("guarantee", "max_samples", "bound", "stopping", "expansion", "proposal")  # of `SearchOptions`
 GONE = {  # keywords of earlier versions, and what to use instead
     **{name: f"bestleaf.validate(selector, X, y, {name}=...)" for name in ("holdout", "test_set")},
-    **{name: FEWER for name in ("costs", "max_cost", "at_most")},
+    **dict.fromkeys(("costs", "max_cost", "at_most"), "exclude, max_features or feature_groups to limit the choice"),
     **{name: f"search=SearchOptions({name}=...)" for name in OPTIONS},
     "forced": "include",
     "forbidden": "exclude",
@@ -496,7 +495,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _oracle(self, data: Data, seed: int) -> KNNOracle | EstimatorOracle:
         """Return the oracle, which gives subsets their values."""
-        votes = votes_of(self.estimator)
+        votes, metadata = votes_of(self.estimator), cast("dict[str, Any]", data.metadata)
         if votes is None:
             return EstimatorOracle(
                 data.X,
@@ -505,13 +504,13 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 scoring=self.scoring,
                 cv=self.cv,
                 random_state=seed,
-                **data.metadata,
+                **metadata,
             )
         for name in ("scoring",) if self.choose == "new_data" else ("scoring", "cv"):
             if getattr(self, name) is not None:
                 got = f"{shown(getattr(self, name))} and estimator={shown(self.estimator)}"
                 raise ValueError(f"{name} needs an estimator to score, got {got}")
-        return votes.oracle(data.X, data.y, **data.metadata, n_jobs=workers_there(self.n_jobs))
+        return votes.oracle(data.X, data.y, **metadata, n_jobs=workers_there(self.n_jobs))
 
     def _search(
         self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget, chosen: Chosen | None = None
@@ -648,7 +647,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         many = lattice.count_subsets()
         if lattice.noisy:
             if beyond := sorted(guarantees - {"auto", "grown"}):
-                raise ValueError(f"guarantee {beyond[0]!r} compares exact values, got more rows than they are known for")
+                raise ValueError(f"guarantee {beyond[0]!r} needs exact values, got too many rows for them")
             return None
         if many > FEW_SUBSETS and fits_blocks(lattice):
             if "exhaustive" in guarantees or ("auto" in guarantees and self._is_cheap(lattice, many, budget)):

@@ -73,11 +73,10 @@ objective of neighbours: task=classification|regression, n_neighbors=1.., subsam
     query_rows?=2..
 objective of an estimator: kind=text, name=name, estimator=text, scoring=call, score_range=[number], cv=text,
     splits=1.., fresh_splits=flag, weighted=flag, grouped=flag
-report: history=[<history>], by_size=[list], feature_scores={value?}, without={value}, selection_frequency?={value},
-    resample?=bootstrap|half, repeat?=text, notes?=[text]
+report: history=[<history>], by_size=[list], feature_scores={value?}, without={value}, repeat?=text, notes?=[text]
 history: seconds=0.0..1e12, samples=0.., gap=-1.0..1.0, score=value?, leaves?=0.., looked_at?=0..
-held-out rows: score=number, rows=1.., splits=1.., times=[1..], given?=flag, parts?=[<held-out part>],
-    proof?=<held-out proof>, unproved?=splits|groups|weights|classes|scoring|size
+held-out rows: score=number, rows=1.., splits=1..1, times=[1..1], given=flag, parts=[<held-out part>],
+    proof?=<held-out proof>, unproved?=groups|weights|classes|scoring|size
 held-out part: score=number, all_features=number, rows=1.., trained=1..
 held-out proof: measure=auc|concordance|accuracy, delta=fraction, table=[[0..]], interval=[number],
     difference_interval=[number]
@@ -245,7 +244,7 @@ def check_form(content: Json) -> None:
 
 def _check_data(content: Content) -> None:
     """Check the names, the groups, the choice, the objective and the score of held-out rows."""
-    data, unseen = content["data"], content.get("unseen")
+    data = content["data"]
     names, groups, objective = data["names"], data["groups"], data["objective"]
     need(len(set(names)) == len(names), "the names of the features must be different texts")
     shared_out = sorted(feature for group in groups for feature in group) == list(range(len(names))) and all(groups)
@@ -271,11 +270,6 @@ def _check_data(content: Content) -> None:
         flag = objective.get(name, False)
         fits = flag if part in data else by_estimator or not flag  # there are older certificates of estimators
         need(fits, f"the fingerprint of the {what} must be written if and only if rows have {what}")
-    if unseen is not None:
-        score, splits, (least, most) = (unseen[name] for name in ("score", "splits", "times"))
-        fine = by_estimator or VALUE.accepts(score)  # scores of an estimator have no common range
-        need(fine, f"the score of held-out rows must be {VALUE.words}, got {score!r}")
-        need(least <= most <= splits, f"a row is kept aside at most once in each of {splits} parts, got {most} times")
 
 
 def _check_encoding(data: Content) -> None:

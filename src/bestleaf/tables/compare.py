@@ -20,7 +20,7 @@ from bestleaf.features.data import task_of, unit_range
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
 from bestleaf.features.scoring import in_short
-from bestleaf.new_data import Split, splits_of, votes_score
+from bestleaf.new_data import Split, split_of, votes_score
 from bestleaf.selector import BestLeafSelector
 from bestleaf.tables.encode import Table
 from bestleaf.tables.peers import NEIGHBOURS, PEERS, Setting, installed_peers
@@ -98,8 +98,8 @@ def compare(
     random_state : int, default=0
         Everything random follows from it; the splits have this seed and the next ones.
     **keywords
-        Further keywords of `bestleaf.tables.select.select_from_table`. Columns that are forced or forbidden are so for
-        all methods; other limits are those of bestleaf only.
+        Further keywords of `bestleaf.tables.select.select_from_table`. What `include` and `exclude` name is included
+        and excluded for all methods; other limits are those of bestleaf only.
     """
     check_rows(len(table.X), holdout, NEIGHBOURS)
     whole("splits", splits, 1)
@@ -110,7 +110,7 @@ def compare(
     judge = None if isinstance(found, NeighbourVotes) else found
     for number in range(splits):
         seed = (random_state + number) % 2**32
-        split = splits_of(holdout, table.X, y, NeighbourVotes(task=task), seed, table.metadata.get("groups"))[0]
+        split = split_of(holdout, table.X, y, NeighbourVotes(task=task), seed, table.metadata.get("groups"))
         one = _OneSplit(table, split, task, judge, _Place(number, seed), keywords)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of searches ended by a budget, and of linear models that did not converge
@@ -162,8 +162,8 @@ class _OneSplit:
         self.names, self.numbers = list(table.groups), filled.X.to_numpy(np.float64)
         owners = {column: place for place, columns in enumerate(filled.groups.values()) for column in columns}
         self.owners = np.array([owners[column] for column in filled.X.columns])
-        self.forced = np.isin(self.names, columns_of("forced", keywords.get("forced") or [], table))
-        self.allowed = ~np.isin(self.names, searched_of("forbidden", keywords.get("forbidden") or [], table))
+        self.forced = np.isin(self.names, columns_of("include", keywords.get("include", ()), table))
+        self.allowed = ~np.isin(self.names, searched_of("exclude", keywords.get("exclude", ()), table))
         self.allowed &= np.isin(np.arange(len(self.names)), self.owners)  # not those that the encoder left out
         self.values = KNNOracle(  # for exact values only
             self.numbers[split.kept],
@@ -185,8 +185,8 @@ class _OneSplit:
             metadata=self.metadata,
         )
         settings = {**self.keywords, "random_state": self.place.seed}
-        if self.estimator is None:
-            settings |= {"task": self.task, "n_neighbors": NEIGHBOURS}
+        if self.estimator is None and not isinstance(estimator, NeighbourVotes):
+            estimator = self.votes
         started = perf_counter()
         selector = select_from_table(part, estimator=estimator, **settings).selector
         seconds, found = perf_counter() - started, selector.certificate_
@@ -235,7 +235,6 @@ class _OneSplit:
             y[kept],
             estimator=self.estimator,
             scoring=self.keywords.get("scoring"),
-            score_range=self.keywords.get("score_range"),
             cv=folds_for(self.estimator, self.keywords.get("cv"), self.metadata),
             random_state=self.place.seed,
             **self.metadata,
