@@ -58,7 +58,7 @@ TABLES = {
     "attrition": Work("modeldata/attrition", "Attrition", "", "categories with an order, few leavers"),
     "Chicago": Work("modeldata/Chicago", "ridership", "--dates parts", "a date, a real target, 5,698 rows"),
     "meats": Work(
-        "modeldata/meats", "fat", "--forbidden water --forbidden protein", "100 columns that say almost the same"
+        "modeldata/meats", "fat", "--exclude water --exclude protein", "100 columns that say almost the same"
     ),
 }
 

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.naive_bayes import GaussianNB
 
-from bestleaf import BestLeafSelector, Certificate, EstimatorOracle, verify
+from bestleaf import BestLeafSelector, Certificate, EstimatorOracle, SearchOptions, verify
 from bestleaf.certificate.schema import RefusedError
 from bestleaf.certificate.verify_local import check_local
 from bestleaf.checkpoint.file import read_file, write_file
@@ -103,7 +103,7 @@ def test_a_forged_race_is_refused(by_new_data, change, sentence):
 def test_if_the_budget_ends_before_exchanges_only_additions_and_drops_are_claimed():
     texts = set()
     for most in (90, 120, 150, 300):
-        found = BestLeafSelector(**SETTINGS, choose="training", max_samples=most).fit(X, Y)
+        found = BestLeafSelector(**SETTINGS, choose="training", search=SearchOptions(max_samples=most)).fit(X, Y)
         local = [claim for claim in found.certificate_.content["claims"] if claim["kind"] == "local"]
         texts.update(claim["text"].split(" improves")[0] for claim in local)
         assert verify(found.certificate_)
@@ -113,7 +113,9 @@ def test_if_the_budget_ends_before_exchanges_only_additions_and_drops_are_claime
 def test_a_race_goes_on_from_a_checkpoint(tmp_path, by_training):
     place = tmp_path / "race.blf"
     for most in (60, 150, 200):
-        BestLeafSelector(**SETTINGS, choose="training", checkpoint=place, max_samples=most).fit(X, Y)
+        BestLeafSelector(**SETTINGS, choose="training", checkpoint=place, search=SearchOptions(max_samples=most)).fit(
+            X, Y
+        )
     again = BestLeafSelector(**SETTINGS, choose="training", checkpoint=place).fit(X, Y)
     mine, other = (one.certificate_.content["challenges"]["local"] for one in (again, by_training))
     assert mine == other
@@ -132,13 +134,15 @@ def test_a_race_goes_on_from_a_checkpoint(tmp_path, by_training):
 )
 def test_a_corrupted_race_in_a_checkpoint_is_refused(tmp_path, change):
     place = tmp_path / "race.blf"
-    BestLeafSelector(**SETTINGS, choose="training", checkpoint=place, max_samples=150).fit(X, Y)
+    BestLeafSelector(**SETTINGS, choose="training", checkpoint=place, search=SearchOptions(max_samples=150)).fit(X, Y)
     content = read_file(place)
     last = content["snapshots"][max(content["snapshots"], key=int)]
     change(next(stage for stage in last["stages"].values() if "own" in stage))
     write_file(place, content)
     with pytest.raises(ValueError, match=r"race\.blf"):
-        BestLeafSelector(**SETTINGS, choose="training", checkpoint=place, max_samples=150).fit(X, Y)
+        BestLeafSelector(**SETTINGS, choose="training", checkpoint=place, search=SearchOptions(max_samples=150)).fit(
+            X, Y
+        )
 
 
 def test_another_size_of_the_path_has_no_claim_about_the_chosen_one(by_new_data):

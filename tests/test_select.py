@@ -104,7 +104,7 @@ def test_data_with_labels_beside_them(folder):
 
 def test_numbers_to_predict(folder, capsys):
     load_diabetes(as_frame=True).frame.to_csv("sugar.csv", index=False)
-    options = ["--target", "target", "--max-features", "2", "--holdout", "0.25", "--forced", "bmi", "--forbidden", "s5"]
+    options = ["--target", "target", "--max-features", "2", "--holdout", "0.25", "--include", "bmi", "--exclude", "s5"]
     assert bestleaf("select", "sugar.csv", *options, "--json", "r.json", *BY_THESE_ROWS) == 0
     found = json.loads((folder / "r.json").read_text())
     assert "bmi" in found["features"]
@@ -224,10 +224,10 @@ BAD_OPTIONS = [
     ["--target", "bought", "--max-samples", "0"],
     ["--target", "bought", "--max-samples", "many"],
     ["--target", "bought", "--max-features", "0"],
-    ["--target", "bought", "--forced", "nope"],
-    ["--target", "bought", "--forced", "bought"],
-    ["--target", "bought", "--forbidden", "nope"],
-    ["--target", "bought", "--forced", "age", "--forbidden", "age"],
+    ["--target", "bought", "--include", "nope"],
+    ["--target", "bought", "--include", "bought"],
+    ["--target", "bought", "--exclude", "nope"],
+    ["--target", "bought", "--include", "age", "--exclude", "age"],
     ["--target", "bought", "--feature-groups", "missing.json"],
     ["--target", "bought", "--feature-groups", "shop.csv"],
     ["--target", "bought", "--guarantee", "certain"],
@@ -253,9 +253,9 @@ BAD_OPTIONS = [
     ["--target", "bought", "--max-samples", "-3"],
     ["--target", "bought", "--max-samples", "1.5"],
     ["--target", "bought", "--max-features", "²"],
-    ["--target", "bought", "--max-features", "1", "--forced", "age", "--forced", "city"],
-    ["--target", "bought", "--forbidden", "age", "--forbidden", "city", "--forbidden", "noise", "--forbidden", SCRIPT],
-    ["--target", "bought", "--forced", "city", "--forbidden", "city"],
+    ["--target", "bought", "--max-features", "1", "--include", "age", "--include", "city"],
+    ["--target", "bought", "--exclude", "age", "--exclude", "city", "--exclude", "noise", "--exclude", SCRIPT],
+    ["--target", "bought", "--include", "city", "--exclude", "city"],
     ["--target", "bought", "--n-repeats", "1" * 5000],
     ["--target", "bought", "--n-repeats", "1000001"],
     ["--target", "bought", "--random-state", "4294967296"],
@@ -311,12 +311,12 @@ def test_options_are_checked_before_the_table_is_read(folder, options, sentence,
 
 
 def test_columns_are_named_in_what_is_said_about_them(folder, shop, capsys):
-    assert bestleaf("select", "shop.csv", "--target", "bought", "--forced", "city", "--forbidden", "city") == 2
+    assert bestleaf("select", "shop.csv", "--target", "bought", "--include", "city", "--exclude", "city") == 2
     assert "must not name the same column, got 'city' for both" in capsys.readouterr().err
     (folder / "groups.json").write_text('{"g": ["age", "city"]}')
-    options = ["--feature-groups", "groups.json", "--forced", "age", "--forbidden", "city"]
+    options = ["--feature-groups", "groups.json", "--include", "age", "--exclude", "city"]
     assert bestleaf("select", "shop.csv", "--target", "bought", *options) == 2
-    assert "--forced and --forbidden must not share groups" in capsys.readouterr().err
+    assert "--include and --exclude must not share groups" in capsys.readouterr().err
     pd.DataFrame({"a": range(5), "y": [0, 1, 0, 1, 0]}).to_csv("few.csv", index=False)
     assert bestleaf("select", "few.csv", "--target", "y") == 2
     assert "the table must have at least 6 rows for the votes of 5 nearest neighbours, got 5" in capsys.readouterr().err
@@ -325,7 +325,7 @@ def test_columns_are_named_in_what_is_said_about_them(folder, shop, capsys):
     wide = pd.DataFrame(np.eye(40), columns=[f"c{number}" for number in range(40)]).assign(y=[0, 1] * 20)
     wide.to_csv("wide.csv", index=False)
     assert bestleaf("select", "wide.csv", "--target", "y", "--guarantee", "exhaustive") == 2
-    assert "limit them by --max-features, --forbidden or --feature-groups" in capsys.readouterr().err
+    assert "limit them by --max-features, --exclude or --feature-groups" in capsys.readouterr().err
 
 
 BAD_COMMANDS = [

@@ -15,11 +15,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestleaf import BestLeafSelector, Checkpoint, SearchOptions, best_arm, best_leaf, cli, problems
+from bestleaf import Checkpoint, SearchOptions, best_arm, best_leaf, cli, problems
 from bestleaf.checkpoint.file import Lock, in_use, read_file, write_file
 from bestleaf.files import name_beside
 from bestleaf.watch import serve, status, words
 from bestleaf.watch.serve import page
+from selecting import made_selector
 
 NAMES = ["<script>alert(1)</script>", "größe", "c", "d", "e", "f"]
 
@@ -28,7 +29,7 @@ def fitted(path, **settings):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(60, len(NAMES))), columns=NAMES)
     y = (X.iloc[:, 0] + X.iloc[:, 1] + 0.5 * rng.normal(size=60) > 0).astype(int)
-    return BestLeafSelector(random_state=0, checkpoint=Checkpoint(path, every=0), **settings).fit(X, y)
+    return made_selector(random_state=0, checkpoint=Checkpoint(path, every=0), **settings).fit(X, y)
 
 
 @pytest.fixture(scope="module")
