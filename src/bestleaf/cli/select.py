@@ -84,19 +84,25 @@ def select(
     saved = None if settings.get("checkpoint") is None else Path(settings["checkpoint"])
     files = {"--out": out, "--json": json, "--certificate": certificate, "--report": report}
     check_files(options.data, files, saved, overwrite=force_overwrite)
-    grouped = [name for group in settings.get("feature_groups", {}).values() for name in group]
-    table = options.table([*settings.get("include", ()), *grouped])
+    groups = [group for group in settings.get("feature_groups", {}).values() if isinstance(group, list)]
+    named = [*settings.get("include", ()), *(name for group in groups for name in group)]
+    table = options.table(name for name in named if isinstance(name, str))
     console = Console(quiet=not settings["verbose"])
     with _told_warnings(console):
         repeat = shlex.join(["bestleaf", *sys.argv[1:]])
-        found = select_from_table(
-            table,
-            task=options.task,
-            holdout=holdout,
-            ready=lambda seen: tell_notes(console, seen),
-            repeat=repeat,
-            **settings,
-        )
+        try:
+            found = select_from_table(
+                table,
+                task=options.task,
+                holdout=holdout,
+                ready=lambda seen: tell_notes(console, seen),
+                repeat=repeat,
+                **settings,
+            )
+        except TypeError as error:
+            if config is None:
+                raise
+            raise ValueError(str(error)) from error  # a setting of another kind
     if (path := path_table(found.selector.certificate_)) is not None:
         console.print(path)
     name = options.data.name.encode("utf-8", "replace").decode("utf-8")  # without bytes that are no text
