@@ -40,7 +40,7 @@ from tables import SOURCES, WHEELS, Table, csv_files, load, load_file, shuffled
 from threadpoolctl import threadpool_limits
 
 from bestleaf import NeighbourVotes
-from bestleaf.new_data import splits_of, votes_score
+from bestleaf.new_data import split_of, votes_score
 from bestleaf.tables.peers import PEERS, Setting, installed_peers, mean_auc
 from bestleaf.tables.select import named_estimator
 
@@ -70,7 +70,7 @@ class Job(NamedTuple):
     def run(self) -> Record:
         """Select on the training part of the split, and judge on the held-out rows."""
         X, y = self.table.X, self.table.y
-        kept, aside = splits_of(HELD_OUT, X, y, VOTES, self.split)[0]
+        kept, aside = split_of(HELD_OUT, X, y, VOTES, self.split)
         if np.isnan(X).any():
             X = SimpleImputer(strategy="median", keep_empty_features=True).fit(X[kept]).transform(X)
         name = ESTIMATORS[self.estimator]

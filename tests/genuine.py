@@ -10,12 +10,10 @@ import pandas as pd
 from sklearn.naive_bayes import GaussianNB
 
 from bestleaf import (
-    BestLeafSelector,
     Bound,
     Certificate,
     EstimatorOracle,
     Rate,
-    SearchOptions,
     best_arm,
     best_leaf,
 )
@@ -23,6 +21,7 @@ from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.problems import Unrolled, paper_lattice, random_dag, random_game_tree
 from golden.graphs import Trap
+from selecting import made_selector
 
 BOUNDS = ("theory", "beta1", "beta1_published", "beta2", "hoeffding", "betting")
 RULES = ("smallest_gap", "lucb", "ugape", "lucb_mcts", "lucb_micro")
@@ -150,38 +149,39 @@ SELECTIONS = {
         "choose": "training",
         "guarantee": "exhaustive",
         "max_features": 2,
-        "forbidden": [1],
-        "forced": [4],
+        "exclude": [1],
+        "include": [4],
     },
-    "grown": {"guarantee": "grown", "epsilon": 0.05, "search": SearchOptions(expansion=0.5)},
+    "grown": {"guarantee": "grown", "epsilon": 0.05, "expansion": 0.5},
     "grown by rave": {
         "choose": "training",
         "guarantee": "grown",
         "epsilon": 0.1,
         "max_samples": 4000,
-        "search": SearchOptions(proposal="rave"),
+        "proposal": "rave",
     },
     "local": {
         "guarantee": "local",
         "epsilon": 0.05,
         "max_features": 2,
-        "forbidden": [5],
-        "search": SearchOptions(expansion=0.5),
+        "exclude": [5],
+        "expansion": 0.5,
     },
-    "noisy": {"epsilon": 0.2, "max_features": 2, "max_samples": 3000, "search": SearchOptions(terminal="noisy")},
     "hoeffding": {
         "choose": "training",
         "guarantee": "grown",
         "epsilon": 0.1,
         "max_samples": 3000,
-        "search": SearchOptions(expansion=0.5, bound="hoeffding"),
+        "expansion": 0.5,
+        "bound": "hoeffding",
     },
     "cut short": {
         "choose": "training",
         "guarantee": "grown",
         "epsilon": 0.001,
         "max_samples": 60,
-        "search": SearchOptions(expansion=0.5, proposal="random"),
+        "expansion": 0.5,
+        "proposal": "random",
     },
     "groups": {"choose": "training", "feature_groups": [[0, 1], [2], [3, 4], [5]], "epsilon": 0.05},
 }
@@ -191,21 +191,17 @@ def of_selections(seed, names=tuple(SELECTIONS)):
     """Yield certificates of feature selections with their data."""
     for name in names:
         X, y = table(seed, 6)
-        found = BestLeafSelector(random_state=seed, **SELECTIONS[name]).fit(X, y)
+        found = made_selector(random_state=seed, **SELECTIONS[name]).fit(X, y)
         yield Genuine(f"selection {name}", found.certificate_, (X, y))
 
 
 def of_estimators(seed):
-    """Yield certificates about the score of an estimator, exact and sampled."""
+    """Yield a certificate about the score of an estimator."""
     X, y = table(seed, 4)
-    for terminal in ("exact", "noisy"):
-        settings = {"estimator": GaussianNB(), "cv": 3, "epsilon": 0.25, "max_features": 2, "max_samples": 150}
-        found = BestLeafSelector(
-            choose="training", search=SearchOptions(terminal=terminal), random_state=seed, **settings
-        ).fit(X, y)
-        fresh = terminal == "noisy"
-        oracle = EstimatorOracle(X, y, estimator=GaussianNB(), cv=3, random_state=seed, fresh_splits=fresh)
-        yield Genuine(f"estimator {terminal}", found.certificate_, (X, y), {"oracle": oracle})
+    settings = {"cv": 3, "epsilon": 0.25, "max_features": 2, "max_samples": 150, "random_state": seed}
+    found = made_selector(GaussianNB(), choose="training", **settings).fit(X, y)
+    oracle = EstimatorOracle(X, y, estimator=GaussianNB(), cv=3, random_state=seed)
+    yield Genuine("estimator", found.certificate_, (X, y), {"oracle": oracle})
 
 
 def of_guarantees(seed):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 
-from bestleaf import BestLeafSelector, Search, SearchOptions, best_arm, best_leaf, problems, verify
+from bestleaf import Search, SearchOptions, best_arm, best_leaf, problems, verify
 from bestleaf.features import FeatureLattice, SampledLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear
@@ -20,6 +20,7 @@ from bestleaf.search.budget import deferred_interrupt
 from bestleaf.search.evaluator import useful_leaves
 from bestleaf.search.executors import Joblib, Serial, chunks, draw_samples, exact_values
 from conftest import binomial_margin
+from selecting import made_selector
 
 RUNS, DELTA = 60, 0.1
 
@@ -161,10 +162,10 @@ def test_the_selector_gives_the_same_with_any_number_of_workers_and_any_backend(
         "guarantee": "grown",
         "search": SearchOptions(batch_size=8),
     }
-    alone = BestLeafSelector(choose="training", **settings).fit(X, y)
-    found = [BestLeafSelector(choose="training", **settings, n_jobs=2).fit(X, y)]
+    alone = made_selector(choose="training", **settings).fit(X, y)
+    found = [made_selector(choose="training", **settings, n_jobs=2).fit(X, y)]
     with parallel_config("threading", n_jobs=3):
-        found.append(BestLeafSelector(choose="training", **settings).fit(X, y))
+        found.append(made_selector(choose="training", **settings).fit(X, y))
     for other in found:
         assert other.certificate_.content["leaves"] == alone.certificate_.content["leaves"]
         assert other.certificate_.samples == alone.certificate_.samples

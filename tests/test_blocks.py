@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from bestleaf import BestLeafSelector, Checkpoint, verify
+from bestleaf import Checkpoint, verify
 from bestleaf.certificate.all_subsets import LISTED
 from bestleaf.certificate.numbering import Block, Numbering
 from bestleaf.checkpoint.file import read_file, write_file
@@ -23,6 +23,7 @@ from bestleaf.features.exhaust import Exhaustion, fits_blocks
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import make_linear
 from bestleaf.search.budget import Budget
+from selecting import made_selector
 
 X, Y = make_linear(40, 13, seed=3, return_X_y=True)
 COARSE = np.round(X)  # with many ties
@@ -71,10 +72,8 @@ def test_poor_subsets_are_given_up():
     "limits",
     [
         {},
-        {"max_features": 2, "forced": [3], "forbidden": [7]},
+        {"max_features": 2, "include": [3], "exclude": [7]},
         {"groups": [[0, 5], [1], [2, 7, 3], [4], [6], [8, 9, 10, 11, 12]]},
-        {"costs": [float(feature) for feature in range(13)], "max_cost": 9.0},
-        {"at_most": {"first": (1, [0, 1, 2, 3])}, "max_features": 3},
     ],
 )
 def test_the_best_are_those_of_all_subsets(limits, every):
@@ -115,7 +114,7 @@ class Nowhere:
 
 def fitted(**settings):
     keywords = {"choose": "training", "guarantee": "exhaustive", "random_state": 0, **settings}
-    return BestLeafSelector(**keywords).fit(X, Y)
+    return made_selector(**keywords).fit(X, Y)
 
 
 def without_times(selector):
@@ -137,7 +136,7 @@ def test_all_subsets_are_evaluated_and_the_certificate_says_so(unbroken, every):
     assert len(unbroken.evaluated_) >= LISTED
     best = max(every.values())
     assert unbroken.evaluated_[0].score == best
-    top = fitted(prefer_small=False)
+    top = fitted(parsimony=0)
     assert top.score_ == best
     assert "no other has a higher value" in str(top.certificate_)
     assert len(unbroken.subset_) <= len(top.subset_)

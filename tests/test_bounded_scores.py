@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from bestleaf import BestLeafSelector, Certificate, verify
+from bestleaf import BestLeafSelector, Certificate, SearchOptions, verify
 from bestleaf.certificate.units import Units, highest_score
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.tables.select import named_estimator
@@ -22,7 +22,13 @@ Y = X[:, 0] + 0.5 * X[:, 1] + RNG.normal(size=60)
 @pytest.fixture(scope="module")
 def by_r2():
     return BestLeafSelector(
-        Ridge(), scoring="r2", choose="training", epsilon=0.02, max_samples=400, random_state=0, cv=3
+        Ridge(),
+        scoring="r2",
+        choose="training",
+        epsilon=0.02,
+        random_state=0,
+        cv=3,
+        search=SearchOptions(max_samples=400),
     ).fit(X, Y)
 
 
@@ -38,7 +44,13 @@ def test_no_race_with_a_score_that_may_be_any_number():
         return -float(np.mean(np.abs(estimator.predict(rows) - targets)))
 
     found = BestLeafSelector(
-        Ridge(), scoring=my_own, choose="training", epsilon=0.02, max_samples=200, random_state=0, cv=3
+        Ridge(),
+        scoring=my_own,
+        choose="training",
+        epsilon=0.02,
+        random_state=0,
+        cv=3,
+        search=SearchOptions(max_samples=200),
     ).fit(X, Y)
     assert "pruned" not in found.certificate_.content["challenges"].get("local", {})
 

@@ -26,6 +26,7 @@ from bestleaf.paper import load_linear, make_linear
 from bestleaf.problems import paper_lattice, random_dag, random_game_tree
 from forging import reworded, without_nodes
 from genuine import Trap
+from selecting import made_selector
 
 RIGOROUS = ("hoeffding", "betting")
 
@@ -104,7 +105,7 @@ def challenged(linear):
         "guarantee": "local",
         "estimator": NeighbourVotes(scale=False),
     }
-    return BestLeafSelector(choose="training", **settings, random_state=3).fit(*linear)
+    return made_selector(choose="training", **settings, random_state=3).fit(*linear)
 
 
 def test_local_claims_hold(challenged, linear):
@@ -146,10 +147,13 @@ def test_a_trap_is_left_when_a_step_away_is_better():
     X = rng.normal(size=(150, 14))
     y = ((X[:, 3] > 0) ^ (X[:, 8] > 0)).astype(int)
     settings = {"epsilon": 0.02, "max_features": 2, "random_state": 0, "search": SearchOptions(proposal="rave")}
-    local = BestLeafSelector(choose="training", guarantee=["grown", "local"], **settings).fit(X, y)
+    local = made_selector(choose="training", **settings, search=SearchOptions(guarantee=["grown", "local"])).fit(X, y)
     assert verify(local.certificate_, X, y)
     assert "one step away were evaluated" in str(local.certificate_)
-    assert local.score_ >= BestLeafSelector(choose="training", guarantee="grown", **settings).fit(X, y).score_ - 0.02
+    assert (
+        local.score_
+        >= made_selector(choose="training", **settings, search=SearchOptions(guarantee="grown")).fit(X, y).score_ - 0.02
+    )
 
 
 def test_saved_and_read_again(selection, tmp_path):

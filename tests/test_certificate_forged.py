@@ -142,8 +142,8 @@ def test_one_useless_feature_is_not_all_there_is(selected):
     forged["cost"] |= {"exact_evaluations": 1, "values_outside": 0}
     forged["data"]["all_features"] = None
     verdict = judged(rewritten(forged))
-    assert "1 allowed of 6 features; forbidden: " in str(verdict)
-    assert "what was forced, forbidden and limited" in str(verdict)
+    assert "1 allowed of 6 features; excluded: " in str(verdict)
+    assert "what may be chosen" in str(verdict)
     forged["search"]["expansion"] = 0.5
     forged["data"]["choice"] = {"allowed": list(range(6)), "forced": [], "limit": 6}
     verdict = judged(rewritten(forged))

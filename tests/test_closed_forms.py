@@ -15,7 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from bestleaf import BestLeafSelector, EstimatorOracle, verify
+from bestleaf import BestLeafSelector, EstimatorOracle, SearchOptions, verify
 from bestleaf.features.closed_forms.linear import LeastSquares
 from bestleaf.features.closed_forms.recognised import READERS
 from bestleaf.features.scoring import concordance_score
@@ -226,7 +226,12 @@ def test_a_form_that_does_not_agree_with_the_estimator_is_not_used(monkeypatch):
 def test_a_search_by_closed_forms_is_verified_by_fits_and_by_closed_forms():
     keywords = {"scoring": "r2", "cv": 3, "random_state": 0}
     selector = BestLeafSelector(
-        choose="training", estimator=Ridge(), score_range=(-5.0, 1.0), max_samples=200, max_features=3, **keywords
+        choose="training",
+        estimator=Ridge(),
+        score_range=(-5.0, 1.0),
+        max_features=3,
+        **keywords,
+        search=SearchOptions(max_samples=200),
     ).fit(X[:, :5], REAL)
     oracle = EstimatorOracle(X[:, :5], REAL, estimator=Ridge(), score_range=(-5.0, 1.0), **keywords)
     assert oracle.closed_form is not None

@@ -21,6 +21,7 @@ from bestleaf.features.neighbours import KNNOracle
 from bestleaf.report import report_html
 from forging import judged, reworded, strengthened, twin
 from paths import certificate, chosen, fitted, noisy_table, path_of
+from selecting import made_selector
 
 
 @pytest.fixture(scope="module")
@@ -132,9 +133,9 @@ def test_groups_count_as_one_and_limits_hold():
 def grown_with_path():
     """Return a selection in a graph that grew, with a row of all features, which the search has not evaluated."""
     X, y = noisy_table(columns=20)
-    selector = BestLeafSelector(choose="training", epsilon=0.05, guarantee="grown", random_state=0, max_features=3).fit(
-        X, y
-    )
+    selector = BestLeafSelector(
+        choose="training", epsilon=0.05, random_state=0, max_features=3, search=SearchOptions(guarantee="grown")
+    ).fit(X, y)
     content = selector.certificate_.content
     del content["data"]["all_features"]  # so that the path alone tells their value
     rows = [row for row in path_of(selector, X, y) if row["size"] <= len(content["features"])]
@@ -315,7 +316,7 @@ def test_unknown_numbers_are_left_out_of_the_words(decided):
 def test_guarantees_beyond_the_graph_are_about_the_answer_by_these_rows():
     X, y = noisy_table(columns=8)
     settings = {"guarantee": "local", "epsilon": 0.05, "random_state": 0}
-    selector = BestLeafSelector(choose="training", search=SearchOptions(expansion=0.5), **settings).fit(X, y)
+    selector = made_selector(choose="training", search=SearchOptions(expansion=0.5), **settings).fit(X, y)
     content = selector.certificate_.content
     labels = {repr(label) for label in content["graph"]["labels"]}
     path = path_of(fitted(X, y), X, y)

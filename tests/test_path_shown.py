@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from bestleaf import BestLeafSelector, Certificate
+from bestleaf import BestLeafSelector, Certificate, SearchOptions
 from bestleaf.cli.app import app
 from bestleaf.cli.messages import complaint
 from bestleaf.cli.outputs import path_table
@@ -40,7 +40,9 @@ def hostile():
 def long():
     """Return a certificate with a path of 45 sizes, with scores of its own."""
     X, y = noisy_table(columns=45)
-    selector = BestLeafSelector(choose="training", epsilon=0.1, guarantee="grown", random_state=0).fit(X, y)
+    selector = BestLeafSelector(
+        choose="training", epsilon=0.1, random_state=0, search=SearchOptions(guarantee="grown")
+    ).fit(X, y)
     content, rng = selector.certificate_.content, np.random.default_rng(0)
     order = [*content["features"], *(name for name in content["data"]["names"] if name not in content["features"])]
     path = []

@@ -34,9 +34,7 @@ def hostile():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(80, len(HOSTILE))), columns=HOSTILE)
     y = (X.iloc[:, 0] + X.iloc[:, 1] > 0).astype(int)
-    return validate(
-        BestLeafSelector(choose="training", random_state=0), X, y, n_repeats=2, holdout=0.25
-    ).selector.certificate_
+    return validate(BestLeafSelector(choose="training", random_state=0), X, y, holdout=0.25).selector.certificate_
 
 
 class Tags(HTMLParser):
@@ -221,4 +219,4 @@ def test_the_page_tells_how_to_repeat_it_and_what_was_done_to_the_table():
 def test_a_validation_is_repeated_by_validate(hostile):
     call = hostile.content["report"]["repeat"]
     selector = "BestLeafSelector(choose='training', random_state=0)"
-    assert call == f"validate({selector}, X, y, holdout=0.25, n_repeats=2)"
+    assert call == f"validate({selector}, X, y, holdout=0.25)"

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestleaf import BestLeafSelector
+from bestleaf import BestLeafSelector, SearchOptions
 from bestleaf.report import save_report
 from paths import certificate
 
@@ -30,7 +30,9 @@ def page(tmp_path_factory):
     y = (X.iloc[:, 0] + X.iloc[:, 3] > 0).astype(int)
     path = tmp_path_factory.mktemp("page") / "page.html"
     save_report(
-        BestLeafSelector(choose="training", random_state=0, guarantee="grown").fit(X, y).certificate_,
+        BestLeafSelector(choose="training", random_state=0, search=SearchOptions(guarantee="grown"))
+        .fit(X, y)
+        .certificate_,
         path,
         title="Trial",
     )

@@ -140,8 +140,7 @@ def test_left_out_rows_count_by_their_weights():
     "selector",
     [
         BestLeafSelector(choose="training"),
-        BestLeafSelector(choose="training", guarantee=["grown", "local"], epsilon=0.2),
-        BestLeafSelector(choose="training", search=SearchOptions(terminal="noisy"), epsilon=0.3),
+        BestLeafSelector(choose="training", epsilon=0.2, search=SearchOptions(guarantee=["grown", "local"])),
         BestLeafSelector(cv=3),
     ],
 )
@@ -236,8 +235,9 @@ def test_groups_and_weights_are_columns_that_are_no_features(tmp_path, monkeypat
 def test_an_estimator_gets_folds_by_groups(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     patients().to_csv("t.csv", index=False)
-    options = ["--target", "y", "--groups", "patient", "--forbidden", "weight", "--choose", "training"]
-    limits = ["--estimator", "linear", "--cv", "2", "--max-features", "1", "--quiet", "--certificate", "c.json"]
+    (tmp_path / "c.toml").write_text("choose = 'training'\ncv = 2\nverbose = 0\n")
+    options = ["--target", "y", "--groups", "patient", "--exclude", "weight", "--config", "c.toml"]
+    limits = ["--estimator", "linear", "--max-features", "1", "--certificate", "c.json"]
     assert bestleaf("select", "t.csv", *options, *limits) == 0
     assert "StratifiedGroupKFold(n_splits=2" in Certificate.load("c.json").content["data"]["objective"]["cv"]
     assert bestleaf("verify", "c.json", "--data", "t.csv") == 0  # the certificate names the column of groups

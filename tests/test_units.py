@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import make_scorer, mean_absolute_error
 from sklearn.model_selection import cross_val_score
 
-from bestleaf import BestLeafSelector, EstimatorOracle, validate, verify
+from bestleaf import BestLeafSelector, EstimatorOracle, SearchOptions, validate, verify
 from bestleaf.certificate.units import Units
 from bestleaf.features.scoring import ScoreOutsideError, range_around
 from bestleaf.report import report_html
@@ -32,7 +32,9 @@ def by_r2():
 
 @pytest.fixture(scope="module")
 def by_error():
-    return BestLeafSelector(**SETTINGS, scoring="neg_mean_squared_error", choose="training", max_samples=200).fit(X, Y)
+    return BestLeafSelector(
+        **SETTINGS, scoring="neg_mean_squared_error", choose="training", search=SearchOptions(max_samples=200)
+    ).fit(X, Y)
 
 
 def test_r2_needs_no_range_and_is_shown_as_r2(by_r2):
@@ -73,7 +75,9 @@ def test_verify_takes_the_range_of_the_certificate(kind, request):
 def test_a_score_outside_of_the_range_begins_the_search_again(monkeypatch):
     monkeypatch.setattr("bestleaf.features.estimator.range_around", lambda scores, low, high: (0.9, 1.0))
     with pytest.warns(UserWarning, match=r"a r2 of .* lies outside of \[0.9, 1\], .* begins again with \["):
-        found = BestLeafSelector(**SETTINGS, scoring="r2", choose="training", max_samples=200).fit(X, Y)
+        found = BestLeafSelector(
+            **SETTINGS, scoring="r2", choose="training", search=SearchOptions(max_samples=200)
+        ).fit(X, Y)
     assert found.score_ == pytest.approx(expected(found, "r2"))
     assert found.certificate_.content["data"]["objective"]["score_range"][0] < 0.9
     assert verify(found.certificate_)
@@ -130,7 +134,7 @@ def test_larger_numbers_have_fewer_digits():
 def test_held_out_scores_are_in_the_units_of_the_scorer():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        selector = BestLeafSelector(**SETTINGS, scoring="r2", choose="training", max_samples=60)
+        selector = BestLeafSelector(**SETTINGS, scoring="r2", choose="training", search=SearchOptions(max_samples=60))
         found = validate(selector, X, Y, holdout=0.25)
     fitted = found.selector
     aside = np.setdiff1d(np.arange(len(Y)), found.rows)

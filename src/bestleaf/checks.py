@@ -18,7 +18,7 @@ UNLIMITED = 2**63 - 1  # the largest whole number of 64 bits
 LONGEST_VALUE = 80  # characters of a value in a sentence
 LONGEST_LIST = 100  # characters of a list of names
 LONGEST_SENTENCE = 300
-UNITS = {"": 1, "B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+UNITS = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
 _short = Repr()
 _short.maxstring = _short.maxlong = _short.maxother = LONGEST_VALUE

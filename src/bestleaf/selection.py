@@ -154,7 +154,7 @@ class Selection:
 
     @classmethod
     def of_all(
-        cls, found: Exhaustion, settings: Settings, seed: int, history: list[Note], *, prefer_small: bool
+        cls, found: Exhaustion, settings: Settings, seed: int, history: list[Note], tolerance: float | None
     ) -> Selection:
         """Return what was found by evaluating all subsets, or some before a budget ended it: a root with the best."""
         lattice, standing = found.lattice, found.standing.ended()
@@ -163,7 +163,8 @@ class Selection:
             Leaf(state, state, True, True, 1, value, value, value, 0, 0.0) for state, value in values.items()
         )
         top, many, none = max(values.values()), len(leaves), np.zeros(len(leaves) + 1, np.int64)
-        close = [leaf for leaf in leaves if top - leaf.lower <= (settings.epsilon if prefer_small else 0.0)]
+        tolerance = settings.epsilon if tolerance is None else tolerance
+        close = [leaf for leaf in leaves if top - leaf.lower <= tolerance]
         return cls(
             lattice,
             answer=min(close, key=lambda leaf: (len(leaf.state), -leaf.lower, leaf.state)),
@@ -377,7 +378,8 @@ class Watch:
         self.history, self._lattice, self._data = history, lattice, data
         self._units = Units.of({"objective": lattice.oracle.settings()})
         self._console = Console(quiet=not selector.verbose)
-        self._line = ProgressLine(self._console, self._in_words, max_time=max_time, max_samples=selector.max_samples)
+        most = selector._options().max_samples
+        self._line = ProgressLine(self._console, self._in_words, max_time=max_time, max_samples=most)
         self._line.subsets = subsets
         self._given = {"estimator": selector, "X": data.X, "y": data.y}
         self._task = None

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import GroupKFold, KFold
+from sklearn.model_selection import GroupKFold
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from golden.cases import (
@@ -137,13 +137,13 @@ CASES: dict[str, Case] = {
     "select_grown_frame": case(selected, "frame", guarantee="grown", epsilon=0.05),
     "select_cut_short": case(selected, "classes", max_samples=400),
     "select_cut_in_warm_up": case(selected, "classes", max_samples=60),
-    "select_largest": case(selected, "classes", guarantee="grown", prefer_small=False, epsilon=0.03),
+    "select_largest": case(selected, "classes", guarantee="grown", parsimony=0, epsilon=0.03),
     "select_local": case(selected, "classes", guarantee="local", epsilon=0.03, max_features=4),
     "select_exhaustive": case(
-        selected, "classes", guarantee="exhaustive", max_features=2, forced=[4], forbidden=[1, 3, 5, 9, 11]
+        selected, "classes", guarantee="exhaustive", max_features=2, include=[4], exclude=[1, 3, 5, 9, 11]
     ),
     "select_forced_and_forbidden": case(
-        selected, "classes", guarantee="grown", forced=[2], forbidden=[0, 5], max_features=4, epsilon=0.05
+        selected, "classes", guarantee="grown", include=[2], exclude=[0, 5], max_features=4, epsilon=0.05
     ),
     "select_groups": case(
         selected,
@@ -163,20 +163,13 @@ CASES: dict[str, Case] = {
         scale=False,
         drop_zero=True,
         subsample=20,
-        continue_probability=0.7,
         epsilon=0.05,
         max_samples=2000,
     ),
     "select_ties_by_row": case(selected, "classes", ties="row_order", epsilon=0.05, expansion=0.4),
-    "select_in_batches": case(selected, "classes", batch_size=16, epsilon=0.1, also=WORKERS),
-    "select_sampled": case(selected, "small", terminal="noisy", epsilon=0.1),
-    "select_sampled_cut_short": case(selected, "classes", terminal="noisy", max_samples=1500),
-    "select_sampled_in_batches": case(selected, "small", terminal="noisy", batch_size=8, epsilon=0.15),
     "select_of_very_many_rows": case(selected, "long", max_samples=100),
     "select_held_out": case(selected, "classes", guarantee="grown", holdout=0.25, epsilon=0.1),
     "select_held_out_real": case(selected, "small real", holdout=0.3),
-    "select_cross_validated": case(selected, "small", holdout=KFold(3), also=WORKERS),
-    "select_repeats": case(selected, "classes", guarantee="grown", n_repeats=3, epsilon=0.1, also=WORKERS),
     # left-out rows decide
     "new_data": case(selected, "small", choose="new_data", max_samples=400, also=WORKERS),
     "new_data_three_classes": case(selected, "three classes", choose="new_data", cv=4, max_samples=400),
@@ -186,10 +179,7 @@ CASES: dict[str, Case] = {
     "estimator_identified": case(selected, "small", **TREE, guarantee="grown", epsilon=0.15),
     "estimator_wide": case(selected, "wide", **TREE, max_samples=500),
     "estimator_few_subsets": case(selected, "small", **TREE),
-    "estimator_sampled": case(selected, "classes", **TREE, terminal="noisy", max_samples=300),
-    "estimator_real": case(
-        selected, "real", estimator=LinearRegression(), cv=3, max_samples=300, scoring="r2", score_range=(-20.0, 1.0)
-    ),
+    "estimator_real": case(selected, "real", estimator=LinearRegression(), cv=3, max_samples=300, scoring="r2"),
     "estimator_real_concordance": case(
         selected, "real", estimator=DecisionTreeRegressor(max_depth=2), cv=3, max_samples=300
     ),
@@ -213,8 +203,10 @@ CASES: dict[str, Case] = {
     ),
     "estimator_held_out": case(selected, "small", **TREE, holdout=0.25, max_samples=200, guarantee="grown"),
     # the command line
-    "command": case(commanded, "classes", "--guarantee", "grown", "--epsilon", "0.05"),
-    "command_estimator": case(commanded, "small", "--estimator", "linear", "--max-samples", "60", "--n-jobs", "1"),
+    "command": case(commanded, "classes", "--epsilon", "0.05", further="[search]\nguarantee = 'grown'\n"),
+    "command_estimator": case(
+        commanded, "small", "--estimator", "linear", further="n_jobs = 1\n[search]\nmax_samples = 60\n"
+    ),
     # rivals
     "fuse": case(fuse, "subsets"),
     "fuse_continuous": case(fuse, "subsets", heuristic="continuous", initial_rollouts=20),

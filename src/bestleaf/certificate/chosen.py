@@ -62,7 +62,6 @@ def with_size(content: Content, size: int, feature_scores: Mapping[str, float]) 
     found["data"]["standard_error"] = None
     answer_with(found, size)
     scores = {name: feature_scores[name] for name in found["features"]}
-    found["report"].pop("selection_frequency", None)
     found["report"]["without"] = {}
     found["report"]["feature_scores"] = {name: None if isnan(one) else one for name, one in scores.items()}
     return found

@@ -293,8 +293,6 @@ def _about_challenges(content: Content) -> list[Content]:
         limits = f" within the limit of {counted(choice['limit'], 'feature')}"
     if choice["forced"]:
         limits += f" with {_few(choice['forced'], data)} always in"
-    if within := _limits_in_words(choice):
-        limits += f" within the limits ({'; '.join(within)})"
     who = "the answer" if about.is_answer else BY_THESE_ROWS
     text = f"No single feature{which} added, dropped or exchanged{limits} improves {who} {better}: {nearby}."
     return [{"kind": "local", "epsilon": epsilon, "text": text}]
@@ -423,16 +421,10 @@ def _choice_in_words(data: Content) -> str:
     known = {*choice["allowed"], *choice["forced"]}
     limit = "" if choice["limit"] == len(known) else f"at most {choice['limit']:,} of "
     text = limit + ("" if len(known) == total else f"{len(known):,} allowed of ") + counted(total, "feature")
-    forbidden = [unit for unit in range(total) if unit not in known]
-    for what, units in (("forbidden", forbidden), ("always in", choice["forced"])):
+    excluded = [unit for unit in range(total) if unit not in known]
+    for what, units in (("excluded", excluded), ("always in", choice["forced"])):
         text += f"; {what}: {_few(units, data)}" if units else ""
-    return text + "".join(f"; {one}" for one in _limits_in_words(choice))
-
-
-def _limits_in_words(choice: Content) -> list[str]:
-    """Return the limits on costs and on how many of a set may be chosen, each in words."""
-    sets = [f"at most {one['most']:,} of {in_line(one['name'], LONGEST)}" for one in choice.get("at_most", ())]
-    return [f"costs of at most {choice['max_cost']:g}", *sets] if "costs" in choice else sets
+    return text
 
 
 def _few(units: Sequence[int], data: Content | None) -> str:

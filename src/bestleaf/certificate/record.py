@@ -8,11 +8,8 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-import numpy as np
-
 from bestleaf.certificate import claims as words
 from bestleaf.certificate.claims import counted
-from bestleaf.certificate.held_out import corrected_error
 from bestleaf.certificate.path import ALL, new_data_in_words, optimism, path_html, path_in_line
 from bestleaf.certificate.schema import FORMAT, FORMAT_VERSION, Content, Json
 from bestleaf.certificate.searched import label_of_all, searched
@@ -23,7 +20,6 @@ LARGEST = 200 * 10**6  # bytes of a file that is read
 
 
 WITHOUT_PROOF = {  # why there is no proof about new rows
-    "splits": "because every part was scored after a search of its own",
     "groups": "because rows of the same group are not independent",
     "weights": "because the rows are weighted",
     "classes": "because there are held-out rows of a class that the search has not seen",
@@ -157,21 +153,14 @@ class Certificate:
         return [] if self.content.get("new_data") is None else new_data_in_words(self.content)
 
     def unseen_in_words(self) -> str | None:
-        """Return the score of held-out rows and how often each row was held out; None if there is none."""
+        """Return the score of held-out rows; None if there is none."""
         unseen = self.content.get("unseen")
         if unseen is None:
             return None
-        splits, (least, most) = unseen["splits"], unseen["times"]
-        often = f"{most} times" if least == most else f"{least} to {most} times"
-        each = "each kept from its search" if most == 1 else f"each row kept from its search {often}"
-        kept = "kept from the search" if splits == 1 else f"in {splits} parts, {each}"
-        kept = "handed in for a test" if unseen.get("given") else kept
-        units = Units.of(self.content["data"])
-        scores = units.text(unseen["score"])
-        if "parts" in unseen:
-            error, gain, gain_error = _errors(unseen["parts"], units)
-            every = units.text(unseen["score"] - gain)
-            scores += f"{error}; all features {every}, difference {units.signed(gain)}{gain_error}"
+        kept = "handed in for a test" if unseen["given"] else "kept from the search"
+        units, every = Units.of(self.content["data"]), unseen["parts"][0]["all_features"]
+        difference = units.signed(unseen["score"] - every)
+        scores = f"{units.text(unseen['score'])}; all features {units.text(every)}, difference {difference}"
         text = f"On {counted(unseen['rows'], 'row')} {kept}: {scores}."
         return text + (
             f" This is an estimate without proof, {WITHOUT_PROOF[unseen['unproved']]}." if "unproved" in unseen else ""
@@ -282,18 +271,6 @@ def checksum(content: Content) -> str:
     """Return the SHA-256 of everything but the checksum; it does not depend on the layout of the file."""
     kept = {name: value for name, value in content.items() if name != "checksum"}
     return hashlib.sha256(json.dumps(kept, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def _errors(parts: list[Content], units: Units) -> tuple[str, float, str]:
-    """Return the mean difference to all features, and with several parts standard errors of score and difference."""
-    gains = [part["score"] - part["all_features"] for part in parts]
-    sizes = [part["rows"] for part in parts], [part["trained"] for part in parts]
-    errors = ["", ""]
-    if len(parts) > 1:
-        values = [part["score"] for part in parts], gains
-        errors = [f" ± {units.gain(corrected_error(one, *sizes))}" for one in values]
-        errors[0] += " (corrected standard error)"
-    return errors[0], float(np.mean(gains)), errors[1]
 
 
 def objective_in_words(data: Content) -> str:

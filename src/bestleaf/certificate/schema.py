@@ -66,18 +66,16 @@ data: names=[text], rows=2.., fingerprint=digest, groups=[[0..]], choice=<choice
     objective={any}, classes=0..?, queries=0..?, standard_error?=0.0..1e12?, all_features?=value?,
     row_groups?=digest, row_weights?=digest, encoding?=<encoding>
 encoding: impute=median|mean|most_frequent|keep?, dates=parts|number|drop, levels={[text]}, left_out=[text]
-choice: allowed=[0..], forced=[0..], limit=1.., costs?=[0.0..1e300], max_cost?=0.0..1e300, at_most?=[<at most>]
-at most: name=text, most=1.., units=[0..]
+choice: allowed=[0..], forced=[0..], limit=1..
 objective of neighbours: task=classification|regression, n_neighbors=1.., subsample=2.., ties=half|strict|row_order,
     scale=flag, drop_zero=flag, grouped?=flag, weighted?=flag, reference_rows?=1..,
     query_rows?=2..
 objective of an estimator: kind=text, name=name, estimator=text, scoring=call, score_range=[number], cv=text,
     splits=1.., fresh_splits=flag, weighted=flag, grouped=flag
-report: history=[<history>], by_size=[list], feature_scores={value?}, without={value}, selection_frequency?={value},
-    resample?=bootstrap|half, repeat?=text, notes?=[text]
+report: history=[<history>], by_size=[list], feature_scores={value?}, without={value}, repeat?=text, notes?=[text]
 history: seconds=0.0..1e12, samples=0.., gap=-1.0..1.0, score=value?, leaves?=0.., looked_at?=0..
-held-out rows: score=number, rows=1.., splits=1.., times=[1..], given?=flag, parts?=[<held-out part>],
-    proof?=<held-out proof>, unproved?=splits|groups|weights|classes|scoring|size
+held-out rows: score=number, rows=1.., splits=1..1, times=[1..1], given=flag, parts=[<held-out part>],
+    proof?=<held-out proof>, unproved?=groups|weights|classes|scoring|size
 held-out part: score=number, all_features=number, rows=1.., trained=1..
 held-out proof: measure=auc|concordance|accuracy, delta=fraction, table=[[0..]], interval=[number],
     difference_interval=[number]
@@ -241,7 +239,7 @@ def check_form(content: Json) -> None:
 
 def _check_data(content: Content) -> None:
     """Check the names, the groups, the choice, the objective and the score of held-out rows."""
-    data, unseen = content["data"], content.get("unseen")
+    data = content["data"]
     names, groups, objective = data["names"], data["groups"], data["objective"]
     need(len(set(names)) == len(names), "the names of the features must be different texts")
     shared_out = sorted(feature for group in groups for feature in group) == list(range(len(names))) and all(groups)
@@ -267,11 +265,6 @@ def _check_data(content: Content) -> None:
         flag = objective.get(name, False)
         fits = flag if part in data else by_estimator or not flag  # there are older certificates of estimators
         need(fits, f"the fingerprint of the {what} must be written if and only if rows have {what}")
-    if unseen is not None:
-        score, splits, (least, most) = (unseen[name] for name in ("score", "splits", "times"))
-        fine = by_estimator or VALUE.accepts(score)  # scores of an estimator have no common range
-        need(fine, f"the score of held-out rows must be {VALUE.words}, got {score!r}")
-        need(least <= most <= splits, f"a row is kept aside at most once in each of {splits} parts, got {most} times")
 
 
 def _check_encoding(data: Content) -> None:
@@ -293,12 +286,6 @@ def _check_choice(choice: Content, units: int = MOST) -> None:
     need(known, "the units allowed and forced must be different units of the data")
     fine = len(choice["forced"]) <= limit <= len(listed)
     need(fine, f"the largest number of units must be between those forced and {len(listed)}, got {limit!r}")
-    need(("costs" in choice) == ("max_cost" in choice), "costs and max_cost must be written together")
-    fine = units == MOST or len(choice.get("costs", ())) in (0, units)
-    need(fine, f"costs must be written for all {units:,} units, got {len(choice.get('costs', ())):,}")
-    for one in choice.get("at_most", ()):
-        known = len(set(one["units"])) == len(one["units"]) and max(one["units"], default=0) < units
-        need(known, f"at_most must be about different units of the data, got {one['units']!r:.60}")
 
 
 def _check_neighbours(data: Content) -> None:

@@ -191,12 +191,11 @@ def _not_shown(content: Content, *, with_data: bool, with_oracle: bool) -> str:
         "exact values (give the oracle of the estimator to compute them again)": by_estimator
         and with_data
         and not with_oracle,
-        "what was forced, forbidden and limited": selection,
+        "what may be chosen": selection,
         "that no leaf of the graph was left out": selection and content["search"]["expansion"] is not None,
         "course of the gap, means of the rollouts with a feature": report is not None,
         "how to repeat the search": report is not None and "repeat" in report,
         "notes about the table": bool(report is not None and report.get("notes")),
-        "how often features were selected again": report is not None and "selection_frequency" in report,
         "score on held-out rows": content.get("unseen") is not None and "proof" not in content["unseen"],
         "that the held-out rows were looked at only after the search": "proof" in (content.get("unseen") or {}),
         "standard error of the value": selection and no_values and data.get("standard_error") is not None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bestleaf.certificate.all_subsets import has_some
 from bestleaf.certificate.knots import Knot, check_endless, groups_of, is_knot
-from bestleaf.certificate.limits import Limits
 from bestleaf.certificate.looked_at import looked_at_in
 from bestleaf.certificate.plan import chances_in, check_chance, mean_of, moves_of, plan_in, value_of
 from bestleaf.certificate.schema import Content, Json, RefusedError, need, same
@@ -18,7 +17,6 @@ class Choice:
         self.forced = frozenset(choice["forced"])
         self.known = self.forced.union(choice["allowed"])
         self.limit = choice["limit"]
-        self.limits = Limits.written(choice)
 
     def check(self, label: Json, *, complete: bool = True) -> None:
         """Refuse a label that is not a subset that may be chosen; the label of a complete subset ends with STOP."""
@@ -28,8 +26,6 @@ class Choice:
             raise RefusedError(f"the label {label!r:.80} must list units of the data once and in order")
         if not (self.known.issuperset(units) and self.forced.issubset(units)):
             raise RefusedError(f"{label!r:.80} is not a subset that may be chosen from the units of the data")
-        if self.limits and not self.limits.fits(units):
-            raise RefusedError(f"{label!r:.80} is not within the limits on costs or on how many may be chosen")
 
 
 def check_graph(content: Content) -> None:

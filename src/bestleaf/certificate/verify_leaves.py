@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bestleaf.certificate.bound_checks import CHECKS, RATES, Check, is_evidence, of_one_leaf, rate_gives
-from bestleaf.certificate.limits import Limits
 from bestleaf.certificate.schema import CLOSE, Content, RefusedError, need, part_name
 
 if TYPE_CHECKING:
@@ -146,8 +145,6 @@ def _check_whole(content: Content) -> None:
 
 def _count_subsets(choice: Content, beyond: int) -> int:
     """Return how many subsets may be chosen; counting ends beyond a number, because all may take very long."""
-    if limits := Limits.written(choice):
-        return limits.count(choice["forced"], choice["allowed"], choice["limit"], beyond)
     many = -(not choice["forced"])
     for size in range(choice["limit"] - len(choice["forced"]) + 1):
         many += comb(len(choice["allowed"]), size)

@@ -12,30 +12,8 @@ from rich.table import Table
 from typer import Option
 
 from bestleaf.cli import INTERRUPTED, at_once
-from bestleaf.cli.options import (
-    Data,
-    Dates,
-    Drop,
-    Encoding,
-    Epsilon,
-    Estimator,
-    Forbidden,
-    Forced,
-    Groups,
-    Impute,
-    Jobs,
-    Keep,
-    MaxFeatures,
-    Missing,
-    Scoring,
-    Seed,
-    Target,
-    Task,
-    Time,
-    Weights,
-    fraction,
-)
-from bestleaf.cli.table import TableOptions, tell_notes
+from bestleaf.cli.options import Epsilon, Exclude, Include, Jobs, MaxFeatures, Scoring, Seed, Time, fraction
+from bestleaf.cli.table import TableOptions, of_a_table, tell_notes
 
 if TYPE_CHECKING:
     from bestleaf.tables.compare import Standing
@@ -43,12 +21,9 @@ if TYPE_CHECKING:
 MOST_SHOWN = 8  # columns that are named
 
 
+@of_a_table
 def compare(
-    data: Data,
-    target: Target,
-    groups: Groups = None,
-    weights: Weights = None,
-    task: Task = "auto",
+    options: TableOptions,
     epsilon: Epsilon = 0.01,
     max_time: Time = None,
     holdout: Annotated[float, Option(parser=fraction, metavar="FRACTION", help="Part of the rows held out.")] = 0.25,
@@ -57,16 +32,9 @@ def compare(
         list[str] | None, Option(metavar="NAME", help="Method to compare with (default: all); may be repeated.")
     ] = None,
     max_features: MaxFeatures = None,
-    forced: Forced = None,
-    forbidden: Forbidden = None,
-    estimator: Estimator = "neighbours",
+    include: Include = None,
+    exclude: Exclude = None,
     scoring: Scoring = None,
-    drop: Drop = None,
-    keep: Keep = None,
-    missing: Missing = None,
-    encoding: Encoding = None,
-    impute: Impute = None,
-    dates: Dates = "parts",
     random_state: Seed = 0,
     n_jobs: Jobs = None,
 ) -> None:
@@ -76,18 +44,17 @@ def compare(
         from bestleaf.tables.compare import standings
         from bestleaf.tables.peers import installed_peers
 
-    options = TableOptions(task, groups, weights, drop, keep, missing, encoding, impute, dates, estimator)
-    table = options.table(data, target, forced or [])
+    table, estimator = options.table(include or ()), options.estimator
     console = Console() if Console().is_terminal else Console(width=160)
     tell_notes(console, table)
     settings = {
-        "task": task,
+        "task": options.task,
         "epsilon": epsilon,
         "max_time": max_time,
         "n_jobs": n_jobs,
         "max_features": max_features,
-        "forced": forced,
-        "forbidden": forbidden,
+        "include": include or (),
+        "exclude": exclude or (),
         "estimator": estimator,
         "scoring": scoring,
     }
@@ -109,7 +76,7 @@ def compare(
         except KeyboardInterrupt:
             code = INTERRUPTED
     again = f" in each of {splits} splits" if splits > 1 else ""
-    title = f"{data.name}, {holdout:.0%} of the rows held out{again}"
+    title = f"{options.data.name}, {holdout:.0%} of the rows held out{again}"
     console.print(_as_table(title, standings(rows), splits), markup=False)
     votes = "AUC or concordance of 5 nearest neighbours"
     measure = (
@@ -124,9 +91,9 @@ def compare(
         "forest. To save time a forest has 50 trees, and Boruta ends after 50 forests. Peers get medians for missing "
         "values that are kept."
     )
-    if max_features is not None or forced or forbidden:
-        print("--max-features limits bestleaf only; --forced and --forbidden columns are the same for all methods.")
-    if groups is not None:
+    if max_features is not None or include or exclude:
+        print("--max-features limits bestleaf only; --include and --exclude columns are the same for all methods.")
+    if options.groups is not None:
         print("Rows of a group are held out together, and are in the same fold for all methods.")
     if splits == 1:
         print("One split says little: --splits 5 gives standard errors.")

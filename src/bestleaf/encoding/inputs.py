@@ -58,19 +58,16 @@ def from_gpu(values: Any) -> Any:
     return values.get() if hasattr(values, "get") else np.from_dlpack(values, device="cpu")
 
 
-def dense(X: object, limit: int | None) -> object:
-    """Return a sparse matrix as an array, if that fits into so many bytes or, with None, into the memory there is.
-
-    Anything else is returned as it is.
-    """
-    return _as_array(X, limit) if issparse(X) else X
+def dense(X: object) -> object:
+    """Return a sparse matrix as an array, if that fits into the memory there is; anything else as it is."""
+    return _as_array(X) if issparse(X) else X
 
 
-def _as_array(X: Any, limit: int | None) -> np.ndarray:
+def _as_array(X: Any) -> np.ndarray:
     if X.ndim != 2:
         raise ValueError(f"X must be a table of rows and columns, got shape {X.shape}")
     rows, columns = X.shape
-    needed, room = 8 * rows * columns, _memory_there() if limit is None else limit
+    needed, room = 8 * rows * columns, _memory_there()
     if room is not None and needed > room:
         takes = f"which takes {bytes_in_words(needed)} of {bytes_in_words(room)}"
         got = f"a sparse matrix of {rows:,} x {columns:,}"

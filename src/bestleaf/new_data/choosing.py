@@ -87,8 +87,8 @@ def choose(
 
         if hasattr(executor, "until"):
             executor.until(interrupted)
-        oracle, span = lattice.oracle, selector.score_range
-        span = (oracle.score.low, oracle.score.high) if isinstance(oracle, EstimatorOracle) else span
+        oracle = lattice.oracle
+        span = (oracle.score.low, oracle.score.high) if isinstance(oracle, EstimatorOracle) else None
         plan = Plan(some, selector.estimator, selector.scoring, span, choosable, task, seed, over)
         _score(known, plan, splits, executor, workers_there(selector.n_jobs), budget, tell)
         stopped = interrupted()

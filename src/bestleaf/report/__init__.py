@@ -124,7 +124,6 @@ def _page(certificate: Certificate, title: str | None) -> str:
         few_notes=FEW_NOTES,
         encoding=encoding_in_words(content["data"]) if selection and "encoding" in content["data"] else None,
         features=chosen_features(drawn),
-        frequency=extras is not None and bool(extras.get("selection_frequency")),
         leaves=leading_leaves(drawn),
         not_drawn=leaves_not_drawn(content),
         searched_is_answer=searched(content).is_answer,

@@ -221,7 +221,7 @@ def chosen_features(content: Content) -> list[dict[str, str | float | list[str] 
     """Return each selected unit with its levels, the value without it, the loss, and the mean of rollouts with it."""
     extras, data, units = content.get("report") or {}, content["data"], unit_names(content) or []
     levels = {} if data is None else data.get("encoding", {}).get("levels", {})
-    means, frequency = extras.get("feature_scores", {}), extras.get("selection_frequency", {})
+    means = extras.get("feature_scores", {})
     found = []
     for unit in content["graph"]["labels"][content["answer"]][:-1] if units else []:
         names = [data["names"][feature] for feature in data["groups"][unit]]
@@ -232,7 +232,6 @@ def chosen_features(content: Content) -> list[dict[str, str | float | list[str] 
             "without": without,
             "loss": None if without is None else content["lower"] - without,
             "mean": max((means[name] for name in names if means.get(name) is not None), default=None),
-            "frequency": max(frequency.get(name, 0.0) for name in names),
         }
         found.append(row)
     return sorted(found, key=lambda row: -(row["loss"] or 0.0))

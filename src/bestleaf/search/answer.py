@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 from operator import index
 from typing import Any
 
@@ -97,17 +98,19 @@ def recommended_plan(state: SearchState) -> tuple[dict[int, int], PlanValue]:
 class EvaluatedLeaf:
     """Answer with an evaluated leaf; if no leaf is evaluated, with the terminal leaf of highest likely value.
 
-    With `prefer_small` it is the smallest leaf (the one with the fewest moves) whose gap is at most epsilon. If there
-    is no such leaf yet, the gap among the leaves looked at counts; if that is too large as well, the leaf must only be
-    within epsilon of the best evaluated one. Without `prefer_small` it is the leaf of highest likely value.
+    It is the smallest leaf (the one with the fewest moves) whose gap is at most epsilon. If there is no such leaf yet,
+    the gap among the leaves looked at counts; if that is too large as well, the leaf must only be within epsilon of the
+    best evaluated one. With a `tolerance` its likely value is below the highest one by at most so much: 0 answers with
+    the best leaf.
     """
 
-    prefer_small: bool
+    tolerance: float | None = None
 
     @property
     def name(self) -> str:
         """What a checkpoint calls it."""
-        return "smallest evaluated leaf" if self.prefer_small else "best evaluated leaf"
+        within = f" within {self.tolerance:g} of the best" if self.tolerance else ""
+        return "best evaluated leaf" if self.tolerance == 0 else f"smallest evaluated leaf{within}"
 
     def __call__(self, state: SearchState, decision: Decision) -> tuple[int, float]:
         """Return (node, gap) of the answer."""
@@ -124,13 +127,15 @@ class EvaluatedLeaf:
         order = np.lexsort((sizes, -likely))
         candidates, sizes, likely = candidates[order], sizes[order], likely[order]
         gaps, epsilon = _gaps(candidates, nodes, state), state.settings.epsilon
-        passing = np.flatnonzero(gaps <= epsilon)
-        if not len(passing) and self.prefer_small:
-            passing = np.flatnonzero(_gaps(candidates, np.flatnonzero(looked_at_now(state)), state) <= epsilon)
-        if not len(passing) and self.prefer_small and len(exact):
-            passing = np.flatnonzero(likely >= likely[0] - epsilon)
+        close = likely >= likely[0] - (inf if self.tolerance is None else self.tolerance)
+        passing = np.flatnonzero(close & (gaps <= epsilon))
+        if not len(passing):
+            known = _gaps(candidates, np.flatnonzero(looked_at_now(state)), state)
+            passing = np.flatnonzero(close & (known <= epsilon))
+        if not len(passing) and len(exact):
+            passing = np.flatnonzero(close & (likely >= likely[0] - epsilon))
         passing = passing if len(passing) else np.array([0])
-        best = passing[np.argmin(sizes[passing])] if self.prefer_small else passing[0]
+        best = passing[np.argmin(sizes[passing])]
         return int(candidates[best]), float(gaps[best])
 
 

@@ -20,7 +20,7 @@ from bestleaf.features.data import task_of, unit_range
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.features.scoring import in_short
-from bestleaf.new_data import Split, splits_of, votes_score
+from bestleaf.new_data import Split, split_of, votes_score
 from bestleaf.tables.encode import Table
 from bestleaf.tables.peers import NEIGHBOURS, PEERS, Setting, installed_peers
 from bestleaf.tables.rows import some_rows
@@ -93,8 +93,8 @@ def compare(
     random_state : int, default=0
         Everything random follows from it; the splits have this seed and the next ones.
     **keywords
-        Further keywords of `bestleaf.tables.select.select_from_table`. Columns that are forced or forbidden are so for
-        all methods; other limits are those of bestleaf only.
+        Further keywords of `bestleaf.tables.select.select_from_table`. What `include` and `exclude` name is included
+        and excluded for all methods; other limits are those of bestleaf only.
     """
     check_rows(len(table.X), holdout, NEIGHBOURS)
     whole("splits", splits, 1)
@@ -103,7 +103,7 @@ def compare(
     task = task_of(y, keywords.pop("task", "auto"))
     for number in range(splits):
         seed = (random_state + number) % 2**32
-        split = splits_of(holdout, table.X, y, NeighbourVotes(task=task), seed, table.metadata.get("groups"))[0]
+        split = split_of(holdout, table.X, y, NeighbourVotes(task=task), seed, table.metadata.get("groups"))
         one = _OneSplit(table, split, task, estimator, seed, keywords)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of searches ended by a budget, and of linear models that did not converge
@@ -152,8 +152,8 @@ class _OneSplit:
         self.names, self.numbers = list(table.groups), filled.X.to_numpy(np.float64)
         owners = {column: place for place, columns in enumerate(filled.groups.values()) for column in columns}
         self.owners = np.array([owners[column] for column in filled.X.columns])
-        self.forced = np.isin(self.names, columns_of("forced", keywords.get("forced") or [], table))
-        self.allowed = ~np.isin(self.names, searched_of("forbidden", keywords.get("forbidden") or [], table))
+        self.forced = np.isin(self.names, columns_of("include", keywords.get("include", ()), table))
+        self.allowed = ~np.isin(self.names, searched_of("exclude", keywords.get("exclude", ()), table))
         self.allowed &= np.isin(np.arange(len(self.names)), self.owners)  # not those that the encoder left out
 
     def ours(self) -> Compared:
@@ -167,8 +167,8 @@ class _OneSplit:
             metadata=self.metadata,
         )
         settings = {**self.keywords, "random_state": self.seed}
-        if self.estimator is None:
-            settings |= {"task": self.task, "n_neighbors": NEIGHBOURS}
+        if self.estimator is None and not isinstance(settings["estimator"], NeighbourVotes):
+            settings["estimator"] = NeighbourVotes(NEIGHBOURS, task=self.task)
         started = perf_counter()
         selector = select_from_table(part, **settings).selector
         seconds, found = perf_counter() - started, selector.certificate_

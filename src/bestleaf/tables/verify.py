@@ -20,7 +20,7 @@ from bestleaf.checks import shown
 from bestleaf.features.data import task_of
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import NeighbourVotes
-from bestleaf.new_data import splits_of
+from bestleaf.new_data import split_of
 from bestleaf.tables.check import check_table, plain
 from bestleaf.tables.encode import encoded_target, prepared
 from bestleaf.tables.load import frame_of
@@ -128,7 +128,7 @@ def made_again(content: Content, frame: pd.DataFrame, made: Content, impute: str
     if made["holdout"] is not None:
         y = encoded_target(frame[target]).to_numpy()
         by = _estimator(made, task := task_of(y, made["task"])) or NeighbourVotes(task=task)
-        kept = splits_of(made["holdout"], frame, y, by, content["search"]["seed"], metadata.get("groups"))[0].kept
+        kept = split_of(made["holdout"], frame, y, by, content["search"]["seed"], metadata.get("groups")).kept
         frame, metadata = frame.iloc[kept], some_rows(metadata, kept)
     if "encoding" not in content["data"]:  # all columns are numbers, or the certificate is of an earlier version
         table = prepared(frame, target, impute=impute, task=made["task"])
