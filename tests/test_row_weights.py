@@ -118,10 +118,10 @@ def test_pulls_of_weighted_rows_are_derivatives_of_the_value():
     weights += 0.5
     votes = oracle_of("two classes", X, y).sums([0])[:, 0]
     for real, truth in ((False, y.astype(np.float32)), (True, table("real")[1].astype(np.float32))):
-        found = pulls(votes, truth, weights, real=real)
+        found = pulls(truth, votes, weights, real=real)
         more = weights.copy()
         more[7] *= 1.0 + 1e-6
-        risen = concordance(votes, truth, more) - concordance(votes, truth, weights)
+        risen = concordance(truth, votes, more) - concordance(truth, votes, weights)
         assert found[7] == pytest.approx(risen / 1e-6, abs=1e-4)
         assert found.sum() == pytest.approx(0.0, abs=1e-12)
 

@@ -20,7 +20,6 @@ from sklearn.utils import _safe_indexing
 
 from bestleaf.certificate.claims import counted, words_of
 from bestleaf.certificate.held_out import corrected_error
-from bestleaf.certificate.units import Units
 from bestleaf.checkpoint import Checkpoint
 from bestleaf.checks import check_keywords, number, one_of, shown, whole
 from bestleaf.data_checks import METADATA, Data, checked_fit_data, choice_by_number, task_for
@@ -245,12 +244,12 @@ def validate(
     named = {**metadata, "test_set": test_set}
     fitted.certificate_.add_to_report(repeat=f"validate({call_of(fitted, seed)}, X, y{_keywords(given, named)})")
     fitted._tell_result(stacklevel=3)
-    proof, units = content.get("unseen", {}).get("proof", {}), Units.of(content["data"])
+    proof = content.get("unseen", {}).get("proof", {})
     return Validation(
         selector=fitted,
         rows=np.arange(len(data.X))[rows],
-        scores=np.array([units.score(one.score) for one in scores]),
-        all_features_scores=np.array([units.score(one.all_features) for one in scores]),
+        scores=np.array([one.score for one in scores]),
+        all_features_scores=np.array([one.all_features for one in scores]),
         interval=tuple(proof["interval"]) if proof else None,
         difference_interval=tuple(proof["difference_interval"]) if proof else None,
         selection_frequency=frequency,

@@ -19,7 +19,7 @@ from bestleaf.files import in_words
 UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 PARAMETERS = (
     "at_most|costs|cv|feature_groups|forbidden|forced|guarantee|holdout|max_cost|max_features|max_memory|max_samples|"
-    "max_time|n_repeats|parsimony|peers|score_range|scoring|terminal"
+    "max_time|n_repeats|parsimony|peers|scoring|terminal"
 )
 RENAMED = {  # options of earlier versions
     "--seed": "--random-state",
@@ -72,7 +72,6 @@ def _given(option: str) -> str | None:
 def _with_options(told: str) -> str:
     """Return a sentence about Python parameters with the names of the command-line options instead."""
     told = re.sub(r"The '(\w+)' parameter of \w+ must", r"\1 must", told)  # as scikit-learn says it
-    told = told.replace("score_range=(lowest, highest)", "--score-range LOW HIGH")
     told = told.replace("estimator=NeighbourVotes()", "--estimator neighbours")
     told = re.sub(r"\b(impute|dates|encoding)='([\w-]+)'", r"--\1 \2", told)
     told = re.sub(r"^sample_weight\b", "weights", told)

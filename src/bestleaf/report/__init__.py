@@ -11,7 +11,6 @@ from bestleaf.certificate.path import HEADS, path_cells
 from bestleaf.certificate.record import objective_in_words
 from bestleaf.certificate.schema import MALFORMED, RefusedError, check_form
 from bestleaf.certificate.searched import searched
-from bestleaf.certificate.units import in_units
 from bestleaf.certificate.verify_data import check_values
 from bestleaf.certificate.verify_graph import check_graph
 from bestleaf.files import write_atomically
@@ -57,8 +56,7 @@ def report_html(certificate: Certificate, *, title: str | None = None) -> str:
 def _page(certificate: Certificate, title: str | None) -> str:
     content, extras = certificate.content, certificate.content.get("report")
     selection = content["data"] is not None
-    drawn = in_units(content)  # numbers in the units of the scorer
-    leaves, sizes = leading_leaves(drawn), [] if extras is None else drawn["report"]["by_size"]
+    leaves, sizes = leading_leaves(content), [] if extras is None else extras["by_size"]
     page = templates().get_template("report.html")
     return page.render(
         certificate=certificate,
@@ -66,7 +64,7 @@ def _page(certificate: Certificate, title: str | None) -> str:
         selection=selection,
         title=title or ("Feature selection" if selection else f"Best {content['search']['task']}"),
         new_data=certificate.new_data_in_words(),
-        path_plot=None if certificate.path is None else draw_path(drawn),
+        path_plot=None if certificate.path is None else draw_path(content),
         path_heads=HEADS,
         path=[] if certificate.path is None else path_cells(content, None),
         answer=" ".join(certificate.answer_in_words().splitlines()),
@@ -78,16 +76,16 @@ def _page(certificate: Certificate, title: str | None) -> str:
         notes=[in_line(note, LONGEST_NOTE) for note in (extras or {}).get("notes", [])],
         few_notes=FEW_NOTES,
         encoding=encoding_in_words(content["data"]) if selection and "encoding" in content["data"] else None,
-        features=chosen_features(drawn),
+        features=chosen_features(content),
         frequency=extras is not None and bool(extras.get("selection_frequency")),
         leaves=leaves,
         not_drawn=leaves_not_drawn(content),
         searched_is_answer=searched(content).is_answer,
         sizes=[[size, value, [shown(name) for name in names]] for size, value, names in sizes],
-        graph=graph(drawn),
-        interval_plot=draw_intervals(drawn, leaves),
-        gap_plot=None if extras is None else draw_gap(drawn),
-        size_plot=draw_sizes(drawn) if len(sizes) > 1 else None,
+        graph=graph(content),
+        interval_plot=draw_intervals(content, leaves),
+        gap_plot=None if extras is None else draw_gap(content),
+        size_plot=draw_sizes(content) if len(sizes) > 1 else None,
     )
 
 

@@ -235,7 +235,6 @@ class _OneSplit:
             y[kept],
             estimator=self.estimator,
             scoring=self.keywords.get("scoring"),
-            score_range=self.keywords.get("score_range"),
             cv=folds_for(self.estimator, self.keywords.get("cv"), self.metadata),
             random_state=self.place.seed,
             **self.metadata,
