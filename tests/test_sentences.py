@@ -71,7 +71,6 @@ WRONG = {
     "a size": fit(max_memory=LONG),
     "a scoring without an estimator": fit(scoring=LONG),
     "a scoring": fit(estimator=GaussianNB(), scoring=LONG),
-    "a range of scores": fit(estimator=GaussianNB(), score_range=[LONG, LONG]),
     "an estimator for a rival": lambda: FuseSelector(
         max_samples=50, estimator=make_pipeline(FunctionTransformer(kw_args={"a": LONG}), GaussianNB())
     ).fit(X, Y),

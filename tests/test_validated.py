@@ -113,7 +113,6 @@ def test_every_measure_with_a_proof(estimator, settings, measure):
     ("estimator", "settings", "keywords", "why"),
     [
         (GaussianNB(), {"scoring": "f1"}, {}, "there is no proof for this score"),
-        (GaussianNB(), {"score_range": (-1, 1)}, {}, "there is no proof for this score"),
         (GaussianNB(), {}, {"sample_weight": np.ones(90)}, "the rows are weighted"),
         (None, {}, {"groups": np.arange(90) // 3}, "rows of the same group are not independent"),
         (None, {}, {"holdout": 3}, "every part was scored after a search of its own"),

@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import replace
 from math import ceil
 from numbers import Integral, Real
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -460,7 +460,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             return chosen
         if chosen.choice is None:
             raise ValueError(
-                f"scoring must have scores from 0 to 1, because no choice could be made by left-out rows, got {score.name}"
+                "scoring must have scores from 0 to 1, because no choice could be made by left-out rows, got "
+                f"{score.name}"
             )
         return chosen._replace(scoring=score.name if CALL.accepts(score.name) else UNNAMED)
 

@@ -199,9 +199,7 @@ CASES: dict[str, Case] = {
     "estimator_wide": case(selected, "wide", **TREE, max_samples=500),
     "estimator_few_subsets": case(selected, "small", **TREE),
     "estimator_sampled": case(selected, "classes", **TREE, terminal="noisy", max_samples=300),
-    "estimator_real": case(
-        selected, "real", estimator=LinearRegression(), cv=3, max_samples=300, scoring="r2", score_range=(-20.0, 1.0)
-    ),
+    "estimator_real": case(selected, "real", estimator=LinearRegression(), cv=3, max_samples=300, scoring="r2"),
     "estimator_real_concordance": case(
         selected, "real", estimator=DecisionTreeRegressor(max_depth=2), cv=3, max_samples=300
     ),

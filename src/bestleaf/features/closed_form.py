@@ -1,9 +1,9 @@
 """Scores of linear models on many subsets without fitting them one by one.
 
-The training rows of a fold enter the fit of ridge regression only by sums of products of two columns. These are computed
-once. Then a subset takes a small system of equations. Least squares are ridge regression without a penalty, and
-scikit-learn's `RidgeClassifier` is ridge regression on -1 and 1 for each class. Where rounding could change a score, it
-is not a number: there the estimator itself is fitted.
+The training rows of a fold enter the fit of ridge regression only by sums of products of two columns. These are
+computed once. Then a subset takes a small system of equations. Least squares are ridge regression without a penalty.
+A `RidgeClassifier` of scikit-learn is ridge regression on -1 and 1 for each class. Where rounding could change a score,
+it is not a number: there the estimator itself is fitted.
 """
 
 from __future__ import annotations
