@@ -59,7 +59,7 @@ def test_whole_weights_are_repeated_rows_in_the_ranking(task, ties):
     often = np.repeat(np.arange(60), weights.astype(int))  # each row as often as its weight says
     sums, targets = plain.sums([0, 1]), np.empty_like(plain.targets)
     targets[:, plain.rows] = plain.targets
-    assert oracle.value([0, 1]) == pytest.approx(plain.ranked_right(sums[often], targets[:, often]))
+    assert oracle.value([0, 1]) == pytest.approx(plain.fraction_in_order(targets[:, often], sums[often]))
     for factor in (1.0, 0.25):  # only the ratios of weights matter
         alike = oracle_of(task, X, y, ties=ties, sample_weight=np.full(60, factor))
         assert alike.value([0, 1]) == pytest.approx(plain.value([0, 1]))

@@ -54,11 +54,19 @@ def _by_auc(features: pd.DataFrame, classes: np.ndarray, many: int) -> Iterator[
             np.where(np.isnan(columns), np.inf, columns), axis=1
         )  # missing values are a group of their own
         bins = ((ranks - 1) * min(MOST_GROUPS, len(classes) // A_GROUP) / len(classes)).astype(np.int64)
-        for name, groups, one in zip(names, bins, ranks, strict=True):
-            in_order = auc(classes, one) if many == 2 else 0.5
-            yield name, max(in_order, 1.0 - in_order, _grouped_auc(groups, classes, many))
+        in_order = _monotone_auc(classes, ranks) if many == 2 else np.zeros(len(names))
+        for name, groups, one in zip(names, bins, in_order, strict=True):
+            yield name, max(float(one), _grouped_auc(groups, classes, many))
     for name, groups in _categories(features):
         yield name, _grouped_auc(groups, classes, many)
+
+
+def _monotone_auc(classes: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    """Return how well large values of each column, or small ones, tell the second class from the first, all at once."""
+    second = classes == 1
+    many = int(second.sum())
+    found = (ranks[:, second].sum(axis=1) - many * (many + 1) / 2) / (many * (len(classes) - many))
+    return np.maximum(found, 1 - found)
 
 
 def _grouped_auc(groups: np.ndarray, classes: np.ndarray, many: int) -> float:
