@@ -193,8 +193,9 @@ def model_of(estimator: BaseEstimator) -> Model | None:
         return None
     if type(last) is LinearRegression:
         return Model(0.0, last.fit_intercept, scaled)
-    plain = isinstance(last.alpha, Real) and not isinstance(last.alpha, bool) and 0.0 <= last.alpha < np.inf
-    if not plain or last.solver not in EXACT_SOLVERS or getattr(last, "class_weight", None) is not None:
+    if isinstance(last.alpha, bool) or not isinstance(last.alpha, Real) or not 0.0 <= float(last.alpha) < np.inf:
+        return None  # an array has a penalty for each target
+    if last.solver not in EXACT_SOLVERS or getattr(last, "class_weight", None) is not None:
         return None
     return Model(float(last.alpha), last.fit_intercept, scaled)
 
