@@ -1,7 +1,8 @@
-"""Closed forms beside the cross-validation of scikit-learn: the time of one subset on 500 rows and 50 features.
+"""Closed forms beside the cross-validation of scikit-learn.
 
-With 5 folds scikit-learn fits and scores, the closed form computes the same scores in batches of 200 subsets. At least
-100 times as fast is asked for.
+The table has the time of one subset on 500 rows and 50 features with 5 folds: scikit-learn fits and scores, the closed
+form computes the same scores in batches of 200 subsets.
+`python benchmarks/closed_forms.py`
 """
 
 from __future__ import annotations
@@ -14,21 +15,18 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 from sklearn.base import BaseEstimator
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import cross_val_score
-from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from bestleaf import EstimatorOracle
-from bestleaf.features.scoring import concordance_score
+from bestleaf.features.ranking import concordance
 
 console = Console(width=150)
 ROWS, FEATURES, SIZES, BATCH = 500, 50, (5, 10, 25, 50), 200
-ASKED = 100
 
 
 def table(rows: int, features: int, seed: int = 0, alike: float = 0.5, true: int = 10) -> tuple[np.ndarray, np.ndarray]:
@@ -57,23 +55,20 @@ def forms() -> None:
     cases: list[tuple[BaseEstimator, str, np.ndarray]] = [
         (Ridge(), "r2", real),
         (Ridge(), "concordance", real),
-        (make_pipeline(StandardScaler(), Ridge()), "neg_mean_squared_error", real),
-        (LinearRegression(), "neg_mean_absolute_error", real),
-        (LinearDiscriminantAnalysis(), "accuracy", two),
-        (LinearDiscriminantAnalysis(), "roc_auc", two),
-        (LinearDiscriminantAnalysis(), "balanced_accuracy", three),
-        (GaussianNB(), "accuracy", two),
-        (GaussianNB(), "roc_auc", two),
-        (make_pipeline(StandardScaler(), GaussianNB()), "accuracy", three),
+        (make_pipeline(StandardScaler(), Ridge()), "r2", real),
+        (LinearRegression(), "r2", real),
+        (RidgeClassifier(), "accuracy", two),
+        (RidgeClassifier(), "roc_auc", two),
+        (RidgeClassifier(), "balanced_accuracy", three),
     ]
     shown = Table(title=f"One subset, 5 folds, {ROWS} x {FEATURES}: microseconds, and how many times as fast")
     heads = [f"{size} features" for size in SIZES]
-    for head in ("estimator", "score", *heads, "largest difference", f"{ASKED}x"):
+    for head in ("estimator", "score", *heads, "largest difference"):
         shown.add_column(head)
     for estimator, scoring, y in cases:
-        oracle = EstimatorOracle(X, y, estimator=estimator, scoring=scoring, score_range=(-1e9, 1e9), cv=5)
-        scorer = make_scorer(concordance_score) if scoring == "concordance" else scoring
-        closed, rng, cells, ratios, worst = oracle.closed_form, np.random.default_rng(1), [], [], 0.0
+        oracle = EstimatorOracle(X, y, estimator=estimator, scoring=scoring, cv=5)
+        scorer = make_scorer(concordance) if scoring == "concordance" else scoring
+        closed, rng, cells, worst = oracle.closed_form, np.random.default_rng(1), [], 0.0
         assert closed is not None
         for size in SIZES:
             subsets = [np.sort(rng.permutation(FEATURES)[:size]) for _ in range(BATCH)]
@@ -83,10 +78,9 @@ def forms() -> None:
             theirs = fastest(partial(cross_val_score, estimator, one, y, scoring=scorer, cv=5), 10)
             plain = cross_val_score(estimator, one, y, scoring=scorer, cv=5)
             worst = max(worst, float(np.nanmax(np.abs(plain - scores[0]))))
-            ratios.append(theirs / mine)
-            cells.append(f"{1e6 * theirs:,.0f} / {1e6 * mine:,.1f} = {ratios[-1]:,.0f}")
+            cells.append(f"{1e6 * theirs:,.0f} / {1e6 * mine:,.1f} = {theirs / mine:,.0f}")
         name = type(estimator[-1]).__name__ + ", scaled" if hasattr(estimator, "steps") else type(estimator).__name__
-        shown.add_row(name, scoring, *cells, f"{worst:.1e}", "yes" if min(ratios) >= ASKED else "no")
+        shown.add_row(name, scoring, *cells, f"{worst:.1e}")
     console.print(shown)
 
 

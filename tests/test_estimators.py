@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import get_scorer, make_scorer, mean_absolute_error
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -19,9 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from bestleaf import BestLeafSelector, EstimatorOracle, Search, SearchOptions, validate, verify
-from bestleaf.certificate.record import estimator_in_words
 from bestleaf.features import FeatureLattice
-from bestleaf.features.scoring import RANGES, quick_score
+from bestleaf.features.scoring import quick_score
 from selecting import made_selector
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # budgets are part of it
@@ -82,27 +81,6 @@ def test_fresh_splits_differ_and_have_the_size_of_the_folds(table):
     assert all(len(test) == 50 for _, test in parts)
 
 
-def test_scores_are_mapped_to_the_unit_interval(table):
-    X, y = table
-    oracle = EstimatorOracle(X, y, estimator=MODEL, scoring="matthews_corrcoef")
-    expected = cross_val_score(MODEL, X[:, [0]], y, scoring="matthews_corrcoef").mean()
-    assert oracle.value([0]) == pytest.approx((expected + 1) / 2)
-    assert "epsilon is a fraction of the range from -1 to 1" in estimator_in_words(oracle.settings())
-
-
-@pytest.mark.parametrize("name", sorted(set(RANGES) - {"concordance"}))
-def test_every_range_that_is_known_belongs_to_a_scorer_of_scikit_learn(name):
-    assert name in sklearn.metrics.get_scorer_names()
-
-
-def test_a_range_that_is_given_must_hold():
-    X, y = make_regression(80, 5, noise=20, random_state=0)
-    with pytest.raises(ValueError, match=r"score_range must hold every score of r2, got .* outside \[0.9, 1\]"):
-        EstimatorOracle(X, y, estimator=Ridge(), scoring="r2", score_range=(0.9, 1)).value([0])
-    own = make_scorer(mean_absolute_error, greater_is_better=False)
-    assert 0 < EstimatorOracle(X, y, estimator=Ridge(), scoring=own, score_range=(-1000, 0)).value([0, 1]) < 1
-
-
 def test_a_regressor_is_scored_by_concordance_unless_told_otherwise():
     X, y = make_regression(80, 5, n_informative=2, noise=1, shuffle=False, random_state=0)
     oracle = EstimatorOracle(X, y, estimator=Ridge())
@@ -136,8 +114,6 @@ def test_the_oracle_gives_the_same_at_a_worker(table):
         ({"estimator": GaussianNB}, TypeError, "estimator must be a scikit-learn classifier or regressor"),
         ({"estimator": Mute()}, ValueError, "must have the method predict, which scoring accuracy needs, got Mute"),
         ({"estimator": MODEL, "scoring": "nope"}, ValueError, "scoring must be a scorer .*, got 'nope'"),
-        ({"estimator": MODEL, "score_range": (1, 0)}, ValueError, "the lower one first, got"),
-        ({"estimator": MODEL, "score_range": 3}, ValueError, "score_range must be two numbers"),
         ({"estimator": MODEL, "scoring": "roc_auc"}, ValueError, "scoring roc_auc cannot score GaussianNB"),
         (
             {"estimator": Ridge(), "scoring": "accuracy"},

@@ -16,7 +16,6 @@ from bestleaf.certificate import path as words
 from bestleaf.certificate import verify_path
 from bestleaf.certificate.claims import words_of
 from bestleaf.certificate.path import path_cells, thinned
-from bestleaf.certificate.units import Units
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.report import report_html
 from forging import judged, reworded, strengthened, twin
@@ -348,7 +347,7 @@ def test_cells_are_what_a_table_shows(decided):
     assert cells[1].left_out == "0.8671 ± 0.0532"
     assert cells[1].difference.startswith("+0.0731 ± ")
     assert cells[-1].features.startswith("all: x0, x1")
-    assert words.with_error(None, None, Units()) == "–"  # noqa: RUF001
+    assert words.with_error(None, None) == "–"  # noqa: RUF001
 
 
 def test_a_path_goes_through_a_file(decided, tmp_path):

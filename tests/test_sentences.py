@@ -69,7 +69,6 @@ WRONG = {
     "a size": fit(max_memory=LONG),
     "a scoring without an estimator": fit(scoring=LONG),
     "a scoring": fit(estimator=GaussianNB(), scoring=LONG),
-    "a range of scores": fit(estimator=GaussianNB(), score_range=[LONG, LONG]),
     "forced features": fit(forced=[LONG]),
     "features by name": lambda: BestLeafSelector(choose="training", include=[LONG]).fit(frame("a", LAST), Y),
     "groups that overlap": lambda: BestLeafSelector(choose="training", feature_groups={LONG: [0, 1], LAST: [1]}).fit(

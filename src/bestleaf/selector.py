@@ -26,7 +26,7 @@ from bestleaf.certificate import Certificate
 from bestleaf.certificate.chosen import with_size
 from bestleaf.certificate.claims import unsettled_in_words
 from bestleaf.certificate.same_data import fingerprint
-from bestleaf.certificate.units import Units
+from bestleaf.certificate.schema import CALL, UNNAMED
 from bestleaf.checkpoint import Checkpoint
 from bestleaf.checks import moved, one_of, shown, whole
 from bestleaf.data_checks import (
@@ -48,7 +48,7 @@ from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.exhaust import Exhaustion, fits_blocks, seconds_for_all
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
 from bestleaf.features.saved_blocks import SEARCH, SavedBlocks, search_kind
-from bestleaf.features.scoring import ScoreOutsideError
+from bestleaf.features.scoring import chosen_score
 from bestleaf.new_data.choosing import Chosen, choose
 from bestleaf.new_data.path import Path
 from bestleaf.new_data.saved_folds import seed_of_folds
@@ -160,7 +160,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         What gives a subset its value: the votes of nearest neighbours (None is ``NeighbourVotes()``), or the
         cross-validated score of an estimator on the columns of the subset.
     scoring : str or callable, default=None
-        How the estimator is scored; None is accuracy for a classifier, the concordance index for a regressor.
+        How the estimator is scored; None is accuracy for a classifier, the concordance index for a regressor. Rows left
+        out take any scorer. A proof needs scores from 0 to 1: a negative R² counts as 0, and after a choice by an error
+        or by a function of one's own the search values subsets by the default score.
     cv : int, splitter or iterable, default=None
         The splits for the cross-validated score and for the rows left out, as scikit-learn understands them. None is 5
         folds for the score. For the rows left out it is 5 or 10 folds; those of a small table are drawn twice.
@@ -214,7 +216,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     subset_ : array
         The selected features: their names, or numbers if the data have no names.
     score_ : float
-        Exact value of the selected subset, or the mean of its samples, in the units of the scorer.
+        Exact value of the selected subset, or the mean of its samples.
     score_interval_ : (float, float)
         Its confidence interval; both ends are the same if the value is exact.
     path_ : Path
@@ -354,7 +356,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         seed = seed_of(self) if seed is None else seed
         with ThreadPoolExecutor(1) as background:
             digest = background.submit(fingerprint, data.X, data.y)  # takes seconds with millions of rows
-            chosen, found = self._chosen_and_found(data, seed, budget)
+            lattice = self._lattice(data, seed)
+            chosen = self._choose(lattice, data, seed, budget)
+            found = replace(self._search(lattice, data, seed, budget, chosen), data=data)
         self.encoder_ = None if data.encoded is None else data.encoded.encoder
         self.levels_ = {} if self.encoder_ is None else self.encoder_.levels_
         self.notes_ = () if self.encoder_ is None else self.encoder_.notes_
@@ -364,31 +368,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         given = "".join(f", {name}={name}" for name in data.metadata)
         repeat = f"{call_of(self, seed)}.fit(X, y{given})"
         self.certificate_ = found.certificate(data, digest.result(), chosen, repeat)
-        units = Units.of(self.certificate_.content["data"])
-        self.evaluated_ = found.evaluated(labels.tolist(), units)
+        self.evaluated_ = found.evaluated(labels.tolist())
         self._set_answer(labels)
         by_rows = self.path_ is None  # a row of the path is exact
-        self.score_ = units.score(found.score) if by_rows else self.score_interval_[0]
-
-    def _chosen_and_found(self, data: Data, seed: int, budget: Budget) -> tuple[Chosen | None, Selection]:
-        """Choose and search; begin again if a score is outside of the range that a first look at the data has found."""
-        score_range: tuple[float, float] | None = None
-        while True:
-            lattice = self._lattice(data, seed, score_range)
-            try:
-                chosen = self._choose(lattice, data, seed, budget)
-                return chosen, replace(self._search(lattice, data, seed, budget, chosen), data=data)
-            except ScoreOutsideError as error:
-                if self.checkpoint is not None:  # it holds values of the former range
-                    raise ValueError(f"{error}; with a checkpoint it must be given") from None
-                score = cast(EstimatorOracle, lattice.oracle).score
-                low, high = score_range = score.widened(error.score)
-                warnings.warn(
-                    f"a {score.name} of {error.score:g} lies outside of [{score.low:g}, {score.high:g}], the range "
-                    f"that a first look at the data found; the search begins again with [{low:g}, {high:g}]",
-                    UserWarning,
-                    stacklevel=5,
-                )
+        self.score_ = found.score if by_rows else self.score_interval_[0]
 
     def _set_answer(self, labels: np.ndarray) -> None:
         """Set the attributes that follow from the answer of the certificate."""
@@ -397,12 +380,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         columns = [numbers[name] for name in content["features"]]
         self.support_ = np.isin(np.arange(len(labels)), columns)
         self.subset_ = labels[columns]
-        units = Units.of(content["data"])
-        self.score_interval_ = (units.score(float(content["lower"])), units.score(float(content["upper"])))
+        self.score_interval_ = (float(content["lower"]), float(content["upper"]))
         path, named = self.certificate_.path, {name: labels[one] for name, one in numbers.items()}
-        self.path_ = None if path is None else Path.of(path, named, units)
-        optimism = self.certificate_.optimism
-        self.optimism_ = None if optimism is None else units.difference(optimism)
+        self.path_ = None if path is None else Path.of(path, named)
+        self.optimism_ = self.certificate_.optimism
 
     def at_size(self, size: int) -> BestLeafSelector:
         """Return a fitted selector that selects the subset of another size of the path, without a new search.
@@ -445,7 +426,15 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=5,
             )
-        return chosen
+        score = None if kind == "threads" else chosen_score(self.estimator, self.scoring)
+        if score is None or score.is_bounded:
+            return chosen
+        if chosen.choice is None:
+            raise ValueError(
+                "scoring must have scores from 0 to 1, because no choice could be made by left-out rows, got "
+                f"{score.name}"
+            )
+        return chosen._replace(scoring=score.name if CALL.accepts(score.name) else UNNAMED)
 
     def _tell_result(self, stacklevel: int) -> None:
         """Print the result if `verbose`, and warn if the search ended before it was settled."""
@@ -463,11 +452,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 stacklevel=stacklevel,
             )
 
-    def _lattice(self, data: Data, seed: int, score_range: tuple[float, float] | None = None) -> SubsetLattice:
-        """Return the lattice of the subsets that may be chosen; `score_range` is a wider one than was found first."""
-        oracle = self._oracle(data, seed)
-        if isinstance(oracle, EstimatorOracle) and score_range is not None:
-            oracle = oracle.with_range(*score_range)
+    def _lattice(self, data: Data, seed: int) -> SubsetLattice:
+        """Return the lattice of the subsets that may be chosen."""
+        oracle = self._oracle(data, seed, self._search_scoring())
         noisy = isinstance(oracle, KNNOracle) and oracle.too_many_vote
         choice = choice_of(self, data)
         return (SampledLattice if noisy else FeatureLattice)(
@@ -493,7 +480,19 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             raise ValueError(f"parsimony must be {limit}, got {self.parsimony:g}")
         return float(self.parsimony)
 
-    def _oracle(self, data: Data, seed: int) -> KNNOracle | EstimatorOracle:
+    def _search_scoring(self) -> str | Callable[..., float] | None:
+        """Return the scoring that subsets are valued by; the default one if left-out rows are scored without bounds."""
+        if votes_of(self.estimator) is not None:
+            return self.scoring
+        score = chosen_score(self.estimator, self.scoring)
+        if self.choose == "training" and score.is_error:
+            raise ValueError(
+                f"scoring must have scores from 0 to 1, or at most 1 as r2 has, with choose='training', got the error "
+                f"{score.name}"
+            )
+        return self.scoring if self.choose == "training" or score.is_bounded else None
+
+    def _oracle(self, data: Data, seed: int, scoring: str | Callable[..., float] | None) -> KNNOracle | EstimatorOracle:
         """Return the oracle, which gives subsets their values."""
         votes, metadata = votes_of(self.estimator), cast("dict[str, Any]", data.metadata)
         if votes is None:
@@ -501,7 +500,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 data.X,
                 data.y,
                 estimator=self.estimator,
-                scoring=self.scoring,
+                scoring=scoring,
                 cv=self.cv,
                 random_state=seed,
                 **metadata,

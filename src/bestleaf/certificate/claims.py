@@ -13,7 +13,6 @@ from bestleaf.certificate.all_subsets import has_all, has_some, many_evaluated
 from bestleaf.certificate.knots import groups_of, is_knot
 from bestleaf.certificate.schema import Content, Json
 from bestleaf.certificate.searched import STOP, known_gap, label_of_all, searched
-from bestleaf.certificate.units import Units
 
 FEW, MANY, LONGEST = 5, 20, 120  # features named in a claim and in the answer, and letters of a name that is shown
 # Letters of other alphabets, each above the Latin letter that it looks like.
@@ -72,13 +71,13 @@ def is_settled(content: Content) -> bool:
 def _about_graph(content: Content) -> Content:
     """Return what the intervals say about the answer: a claim if it is proved, otherwise how much is still open."""
     search, gap, certain, where = content["search"], content["gap"], is_certain(content), _where(content)
-    limit, beyond, kind, units = _limit(content), gap > search["epsilon"], "open", Units.of(content["data"])
+    limit, beyond, kind = _limit(content), gap > search["epsilon"], "open"
     why = "" if searched(content).is_answer else f" {_why_chosen(content['new_data'])}"
     if is_settled(content):
         first = 0 in content["graph"]["minimizes"] and "plan" not in content
         who = _on_average(content) + (" for the opponent, who moves first," if first else "")
         kind = "unproved" if search["proof"] == "none" and not certain else "chosen" if beyond else "grown"
-        better = f"no {where} is better{who} by more than {units.margin(limit)}{' on these rows' if beyond else ''}"
+        better = f"no {where} is better{who} by more than {limit:g}{' on these rows' if beyond else ''}"
         better += _beyond_reference(content["data"])
         text = _promise(better, search, certain=certain) + (why if beyond else "")
     elif beyond:
@@ -104,16 +103,15 @@ def _unsettled(
     `rows`: the answer was not chosen by its value on these rows. `than`: the answer in words, if it is another one.
     """
     search, many, looked = content["search"], len(content["leaves"]), content.get("looked_at", 0)
-    units = Units.of(content["data"])
     if has_some(content):
         return LOOKED_AT, *_of_some_subsets(content, gap, known, than, rows=rows)
     rest = many - looked
     by_moves = content["graph"]["two_player"] or "chance" in content["graph"]
     if looked < 2 or by_moves or known >= (gap if rest else 1.0):
         than += _on_average(content)
-        return "open", search["epsilon"], f"Another {_where(content)} may be better{than} by up to {units.gain(gap)}."
+        return "open", search["epsilon"], f"Another {_where(content)} may be better{than} by up to {gap:.4f}."
     limit = max(0.0, ceil(1e4 * known - 1e-6) / 1e4)
-    better = f"better{than}{' on these rows' if rows else ''}{f' by more than {units.gain(limit)}' if limit else ''}"
+    better = f"better{than}{' on these rows' if rows else ''}{f' by more than {limit:.4f}' if limit else ''}"
     none = f"none of these is {better}{_beyond_reference(content['data'])}"
     if search["task"] == "arm":
         none = f"none of these shows that another arm is {better}"
@@ -126,17 +124,17 @@ def _unsettled(
     text += f" {_promise(none, search, certain=exact == looked)}"
     if rest:
         was, they = ("one was", "it") if rest == 1 else (f"{rest:,} were", "they")
-        text += f" The other {was} not looked at, or not often enough: {they} may be better by up to {units.gain(gap)}."
+        text += f" The other {was} not looked at, or not often enough: {they} may be better by up to {gap:.4f}."
     return LOOKED_AT, limit, text
 
 
 def _of_some_subsets(content: Content, gap: float, known: float, than: str, *, rows: bool) -> tuple[float, str]:
     """Return limit and words of the claim about the subsets evaluated, if a budget ended before all of them were."""
-    units, limit = Units.of(content["data"]), max(0.0, ceil(1e4 * known - 1e-6) / 1e4)
-    better = f"better{than}{' on these rows' if rows else ''}{f' by more than {units.gain(limit)}' if limit else ''}"
+    limit = max(0.0, ceil(1e4 * known - 1e-6) / 1e4)
+    better = f"better{than}{' on these rows' if rows else ''}{f' by more than {limit:.4f}' if limit else ''}"
     some = f"Of the subsets that may be chosen ({_choice_in_words(content['data'])}), {many_evaluated(content):,} were"
     text = f"{some} evaluated. It is certain that none of these is {better}."
-    return limit, f"{text} Another one may be better by up to {units.gain(gap)}."
+    return limit, f"{text} Another one may be better by up to {gap:.4f}."
 
 
 def _larger_one(content: Content) -> str:
@@ -149,7 +147,7 @@ def _larger_one(content: Content) -> str:
     if best["lower"] <= own["lower"] or len(best["label"]) <= len(own["label"]):
         return ""
     size = counted(len(best["label"]) - 1, "feature")
-    more = Units.of(content["data"]).gain(best["lower"] - own["lower"])
+    more = f"{best['lower'] - own['lower']:.4f}"
     return f" The best subset evaluated has {size} and is better by {more}; the answer is smaller."
 
 
@@ -203,13 +201,12 @@ def _about_best(content: Content) -> list[Content]:
     best, search, certain = searched(content), content["search"], is_certain(content)
     if best.is_answer or content["gap"] <= search["epsilon"]:
         return []
-    units = Units.of(content["data"])
-    named = f"{_few(best.label[:-1], content['data'])} (value {units.text(best.value)})"
+    named = f"{_few(best.label[:-1], content['data'])} (value {best.value:.4f})"
     than = f"than {BY_THESE_ROWS}, which is {named}"
     if is_settled(content):
         limit = search["epsilon"]
         none = "no subset" if has_all(content) else "no leaf"
-        text = _promise(f"{none} is better by more than {units.margin(limit)} {than}", search, certain=certain)
+        text = _promise(f"{none} is better by more than {limit:g} {than}", search, certain=certain)
         kind = "unproved" if search["proof"] == "none" and not certain else "grown"
     else:
         kind, limit, text = _unsettled(content, best.gap, best.known_gap, than=f" {than}")
@@ -247,15 +244,13 @@ def _about_all_subsets(content: Content) -> list[Content]:
     if has_all(content) and is_settled(content):
         kind, text = "exhaustive", _of_all_subsets(content)
     elif content["search"]["expansion"] is None and is_settled(content) and is_certain(content) and not in_blocks:
-        limit = Units.of(data).margin(_limit(content))
-        better = f"no other subset is better by more than {limit}{_beyond_reference(data)}"
+        better = f"no other subset is better by more than {_limit(content):g}{_beyond_reference(data)}"
         space = _choice_in_words(data)
         kind, text = "exhaustive", f"All {many:,} subsets that may be chosen were evaluated ({space}): {better}."
         if many == 1:
             text = f"The only subset that may be chosen was evaluated: there is no other. To choose from: {space}."
-    elif exact and 1.0 - content["lower"] <= epsilon and Units.of(data).is_bounded:
-        most, top = Units.of(data).margin(epsilon), f"{Units.of(data).score(1.0):g}"
-        kind, text = "ceiling", f"No subset at all can be better by more than {most}, because no value exceeds {top}."
+    elif exact and 1.0 - content["lower"] <= epsilon:
+        kind, text = "ceiling", f"No subset at all can be better by more than {epsilon:g}, because no value exceeds 1."
     else:
         return []
     return [{"kind": kind, "epsilon": epsilon, "text": text}]
@@ -263,15 +258,14 @@ def _about_all_subsets(content: Content) -> list[Content]:
 
 def _of_all_subsets(content: Content) -> str:
     """Return the claim about all subsets, if they were evaluated in blocks."""
-    units, many, part = Units.of(content["data"]), many_evaluated(content), content["all_subsets"]
+    many, part = many_evaluated(content), content["all_subsets"]
     values = [leaf["lower"] for leaf in content["leaves"]]
     best, listed = max(values), sum(value >= part["least"] for value in values)
     ruled_out = f", or ruled out because they cannot be among the best {listed:,}" if max(part["floors"]) > 0 else ""
     text = f"All {many:,} subsets that may be chosen were evaluated{ruled_out} ({_choice_in_words(content['data'])}): "
     if content["gap"] <= 0:
         return f"{text}no other has a higher value."
-    limit = units.margin(_limit(content))
-    return f"{text}the highest value is {units.text(best)}, no other subset is better by more than {limit}."
+    return f"{text}the highest value is {best:.4f}, no other subset is better by more than {_limit(content):g}."
 
 
 def _about_challenges(content: Content) -> list[Content]:
@@ -280,7 +274,7 @@ def _about_challenges(content: Content) -> list[Content]:
     epsilon = content["search"]["epsilon"]
     if challenge is None or max((value for _, value in challenge["subsets"]), default=0.0) > about.value + epsilon:
         return []
-    better = f"by more than {Units.of(data).margin(epsilon)}"
+    better = f"by more than {epsilon:g}"
     nearby = _compared(len(challenge["subsets"]), "leaf" if data is None else "subset")
     if "choice" not in challenge:
         text = f"No leaf one step away, as the problem lists them, is better {better}: {nearby}."

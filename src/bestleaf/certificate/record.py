@@ -13,10 +13,17 @@ from bestleaf.certificate.claims import counted
 from bestleaf.certificate.path import ALL, new_data_in_words, optimism, path_html, path_in_line
 from bestleaf.certificate.schema import FORMAT, FORMAT_VERSION, Content, Json
 from bestleaf.certificate.searched import label_of_all, searched
-from bestleaf.certificate.units import Units
 from bestleaf.files import write_atomically
 
 LARGEST = 200 * 10**6  # bytes of a file that is read
+BELOW_0 = (  # scores that may be negative; as values they count as 0 then
+    "r2",
+    "explained_variance",
+    "matthews_corrcoef",
+    "d2_absolute_error_score",
+    "d2_brier_score",
+    "d2_log_loss_score",
+)
 
 
 WITHOUT_PROOF = {  # why there is no proof about new rows
@@ -120,9 +127,7 @@ class Certificate:
         """Return the answer with its value; of a feature selection, in two lines."""
         content, data = self.content, self.content["data"]
         label, low, high = content["graph"]["labels"][content["answer"]], content["lower"], content["upper"]
-        scale = Units.of(data)
-        ends = [scale.text(end) for end in sorted((low, high), key=scale.read)]
-        value = f"value {ends[0]}" if low == high else f"value between {ends[0]} and {ends[1]}"
+        value = f"value {low:.4f}" if low == high else f"value between {low:.4f} and {high:.4f}"
         if data is None:
             exactly = ", exactly" if low == high else ""
             if "plan" in content:
@@ -140,12 +145,11 @@ class Certificate:
         value = None if data is None else data.get("all_features")
         if value is None or content.get("new_data") is not None or words.has_all_features(content):
             return None
-        units = Units.of(data)
-        every = f"With all {counted(len(label_of_all(data)) - 1, 'feature')} the value is {units.text(value)}"
+        every = f"With all {counted(len(label_of_all(data)) - 1, 'feature')} the value is {value:.4f}"
         if content["lower"] < content["upper"]:
             return f"{every}."
         better = content["lower"] - value
-        how = f"{'better' if better > 0 else 'worse'} by {units.gain(abs(better))}" if better else "as good"
+        how = f"{'better' if better > 0 else 'worse'} by {abs(better):.4f}" if better else "as good"
         return f"{every}: the answer is {how}."
 
     def new_data_in_words(self) -> list[str]:
@@ -158,9 +162,10 @@ class Certificate:
         if unseen is None:
             return None
         kept = "handed in for a test" if unseen["given"] else "kept from the search"
-        units, every = Units.of(self.content["data"]), unseen["parts"][0]["all_features"]
-        difference = units.signed(unseen["score"] - every)
-        scores = f"{units.text(unseen['score'])}; all features {units.text(every)}, difference {difference}"
+        by = (self.content.get("new_data") or {}).get("scoring")  # another score than that of the values
+        every = unseen["parts"][0]["all_features"]
+        scores = f"{f'{by} ' if by else ''}{unseen['score']:.4f}"
+        scores += f"; all features {every:.4f}, difference {unseen['score'] - every:+.4f}"
         text = f"On {counted(unseen['rows'], 'row')} {kept}: {scores}."
         return text + (
             f" This is an estimate without proof, {WITHOUT_PROOF[unseen['unproved']]}." if "unproved" in unseen else ""
@@ -172,10 +177,9 @@ class Certificate:
         error = None if data is None else data.get("standard_error")
         if error is None or error <= search["epsilon"]:
             return None
-        units = Units.of(data)
         return (
             f"The proof is finer than the data: on other rows of the same kind the value would differ by about "
-            f"{units.gain(error)} (standard error), more than epsilon {units.margin(search['epsilon'])}."
+            f"{error:.4f} (standard error), more than epsilon {search['epsilon']:g}."
         )
 
     def cost_in_words(self) -> str:
@@ -322,7 +326,6 @@ def neighbours_in_words(
 def estimator_in_words(settings: Content, *, sampled: bool = False) -> str:
     """Return what the score of an estimator on a subset is, on fixed splits or, if `sampled`, on random ones."""
     how = "random splits" if sampled and settings["fresh_splits"] else f"{settings['splits']} fixed splits"
-    units = Units.of({"objective": settings})
-    scale = "" if units.plain else f"; epsilon is a fraction of the range from {units.low:g} to {units.high:g}"
+    clipped = ", each at least 0" if settings["scoring"] in BELOW_0 else ""
     weighted = "weighted " if settings["weighted"] else ""
-    return f"mean {weighted}{units.title} of {settings['name']} on {how}{scale}"
+    return f"mean {weighted}{settings['scoring']} of {settings['name']} on {how}{clipped}"

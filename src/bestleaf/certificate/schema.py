@@ -70,8 +70,8 @@ choice: allowed=[0..], forced=[0..], limit=1..
 objective of neighbours: task=classification|regression, n_neighbors=1.., subsample=2.., ties=half|strict|row_order,
     scale=flag, drop_zero=flag, grouped?=flag, weighted?=flag, reference_rows?=1..,
     query_rows?=2..
-objective of an estimator: kind=text, name=name, estimator=text, scoring=call, score_range=[number], cv=text,
-    splits=1.., fresh_splits=flag, weighted=flag, grouped=flag
+objective of an estimator: kind=text, name=name, estimator=text, scoring=call, cv=text, splits=1..,
+    fresh_splits=flag, weighted=flag, grouped=flag
 report: history=[<history>], by_size=[list], feature_scores={value?}, without={value}, repeat?=text, notes?=[text]
 history: seconds=0.0..1e12, samples=0.., gap=-1.0..1.0, score=value?, leaves?=0.., looked_at?=0..
 held-out rows: score=number, rows=1.., splits=1..1, times=[1..1], given=flag, parts=[<held-out part>],
@@ -80,7 +80,8 @@ held-out part: score=number, all_features=number, rows=1.., trained=1..
 held-out proof: measure=auc|concordance|accuracy, delta=fraction, table=[[0..]], interval=[number],
     difference_interval=[number]
 left-out rows: parsimony=0.0..1e6, folds=1.., rows=2.., size=1.., family=family, families={number?},
-    path=[<row of the path>], best?=<best leaf>, guessing?=number, decided?=1.., judged?=<judged choice>
+    path=[<row of the path>], best?=<best leaf>, guessing?=number, decided?=1..,
+    judged?=<judged choice>, scoring?=call
 row of the path: size=1.., features=[text], family=family, training=value?, left_out=number?,
     standard_error=0.0..1e300?, difference=number?, difference_error=0.0..1e300?
 best leaf: features=[text], value=value, gap=-1.0..1.0, known_gap?=-1.0..1.0
@@ -253,8 +254,6 @@ def _check_data(content: Content) -> None:
     by_estimator = objective.get("kind") == "estimator"
     check_parts(objective, "objective of an estimator" if by_estimator else "objective of neighbours")
     if by_estimator:
-        low, high = objective["score_range"]
-        need(low < high, f"score_range must be two numbers, the lower one first, got {[low, high]}")
         counted = data["classes"] is None and data["queries"] is None
         need(counted, "classes and queries are those of nearest neighbours, not of an estimator")
     else:

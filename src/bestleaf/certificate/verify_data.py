@@ -190,8 +190,6 @@ def check_data(
             "estimator: give verify an oracle, EstimatorOracle(X, y, estimator=..., ...)."
         )
     else:
-        if oracle.score.is_found and len(data["objective"]["score_range"]) == 2:
-            oracle = oracle.with_range(*data["objective"]["score_range"])
         judge, mine = oracle, named_objective(oracle.settings())
         for name, right in data["objective"].items():
             need(mine.get(name) == right, f"the oracle has the {name} {mine.get(name)!r}, the certificate {right!r}")

@@ -52,5 +52,5 @@ def _measure(content: Content) -> str | None:
     objective = data["objective"]
     if objective.get("kind") != "estimator":
         return "concordance" if data["classes"] == 0 else "auc"
-    plain = not (objective["weighted"] or objective["score_range"] != [0, 1])
-    return MEASURES.get(objective["scoring"]) if plain else None
+    other = "scoring" in (content.get("new_data") or {})  # rows that were not searched are scored by an error
+    return None if objective["weighted"] or other else MEASURES.get(objective["scoring"])

@@ -14,7 +14,6 @@ from bestleaf.certificate.path import HEADS, path_cells
 from bestleaf.certificate.record import objective_in_words
 from bestleaf.certificate.schema import MALFORMED, RefusedError, check_form
 from bestleaf.certificate.searched import searched
-from bestleaf.certificate.units import in_units
 from bestleaf.certificate.verify_data import check_values
 from bestleaf.certificate.verify_graph import check_graph
 from bestleaf.checks import one_of
@@ -72,7 +71,7 @@ def figure(found: Certificate | BestLeafSelector, name: str) -> Picture:
     if not isinstance(certificate, Certificate):
         raise TypeError(f"found must be a fitted selector or a Certificate, got a {type(found).__name__}")
     with _well_formed(certificate):
-        drawn = FIGURES[name](in_units(certificate.content))
+        drawn = FIGURES[name](certificate.content)
     if drawn is None:
         raise ValueError(f"found must have {NEEDED[name]} for the figure {name!r}, got none")
     return standalone(drawn)
@@ -103,8 +102,7 @@ def report_html(certificate: Certificate, *, title: str | None = None) -> str:
 def _page(certificate: Certificate, title: str | None) -> str:
     content, extras = certificate.content, certificate.content.get("report")
     selection = content["data"] is not None
-    drawn = in_units(content)  # numbers in the units of the scorer
-    sizes = [] if extras is None else drawn["report"]["by_size"]
+    sizes = [] if extras is None else extras["by_size"]
     page = templates().get_template("report.html")
     return page.render(
         certificate=certificate,
@@ -123,12 +121,12 @@ def _page(certificate: Certificate, title: str | None) -> str:
         notes=[in_line(note, LONGEST_NOTE) for note in (extras or {}).get("notes", [])],
         few_notes=FEW_NOTES,
         encoding=encoding_in_words(content["data"]) if selection and "encoding" in content["data"] else None,
-        features=chosen_features(drawn),
-        leaves=leading_leaves(drawn),
+        features=chosen_features(content),
+        leaves=leading_leaves(content),
         not_drawn=leaves_not_drawn(content),
         searched_is_answer=searched(content).is_answer,
         sizes=[[size, value, [shown(name) for name in names]] for size, value, names in sizes],
-        figures={name: draw(drawn) for name, draw in FIGURES.items()},
+        figures={name: draw(content) for name, draw in FIGURES.items()},
     )
 
 

@@ -168,7 +168,6 @@ def _oracle(content: Content, rows: Rows, made: Content) -> EstimatorOracle | No
         estimator=estimator,
         scoring=made["scoring"],
         cv=folds_for(estimator, made["cv"], rows.metadata),
-        score_range=objective["score_range"],
         fresh_splits=objective["fresh_splits"],
         random_state=content["search"]["seed"],
         **rows.metadata,

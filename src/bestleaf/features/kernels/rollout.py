@@ -15,7 +15,7 @@ from bestleaf.engine.compile import (
 )
 from bestleaf.engine.kernels.reach import contains, include
 from bestleaf.features.kernels.cells import add_to_cell
-from bestleaf.features.kernels.neighbours import votes_in_order
+from bestleaf.features.kernels.ranking import votes_in_order
 from bestleaf.features.kernels.records import DRAW, UNKNOWN, draw_at, pairs_at, query_kernel_at, uniform_at
 
 
@@ -180,9 +180,9 @@ def value_on_subsample(start, oracle):
             score[place] = read_vote(first + order[place], oracle)
             truth[place] = target[order[place]]
         if oracle.real == 1:
-            good, pairs = pairs_at(oracle.pairs_in_order)(score, truth, oracle.ties)
+            good, pairs = pairs_at(oracle.pairs_in_order)(truth, score, oracle.ties)
         else:
-            good, pairs = votes_in_order(score, truth, oracle.ties, below, level)
+            good, pairs = votes_in_order(truth, score, oracle.ties, below, level)
         if pairs > 0:
             total += good / pairs
             counted += 1
