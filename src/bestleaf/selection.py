@@ -28,8 +28,8 @@ from bestleaf.checkpoint import Saved
 from bestleaf.data_checks import Data
 from bestleaf.engine.intervals import Leaf
 from bestleaf.features import STOP, Subset, SubsetLattice
+from bestleaf.features.all_subsets import Exhaustion
 from bestleaf.features.estimator import described
-from bestleaf.features.exhaust import Exhaustion
 from bestleaf.new_data.choosing import CHEAP_A_SECOND, Chosen, fresh_scores, in_certificate
 from bestleaf.search import Progress, Search
 from bestleaf.search.growth.random import RandomProposals
@@ -128,7 +128,9 @@ class Selection:
     guide: float | None = None  # rough value of the answer, if it has no exact one
     fold_scores: dict[Any, list[float]] = field(default_factory=dict)  # of leaves whose value is the mean of these
     data: Data | None = None  # says which features the columns of the lattice are; None if each column is one
-    all_subsets: Content | None = None  # what the certificate says about all subsets, if they were evaluated in blocks
+    all_subsets: Content | None = (
+        None  # what the certificate says about all subsets, if they were evaluated and counted
+    )
 
     @classmethod
     def of(cls, search: Search, lattice: SubsetLattice, history: list[Note]) -> Selection:
@@ -158,8 +160,8 @@ class Selection:
         cls, found: Exhaustion, settings: Settings, seed: int, history: list[Note], *, prefer_small: bool
     ) -> Selection:
         """Return what was found by evaluating all subsets, or some before a budget ended it: a root with the best."""
-        lattice, standing = found.lattice, found.standing.ended()
-        values = {lattice.terminal(units): value for units, value in standing.values().items()}
+        lattice = found.lattice
+        values = {lattice.terminal(units): value for units, value in found.values().items()}
         leaves = tuple(
             Leaf(state, state, True, True, 1, value, value, value, 0, 0.0) for state, value in values.items()
         )
@@ -172,7 +174,7 @@ class Selection:
             settings=settings_told(settings, seed, RandomProposals, exact=True),
             cost={
                 **dict.fromkeys(("samples", "warmup_samples", "growths"), 0),
-                "exact_evaluations": standing.evaluated,
+                "exact_evaluations": found.evaluated,
                 "seconds": found.budget.seconds,
             },
             leaves=leaves,
@@ -183,7 +185,7 @@ class Selection:
             values=values,
             rave=np.zeros((len(lattice.groups), 2)),
             history=history,
-            all_subsets=standing.entry(),
+            all_subsets=found.entry(),
         )
 
     def features_of(self, state: Subset) -> list[int]:

@@ -48,10 +48,9 @@ from bestleaf.encoding.inputs import is_on_gpu
 from bestleaf.engine.bounds import Bound, Rate, named_bound
 from bestleaf.engine.stopping import BY_INTERVALS
 from bestleaf.features import FeatureLattice, SampledLattice, SubsetLattice
+from bestleaf.features.all_subsets import Exhaustion, can_evaluate_all, seconds_for_all
 from bestleaf.features.estimator import EstimatorOracle
-from bestleaf.features.exhaust import Exhaustion, fits_blocks, seconds_for_all
 from bestleaf.features.neighbours import VOTES, KNNOracle, NeighbourVotes
-from bestleaf.features.saved_blocks import SEARCH, SavedBlocks, search_kind
 from bestleaf.features.scoring import ScoreOutsideError
 from bestleaf.new_data.choosing import Chosen, choose
 from bestleaf.new_data.path import Path
@@ -70,9 +69,9 @@ BATCH_OF_QUERIES = 16  # the same for the votes of nearest neighbours among very
 FEW_SUBSETS = 4096  # guarantee "auto" evaluates all subsets if there are at most this many
 CHEAP = 4e9  # and if that takes at most this many distances: some seconds
 AUTO_SHARE = 0.5  # of `max_time`: longer than that "auto" does not take to evaluate all subsets
-MOST_SUBSETS = 1_000_000  # guarantee "exhaustive" evaluates at most this many, unless the oracle evaluates blocks
+MOST_SUBSETS = 1_000_000  # guarantee "exhaustive" evaluates at most this many, unless the oracle evaluates many at once
 WORTH_TELLING = 300.0  # seconds in which all subsets could be evaluated, so that a search without that says so
-IN_GRAPH, IN_BLOCKS = "graph", "blocks"  # how all subsets are evaluated
+IN_GRAPH, AT_ONCE = "graph", "at once"  # how all subsets are evaluated
 # If nobody gives a limit, the search on all rows takes at most so much of the time of the choice, with an estimator and
 # with votes; with votes it may take at least so many seconds.
 SEARCH_SHARE = (0.25, 0.5)
@@ -553,7 +552,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         options, room = self._options(), room_for_search(self.max_memory, data)
         guarantees = checked_guarantees(self.guarantee, ("auto", *GUARANTEES))
         plan = self._evaluates_all(lattice, guarantees, room, budget)
-        if plan == IN_BLOCKS:
+        if plan == AT_ONCE:
             if chosen is None:
                 self._check_time(lattice, guarantees, budget)
             return self._evaluate_all(
@@ -618,7 +617,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 check_history(watch.history, search.samples, search.budget.seconds)
                 name = os.fspath(checkpoint.path)
                 watch.tell(f"Going on from {name}, saved after {search.samples:,} samples.")
-            elif self.verbose and not whole and fits_blocks(lattice):
+            elif self.verbose and not whole and can_evaluate_all(lattice):
                 watch.tell(_cheaper(lattice, limit))
             search.finish()
         found = Selection.of(search, lattice, watch.history)
@@ -627,8 +626,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _evaluate_all(
         self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget, *, interrupted: bool
     ) -> Selection:
-        """Evaluate all subsets in blocks; return what was found. After Ctrl-C there is time for a few of them only."""
-        options, checkpoint = self._options(), Checkpoint.of(self.checkpoint)
+        """Evaluate all subsets at once; return what was found. After Ctrl-C there is time for a few of them only."""
+        options = self._options()
         given: dict[str, Any] = {name: getattr(self, name) for name in ("epsilon", "max_samples", "max_time")}
         settings = Settings(
             task="leaf", delta=self.delta, bound=named_bound(options.bound), stopping=options.stopping, **given
@@ -636,37 +635,35 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         budget.look()
         own = Budget(self.max_samples, budget.seconds if interrupted else budget.max_time)
         own.start(budget.seconds)
-        found, history = Exhaustion.of(lattice, own), list[dict[str, Any]]()
+        found, history = Exhaustion(lattice, own), list[dict[str, Any]]()
         watch = Watch(self, data, lattice, budget.max_time, history, subsets=lattice.count_subsets())
 
         def look(now: Progress) -> bool:
-            known = {} if found.best_value is None else {found.best: found.best_value}
-            return watch.look(now, known, over=found.reason is not None)
+            return watch.look(now, {now.best: float(found.best_values[0])}, over=found.reason is not None)
 
-        saved = SavedBlocks(checkpoint, found, given, seed, history, lambda notes: check_history(notes, 0, 1e15))
         with watch:
-            found.run(look, saved)
+            found.run(look)
         selection = Selection.of_all(found, settings, seed, history, prefer_small=self.prefer_small)
         return replace(selection, reason="interrupted") if interrupted else selection
 
     def _check_search(self, lattice: SubsetLattice, data: Data, budget: Budget) -> None:
         """Refuse settings of the search before the choice, which takes longer."""
         options, guarantees = self._options(), checked_guarantees(self.guarantee, ("auto", *GUARANTEES))
-        if self._evaluates_all(lattice, guarantees, room_for_search(self.max_memory, data), budget) == IN_BLOCKS:
+        if self._evaluates_all(lattice, guarantees, room_for_search(self.max_memory, data), budget) == AT_ONCE:
             self._check_time(lattice, guarantees, budget)
         given = {name: getattr(options, name) for name in ("bound", "stopping", "expansion", "proposal", "alpha")}
         guarantees -= {"auto", "exhaustive"}  # for the latter all subsets are evaluated, whatever `expansion` is
         Settings(task="leaf", epsilon=self.epsilon, delta=self.delta, guarantee=guarantees, **given)
 
     def _check_time(self, lattice: SubsetLattice, guarantees: frozenset[str], budget: Budget) -> None:
-        """Refuse to evaluate all subsets if there is not enough time; with a checkpoint it may take several runs."""
-        if budget.max_time is None or self.checkpoint is not None or "exhaustive" not in guarantees:
+        """Refuse to evaluate all subsets if there is not enough time."""
+        if budget.max_time is None or "exhaustive" not in guarantees:
             return
         seconds = seconds_for_all(lattice)
         if seconds > budget.look():
             raise ValueError(
                 f"max_time must be at least about {ceil(seconds):,} seconds to evaluate all "
-                f"{lattice.count_subsets():,} subsets, or checkpoint must be given to go on from, got {self.max_time:g}"
+                f"{lattice.count_subsets():,} subsets, got {self.max_time:g}"
             )
 
     def _evaluates_all(
@@ -674,7 +671,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     ) -> str | None:
         """Return how all subsets are evaluated: with guarantee "exhaustive", or with "auto" if that is cheap.
 
-        A few subsets make a graph; more are evaluated in blocks, if the oracle can. None: not all are evaluated.
+        A few subsets make a graph; more are evaluated at once, if the oracle can. None: not all are evaluated.
         """
         many = lattice.count_subsets()
         if lattice.noisy:
@@ -684,11 +681,11 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                     f"{self._options().terminal!r}"
                 )
             return None
-        if many > FEW_SUBSETS and fits_blocks(lattice):
+        if many > FEW_SUBSETS and can_evaluate_all(lattice):
             if "exhaustive" in guarantees or ("auto" in guarantees and self._is_cheap(lattice, many, budget)):
-                return IN_BLOCKS
+                return AT_ONCE
             return None
-        most = getattr(lattice.oracle, "most_in_blocks", 0) or MOST_SUBSETS
+        most = getattr(lattice.oracle, "most_subsets", 0) or MOST_SUBSETS
         if "exhaustive" in guarantees and many > most:
             raise ValueError(
                 f"guarantee='exhaustive' needs at most {most:,} subsets, got {many:,}; limit them by "
@@ -704,12 +701,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return IN_GRAPH if "exhaustive" in guarantees or ("auto" in guarantees and cheap) else None
 
     def _is_cheap(self, lattice: SubsetLattice, many: int, budget: Budget) -> bool:
-        """Whether "auto" evaluates all subsets in blocks; a search that was saved goes on as it began.
-
-        Who gives `max_samples` or expert settings wants a search.
-        """
-        if (kind := search_kind(self.checkpoint)) is not None:
-            return kind == SEARCH
+        """Whether "auto" evaluates all subsets at once; who gives `max_samples` or expert settings wants a search."""
         asked_for = self.max_samples is not None or self._options().get_params() != SearchOptions().get_params()
         if asked_for or many * lattice.value_cost > CHEAP:
             return False

@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import product
 from math import sqrt
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bestleaf.certificate import verify
-from bestleaf.certificate.numbering import Block, Numbering
 from bestleaf.certificate.pairs import TESTS
 from bestleaf.checks import number, shown, whole
 from bestleaf.engine.bounds import Bound, Rate, named_bound
@@ -35,7 +34,7 @@ from bestleaf.search.growth.prior import priors_of
 from bestleaf.search.settings import checked_problem, name_of
 
 if TYPE_CHECKING:
-    from bestleaf.features.oracle import BlockOracle, Oracle
+    from bestleaf.features.oracle import Oracle
 
 LONGEST = 10_000  # moves after which a random walk is taken to be endless
 TINY = 1e-9  # for rounding errors
@@ -448,25 +447,6 @@ def check_growth(
     _require(isinstance(kept, dict), f"snapshot() of proposal {name} must return a dict, got {shown(kept)}")
 
 
-def _check_blocks(oracle: BlockOracle, rng: np.random.Generator) -> None:
-    """Check that the values of a block are those of its subsets, with floors as without."""
-    many, most = oracle.n_features, min(oracle.n_features, 3)
-    numbering = Numbering(range(min(many, 50)), (), most)
-    start = int(rng.integers(numbering.total - 1)) if numbering.total > 100 else 0
-    block = Block(numbering, start, min(start + 100, numbering.total), [[feature] for feature in range(many)])
-    right = np.array([oracle.value(np.flatnonzero(row).tolist()) for row in block.columns(many)])
-    _require(
-        np.array_equal(oracle.block_values(block), right),
-        "block_values(block) must give what value(subset) gives for each subset, to the last digit",
-    )
-    floors = np.full(len(right), np.sort(right)[len(right) // 2])  # a value that is there
-    found = oracle.block_values(block, floors)
-    _require(
-        bool(((found == right) | ((found == -1.0) & (right < floors))).all()),
-        "block_values(block, floors) must give each value, or -1 where it is below its floor",
-    )
-
-
 def check_oracle(oracle: Oracle, *, subsets: int = 20, samples: int = 200, seed: int = 0) -> None:
     """Check an oracle: values of subsets lie in [0, 1] and are the same every time, alone or together with others.
 
@@ -500,8 +480,6 @@ def check_oracle(oracle: Oracle, *, subsets: int = 20, samples: int = 200, seed:
         )
     together = oracle.values(drawn)
     _require(together == values, "values(subsets) must give what value(subset) gives for each, in the same order")
-    if getattr(oracle, "most_in_blocks", 0):
-        _check_blocks(cast("BlockOracle", oracle), rng)
     for subset in drawn[:5]:
         first, again = (oracle.sample(subset, np.random.default_rng(1)) for _ in range(2))
         _require(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil, floor
 
-from bestleaf.certificate.all_subsets import has_all, has_some, many_evaluated
+from bestleaf.certificate.all_subsets import has_all, has_some
 from bestleaf.certificate.bound_checks import CHECKS, RATES
 from bestleaf.certificate.knots import groups_of, is_knot
 from bestleaf.certificate.local import SINGLE, Centre, centre_of
@@ -151,7 +151,7 @@ def _of_some_subsets(content: Content, gap: float, known: float, than: str, *, r
     """Return limit and words of the claim about the subsets evaluated, if a budget ended before all of them were."""
     units, limit = Units.of(content["data"]), max(0.0, ceil(1e4 * known - 1e-6) / 1e4)
     better = f"better{than}{' on these rows' if rows else ''}{f' by more than {units.gain(limit)}' if limit else ''}"
-    some = f"Of the subsets that may be chosen ({_choice_in_words(content['data'])}), {many_evaluated(content):,} were"
+    some = f"Of the subsets that may be chosen ({_choice_in_words(content['data'])}), {content['all_subsets']['evaluated']:,} were"
     text = f"{some} evaluated. It is certain that none of these is {better}."
     return limit, f"{text} Another one may be better by up to {units.gain(gap)}."
 
@@ -187,7 +187,7 @@ def _where(content: Content) -> str:
     """Return which leaves or arms a claim about the graph is about, how many there are, and what may be chosen."""
     search, data = content["search"], content["data"]
     if content.get("all_subsets") is not None:
-        other = f"other of the {many_evaluated(content):,} subsets" if has_all(content) else "other subset"
+        other = f"other of the {content['all_subsets']['evaluated']:,} subsets" if has_all(content) else "other subset"
         return f"{other} that may be chosen ({_choice_in_words(data)})"
     size = counted(len(content["leaves"]), "leaf", "leaves") + ("" if data is None else f"; {_choice_in_words(data)}")
     answer = "plan" if "plan" in content else search["task"]
@@ -264,13 +264,13 @@ def game_claim(search: Content, leaves: int, open_gap: float | None, *, certain:
 def _about_all_subsets(content: Content) -> list[Content]:
     """Return the claim about all subsets, if all were evaluated or if no value can be higher."""
     data, epsilon, many = content["data"], content["search"]["epsilon"], len(content["leaves"])
-    in_blocks = content.get("all_subsets") is not None
+    counted_only = content.get("all_subsets") is not None
     if data is None:
         return []
     exact = any(leaf["exact"] for leaf in content["leaves"] if leaf["node"] == content["answer"])
     if has_all(content) and is_settled(content):
         kind, text = "exhaustive", _of_all_subsets(content)
-    elif content["search"]["expansion"] is None and is_settled(content) and is_certain(content) and not in_blocks:
+    elif content["search"]["expansion"] is None and is_settled(content) and is_certain(content) and not counted_only:
         limit = Units.of(data).margin(_limit(content))
         better = f"no other subset is better by more than {limit}{_beyond_reference(data)}"
         space = _choice_in_words(data)
@@ -286,12 +286,10 @@ def _about_all_subsets(content: Content) -> list[Content]:
 
 
 def _of_all_subsets(content: Content) -> str:
-    """Return the claim about all subsets, if they were evaluated in blocks."""
-    units, many, part = Units.of(content["data"]), many_evaluated(content), content["all_subsets"]
-    values = [leaf["lower"] for leaf in content["leaves"]]
-    best, listed = max(values), sum(value >= part["least"] for value in values)
-    ruled_out = f", or ruled out because they cannot be among the best {listed:,}" if max(part["floors"]) > 0 else ""
-    text = f"All {many:,} subsets that may be chosen were evaluated{ruled_out} ({_choice_in_words(content['data'])}): "
+    """Return the claim about all subsets, if they were evaluated and counted."""
+    units, many = Units.of(content["data"]), content["all_subsets"]["evaluated"]
+    best = max(leaf["lower"] for leaf in content["leaves"])
+    text = f"All {many:,} subsets that may be chosen were evaluated ({_choice_in_words(content['data'])}): "
     if content["gap"] <= 0:
         return f"{text}no other has a higher value."
     limit = units.margin(_limit(content))

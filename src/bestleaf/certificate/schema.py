@@ -61,8 +61,7 @@ claim: kind=text, text=text, epsilon?=value, delta?=value, alpha?=fraction, proo
 challenges: local?=<challenge local>, quantile?=<challenge quantile>
 challenge local: subsets=[list], choice?=<choice>, steps?=single|all, folds?=[0..], pruned?=[list], centre?=list
 challenge quantile: subsets=[list], alpha=fraction, attempt=1..1000, drawn=rollouts|uniform moves
-all subsets: numbers=1.., block=1.., least=value, counts=[0..], reached=[0..], floors=[value], tops=[value?],
-    hashes=[digest]
+all subsets: evaluated=1.., least=value
 data: names=[text], rows=2.., fingerprint=digest, groups=[[0..]], choice=<choice>, terminal=exact|noisy,
     objective={any}, classes=0..?, queries=0..?, standard_error?=0.0..1e12?, all_features?=value?,
     row_groups?=digest, row_weights?=digest, encoding?=<encoding>

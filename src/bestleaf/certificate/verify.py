@@ -21,7 +21,7 @@ from bestleaf.certificate.pairs import BY_BUDGET, TESTS, check_name, in_pairs
 from bestleaf.certificate.record import Certificate, checksum
 from bestleaf.certificate.schema import MALFORMED, Content, OtherDataError, RefusedError, check_form, need
 from bestleaf.certificate.searched import searched
-from bestleaf.certificate.verify_blocks import check_blocks, checked_share
+from bestleaf.certificate.verify_all_subsets import check_all_subsets, checked_share
 from bestleaf.certificate.verify_data import check_data, check_values
 from bestleaf.certificate.verify_graph import check_answer, check_graph
 from bestleaf.certificate.verify_held_out import check_held_out
@@ -89,8 +89,8 @@ def verify(
         Your own stopping test, if the search used one. It is applied again to the samples of the leaves; without it the
         gap is taken as written.
     audit : float, default=0.01
-        Share of the blocks, drawn at random, that are computed again with the data, where all subsets were evaluated;
-        at least one block, unless it is 0.
+        Share of the subsets, drawn at random, that are computed again with the data, where all subsets were evaluated;
+        at least one subset, unless it is 0.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def _checks(
         check_name(content["search"], stopping.name)
     check_answer(content, None if stopping is None else stopping.function)
     check_values(content)
-    check_blocks(content)
+    check_all_subsets(content)
     check_held_out(content)
     check_how_made(content)
     _check_claims(content)

@@ -27,7 +27,7 @@ from bestleaf.certificate.schema import (
     same,
 )
 from bestleaf.certificate.searched import STOP, label_of, label_of_all, searched, unit_of
-from bestleaf.certificate.verify_blocks import audit_blocks
+from bestleaf.certificate.verify_all_subsets import audit_subsets
 from bestleaf.certificate.verify_graph import Choice
 from bestleaf.certificate.verify_local import check_local, check_race
 from bestleaf.certificate.verify_path import check_path, check_training, training_values
@@ -159,7 +159,7 @@ def check_data(
     sample_weight: ArrayLike | None = None,
     audit: float = 0.0,
 ) -> str:
-    """Compute every exact value again, and a share of the blocks of subsets; return what was checked, in words.
+    """Compute every exact value again, and a share of all subsets if they were evaluated; return what was checked, in words.
 
     The votes of nearest neighbours are computed by the code of the search. All other checks have code of their own.
     """
@@ -201,9 +201,9 @@ def check_data(
     raced = "" if oracle is None else check_race(content, oracle, columns)
     path = check_training(content, scorer, values)
     _check_error(content, scorer)
-    blocks = audit_blocks(content, judge, columns, audit)
+    recounted = audit_subsets(content, judge, columns, audit)
     again = f"{len(values):,} exact values were computed again"
-    return f"The data are the ones it is about; {again}.{blocks}{raced}{path}"
+    return f"The data are the ones it is about; {again}.{recounted}{raced}{path}"
 
 
 def _check_rows(data: Content, what: str, part: str, digest: str | None) -> None:

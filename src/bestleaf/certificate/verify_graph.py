@@ -56,10 +56,10 @@ def _check_lattice(content: Content) -> None:
         choice.check(label, complete=complete)
     need(len(set(map(tuple, labels))) == len(labels), "two nodes of the graph have the same label")
     need(labels[0] == sorted(choice.forced), f"the root must be the features always in, got {labels[0]!r:.80}")
-    in_blocks = content.get("all_subsets") is not None
-    if by_budget(content) or in_blocks:  # its graph is a root with the subsets that were evaluated
+    counted_only = content.get("all_subsets") is not None
+    if by_budget(content) or counted_only:  # its graph is a root with the subsets that were evaluated
         star = not any(children[1:]) and all(ends[1:])
-        who = "a search of all subsets" if in_blocks else content["search"]["rule"]
+        who = "a search of all subsets" if counted_only else content["search"]["rule"]
         need(star, f"{who} must list the subsets it evaluated below the root")
         children = []
     chosen = _leaves_of_the_path(content)

@@ -135,13 +135,13 @@ def _check_whole(content: Content) -> None:
     whole, budget = content["search"]["expansion"] is None, by_budget(content)
     found = f"{exact:,} exact values of leaves and {outside:,} of other states are written"
     need(exact + outside == asked, f"{found}, but {asked:,} were computed")
-    in_blocks = content.get("all_subsets") is not None
-    need(in_blocks or not outside or not (budget or (whole and exact)), f"{found}, but all must be of leaves")
+    counted_only = content.get("all_subsets") is not None
+    need(counted_only or not outside or not (budget or (whole and exact)), f"{found}, but all must be of leaves")
     need(exact == len(leaves) or not budget, f"{found}, but all {len(leaves):,} leaves must be exact")
     if whole:
         temporary = sum(not leaf["terminal"] for leaf in leaves)
         need(temporary == 0, f"the graph is not whole: {temporary:,} of its leaves have more below them")
-    if whole and data is not None and not in_blocks:
+    if whole and data is not None and not counted_only:
         many = _count_subsets(data["choice"], max(len(leaves), MANY))
         fine = many == len(leaves)
         need(fine, f"the whole graph must have all {many:,} subsets that may be chosen, got {len(leaves):,}")

@@ -7,8 +7,6 @@ from typing import Protocol
 
 import numpy as np
 
-from bestleaf.certificate.numbering import Block
-
 
 class Oracle(Protocol):
     """What gives subsets of features their values: all that the lattice, the search, the selector and `verify` use.
@@ -58,16 +56,3 @@ class SplitOracle(Oracle, Protocol):
 
     def drawn_part(self, rng: np.random.Generator) -> int | None:
         """Return which of the scores `sample` would return with this random stream; None if it is a new one."""
-
-
-class BlockOracle(Oracle, Protocol):
-    """An oracle that computes the values of many subsets at once, so that all subsets can be evaluated."""
-
-    most_in_blocks: int  # how many subsets may be evaluated in blocks; 0 if none
-
-    def block_values(self, block: Block, floors: np.ndarray | None = None) -> np.ndarray:
-        """Return the value of every subset of a block, in the order of ``block.numbers``.
-
-        Each value is the one of `value`, to the last digit. `floors` has one number for each subset: where the value is
-        below it, the answer may be -1 instead, which saves the work of computing it.
-        """

@@ -79,7 +79,7 @@ def verify_table(
     impute : {None, "median", "mean", "most_frequent"}, default=None
         How missing values were filled, for a certificate that does not say how columns became numbers.
     audit : float, default=0.01
-        Share of the blocks that are computed again, as in `verify`.
+        Share of all subsets that are computed again, as in `verify`.
 
     Returns
     -------
