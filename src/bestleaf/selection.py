@@ -128,9 +128,7 @@ class Selection:
     guide: float | None = None  # rough value of the answer, if it has no exact one
     fold_scores: dict[Any, list[float]] = field(default_factory=dict)  # of leaves whose value is the mean of these
     data: Data | None = None  # says which features the columns of the lattice are; None if each column is one
-    all_subsets: Content | None = (
-        None  # what the certificate says about all subsets, if they were evaluated and counted
-    )
+    all_subsets: Content | None = None  # what the certificate says of all subsets, if they were counted
 
     @classmethod
     def of(cls, search: Search, lattice: SubsetLattice, history: list[Note]) -> Selection:
@@ -138,7 +136,6 @@ class Selection:
         search.ensure_value()
         state, result = search.state, search.result()
         means = {leaf.state: leaf.mean for leaf in result.leaves if leaf.terminal and leaf.mean is not None}
-        guides = state.rough if state.has_exact or state.rough else state.values
         return cls(
             lattice,
             result.leaf,
@@ -151,7 +148,7 @@ class Selection:
             state.values if state.has_exact else means,
             state.rollouts.global_rave_sums,
             history,
-            guides.get(result.answer),
+            state.rough.get(result.answer),
             search.evaluator.known_scores(),
         )
 
@@ -243,9 +240,9 @@ class Selection:
                 "fingerprint": digest,
                 "groups": self._groups(data),
                 "choice": lattice.choice(),
-                "terminal": "noisy" if lattice.noisy else "exact",
+                "terminal": "exact",
                 "objective": named_objective(lattice.oracle.settings()),
-                **lattice.oracle.counts(sampled=lattice.noisy),
+                **lattice.oracle.counts(),
                 "standard_error": None,  # filled in below
                 **_row_digests(data),
                 **({} if data.encoded is None else {"encoding": data.encoded.encoder.settings()}),
@@ -291,7 +288,7 @@ class Selection:
     def _standard_error(self, answer: Subset) -> float | None:
         """Return the standard error of the exact value of the answer; None if there is none or it would take long."""
         oracle, columns, known = self.lattice.oracle, self.lattice.features_of(answer), self.fold_scores.get(answer)
-        if self.lattice.noisy or not hasattr(oracle, "standard_error"):
+        if not hasattr(oracle, "standard_error"):
             return None
         if known is not None:
             error = oracle.standard_error(columns, known)
@@ -306,8 +303,6 @@ class Selection:
         lattice, oracle = self.lattice, self.lattice.oracle
         units = tuple(sorted({*lattice.allowed, *lattice.forced}))
         columns, state = lattice.features_of(units), lattice.terminal(units)
-        if lattice.noisy:
-            return None
         if state in self.values:
             return float(self.values[state])
         cost = oracle.value_cost * (1 if oracle.parts else len(columns))
@@ -332,7 +327,7 @@ class Selection:
                 continue
             if left in self.values:
                 found[str(unit)] = float(self.values[left])
-            elif cheap and not lattice.noisy:
+            elif cheap:
                 found[str(unit)] = float(lattice.oracle.value(lattice.features_of(left)))
         return found
 

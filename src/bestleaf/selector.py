@@ -47,7 +47,7 @@ from bestleaf.encoding.frames import selected_columns
 from bestleaf.encoding.inputs import is_on_gpu
 from bestleaf.engine.bounds import Bound, Rate, named_bound
 from bestleaf.engine.stopping import BY_INTERVALS
-from bestleaf.features import FeatureLattice, SampledLattice, SubsetLattice
+from bestleaf.features import FeatureLattice, SubsetLattice
 from bestleaf.features.all_subsets import Exhaustion, can_evaluate_all, seconds_for_all
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import VOTES, KNNOracle, NeighbourVotes
@@ -65,7 +65,6 @@ from bestleaf.search.stages import EveryLeaf, SmallerAnswer, Stage, SubsetsOfAns
 from bestleaf.selection import CallbackSupportMixin, Selection, Watch, call_of, check_history, telling_folds
 
 BATCH_OF_FITS = 32  # samples asked for at once if each one fits an estimator
-BATCH_OF_QUERIES = 16  # the same for the votes of nearest neighbours among very many rows
 FEW_SUBSETS = 4096  # guarantee "auto" evaluates all subsets if there are at most this many
 CHEAP = 4e9  # and if that takes at most this many distances: some seconds
 AUTO_SHARE = 0.5  # of `max_time`: longer than that "auto" does not take to evaluate all subsets
@@ -97,13 +96,8 @@ class SearchOptions(BaseEstimator):
         value. None is "lookahead", which also improves the best subset by single exchanges. In the end it evaluates the
         subsets of the best answers.
     batch_size : int, default=None
-        Samples asked for at once; the answer depends on it. None is 32 with an estimator and 16 with very many rows;
+        Samples asked for at once; the answer depends on it. None is 32 with an estimator;
         otherwise compiled code draws one sample after the other.
-    terminal : {"auto", "exact", "noisy"}, default="auto"
-        The value of a complete subset: "exact", on all rows or on the fixed splits of `cv`; or "noisy", from samples on
-        random subsamples or random splits, with an interval. "auto" is exact, unless more than about 31,000 rows all
-        vote (`reference_rows` of `NeighbourVotes`). With so many rows "exact" uses one fixed random part of them for
-        all subsets.
     alpha : float, default=0.01
         Fraction of random subsets that the guarantee "quantile" leaves open.
     continue_probability : float, default=0.9
@@ -117,7 +111,6 @@ class SearchOptions(BaseEstimator):
         expansion: float = 0.6,
         proposal: str | None = None,
         batch_size: int | None = None,
-        terminal: str = "auto",
         alpha: float = 0.01,
         continue_probability: float = 0.9,
     ) -> None:
@@ -126,7 +119,6 @@ class SearchOptions(BaseEstimator):
         self.expansion = expansion
         self.proposal = proposal
         self.batch_size = batch_size
-        self.terminal = terminal
         self.alpha = alpha
         self.continue_probability = continue_probability
 
@@ -463,7 +455,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _choose(self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget) -> Chosen | None:
         """Return what left-out rows decide; None if they are not asked."""
         ranks_others = isinstance(lattice.oracle, KNNOracle) and lattice.oracle.roles.apart  # rows that did not vote
-        if self.choose == "training" or lattice.noisy or ranks_others:
+        if self.choose == "training" or ranks_others:
             return None
         self._check_search(lattice, data, budget)
         kind = "threads" if votes_of(self.estimator) is not None else "processes"
@@ -501,10 +493,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         options, oracle = self._options(), self._oracle(data, seed)
         if isinstance(oracle, EstimatorOracle) and score_range is not None:
             oracle = oracle.with_range(*score_range)
-        too_many_vote = isinstance(oracle, KNNOracle) and oracle.too_many_vote
-        noisy = options.terminal == "noisy" or (options.terminal == "auto" and too_many_vote)
         choice = choice_of_columns(data, choice_by_number(self, data.names))
-        return (SampledLattice if noisy else FeatureLattice)(
+        return FeatureLattice(
             oracle,
             continue_probability=options.continue_probability,
             max_features=self.max_features,
@@ -517,9 +507,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         )
 
     def _options(self) -> SearchOptions:
-        """Return the expert settings; all but `terminal` are checked by the search and the lattice."""
+        """Return the expert settings; most are checked by the search and the lattice."""
         options = SearchOptions() if self.search is None else self.search
-        one_of("terminal", options.terminal, ("auto", "exact", "noisy"))
         one_of("stopping", options.stopping, BY_INTERVALS)
         return options
 
@@ -534,7 +523,6 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 scoring=self.scoring,
                 cv=self.cv,
                 score_range=self.score_range,
-                fresh_splits=self._options().terminal == "noisy",
                 random_state=seed,
                 **data.metadata,
             )
@@ -561,10 +549,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         whole = plan == IN_GRAPH
         voting = votes_of(self.estimator) is not None
         choice, by_default = None if chosen is None else chosen.choice, "auto" in guarantees
-        races = not whole and not lattice.noisy and bool(guarantees & {"auto", "local"}) and _can_race(lattice)
+        races = not whole and bool(guarantees & {"auto", "local"}) and _can_race(lattice)
         if races:
             guarantees |= {"local"}
-        batch = _batch_size(lattice, voting) if options.batch_size is None else options.batch_size
+        batch = (None if voting else BATCH_OF_FITS) if options.batch_size is None else options.batch_size
 
         stages: list[Stage] = [EveryLeaf()] if whole else []
         if options.proposal in (None, "lookahead") and not whole:
@@ -674,13 +662,6 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         A few subsets make a graph; more are evaluated at once, if the oracle can. None: not all are evaluated.
         """
         many = lattice.count_subsets()
-        if lattice.noisy:
-            if beyond := sorted(guarantees - {"auto", "grown"}):
-                raise ValueError(
-                    f"guarantee {beyond[0]!r} compares exact values, so terminal must be 'exact', got "
-                    f"{self._options().terminal!r}"
-                )
-            return None
         if many > FEW_SUBSETS and can_evaluate_all(lattice):
             if "exhaustive" in guarantees or ("auto" in guarantees and self._is_cheap(lattice, many, budget)):
                 return AT_ONCE
@@ -772,11 +753,3 @@ def _cheaper(lattice: SubsetLattice, limit: float | None) -> str:
         return ""
     took = f"{seconds:.0f} s" if seconds >= 1 else "a second"
     return f"All {lattice.count_subsets():,} subsets could be evaluated in about {took}: guarantee='exhaustive'."
-
-
-def _batch_size(lattice: SubsetLattice, voting: bool) -> int | None:
-    """Return how many samples are asked for at once; None lets compiled code draw them one by one."""
-    if not voting:
-        return BATCH_OF_FITS
-    assert isinstance(lattice.oracle, KNNOracle)
-    return BATCH_OF_QUERIES if lattice.noisy and lattice.oracle.too_many_vote else None

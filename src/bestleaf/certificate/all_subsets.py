@@ -83,7 +83,7 @@ class Numbering:
         return tuple(np.sort(np.concatenate([self.forced, added])).tolist())
 
     def columns(self, members: np.ndarray, groups: Sequence[Sequence[int]]) -> np.ndarray:
-        """Return [subsets, columns]: which columns subsets have, given by their members; `groups` are those of units."""
+        """Return [subsets, columns]: which columns subsets have, given by their members; units have `groups`."""
         owner = np.zeros(sum(map(len, groups)), np.int64)
         for unit, group in enumerate(groups):
             owner[list(group)] = unit

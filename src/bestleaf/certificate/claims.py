@@ -151,8 +151,8 @@ def _of_some_subsets(content: Content, gap: float, known: float, than: str, *, r
     """Return limit and words of the claim about the subsets evaluated, if a budget ended before all of them were."""
     units, limit = Units.of(content["data"]), max(0.0, ceil(1e4 * known - 1e-6) / 1e4)
     better = f"better{than}{' on these rows' if rows else ''}{f' by more than {units.gain(limit)}' if limit else ''}"
-    some = f"Of the subsets that may be chosen ({_choice_in_words(content['data'])}), {content['all_subsets']['evaluated']:,} were"
-    text = f"{some} evaluated. It is certain that none of these is {better}."
+    some, many = f"Of the subsets that may be chosen ({_choice_in_words(content['data'])})", content["all_subsets"]
+    text = f"{some}, {many['evaluated']:,} were evaluated. It is certain that none of these is {better}."
     return limit, f"{text} Another one may be better by up to {units.gain(gap)}."
 
 
@@ -445,11 +445,9 @@ def _not_claimed(content: Content, kinds: set[str]) -> list[str]:
         return [new]
     if by_budget(content) or has_some(content):
         return ["anything about subsets that were not evaluated exactly.", new]
-    exactly = "Subsets evaluated exactly are compared exactly"
-    compared = exactly if data["terminal"] == "exact" else "Subsets in the graph are compared by their intervals"
     others = (
-        f"that no other subset is better. {compared}; of the others only the mean value of random completions of a "
-        "partial subset is bounded, and that bounds no single one of them."
+        "that no other subset is better. Subsets evaluated exactly are compared exactly; of the others only the mean "
+        "value of random completions of a partial subset is bounded, and that bounds no single one of them."
     )
     return [others, new]
 
@@ -482,13 +480,6 @@ def _not_of_new_rows(content: Content) -> str:
 def counted(number: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def values_in_words(content: Content, many: int) -> str:
-    """Return a number of values in words: exact values, or values that guided growth."""
-    if content["data"] is None or content["data"]["terminal"] == "exact":
-        return counted(many, "exact value")
-    return counted(many, "value that guided growth", "values that guided growth")
 
 
 def _choice_in_words(data: Content) -> str:

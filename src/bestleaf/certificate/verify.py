@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from bestleaf.certificate.bound_checks import CHECKS, RATES
-from bestleaf.certificate.claims import by_budget, counted, in_line, values_in_words, words_of
+from bestleaf.certificate.claims import by_budget, counted, in_line, words_of
 from bestleaf.certificate.how_made import check_how_made
 from bestleaf.certificate.pairs import BY_BUDGET, TESTS, check_name, in_pairs
 from bestleaf.certificate.record import Certificate, checksum
@@ -147,7 +147,7 @@ def _checks(
         name = content["search"]["bound"]
         text += f", those of {found[WRITTEN]:,} are taken as written, because bound {name} was not checked"
     if outside := content["cost"]["values_outside"]:
-        many = f"{values_in_words(content, outside)} of states that are not in the graph"
+        many = f"{counted(outside, 'exact value')} of states that are not in the graph"
         text += f"; {many} {'was' if outside == 1 else 'were'} computed, too"
     yield f"{text}."
     if in_pairs(content["search"]):
@@ -216,7 +216,7 @@ def _not_shown(content: Content, *, with_data: bool, with_oracle: bool) -> str:
         "values of subsets that are no leaves, apart from those computed again": content.get("all_subsets") is not None,
         "exact values (give the data to compute them again)": selection and not with_data,
         "how the table was read and what was found in it": content.get("table") is not None and not with_data,
-        "objective of the data": selection and with_data and (no_values or data["terminal"] == "noisy"),
+        "objective of the data": selection and with_data and no_values,
         "exact values (give the oracle of the estimator to compute them again)": by_estimator
         and with_data
         and not with_oracle,

@@ -49,9 +49,9 @@ def audit_subsets(
     if part is None or share == 0:
         return ""
     numbering, many = Numbering.of(data["choice"]), part["evaluated"]
-    groups = [
-        [column for one in group for column in ([one] if columns is None else columns[one])] for group in data["groups"]
-    ]
+    groups = data["groups"]
+    if columns is not None:  # the table was encoded: a feature may be several columns
+        groups = [[column for feature in group for column in columns[feature]] for group in groups]
     rng = np.random.default_rng()  # nobody knows beforehand which subsets are drawn
     drawn = np.sort(rng.choice(many, ceil(share * many), replace=False))
     for some in np.array_split(drawn, ceil(len(drawn) / AT_ONCE)):

@@ -66,9 +66,6 @@ class EstimatorOracle:
     score_range : (float, float), default=None
         Lowest and highest score, mapped to 0 and 1. A score outside is an error. None is the range of the scorer; if
         that has no bounds, it is found by a first look at the data, and may turn out to be too narrow.
-    fresh_splits : bool, default=False
-        `sample` draws a new random split with as many held-out rows as `cv` has. By default it takes one of the fixed
-        splits at random, so that its mean is `value`.
     sample_weight : array of shape (n_samples,), default=None
         Weights of the rows for fitting and scoring; an error if the estimator or the scorer cannot use them.
     groups : array of shape (n_samples,), default=None
@@ -85,7 +82,7 @@ class EstimatorOracle:
     0.95
     """
 
-    value_cost = rough_cost = 10**8  # stands for a tenth of a second
+    value_cost = 10**8  # stands for a tenth of a second
     part_cost = 2 * 10**7
     rollouts_a_unit = 1
     at_once = parts_at_once = 1
@@ -99,7 +96,6 @@ class EstimatorOracle:
         scoring: Any = None,
         cv: Any = None,
         score_range: Any = None,
-        fresh_splits: bool = False,
         sample_weight: Any = None,
         groups: Any = None,
         random_state: int = 0,
@@ -114,21 +110,20 @@ class EstimatorOracle:
         _keep_to_one_thread(self.estimator)
         _refuse_requests(self.estimator)
         self.score = chosen_score(self.estimator, scoring, score_range)
-        self.fresh_splits = fresh_splits
         self.sample_weight = self._checked_weights(sample_weight)
-        self.cv = self._checked_cv(DEFAULT_FOLDS if cv is None else cv, random_state)
+        given = DEFAULT_FOLDS if cv is None else cv
+        self.cv = fixed_splitter(given, self.y, random_state, classifier=is_classifier(self.estimator))
         self.groups = groups_for(self.cv, groups, self.n_samples)
         self.splits: list[Split] = splits_by("cv", self.cv, self.X, self.y, self.groups)
         if not self.splits:
             raise ValueError(f"cv must give at least one split, got none from {shown(cv)}")
         self.parts = len(self.splits)
-        self.test_size = float(np.mean([len(test) for _, test in self.splits])) / self.n_samples
         with ONE_THREAD:  # sums of many threads would depend on their number
             self.closed_form = closed_form(
                 self.estimator, self.score.scorer, self.X, self.y, self.splits, self.sample_weight
             )
         if self.closed_form is not None:
-            self.value_cost = self.rough_cost = QUICK
+            self.value_cost = QUICK
             self.at_once = self.parts_at_once = TOGETHER
             self.part_cost = QUICK // self.parts
         if self.score.is_found:
@@ -161,17 +156,9 @@ class EstimatorOracle:
             for features, scores in zip(every, self._plain_scores(every), strict=True)
         ]
 
-    def rough_value(self, subset: Iterable[int]) -> float:
-        """Return the value itself."""
-        return self.value(subset)
-
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return the score on one random split, mapped to [0, 1]."""
-        features, number = in_order(subset), self.drawn_part(rng)
-        if number is not None:
-            return self.part(features, number)
-        score = self._plain_score(features, self._fresh_split(int(rng.integers(2**32))))
-        return self.score.mapped(score, features.tolist())
+        return self.part(in_order(subset), self.drawn_part(rng))
 
     def part(self, subset: Iterable[int], number: int) -> float:
         """Return the score on one of the fixed splits, mapped to [0, 1]."""
@@ -187,9 +174,9 @@ class EstimatorOracle:
                 found[place] = self.score.mapped(scores[0], features.tolist())
         return [found[place] for place in range(len(items))]
 
-    def drawn_part(self, rng: np.random.Generator) -> int | None:
-        """Return the number of the fixed split that `sample` takes; None if it takes a fresh one."""
-        return None if self.fresh_splits else int(rng.integers(len(self.splits)))
+    def drawn_part(self, rng: np.random.Generator) -> int:
+        """Return the number of the split that `sample` takes."""
+        return int(rng.integers(len(self.splits)))
 
     def fitted(self, subset: Iterable[int], rows: np.ndarray) -> BaseEstimator:
         """Return a clone of the estimator, fitted on some rows and the columns of a subset."""
@@ -259,12 +246,12 @@ class EstimatorOracle:
             "score_range": [self.score.low, self.score.high],
             "cv": described(self.cv),
             "splits": len(self.splits),
-            "fresh_splits": self.fresh_splits,
+            "fresh_splits": False,
             "weighted": self.sample_weight is not None,
             "grouped": self.groups is not None,
         }
 
-    def counts(self, *, sampled: bool = False) -> dict[str, int | None]:
+    def counts(self) -> dict[str, int | None]:
         """Return None for both counts, which are about nearest neighbours."""
         return {"classes": None, "queries": None}
 
@@ -300,28 +287,6 @@ class EstimatorOracle:
         with ONE_THREAD:
             fitted = self.fitted(features, train)
             return self.score.of(fitted, self.X[np.ix_(test, features)], self.y[test], **self._weights(test))
-
-    def _fresh_split(self, seed: int) -> Split:
-        """Return a random split; a split by groups is drawn again while one side has only one class."""
-        keywords = {"test_size": self.test_size, "random_state": seed}
-        if self.groups is None:
-            kind = splitters.StratifiedShuffleSplit if is_classifier(self.estimator) else splitters.ShuffleSplit
-            return next(kind(n_splits=1, **keywords).split(self.X, self.y))
-        by_groups = splitters.GroupShuffleSplit(n_splits=MOST_TRIES, **keywords)
-        for split in by_groups.split(self.X, self.y, self.groups):
-            if is_regressor(self.estimator) or all(len(np.unique(self.y[side])) > 1 for side in split):
-                return split
-        raise ValueError(f"groups must leave two classes on both sides of a split, got none such in {MOST_TRIES} tries")
-
-    def _checked_cv(self, given: Any, random_state: int) -> Any:
-        """Return the splitter, with a fixed random state; refuse one that cannot give the fresh splits asked for."""
-        cv = fixed_splitter(given, self.y, random_state, classifier=is_classifier(self.estimator))
-        if self.fresh_splits and not isinstance(cv, (*FOLDS, *RANDOM_SPLITS)):
-            raise ValueError(
-                f"terminal='noisy' draws random splits, so cv must be a number of folds or a splitter at random or by "
-                f"groups, got {described(cv)}"
-            )
-        return cv
 
     def _checked_weights(self, given: Any) -> np.ndarray | None:
         if given is None:

@@ -246,7 +246,6 @@ class KNNOracle:
         self.weights = self._weights()
         self.queries, self.rough_queries = fixed_queries(self.targets, self.roles, self.row_weights)
         self.value_cost = len(self.queries) * self.roles.references
-        self.rough_cost = len(self.rough_queries) * self.roles.references
 
     def _labels(self, targets: np.ndarray) -> np.ndarray:
         """Return the class of each row by its number; all the same for real targets."""
@@ -378,10 +377,6 @@ class KNNOracle:
         worth = many * queries * self.roles.references >= DISTANCES_A_GPU and self._gpu.is_there
         return worth and CudaVotes.takes(widest, self.n_neighbors)
 
-    def rough_value(self, subset: Iterable[int]) -> float:
-        """Return the value on 500 to 2,000 rows, always the same ones."""
-        return self.value_on(subset, self.rough_queries)
-
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return the value on a random subsample, drawn again while all its targets are the same.
 
@@ -441,10 +436,9 @@ class KNNOracle:
         roles |= {"query_rows": self.roles.queries} if self.roles.apart else {}
         return {"task": task, **{name: getattr(self, name) for name in names}, **flags, **roles}
 
-    def counts(self, *, sampled: bool = False) -> dict[str, int | None]:
-        """Return the number of classes (0 for real targets) and of the rows that a value (or a sample) ranks."""
-        classes = 0 if self.classes is None else len(self.classes)
-        return {"classes": classes, "queries": self.subsample if sampled else len(self.queries)}
+    def counts(self) -> dict[str, int | None]:
+        """Return the number of classes (0 for real targets) and of the rows that a value ranks."""
+        return {"classes": 0 if self.classes is None else len(self.classes), "queries": len(self.queries)}
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the data in the form that the kernels use."""

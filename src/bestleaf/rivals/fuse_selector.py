@@ -109,7 +109,7 @@ class FuseSelector(BestLeafSelector):
 
     def _options(self) -> SearchOptions:
         """Return the settings of the search that FUSE has, too."""
-        return SearchOptions(terminal="exact", continue_probability=self.continue_probability)
+        return SearchOptions(continue_probability=self.continue_probability)
 
     def _search(
         self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget, chosen: Chosen | None = None

@@ -196,7 +196,6 @@ def _oracle(content: Content, rows: Rows, made: Content) -> EstimatorOracle | No
         scoring=made["scoring"],
         cv=folds_for(estimator, made["cv"], rows.metadata),
         score_range=objective["score_range"],
-        fresh_splits=objective["fresh_splits"],
         random_state=content["search"]["seed"],
         **rows.metadata,
     )

@@ -35,7 +35,7 @@ class Voters(NamedTuple):
 
 @inlined
 def moved(before, new, here, comes_before, comes_here):
-    """Return what stands at a place of a list after something new has come to this place, to one before it, or later."""
+    """Return what stands at a place of a list after something new has come to a place before, here, or behind."""
     return before if comes_before else (new if comes_here else here)
 
 
