@@ -43,11 +43,10 @@ from bestleaf.encoding.frames import selected_columns
 from bestleaf.encoding.inputs import is_on_gpu
 from bestleaf.engine.bounds import Bound, Rate, named_bound
 from bestleaf.engine.stopping import STOPPINGS
-from bestleaf.features import FeatureLattice, SampledLattice, SubsetLattice
+from bestleaf.features import FeatureLattice, SubsetLattice
+from bestleaf.features.all_subsets import Exhaustion, can_evaluate_all, seconds_for_all
 from bestleaf.features.estimator import EstimatorOracle
-from bestleaf.features.exhaust import Exhaustion, fits_blocks, seconds_for_all
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
-from bestleaf.features.saved_blocks import SEARCH, SavedBlocks, search_kind
 from bestleaf.features.scoring import chosen_score
 from bestleaf.new_data.choosing import Chosen, choose
 from bestleaf.new_data.path import Path
@@ -63,13 +62,12 @@ from bestleaf.search.stages import EveryLeaf, SmallerAnswer, Stage, SubsetsOfAns
 from bestleaf.selection import CallbackSupportMixin, Selection, Watch, call_of, check_history, telling_folds
 
 BATCH_OF_FITS = 32  # samples asked for at once if each one fits an estimator
-BATCH_OF_QUERIES = 16  # the same for the votes of nearest neighbours among very many rows
 FEW_SUBSETS = 4096  # guarantee "auto" evaluates all subsets if there are at most this many
 CHEAP = 4e9  # and if that takes at most this many distances: some seconds
 AUTO_SHARE = 0.5  # of `max_time`: longer than that "auto" does not take to evaluate all subsets
-MOST_SUBSETS = 1_000_000  # guarantee "exhaustive" evaluates at most this many, unless the oracle evaluates blocks
+MOST_SUBSETS = 1_000_000  # guarantee "exhaustive" evaluates at most this many, unless the oracle evaluates many at once
 WORTH_TELLING = 300.0  # seconds in which all subsets could be evaluated, so that a search without that says so
-IN_GRAPH, IN_BLOCKS = "graph", "blocks"  # how all subsets are evaluated
+IN_GRAPH, AT_ONCE = "graph", "at once"  # how all subsets are evaluated
 # If nobody gives a limit, the search on all rows takes at most so much of the time of the choice, with an estimator and
 # with votes; with votes it may take at least so many seconds.
 SEARCH_SHARE = (0.25, 0.5)
@@ -412,7 +410,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _choose(self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget) -> Chosen | None:
         """Return what left-out rows decide; None if they are not asked."""
         ranks_others = isinstance(lattice.oracle, KNNOracle) and lattice.oracle.roles.apart  # rows that did not vote
-        if self.choose == "training" or lattice.noisy or ranks_others:
+        if self.choose == "training" or ranks_others:
             return None
         self._check_search(lattice, budget)
         kind = "threads" if votes_of(self.estimator) is not None else "processes"
@@ -454,10 +452,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _lattice(self, data: Data, seed: int) -> SubsetLattice:
         """Return the lattice of the subsets that may be chosen."""
-        oracle = self._oracle(data, seed, self._search_scoring())
-        noisy = isinstance(oracle, KNNOracle) and oracle.too_many_vote
-        choice = choice_of(self, data)
-        return (SampledLattice if noisy else FeatureLattice)(
+        oracle, choice = self._oracle(data, seed, self._search_scoring()), choice_of(self, data)
+        return FeatureLattice(
             oracle,
             max_features=self.max_features,
             include=choice.include,
@@ -518,7 +514,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         options, tolerance = self._options(), self._tolerance()
         guarantees = checked_guarantees(options.guarantee, ("auto", *GUARANTEES))
         plan = self._evaluates_all(lattice, guarantees, budget)
-        if plan == IN_BLOCKS:
+        if plan == AT_ONCE:
             if chosen is None:
                 self._check_time(lattice, guarantees, budget)
             return self._evaluate_all(
@@ -527,10 +523,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         whole = plan == IN_GRAPH
         voting = votes_of(self.estimator) is not None
         choice, by_default = None if chosen is None else chosen.choice, "auto" in guarantees
-        local = not (whole or lattice.noisy or voting) and bool(guarantees & {"auto", "local"})
+        local = not (whole or voting) and bool(guarantees & {"auto", "local"})
         if local:
             guarantees |= {"local"}
-        batch = _batch_size(lattice, voting)
+        batch = None if voting else BATCH_OF_FITS
 
         stages: list[Stage] = [EveryLeaf()] if whole else []
         if options.proposal in (None, "lookahead") and not whole:
@@ -579,7 +575,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 check_history(watch.history, search.samples, search.budget.seconds)
                 name = os.fspath(checkpoint.path)
                 watch.tell(f"Going on from {name}, saved after {search.samples:,} samples.")
-            elif self.verbose and not whole and fits_blocks(lattice):
+            elif self.verbose and not whole and can_evaluate_all(lattice):
                 watch.tell(_cheaper(lattice, limit))
             search.finish()
         found = Selection.of(search, lattice, watch.history)
@@ -588,8 +584,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _evaluate_all(
         self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget, *, interrupted: bool
     ) -> Selection:
-        """Evaluate all subsets in blocks; return what was found. After Ctrl-C there is time for a few of them only."""
-        options, checkpoint = self._options(), Checkpoint.of(self.checkpoint)
+        """Evaluate all subsets at once; return what was found. After Ctrl-C there is time for a few of them only."""
+        options = self._options()
         given: dict[str, Any] = {
             "epsilon": self.epsilon,
             "max_samples": options.max_samples,
@@ -601,16 +597,14 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         budget.look()
         own = Budget(options.max_samples, budget.seconds if interrupted else budget.max_time)
         own.start(budget.seconds)
-        found, history = Exhaustion.of(lattice, own), list[dict[str, Any]]()
+        found, history = Exhaustion(lattice, own), list[dict[str, Any]]()
         watch = Watch(self, data, lattice, budget.max_time, history, subsets=lattice.count_subsets())
 
         def look(now: Progress) -> bool:
-            known = {} if found.best_value is None else {found.best: found.best_value}
-            return watch.look(now, known, over=found.reason is not None)
+            return watch.look(now, {now.best: float(found.best_values[0])}, over=found.reason is not None)
 
-        saved = SavedBlocks(checkpoint, found, given, seed, history, lambda notes: check_history(notes, 0, 1e15))
         with watch:
-            found.run(look, saved)
+            found.run(look)
         selection = Selection.of_all(found, settings, seed, history, self._tolerance())
         return replace(selection, reason="interrupted") if interrupted else selection
 
@@ -618,38 +612,34 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """Refuse settings of the search before the choice, which takes longer."""
         options = self._options()
         guarantees = checked_guarantees(options.guarantee, ("auto", *GUARANTEES))
-        if self._evaluates_all(lattice, guarantees, budget) == IN_BLOCKS:
+        if self._evaluates_all(lattice, guarantees, budget) == AT_ONCE:
             self._check_time(lattice, guarantees, budget)
         guarantees -= {"auto", "exhaustive"}  # for the latter all subsets are evaluated, whatever `expansion` is
         given = {**options.get_params(deep=False), "guarantee": guarantees}
         Settings(task="leaf", epsilon=self.epsilon, delta=self.delta, **given)
 
     def _check_time(self, lattice: SubsetLattice, guarantees: frozenset[str], budget: Budget) -> None:
-        """Refuse to evaluate all subsets if there is not enough time; with a checkpoint it may take several runs."""
-        if budget.max_time is None or self.checkpoint is not None or "exhaustive" not in guarantees:
+        """Refuse to evaluate all subsets if there is not enough time."""
+        if budget.max_time is None or "exhaustive" not in guarantees:
             return
         seconds = seconds_for_all(lattice)
         if seconds > budget.look():
             raise ValueError(
                 f"max_time must be at least about {ceil(seconds):,} seconds to evaluate all "
-                f"{lattice.count_subsets():,} subsets, or checkpoint must be given to go on from, got {self.max_time:g}"
+                f"{lattice.count_subsets():,} subsets, got {self.max_time:g}"
             )
 
     def _evaluates_all(self, lattice: SubsetLattice, guarantees: frozenset[str], budget: Budget) -> str | None:
         """Return how all subsets are evaluated: with guarantee "exhaustive", or with "auto" if that is cheap.
 
-        A few subsets make a graph; more are evaluated in blocks, if the oracle can. None: not all are evaluated.
+        A few subsets make a graph; more are evaluated at once, if the oracle can. None: not all are evaluated.
         """
         many = lattice.count_subsets()
-        if lattice.noisy:
-            if beyond := sorted(guarantees - {"auto", "grown"}):
-                raise ValueError(f"guarantee {beyond[0]!r} needs exact values, got too many rows for them")
-            return None
-        if many > FEW_SUBSETS and fits_blocks(lattice):
+        if many > FEW_SUBSETS and can_evaluate_all(lattice):
             if "exhaustive" in guarantees or ("auto" in guarantees and self._is_cheap(lattice, many, budget)):
-                return IN_BLOCKS
+                return AT_ONCE
             return None
-        most = getattr(lattice.oracle, "most_in_blocks", 0) or MOST_SUBSETS
+        most = getattr(lattice.oracle, "most_subsets", 0) or MOST_SUBSETS
         if "exhaustive" in guarantees and many > most:
             raise ValueError(
                 f"guarantee='exhaustive' needs at most {most:,} subsets, got {many:,}; limit them by "
@@ -659,12 +649,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return IN_GRAPH if "exhaustive" in guarantees or ("auto" in guarantees and cheap) else None
 
     def _is_cheap(self, lattice: SubsetLattice, many: int, budget: Budget) -> bool:
-        """Whether "auto" evaluates all subsets in blocks; a search that was saved goes on as it began.
-
-        Who gives expert settings other than the guarantee wants a search.
-        """
-        if (kind := search_kind(self.checkpoint)) is not None:
-            return kind == SEARCH
+        """Whether "auto" evaluates all subsets at once; who gives other expert settings wants a search."""
         given = {**self._options().get_params(deep=False), "guarantee": "auto"}
         asked_for = given != SearchOptions().get_params(deep=False)
         if asked_for or many * lattice.value_cost > CHEAP:
@@ -731,11 +716,3 @@ def _cheaper(lattice: SubsetLattice, limit: float | None) -> str:
         return ""
     took = f"{seconds:.0f} s" if seconds >= 1 else "a second"
     return f"All {lattice.count_subsets():,} subsets could be evaluated in about {took}: guarantee='exhaustive'."
-
-
-def _batch_size(lattice: SubsetLattice, voting: bool) -> int | None:
-    """Return how many samples are asked for at once; None lets compiled code draw them one by one."""
-    if not voting:
-        return BATCH_OF_FITS
-    assert isinstance(lattice.oracle, KNNOracle)
-    return BATCH_OF_QUERIES if lattice.noisy and lattice.oracle.too_many_vote else None

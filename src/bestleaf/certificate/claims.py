@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil, floor
 
-from bestleaf.certificate.all_subsets import has_all, has_some, many_evaluated
+from bestleaf.certificate.all_subsets import has_all, has_some
 from bestleaf.certificate.knots import groups_of, is_knot
 from bestleaf.certificate.schema import Content, Json
 from bestleaf.certificate.searched import STOP, known_gap, label_of_all, searched
@@ -132,8 +132,8 @@ def _of_some_subsets(content: Content, gap: float, known: float, than: str, *, r
     """Return limit and words of the claim about the subsets evaluated, if a budget ended before all of them were."""
     limit = max(0.0, ceil(1e4 * known - 1e-6) / 1e4)
     better = f"better{than}{' on these rows' if rows else ''}{f' by more than {limit:.4f}' if limit else ''}"
-    some = f"Of the subsets that may be chosen ({_choice_in_words(content['data'])}), {many_evaluated(content):,} were"
-    text = f"{some} evaluated. It is certain that none of these is {better}."
+    some, many = f"Of the subsets that may be chosen ({_choice_in_words(content['data'])})", content["all_subsets"]
+    text = f"{some}, {many['evaluated']:,} were evaluated. It is certain that none of these is {better}."
     return limit, f"{text} Another one may be better by up to {gap:.4f}."
 
 
@@ -168,7 +168,7 @@ def _where(content: Content) -> str:
     """Return which leaves or arms a claim about the graph is about, how many there are, and what may be chosen."""
     search, data = content["search"], content["data"]
     if content.get("all_subsets") is not None:
-        other = f"other of the {many_evaluated(content):,} subsets" if has_all(content) else "other subset"
+        other = f"other of the {content['all_subsets']['evaluated']:,} subsets" if has_all(content) else "other subset"
         return f"{other} that may be chosen ({_choice_in_words(data)})"
     size = counted(len(content["leaves"]), "leaf", "leaves") + ("" if data is None else f"; {_choice_in_words(data)}")
     answer = "plan" if "plan" in content else search["task"]
@@ -237,13 +237,13 @@ def game_claim(search: Content, leaves: int, open_gap: float | None, *, certain:
 def _about_all_subsets(content: Content) -> list[Content]:
     """Return the claim about all subsets, if all were evaluated or if no value can be higher."""
     data, epsilon, many = content["data"], content["search"]["epsilon"], len(content["leaves"])
-    in_blocks = content.get("all_subsets") is not None
+    counted_only = content.get("all_subsets") is not None
     if data is None:
         return []
     exact = any(leaf["exact"] for leaf in content["leaves"] if leaf["node"] == content["answer"])
     if has_all(content) and is_settled(content):
         kind, text = "exhaustive", _of_all_subsets(content)
-    elif content["search"]["expansion"] is None and is_settled(content) and is_certain(content) and not in_blocks:
+    elif content["search"]["expansion"] is None and is_settled(content) and is_certain(content) and not counted_only:
         better = f"no other subset is better by more than {_limit(content):g}{_beyond_reference(data)}"
         space = _choice_in_words(data)
         kind, text = "exhaustive", f"All {many:,} subsets that may be chosen were evaluated ({space}): {better}."
@@ -257,12 +257,10 @@ def _about_all_subsets(content: Content) -> list[Content]:
 
 
 def _of_all_subsets(content: Content) -> str:
-    """Return the claim about all subsets, if they were evaluated in blocks."""
-    many, part = many_evaluated(content), content["all_subsets"]
-    values = [leaf["lower"] for leaf in content["leaves"]]
-    best, listed = max(values), sum(value >= part["least"] for value in values)
-    ruled_out = f", or ruled out because they cannot be among the best {listed:,}" if max(part["floors"]) > 0 else ""
-    text = f"All {many:,} subsets that may be chosen were evaluated{ruled_out} ({_choice_in_words(content['data'])}): "
+    """Return the claim about all subsets, if they were evaluated and counted."""
+    many = content["all_subsets"]["evaluated"]
+    best = max(leaf["lower"] for leaf in content["leaves"])
+    text = f"All {many:,} subsets that may be chosen were evaluated ({_choice_in_words(content['data'])}): "
     if content["gap"] <= 0:
         return f"{text}no other has a higher value."
     return f"{text}the highest value is {best:.4f}, no other subset is better by more than {_limit(content):g}."
@@ -363,11 +361,9 @@ def _not_claimed(content: Content, kinds: set[str]) -> list[str]:
         return [new]
     if has_some(content):
         return ["anything about subsets that were not evaluated exactly.", new]
-    exactly = "Subsets evaluated exactly are compared exactly"
-    compared = exactly if data["terminal"] == "exact" else "Subsets in the graph are compared by their intervals"
     others = (
-        f"that no other subset is better. {compared}; of the others only the mean value of random completions of a "
-        "partial subset is bounded, and that bounds no single one of them."
+        "that no other subset is better. Subsets evaluated exactly are compared exactly; of the others only the mean "
+        "value of random completions of a partial subset is bounded, and that bounds no single one of them."
     )
     return [others, new]
 
@@ -400,13 +396,6 @@ def _not_of_new_rows(content: Content) -> str:
 def counted(number: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def values_in_words(content: Content, many: int) -> str:
-    """Return a number of values in words: exact values, or values that guided growth."""
-    if content["data"] is None or content["data"]["terminal"] == "exact":
-        return counted(many, "exact value")
-    return counted(many, "value that guided growth", "values that guided growth")
 
 
 def _choice_in_words(data: Content) -> str:

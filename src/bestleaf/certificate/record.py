@@ -190,7 +190,7 @@ class Certificate:
         if self.warmup_samples:
             cost += f" ({self.warmup_samples:,} of them to warm up)"
         if self.exact_evaluations:
-            cost += f" and {words.values_in_words(content, self.exact_evaluations)}"
+            cost += f" and {words.counted(self.exact_evaluations, 'exact value')}"
         return f"{cost} in {self.seconds:.2f} s ({self.reason}; {how})."
 
     def summary(self) -> str:
@@ -279,12 +279,12 @@ def checksum(content: Content) -> str:
 
 def objective_in_words(data: Content) -> str:
     """Return what the value of a subset is."""
-    objective, sampled = data["objective"], data["terminal"] == "noisy"
+    objective = data["objective"]
     if objective.get("kind") == "estimator":
-        return estimator_in_words(objective, sampled=sampled)
+        return estimator_in_words(objective)
     numbers = {name: data[name] for name in ("classes", "queries", "rows")}
     numbers |= {name: objective.get(name) for name in ("reference_rows", "query_rows")}
-    about_rows = {"sampled": sampled, **{name: bool(objective.get(name)) for name in ("grouped", "weighted")}}
+    about_rows = {name: bool(objective.get(name)) for name in ("grouped", "weighted")}
     return neighbours_in_words(n_neighbors=objective["n_neighbors"], **about_rows, **numbers)
 
 
@@ -296,36 +296,34 @@ def neighbours_in_words(
     rows: int,
     reference_rows: int | None = None,
     query_rows: int | None = None,
-    sampled: bool = False,
     grouped: bool = False,
     weighted: bool = False,
 ) -> str:
     """Return how the votes of nearest neighbours are scored (0 classes: real targets), and on which rows.
 
-    A value is computed on a fixed set of `queries` rows or, if `sampled`, on random ones. Neighbours are searched among
-    all rows. If there are `query_rows`, however, only these are ranked, and neighbours are searched among the
-    `reference_rows`, which are other rows. If rows are `grouped`, the neighbours are of other groups; if they are
-    `weighted`, a pair counts the product of its weights.
+    A value is computed on a fixed set of `queries` rows. Neighbours are searched among all rows. If there are
+    `query_rows`, however, only these are ranked, and neighbours are searched among the `reference_rows`, which are
+    other rows. If rows are `grouped`, the neighbours are of other groups; if they are `weighted`, a pair counts the
+    product of its weights.
     """
     kind = {0: "concordance index", 2: "AUC"}.get(classes, f"mean one-against-rest AUC ({classes} classes)")
     votes = f"the votes of {n_neighbors} nearest neighbours{' from other groups' * grouped}"
-    mean, weights, which = "mean " * sampled, ", rows weighted" * weighted, "random subsamples"
+    weights = ", rows weighted" * weighted
     if reference_rows is not None and query_rows is not None:
         others = rows - reference_rows
         where = "" if query_rows == others else f"a fixed random part of {query_rows:,} of "
-        where = f"{f'{which} of {queries:,} of ' if sampled else ''}{where}the other {others:,} examples"
-        return f"{mean}{kind} of {votes} in a fixed reference of {reference_rows:,} examples, on {where}{weights}"
+        where = f"{where}the other {others:,} examples"
+        return f"{kind} of {votes} in a fixed reference of {reference_rows:,} examples, on {where}{weights}"
     where = f"all {rows:,} examples"
-    if sampled or queries < rows:
-        which = which if sampled else "a fixed random subsample"
-        why = "" if sampled else "computing it on all would take too long; "
-        where = f"{which} of {queries:,} of the {rows:,} examples ({why}neighbours are searched among all)"
-    return f"{mean}leave-{'one-group' if grouped else 'one'}-out {kind} of {votes} on {where}{weights}"
+    if queries < rows:
+        why = "computing it on all would take too long; neighbours are searched among all"
+        where = f"a fixed random subsample of {queries:,} of the {rows:,} examples ({why})"
+    return f"leave-{'one-group' if grouped else 'one'}-out {kind} of {votes} on {where}{weights}"
 
 
-def estimator_in_words(settings: Content, *, sampled: bool = False) -> str:
-    """Return what the score of an estimator on a subset is, on fixed splits or, if `sampled`, on random ones."""
-    how = "random splits" if sampled and settings["fresh_splits"] else f"{settings['splits']} fixed splits"
+def estimator_in_words(settings: Content) -> str:
+    """Return what the score of an estimator on a subset is."""
+    how = f"{settings['splits']} fixed splits"
     clipped = ", each at least 0" if settings["scoring"] in BELOW_0 else ""
     weighted = "weighted " if settings["weighted"] else ""
     return f"mean {weighted}{settings['scoring']} of {settings['name']} on {how}{clipped}"

@@ -60,9 +60,8 @@ leaf: node=0.., label=any, terminal=flag, exact=flag, count=0.., mean=value?, lo
 claim: kind=text, text=text, epsilon?=value, delta?=value, proof?=text
 challenges: local?=<challenge local>
 challenge local: subsets=[list], choice?=<choice>
-all subsets: numbers=1.., block=1.., least=value, counts=[0..], reached=[0..], floors=[value], tops=[value?],
-    hashes=[digest]
-data: names=[text], rows=2.., fingerprint=digest, groups=[[0..]], choice=<choice>, terminal=exact|noisy,
+all subsets: evaluated=1.., least=value
+data: names=[text], rows=2.., fingerprint=digest, groups=[[0..]], choice=<choice>, terminal=exact,
     objective={any}, classes=0..?, queries=0..?, standard_error?=0.0..1e12?, all_features?=value?,
     row_groups?=digest, row_weights?=digest, encoding?=<encoding>
 encoding: impute=median|mean|most_frequent|keep?, dates=parts|number|drop, levels={[text]}, left_out=[text]
@@ -258,8 +257,6 @@ def _check_data(content: Content) -> None:
         need(counted, "classes and queries are those of nearest neighbours, not of an estimator")
     else:
         _check_neighbours(data)
-    fine = data.get("all_features") is None or data["terminal"] == "exact"
-    need(fine, "all features can have an exact value only where subsets have exact values")
     for what, name, part in (("groups", "grouped", "row_groups"), ("weights", "weighted", "row_weights")):
         flag = objective.get(name, False)
         fits = flag if part in data else by_estimator or not flag  # there are older certificates of estimators
@@ -300,8 +297,7 @@ def _check_neighbours(data: Content) -> None:
         need(objective[name] <= most, f"{name} must be a whole number of at most {most:,}, got {objective[name]:,}")
     right = classes == 0 if objective["task"] == "regression" else 2 <= classes <= rows
     need(right, f"the number of classes must go with the task {objective['task']}, got {classes!r}")
-    some = queries == ranked or (2 <= queries < rows and not apart and rows**2 > VALUE_COST)
-    fits = queries == objective["subsample"] if data["terminal"] == "noisy" else some
+    fits = queries == ranked or (2 <= queries < rows and not apart and rows**2 > VALUE_COST)
     need(fits, f"values of {rows:,} rows cannot be of {queries!r} of them")
 
 

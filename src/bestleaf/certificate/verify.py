@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from bestleaf.certificate.bound_checks import CHECKS, RATES
-from bestleaf.certificate.claims import counted, in_line, values_in_words, words_of
+from bestleaf.certificate.claims import counted, in_line, words_of
 from bestleaf.certificate.how_made import check_how_made
 from bestleaf.certificate.record import Certificate, checksum
 from bestleaf.certificate.schema import MALFORMED, Content, OtherDataError, RefusedError, check_form, need
 from bestleaf.certificate.searched import searched
-from bestleaf.certificate.verify_blocks import check_blocks, checked_share
+from bestleaf.certificate.verify_all_subsets import check_all_subsets, checked_share
 from bestleaf.certificate.verify_data import check_data, check_values
 from bestleaf.certificate.verify_graph import check_answer, check_graph
 from bestleaf.certificate.verify_held_out import check_held_out
@@ -83,8 +83,8 @@ def verify(
         Your own bound, if the search used one. Its ``check`` says whether an interval follows from the samples; without
         it the intervals are taken as written.
     audit : float, default=0.01
-        Share of the blocks, drawn at random, that are computed again with the data, where all subsets were evaluated;
-        at least one block, unless it is 0.
+        Share of the subsets, drawn at random, that are computed again with the data, where all subsets were evaluated;
+        at least one subset, unless it is 0.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def _checks(certificate: Certificate, bound: Bound | None, *, with_data: bool, w
     found = check_leaves(content, bound)
     check_answer(content)
     check_values(content)
-    check_blocks(content)
+    check_all_subsets(content)
     check_held_out(content)
     check_how_made(content)
     _check_claims(content)
@@ -137,7 +137,7 @@ def _checks(certificate: Certificate, bound: Bound | None, *, with_data: bool, w
         name = content["search"]["bound"]
         text += f", those of {found[WRITTEN]:,} are taken as written, because bound {name} was not checked"
     if outside := content["cost"]["values_outside"]:
-        many = f"{values_in_words(content, outside)} of states that are not in the graph"
+        many = f"{counted(outside, 'exact value')} of states that are not in the graph"
         text += f"; {many} {'was' if outside == 1 else 'were'} computed, too"
     yield f"{text}."
     yield from (claim["text"] for claim in content["claims"])
@@ -187,7 +187,7 @@ def _not_shown(content: Content, *, with_data: bool, with_oracle: bool) -> str:
         "values of subsets that are no leaves, apart from those computed again": content.get("all_subsets") is not None,
         "exact values (give the data to compute them again)": selection and not with_data,
         "how the table was read and what was found in it": content.get("table") is not None and not with_data,
-        "objective of the data": selection and with_data and (no_values or data["terminal"] == "noisy"),
+        "objective of the data": selection and with_data and no_values,
         "exact values (give the oracle of the estimator to compute them again)": by_estimator
         and with_data
         and not with_oracle,

@@ -25,7 +25,7 @@ from bestleaf.certificate.schema import (
     same,
 )
 from bestleaf.certificate.searched import STOP, label_of, label_of_all, searched, unit_of
-from bestleaf.certificate.verify_blocks import audit_blocks
+from bestleaf.certificate.verify_all_subsets import audit_subsets
 from bestleaf.certificate.verify_graph import Choice
 from bestleaf.certificate.verify_path import check_path, check_training, training_values
 
@@ -111,7 +111,7 @@ def _written_values(content: Content) -> Iterator[tuple[Json, float]]:
     for challenge in content["challenges"].values():
         yield from challenge["subsets"]
     report, data, answer = content.get("report"), content["data"], content["graph"]["labels"][content["answer"]]
-    if report is not None and data["terminal"] == "exact":
+    if report is not None:
         units = unit_of(data)
         for _, value, names in report["by_size"]:
             yield label_of(names, units), value
@@ -168,7 +168,7 @@ def check_data(
     sample_weight: ArrayLike | None = None,
     audit: float = 0.0,
 ) -> str:
-    """Compute every exact value again, and a share of the blocks of subsets; return what was checked, in words.
+    """Compute every exact value again, and of all subsets a share; return what was checked, in words.
 
     The votes of nearest neighbours are computed by the code of the search. All other checks have code of their own.
     """
@@ -193,10 +193,8 @@ def check_data(
         judge, mine = oracle, named_objective(oracle.settings())
         for name, right in data["objective"].items():
             need(mine.get(name) == right, f"the oracle has the {name} {mine.get(name)!r}, the certificate {right!r}")
-    for name, many in judge.counts(sampled=data["terminal"] == "noisy").items():
+    for name, many in judge.counts().items():
         need(many == data[name], f"the value is of {many!r} {name} on these data, not {data[name]!r}")
-    if data["terminal"] == "noisy":
-        return "The data are the ones it is about; values are sampled, so there are none to compute again."
     values, scorer = exact_values(content), judge if columns is None else ByFeature(judge, columns)
     listed = list(values.values())
     for some in (listed[begin : begin + AT_ONCE] for begin in range(0, len(listed), AT_ONCE)):
@@ -207,9 +205,9 @@ def check_data(
                 raise RefusedError(f"the value of {names} is {value:.6g} on these data, not {written:.6g}")
     path = check_training(content, scorer, values)
     _check_error(content, scorer)
-    blocks = audit_blocks(content, judge, columns, audit)
+    recounted = audit_subsets(content, judge, columns, audit)
     again = f"{len(values):,} exact values were computed again"
-    return f"The data are the ones it is about; {again}.{blocks}{path}"
+    return f"The data are the ones it is about; {again}.{recounted}{path}"
 
 
 def _check_rows(data: Content, what: str, part: str, digest: str | None) -> None:

@@ -55,14 +55,13 @@ def _check_kinds(content: Content, *, fixed: bool) -> None:
     waits = (terminal == 1) & (lower == 0) & (upper == 1) & (count == 0) & bare
     equal = fixed and np.isclose(share, delta / len(leaves), CLOSE, 0).all()
     due = delta / np.where(order == 0, np.inf, len(leaves) if equal else order * (order + 1))
-    noisy = data is not None and data["terminal"] == "noisy"
     for fine, reason in (
         ((lower >= 0) & (lower <= upper) & (upper <= 1), "must have an interval in [0, 1]"),
         ((exact == 0) | value, "is exact, so it must have one value"),
         ((exact == 0) | bare, "is exact, so it must have no place in the order and no evidence"),
         ((exact == 1) | (order > 0) | waits, "has no share of delta, so nothing may be known of it but [0, 1]"),
         (np.isclose(share, due, CLOSE, 0), "must have the share of delta of its place in the order of creation"),
-        ((terminal == 0) | ((order > 0) == noisy) | (data is None), "must be sampled or exact as the data say"),
+        ((terminal == 0) | (order == 0) | (data is None), "is a subset, so it must be exact"),
     ):
         if not fine.all():
             raise RefusedError(f"leaf {leaves[int(np.argmin(fine))]['label']!r:.80} {reason}")
@@ -132,12 +131,12 @@ def _check_whole(content: Content) -> None:
     whole = content["search"]["expansion"] is None
     found = f"{exact:,} exact values of leaves and {outside:,} of other states are written"
     need(exact + outside == asked, f"{found}, but {asked:,} were computed")
-    in_blocks = content.get("all_subsets") is not None
-    need(in_blocks or not outside or not (whole and exact), f"{found}, but all must be of leaves")
+    counted_only = content.get("all_subsets") is not None
+    need(counted_only or not outside or not (whole and exact), f"{found}, but all must be of leaves")
     if whole:
         temporary = sum(not leaf["terminal"] for leaf in leaves)
         need(temporary == 0, f"the graph is not whole: {temporary:,} of its leaves have more below them")
-    if whole and data is not None and not in_blocks:
+    if whole and data is not None and not counted_only:
         many = _count_subsets(data["choice"], max(len(leaves), MANY))
         fine = many == len(leaves)
         need(fine, f"the whole graph must have all {many:,} subsets that may be chosen, got {len(leaves):,}")

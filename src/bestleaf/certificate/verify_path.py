@@ -110,7 +110,7 @@ def _check_best(content: Content) -> None:
 def training_values(content: Content) -> Iterator[tuple[list[int], float]]:
     """Yield the labels of the path with their training values, where these are exact."""
     new_data, data = content.get("new_data"), content["data"]
-    if new_data is not None and data["terminal"] == "exact":
+    if new_data is not None:
         units = unit_of(data)
         for row in new_data["path"]:
             if row["training"] is not None:

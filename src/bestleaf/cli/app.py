@@ -86,7 +86,7 @@ def verify(
     impute: Impute = None,
     audit: Annotated[
         float | None,
-        typer.Option(help="Share of the blocks of subsets that are computed again, at random (default: 0.01)."),
+        typer.Option(help="Share of all subsets that are computed again, at random (default: 0.01)."),
     ] = None,
 ) -> None:
     """Check a certificate (exit code 0: it holds, 1: refused, 4: it is about other data than --data).

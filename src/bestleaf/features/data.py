@@ -199,8 +199,8 @@ class RowRoles:
     """Which rows vote and which rows are ranked.
 
     With few rows every row does both: its neighbours are searched among all other rows. With very many rows a fixed
-    random part of them, the *reference*, votes. A fixed random part of the other rows is ranked: by values, by samples
-    and by rough values alike.
+    random part of them, the *reference*, votes. A fixed random part of the other rows is ranked: by values and by
+    samples alike.
     """
 
     order: np.ndarray  # numbers of the rows that an oracle keeps, in its order; a *place* is an index of it

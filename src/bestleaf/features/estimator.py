@@ -61,9 +61,6 @@ class EstimatorOracle:
         concordance index of a regressor. An error can score other rows, but no subsets.
     cv : int, splitter or iterable, default=None
         The fixed splits, as scikit-learn understands them; None is 5 folds.
-    fresh_splits : bool, default=False
-        `sample` draws a new random split with as many held-out rows as `cv` has. By default it takes one of the fixed
-        splits at random, so that its mean is `value`.
     sample_weight : array of shape (n_samples,), default=None
         Weights of the rows for fitting and scoring; an error if the estimator or the scorer cannot use them.
     groups : array of shape (n_samples,), default=None
@@ -80,7 +77,7 @@ class EstimatorOracle:
     0.95
     """
 
-    value_cost = rough_cost = 10**8  # stands for a tenth of a second
+    value_cost = 10**8  # stands for a tenth of a second
     part_cost = 2 * 10**7
     rollouts_a_unit = 1
     at_once = parts_at_once = 1
@@ -94,7 +91,6 @@ class EstimatorOracle:
         estimator: Any,
         scoring: Any = None,
         cv: Any = None,
-        fresh_splits: bool = False,
         sample_weight: Any = None,
         groups: Any = None,
         random_state: int = 0,
@@ -109,21 +105,20 @@ class EstimatorOracle:
         _keep_to_one_thread(self.estimator)
         _refuse_requests(self.estimator)
         self.score = chosen_score(self.estimator, scoring)
-        self.fresh_splits = fresh_splits
         self.sample_weight = self._checked_weights(sample_weight)
-        self.cv = self._checked_cv(DEFAULT_FOLDS if cv is None else cv, random_state)
+        given = DEFAULT_FOLDS if cv is None else cv
+        self.cv = fixed_splitter(given, self.y, random_state, classifier=is_classifier(self.estimator))
         self.groups = groups_for(self.cv, groups, self.n_samples)
         self.splits: list[Split] = splits_by("cv", self.cv, self.X, self.y, self.groups)
         if not self.splits:
             raise ValueError(f"cv must give at least one split, got none from {shown(cv)}")
         self.parts = len(self.splits)
-        self.test_size = float(np.mean([len(test) for _, test in self.splits])) / self.n_samples
         with ONE_THREAD:  # sums of many threads would depend on their number
             self.closed_form = closed_form(
                 self.estimator, self.score.scorer, self.X, self.y, self.splits, self.sample_weight
             )
         if self.closed_form is not None:
-            self.value_cost = self.rough_cost = QUICK
+            self.value_cost = QUICK
             self.at_once = self.parts_at_once = TOGETHER
             self.part_cost = QUICK // self.parts
 
@@ -139,17 +134,9 @@ class EstimatorOracle:
             for features, scores in zip(every, self._plain_scores(every), strict=True)
         ]
 
-    def rough_value(self, subset: Iterable[int]) -> float:
-        """Return the value itself."""
-        return self.value(subset)
-
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return the score on one random split."""
-        features, number = in_order(subset), self.drawn_part(rng)
-        if number is not None:
-            return self.part(features, number)
-        score = self._plain_score(features, self._fresh_split(int(rng.integers(2**32))))
-        return self.score.value(score, features.tolist())
+        return self.part(in_order(subset), self.drawn_part(rng))
 
     def part(self, subset: Iterable[int], number: int) -> float:
         """Return the score on one of the fixed splits."""
@@ -165,9 +152,9 @@ class EstimatorOracle:
                 found[place] = self.score.value(scores[0], features.tolist())
         return [found[place] for place in range(len(items))]
 
-    def drawn_part(self, rng: np.random.Generator) -> int | None:
-        """Return the number of the fixed split that `sample` takes; None if it takes a fresh one."""
-        return None if self.fresh_splits else int(rng.integers(len(self.splits)))
+    def drawn_part(self, rng: np.random.Generator) -> int:
+        """Return the number of the split that `sample` takes."""
+        return int(rng.integers(len(self.splits)))
 
     def fitted(self, subset: Iterable[int], rows: np.ndarray) -> BaseEstimator:
         """Return a clone of the estimator, fitted on some rows and the columns of a subset."""
@@ -235,12 +222,12 @@ class EstimatorOracle:
             "scoring": self.score.name,
             "cv": described(self.cv),
             "splits": len(self.splits),
-            "fresh_splits": self.fresh_splits,
+            "fresh_splits": False,
             "weighted": self.sample_weight is not None,
             "grouped": self.groups is not None,
         }
 
-    def counts(self, *, sampled: bool = False) -> dict[str, int | None]:
+    def counts(self) -> dict[str, int | None]:
         """Return None for both counts, which are about nearest neighbours."""
         return {"classes": None, "queries": None}
 
@@ -276,28 +263,6 @@ class EstimatorOracle:
         with ONE_THREAD:
             fitted = self.fitted(features, train)
             return self.score.of(fitted, self.X[np.ix_(test, features)], self.y[test], **self._weights(test))
-
-    def _fresh_split(self, seed: int) -> Split:
-        """Return a random split; a split by groups is drawn again while one side has only one class."""
-        keywords = {"test_size": self.test_size, "random_state": seed}
-        if self.groups is None:
-            kind = splitters.StratifiedShuffleSplit if is_classifier(self.estimator) else splitters.ShuffleSplit
-            return next(kind(n_splits=1, **keywords).split(self.X, self.y))
-        by_groups = splitters.GroupShuffleSplit(n_splits=MOST_TRIES, **keywords)
-        for split in by_groups.split(self.X, self.y, self.groups):
-            if is_regressor(self.estimator) or all(len(np.unique(self.y[side])) > 1 for side in split):
-                return split
-        raise ValueError(f"groups must leave two classes on both sides of a split, got none such in {MOST_TRIES} tries")
-
-    def _checked_cv(self, given: Any, random_state: int) -> Any:
-        """Return the splitter, with a fixed random state; refuse one that cannot give the fresh splits asked for."""
-        cv = fixed_splitter(given, self.y, random_state, classifier=is_classifier(self.estimator))
-        if self.fresh_splits and not isinstance(cv, (*FOLDS, *RANDOM_SPLITS)):
-            raise ValueError(
-                f"terminal='noisy' draws random splits, so cv must be a number of folds or a splitter at random or by "
-                f"groups, got {described(cv)}"
-            )
-        return cv
 
     def _checked_weights(self, given: Any) -> np.ndarray | None:
         if given is None:

@@ -121,8 +121,7 @@ class EvaluatedLeaf:
         terminal = nodes[graph.kinds[nodes] != TEMPORARY]
         candidates = exact if len(exact) else terminal if len(terminal) else nodes
         candidates = _strongest_first(candidates, rows)
-        guides = state.rough if state.has_exact or state.rough else state.values
-        likely = lower[candidates] if len(exact) else _guided_values(candidates, rows, graph.states, guides)
+        likely = lower[candidates] if len(exact) else _guided_values(candidates, rows, graph.states, state.rough)
         sizes = graph.nodes["level"][candidates]
         order = np.lexsort((sizes, -likely))
         candidates, sizes, likely = candidates[order], sizes[order], likely[order]

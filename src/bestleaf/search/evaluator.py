@@ -16,7 +16,7 @@ from bestleaf.engine.kernels.loop import converse, press, run, stands_at, step, 
 from bestleaf.engine.records import BAD_BOUND, EXACT, INNER, LIMITED, NOISY, SAMPLE, Decision
 from bestleaf.problems import State
 from bestleaf.search.budget import Budget
-from bestleaf.search.executors import Executor, Serial, Work, draw_samples, exact_values, fold_scores, guiding_values
+from bestleaf.search.executors import Executor, Serial, Work, draw_samples, exact_values, fold_scores
 from bestleaf.search.sampler import Sampler
 from bestleaf.search.settings import checked_value
 from bestleaf.search.state import A_VALUE, SearchState
@@ -242,10 +242,7 @@ class Evaluator:
     # Values.
 
     def look_up(self, state: State) -> float | None:
-        """Return the value of a terminal state, in the graph or not; None if the budget is spent.
-
-        It is the exact value or, where the problem has none, the value that guides growth.
-        """
+        """Return the value of a terminal state, in the graph or not; None if the budget is spent."""
         if state not in self.state.values:
             if self.spent() is not None:
                 self.end_midway()
@@ -259,7 +256,7 @@ class Evaluator:
             return self.state.values[state]
         if state in self.state.spare:
             return self.state.spare.pop(state)
-        return self.problem.exact(state) if self.state.has_exact else self.problem.guide(state)
+        return self.problem.exact(state)
 
     def evaluate(self, leaf: int) -> bool:
         """Compute the exact value of a leaf of the graph; False if the budget does not allow it."""
@@ -312,7 +309,7 @@ class Evaluator:
         if self.batch_size is None:
             return exact_values(self.problem, states)
         if not self.folds:
-            return self._map(exact_values if self.state.has_exact else guiding_values, states)
+            return self._map(exact_values, states)
         scores = self._fold_scores([(state, fold) for state in states for fold in range(self.folds)])
         whole = len(scores) // self.folds
         rows = np.reshape(scores[: whole * self.folds], (whole, self.folds))

@@ -45,11 +45,6 @@ def exact_values(problem: Any, states: Sequence[Any]) -> list[Any]:
     return problem.values(states) if hasattr(problem, "values") else [problem.exact(state) for state in states]
 
 
-def guiding_values(problem: Any, states: Sequence[Any]) -> list[Any]:
-    """Return the values that guide growth where values are not exact."""
-    return [problem.guide(state) for state in states]
-
-
 def fold_scores(problem: Any, items: Sequence[tuple[Any, int]]) -> list[Any]:
     """Return the score of each (state, fold), at once if the problem can; the value of a state is their mean."""
     if hasattr(problem, "part_scores"):

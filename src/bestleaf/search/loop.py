@@ -14,7 +14,6 @@ from bestleaf.engine.records import (
     EVALUATE,
     GROW,
     LIMITED,
-    NOISY,
     OPEN,
     SAMPLE,
     SOLVED,
@@ -122,13 +121,10 @@ def let_the_best_in(state: SearchState, budget: Budget, *, smallest: bool) -> No
     """
     if not state.values or not hasattr(state.problem, "path_to"):
         return
-    sampled = state.known.known["count"][: len(state.graph)][state.graph.kinds == NOISY].any()
-    if sampled and not state.has_exact:  # samples then tell more than values that are not exact
-        return
     values, path_to = state.values, state.problem.path_to
     best = max(values, key=values.__getitem__)
     if best not in state.graph.node_of and values[best] > state.best_value():
         state.join(path_to(best), budget)
-    if smallest and state.has_exact:
+    if smallest:
         close = [one for one, value in values.items() if value >= values[best] - state.settings.epsilon]
         state.join(path_to(min(close, key=lambda one: (len(path_to(one)), -values[one]))), budget)

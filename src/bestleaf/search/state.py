@@ -131,11 +131,9 @@ class SearchState:
         return np.flatnonzero((self.graph.kinds == EXACT) & (self.known.known["count"][: len(self.graph)] == 0))
 
     def best_value(self) -> float:
-        """Return the best value in the graph; where values are not exact, the best one that guides growth."""
-        if self.has_exact:
-            rows = self.known.known[: len(self.graph)]
-            return float(rows["lower"][(self.graph.kinds == EXACT) & (rows["count"] > 0)].max(initial=0.0))
-        return max((value for state, value in self.values.items() if state in self.graph.node_of), default=0.0)
+        """Return the best exact value in the graph."""
+        rows = self.known.known[: len(self.graph)]
+        return float(rows["lower"][(self.graph.kinds == EXACT) & (rows["count"] > 0)].max(initial=0.0))
 
     def check_parts(self) -> None:
         """Raise one sentence if the user's rule, bound or stopping test has raised an error in a kernel."""

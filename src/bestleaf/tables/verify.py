@@ -78,7 +78,7 @@ def verify_table(
     impute : {None, "median", "mean", "most_frequent"}, default=None
         How missing values were filled, for a certificate that does not say how columns became numbers.
     audit : float, default=0.01
-        Share of the blocks that are computed again, as in `verify`.
+        Share of all subsets that are computed again, as in `verify`.
 
     Returns
     -------
@@ -161,14 +161,13 @@ def _oracle(content: Content, rows: Rows, made: Content) -> EstimatorOracle | No
     estimator = _estimator(made, task_of(rows.y.to_numpy(), made["task"]))
     if estimator is None:
         return None
-    data, objective = content["data"], content["data"]["objective"]
+    data = content["data"]
     return EstimatorOracle(
         encoded(data, rows.X)[0] if "encoding" in data else rows.X,
         rows.y,
         estimator=estimator,
         scoring=made["scoring"],
         cv=folds_for(estimator, made["cv"], rows.metadata),
-        fresh_splits=objective["fresh_splits"],
         random_state=content["search"]["seed"],
         **rows.metadata,
     )
