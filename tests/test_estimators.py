@@ -242,8 +242,6 @@ def test_scikit_learns_routing_reaches_fit(table):
             unrequested.fit(X, y, sample_weight=np.ones(150))
 
 
-
-
 def test_a_local_guarantee_holds_for_an_estimator(table):
     X, y = table
     found = BestLeafSelector(

@@ -162,8 +162,6 @@ def test_nested_parameters_can_be_set_where_the_default_is_none():
     assert GridSearchCV(steps, grid, cv=2).fit(X, Y).best_score_ > 0.5
 
 
-
-
 def test_checks_of_parts_refuse_nonsense():
     with pytest.raises(ValueError, match="walks must be a whole number of at least 1, got -1"):
         testing.check_problem(paper_lattice(), walks=-1)
