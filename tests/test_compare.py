@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections import Counter
 from math import isnan, nan
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.feature_selection import RFECV, SequentialFeatureSelector
+from sklearn.feature_selection import RFECV
 
 import genuine
-from bestleaf import NeighbourVotes, cli
 from bestleaf.certificate.held_out import corrected_error
-from bestleaf.features.exhaust import Exhaustion
-from bestleaf.new_data import splits_of
+from bestleaf.features.all_subsets import Exhaustion
+from bestleaf.new_data import split_of
 from bestleaf.tables import prepared
 from bestleaf.tables.compare import Compared, compare, standings
 from bestleaf.tables.peers import PEERS, Peer
 from bestleaf.tables.select import named_estimator
+from selecting import bestleaf, refused
 
 QUICK = ["f-test", "forward"]
 
@@ -32,23 +31,16 @@ def shop():
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, shop, capsys):
-    """Return a function that runs the command line beside `shop.csv`: its exit code, output and complaint."""
+def file(tmp_path, monkeypatch, shop):
+    """The table as a file."""
     monkeypatch.chdir(tmp_path)
     shop.to_csv("shop.csv", index=False)
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["bestleaf", "compare", *arguments])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        shown = capsys.readouterr()
-        return end.value.code or 0, shown.out, shown.err
-
-    return command
+    return "shop.csv"
 
 
-def test_all_methods_are_shown(run):
-    code, shown, _ = run("shop.csv", "--target", "bought")
+@pytest.mark.slow
+def test_all_methods_are_shown(file):
+    code, shown, _ = bestleaf("compare", file, "--target", "bought")
     assert code == 0
     methods = ("bestleaf", "forward selection", "RFECV", "F-test", "all features")
     for part in (*methods, "held-out", "difference", "[b]noise"):
@@ -56,6 +48,7 @@ def test_all_methods_are_shown(run):
     assert "±" not in shown  # one split says nothing of its error
 
 
+@pytest.mark.slow
 def test_bestleaf_wins_where_features_act_together(shop):
     rows = {row.method: row for row in compare(prepared(shop, "bought"), random_state=1, peers=QUICK)}
     assert rows["bestleaf"].columns == ("age", "city")
@@ -63,8 +56,8 @@ def test_bestleaf_wins_where_features_act_together(shop):
     assert rows["all features"].columns == ("age", "city", "[b]noise")
 
 
-def test_several_splits_have_standard_errors(run):
-    code, shown, _ = run("shop.csv", "--target", "bought", "--splits", "2", "--peers", "f-test")
+def test_several_splits_have_standard_errors(file):
+    code, shown, _ = bestleaf("compare", file, "--target", "bought", "--splits", "2", "--peers", "f-test")
     assert code == 0
     assert "in each of 2 splits" in shown
     assert "±" in shown
@@ -125,12 +118,13 @@ def test_the_corrected_error_of_splits_is_not_too_small():
     assert np.sqrt(np.mean(np.square(errors))) > 0.86 * np.std(means)
 
 
-def test_a_peer_that_fails_does_not_end_the_comparison(run, monkeypatch):
+def test_a_peer_that_fails_does_not_end_the_comparison(file, monkeypatch):
     def broken(X, y, setting):
         raise RuntimeError("out of\nluck")
 
     monkeypatch.setitem(PEERS, "f-test", Peer("broken", broken))
-    code, shown, _ = run("shop.csv", "--target", "bought", "--peers", "f-test", "--peers", "forward")
+    peers = ["--peers", "f-test", "--peers", "forward"]
+    code, shown, _ = bestleaf("compare", file, "--target", "bought", *peers)
     assert code == 0
     assert "broken (failed: out of luck)" in shown
     assert "forward selection" in shown
@@ -157,14 +151,6 @@ def test_numbers_are_compared_by_ranks():
     assert rows["bestleaf"].columns == rows["forward selection"].columns == ("a", "b")
 
 
-def test_one_feature_and_numbers_as_classes(run):
-    rng = np.random.default_rng(0)
-    one = pd.DataFrame({"a": rng.normal(size=60)})
-    one["y"] = np.where(one.a > 0, 0.5, 1.5)
-    one.to_csv("one.csv", index=False)
-    assert run("one.csv", "--target", "y", "--task", "classification")[0] == 0
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -174,17 +160,10 @@ def test_one_feature_and_numbers_as_classes(run):
         (["--peers", "absent"], "--peers must be installed, got 'absent', which needs the module no_such_module"),
     ],
 )
-def test_options_that_cannot_be_used(run, monkeypatch, options, words):
+def test_options_that_cannot_be_used(file, monkeypatch, options, words):
     if "absent" in options:
         monkeypatch.setitem(PEERS, "absent", Peer("absent", PEERS["f-test"].select, "no_such_module"))
-    code, _, said = run("shop.csv", "--target", "bought", *options)
-    assert code == 2
-    assert words in said
-    assert said.count("\n") == 1
-
-
-def test_a_file_that_is_missing(run):
-    assert run("missing.csv", "--target", "bought")[0] == 2
+    assert words in refused("compare", file, "--target", "bought", *options)
 
 
 def test_splits_must_be_a_whole_number(shop):
@@ -196,13 +175,12 @@ def test_splits_must_be_a_whole_number(shop):
     ("owner", "name", "rows"),
     [
         (Exhaustion, "_slice", ["bestleaf (interrupted)"]),
-        (SequentialFeatureSelector, "fit", ["bestleaf", "all features", "F-test"]),
         (RFECV, "fit", ["bestleaf", "all features", "F-test", "forward selection"]),
     ],
 )
-def test_ctrl_c_keeps_the_rows_so_far(run, monkeypatch, owner, name, rows):
+def test_ctrl_c_keeps_the_rows_so_far(file, monkeypatch, owner, name, rows):
     rng = np.random.default_rng(0)
-    wide = pd.DataFrame(rng.normal(size=(60, 15)), columns=[f"c{number}" for number in range(15)])
+    wide = pd.DataFrame(rng.normal(size=(60, 8)), columns=[f"c{number}" for number in range(8)])
     wide.assign(y=rng.integers(0, 2, 60)).to_csv("wide.csv", index=False)
     real, calls = getattr(owner, name), []
 
@@ -213,7 +191,7 @@ def test_ctrl_c_keeps_the_rows_so_far(run, monkeypatch, owner, name, rows):
         return real(*arguments, **keywords)
 
     monkeypatch.setattr(owner, name, interrupted)
-    code, shown, _ = run("wide.csv", "--target", "y", "--epsilon", "0", "--max-time", "3")
+    code, shown, _ = bestleaf("compare", "wide.csv", "--target", "y", "--epsilon", "0", "--max-time", "3")
     assert code == 130
     methods = ["bestleaf", "all features", "F-test", "forward selection", "RFECV "]
     table = shown[: shown.index("held-out: AUC")]
@@ -229,18 +207,17 @@ def test_a_category_is_selected_as_a_whole(shop, monkeypatch):
     assert row.columns == ("city",)
 
 
-def test_all_methods_are_judged_by_the_estimator(run, shop):
+def test_all_methods_are_judged_by_the_estimator(file, shop):
     settings = {"choose": "training", "epsilon": 0.1, "peers": ["f-test"], "max_samples": 20}
     table = prepared(shop, "bought")
     rows = {row.method: row for row in compare(table, estimator="linear", **settings)}
     model, seed = named_estimator("linear", "classification"), 0
-    kept, aside = splits_of(0.25, table.X, table.y.to_numpy(), NeighbourVotes(), seed, None)[0]
+    kept, aside = split_of(0.25, table.X, table.y.to_numpy(), None, seed)
     part = table.filled_from(kept)
     model.fit(part.X.iloc[kept], table.y.iloc[kept])
     accuracy = model.score(part.X.iloc[aside], table.y.iloc[aside])
     assert rows["all features"].held_out == pytest.approx(accuracy)
-    code, shown, _ = run(
-        "shop.csv", "--target", "bought", "--estimator", "linear", "--max-time", "1", "--peers", "rfecv"
-    )
+    options = ["--estimator", "linear", "--max-time", "1", "--peers", "f-test"]
+    code, shown, _ = bestleaf("compare", file, "--target", "bought", *options)
     assert code == 0
     assert "held-out: accuracy or concordance of the estimator linear" in shown
