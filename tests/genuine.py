@@ -26,7 +26,7 @@ from bestleaf.problems import Unrolled, paper_lattice, random_dag, random_game_t
 from golden.graphs import Trap
 
 BOUNDS = ("theory", "beta1", "beta1_published", "beta2", "hoeffding", "betting")
-RULES = ("smallest_gap", "lucb", "ugape", "lucb_mcts", "lucb_micro")
+RULES = ("smallest_gap", "lucb", "ugape", "lucb_mcts")
 
 
 class Genuine(NamedTuple):

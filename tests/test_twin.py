@@ -103,7 +103,7 @@ def test_growing_graphs_step_by_step(name, task, stopping):
         )
 
 
-@pytest.mark.parametrize("rule", ["ugape", "lucb_mcts", "lucb_micro"])
+@pytest.mark.parametrize("rule", ["ugape", "lucb_mcts"])
 @pytest.mark.parametrize("name", ["lattice", "dag0", "exact1", "game0"])
 def test_other_rules_step_by_step(name, rule):
     for stopping in ("sound", "paper"):
@@ -167,7 +167,7 @@ CHANCE = {
 @pytest.mark.parametrize("name", CHANCE)
 def test_chance_step_by_step(name, task, expansion):
     keywords = {"task": task, "epsilon": 0.1, "delta": 0.1, "seed": 3}
-    for bound, rule in (("hoeffding", None), ("beta2", "lucb"), ("hoeffding", "lucb_micro")):
+    for bound, rule in (("hoeffding", None), ("beta2", "lucb"), ("hoeffding", "ugape")):
         follow(CHANCE[name], 80, **keywords, bound=bound, rule=rule, stopping="sound", expansion=expansion)
     if task == "arm":
         follow(CHANCE[name], 80, **keywords, bound="beta2", stopping="paper", expansion=expansion)
@@ -233,7 +233,7 @@ def test_batches_batch_by_batch(name, task, expansion):
 
 @pytest.mark.parametrize("name", ["lattice", "dag1", "exact0", "game1"])
 def test_batches_of_many_sizes_with_other_bounds_and_rules(name):
-    for more in ({"bound": "beta2"}, {"bound": "theory"}, {"rule": "ugape"}, {"rule": "lucb_micro"}):
+    for more in ({"bound": "beta2"}, {"bound": "theory"}, {"rule": "ugape"}):
         follow_batches(PROBLEMS[name], (1, 9, 4), task="leaf", expansion=None, **more)
     follow_batches(PROBLEMS[name], (5, 2), task="arm", expansion=0.7, bound="beta1", stopping="paper")
 

@@ -27,7 +27,7 @@ from bestleaf.engine.kernels.loop import take
 from bestleaf.engine.rules import Rule
 from bestleaf.problems import TableProblem, paper_lattice
 from bestleaf.search import Search, best_arm, best_leaf
-from bestleaf.search.answer import Answer, named_answer
+from bestleaf.search.answer import Answer
 from bestleaf.search.growth.prior import priors_of
 from bestleaf.search.settings import checked_problem, name_of
 
@@ -213,7 +213,7 @@ def check_ingredients(
     *,
     rule: str | Rule | Callable | None = None,
     stopping: str | Callable = "sound",
-    answer: str | Answer = "most_likely",
+    answer: Answer | None = None,
     growth: Callable[[int, int, Any], int | None] | None = None,
     proposal: str | Callable | None = None,
     delta: float = 0.1,
@@ -238,10 +238,9 @@ def check_ingredients(
         Everything random follows from it.
     """
     whole("runs", runs, 1)
-    given: dict[str, Any] = {"rule": rule, "growth": growth, "proposal": proposal}
-    given |= {"stopping": None if stopping == "sound" else stopping, "answer": named_answer(answer)}
-    usual = named_answer("most_likely")
-    named = [f"{name} {name_of(part)}" for name, part in given.items() if part is not None and part is not usual]
+    given: dict[str, Any] = {"rule": rule, "growth": growth, "proposal": proposal, "answer": answer}
+    given["stopping"] = None if stopping == "sound" else stopping
+    named = [f"{name} {name_of(part)}" for name, part in given.items() if part is not None]
     how = f"a search with {', '.join(named) or 'the usual ingredients'}"
     rules: dict[str, Any] = {"rule": rule, "stopping": stopping, "delta": delta, "max_samples": 200_000}
     if stopping != "sound":

@@ -95,18 +95,9 @@ def smallest_regret(root, graph, known):
 class Rule(Part):
     """A rule usable as ``rule=`` in every search, made from a function ``(root, graph, known) -> (best, rival)``.
 
-    Parameters
-    ----------
-    function
-        A function that numba can compile: it uses numbers, arrays and the helpers of `bestleaf.engine.rules`.
-    both
-        Sample best and rival in every round instead of the wider one.
-    intersect
-        Let intervals never widen, even under a rate.
+    It must be a function that numba can compile: it uses numbers, arrays and the helpers of `bestleaf.engine.rules`.
     """
 
-    def __init__(self, function: Callable, *, both: bool = False, intersect: bool = False) -> None:
+    def __init__(self, function: Callable) -> None:
         super().__init__(function)
-        self.both = both
-        self.intersect = intersect
         self.part = compiled_part(function, "rule")

@@ -13,7 +13,7 @@ of each node, not by the order in which children are listed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 
@@ -82,14 +82,7 @@ def lucb_mcts(root, graph, known):
     return best, strongest_rival(best, root, graph, known)
 
 
-@partial(Rule, both=True, intersect=True)
-def lucb_micro(root, graph, known):
-    """Like `lucb`, but both are sampled in every round, and intervals never widen (Huang et al. 2017)."""
-    best = highest_lower_bound(root, graph, known)
-    return best, strongest_rival(best, root, graph, known)
-
-
-RULES = {rule.name: rule for rule in (smallest_gap, lucb, ugape, lucb_mcts, lucb_micro)}
+RULES = {rule.name: rule for rule in (smallest_gap, lucb, ugape, lucb_mcts)}
 ALIASES = {"lucb_exmcds": "lucb", "lucb_mcds": "lucb", "ugape_mcts": "ugape", "ugape_mcds": "ugape"}
 
 

@@ -78,7 +78,7 @@ class Search:
         callback: Callable[[Progress], Any] | None = None,
         n_jobs: int | None = None,
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
-        answer: str | Answer = most_likely,
+        answer: Answer | None = None,
         inside: Inside = NOTHING_INSIDE,
         **settings: Any,
     ) -> None:
@@ -212,7 +212,7 @@ class Search:
         while state.reason is None:
             decision = self.evaluator.propose()
             if decision.action == SAMPLE and self.evaluator.left > 0:
-                self._asked = decision.first if state.first_value is None else decision.second
+                self._asked = decision.leaf
                 break
             self._act_without_sampling()
         self._end_asking()
@@ -226,13 +226,7 @@ class Search:
         value = self.evaluator.checked([Request(leaf, None, ())], [value])[0]
         self.budget.look()
         self._asked = None
-        if state.first_value is None and decision.second >= 0 and self.evaluator.left > 1:
-            state.first_value = value
-        elif state.first_value is None:
-            self.evaluator.absorb(decision._replace(second=-1), value)
-        else:
-            self.evaluator.absorb(decision, state.first_value, value)
-            state.first_value = None
+        self.evaluator.absorb(decision, value)
         self._saver.slice_over(self._running)
 
     def ask_batch(self, size: int) -> list[Request]:
