@@ -24,7 +24,7 @@ from conftest import binomial_margin
 RUNS, DELTA = 60, 0.1
 
 
-class Shuffled:
+class Shuffled(Serial):
     """Works through its items in another order and puts the results back in order."""
 
     def map(self, work, problem, items):

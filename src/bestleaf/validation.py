@@ -29,7 +29,7 @@ from bestleaf.new_data import Split, splits_of
 from bestleaf.new_data.held_out import HeldOut, HeldOutRows, checked_test_set
 from bestleaf.new_data.resample import RESAMPLE, resampled_rows
 from bestleaf.search.budget import Budget, deferred_interrupt
-from bestleaf.search.executors import Joblib, Serial, executor_for, workers_there
+from bestleaf.search.executors import Joblib, executor_for, workers_there
 from bestleaf.search.saving import Saver
 from bestleaf.selection import call_of
 from bestleaf.selector import BestLeafSelector, seed_of
@@ -361,7 +361,6 @@ class Searches:
             executor = Joblib(self.n_jobs, "processes")  # starts processes at once: a search is long enough
         until = None if self.budget.max_time is None else time() + self.budget.look()
         items = [(run, self._seconds(len(runs)), until) for run in runs]
-        assert isinstance(executor, Serial)  # all executors of ours are
         with deferred_interrupt() as interrupted:
             executor.until(interrupted)
             found = executor.map(_supports, self.data, items)

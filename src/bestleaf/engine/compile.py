@@ -39,7 +39,7 @@ def _package_stamp() -> str:
     """Return one hash of all source files whose code may become part of a kernel."""
     engine = Path(__file__).parent
     files = sorted(engine.parent.glob("*/kernels/*.py"))
-    names = ("records", "compile", "vectors", "rule", "rules", "bounds", "parts", "stopping")
+    names = ("records", "compile", "vectors", "rules", "bounds", "parts")
     files += [engine / f"{name}.py" for name in names]
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 

@@ -16,10 +16,10 @@ from bestleaf.engine.records import LIMITED, SAMPLE, SOLVED
 from bestleaf.search.answer import Answer, EvaluatedLeaf, checked_answer, gap_of, most_likely, named_answer
 from bestleaf.search.budget import Budget, run_in_slices
 from bestleaf.search.evaluator import Evaluator, Request
-from bestleaf.search.executors import Executor, executor_for
+from bestleaf.search.executors import Serial, executor_for
 from bestleaf.search.growth.lookahead import called, proposals_for
 from bestleaf.search.growth.pausing import Pause
-from bestleaf.search.growth.random import RandomProposals
+from bestleaf.search.growth.proposals import RandomProposals
 from bestleaf.search.growth.schedule import Growth
 from bestleaf.search.loop import act, check_time, let_the_best_in, search_slice
 from bestleaf.search.result import Progress, Result
@@ -33,7 +33,7 @@ from bestleaf.search.state import SearchState
 class Inside(NamedTuple):
     """What bestleaf itself hands to a search, beside the keywords of users."""
 
-    executor: Executor | None = None  # draws the samples of a batch; None for this thread
+    executor: Serial | None = None  # draws the samples of a batch; None for this thread
     stages: Sequence[Stage] = ()  # work to do once the answer is identified, before guarantees are checked
     seconds: float = 0.0  # of `max_time` that are used already
     wider: float | None = None  # seconds that a search may go on after an early proof; see `LocalOptimum`

@@ -16,7 +16,7 @@ from bestleaf.engine.kernels.loop import converse, press, run, stands_at, step, 
 from bestleaf.engine.records import BAD_BOUND, EXACT, INNER, LIMITED, NOISY, SAMPLE, Decision
 from bestleaf.problems import State
 from bestleaf.search.budget import Budget
-from bestleaf.search.executors import Executor, Serial, Work, draw_samples, exact_values, fold_scores, guiding_values
+from bestleaf.search.executors import Serial, Work, draw_samples, exact_values, fold_scores, guiding_values
 from bestleaf.search.sampler import Sampler
 from bestleaf.search.settings import checked_value
 from bestleaf.search.state import A_VALUE, SearchState
@@ -47,28 +47,27 @@ class Evaluator:
         State and budget of the search.
     compiled : object or None
         The compiled oracle of the problem.
-    executor : Executor or None
+    executor : Serial or None
         Draws batches; None for this thread.
     seed : int or None
         Seed of the samples drawn in batches; None without batches.
     """
 
     def __init__(
-        self, state: SearchState, budget: Budget, compiled: Any, executor: Executor | None, seed: int | None
+        self, state: SearchState, budget: Budget, compiled: Any, executor: Serial | None, seed: int | None
     ) -> None:
         self.state = state
         self.budget = budget
         self.problem = state.problem
         self.compiled = compiled
         self.batch_size = state.settings.batch_size
-        self.executor: Executor = Serial() if executor is None else executor
+        self.executor = Serial() if executor is None else executor
         self.seed = seed
         self.rounds = 32  # rounds of the next slice
         self.folds = getattr(self.problem, "parts", 0)  # number of scores whose mean is the value; 0: computed at once
         self._scores: dict[tuple[State, int], Any] = {}  # by state and fold
         budget.weigh(self._memory)
-        if hasattr(self.executor, "until"):
-            self.executor.until(self._is_over)
+        self.executor.until(self._is_over)
 
     def _memory(self) -> int:
         return self.state.next_memory() + A_VALUE * len(self._scores)
@@ -83,7 +82,7 @@ class Evaluator:
 
     def spent(self) -> str | None:
         """Return why no more samples and values may be computed; None if they may."""
-        nobody = getattr(self.executor, "ended", None) if self.batch_size else None
+        nobody = self.executor.ended if self.batch_size else None
         return self.budget.hurried or nobody or ("max_samples" if self.left <= 0 else None)
 
     def end_midway(self) -> None:

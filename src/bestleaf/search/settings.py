@@ -14,8 +14,8 @@ import numpy as np
 from bestleaf.certificate.schema import BY_BUDGET, part_name
 from bestleaf.checks import number, one_of, shown, whole
 from bestleaf.engine.bounds import BOUNDS, RIGOROUS, Bound, Rate, named_bound
+from bestleaf.engine.parts import STOPPINGS, Stopping, named_stopping
 from bestleaf.engine.rules import Rule, named_rule, smallest_gap
-from bestleaf.engine.stopping import STOPPINGS, Stopping, named_stopping
 from bestleaf.problems import State
 
 GUARANTEES = ("grown", "local", "exhaustive")
