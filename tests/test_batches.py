@@ -114,7 +114,7 @@ def test_the_first_of_a_batch_is_the_wider_of_best_and_rival():
     search = Search(problems.paper_lattice(), task="leaf", epsilon=0.1, delta=0.1, seed=0, batch_size=5)
     proposal = search.evaluator.propose()
     leaves = useful_leaves(proposal, search.state.graph, search.state.known, 5)
-    assert leaves[0] == proposal.first
+    assert leaves[0] == proposal.leaf
     assert len(leaves) == 5
 
 

@@ -172,7 +172,6 @@ def crafted_texts(name, found):
         "no stream": lambda one, file: one.pop("stream"),
         "steps beyond": lambda one, file: one.__setitem__("step", 99),
         "time below zero": lambda one, file: one.__setitem__("seconds", -1.0),
-        "half a round of nonsense": lambda one, file: one.__setitem__("first_value", 3.0),
         "notes of nonsense": lambda one, file: one.__setitem__("notes", [[1]]),
         "fewer samples than leaves have": lambda one, file: one["known"].__setitem__("samples", 1),
         "samples of text": lambda one, file: one["known"].__setitem__("samples", "many"),

@@ -42,17 +42,15 @@ def follow(problem, steps, *, twin_class=NaiveSearch, **keywords):
         while search.state.reason is None:
             proposal = search.evaluator.propose()
             if proposal.action == SAMPLE:
-                values = [search.evaluator.draw(leaf) for leaf in (proposal.first, proposal.second) if leaf >= 0]
-                last = proposal.first if proposal.second < 0 else proposal.second
-                taken = (search.state.graph.states[last], values[-1])
-                search.evaluator.absorb(proposal, *values)
+                taken = (search.state.graph.states[proposal.leaf], search.evaluator.draw(proposal.leaf))
+                search.evaluator.absorb(proposal, taken[1])
                 break
             evaluated = search.state.exact_evaluations
             act(proposal, search.state, search.evaluator, search.growth)
             if proposal.action == SOLVED:
                 search.state.reason = "identified"
             if proposal.action == EVALUATE and search.state.exact_evaluations > evaluated:
-                leaf = search.state.graph.states[proposal.first]
+                leaf = search.state.graph.states[proposal.leaf]
                 taken = (leaf, twin.exact[leaf])
                 break
         if expected is None:
