@@ -12,6 +12,7 @@ Call the checks in your own tests::
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 from itertools import product
 from math import sqrt
 from typing import Any
@@ -44,11 +45,11 @@ def _require(condition: object, sentence: str) -> None:
         raise AssertionError(sentence)
 
 
-def _require_no_error(work: Callable[[], object]) -> None:
-    """Let the sentence of a `ValueError` be what is wrong."""
+def _asked(work: Callable[[], Any]) -> Any:
+    """Return what a function returns; let the sentence of its error be what is wrong."""
     try:
-        work()
-    except ValueError as error:
+        return work()
+    except (TypeError, ValueError) as error:
         raise AssertionError(str(error)) from None
 
 
@@ -132,7 +133,7 @@ def _checked_children(problem: Any, state: Hashable) -> list[Any]:
             f"count_children({shown(state)}) must be the number of children, {len(children)}, got {counted}",
         )
     if hasattr(problem, "prior"):
-        _require_no_error(lambda: priors_of(problem, state))
+        _asked(lambda: priors_of(problem, state))
     if hasattr(problem, "maximizes"):
         moves = problem.maximizes(state)
         _require(isinstance(moves, bool), f"maximizes({shown(state)}) must return True or False, got {shown(moves)}")
@@ -143,10 +144,7 @@ def _checked_chance(problem: Any, state: Hashable) -> bool:
     """Return whether chance decides at a state; its probabilities must be right, and the same every time."""
     if not hasattr(problem, "chance"):
         return False
-    try:
-        first, again = chances_of(problem, state), chances_of(problem, state)
-    except (TypeError, ValueError) as error:
-        raise AssertionError(str(error)) from None
+    first, again = _asked(lambda: (chances_of(problem, state), chances_of(problem, state)))
     _require(first == again, f"chance({shown(state)}) must return the same probabilities every time")
     return first is not None
 
@@ -165,10 +163,7 @@ def _check_parents(problem: Any, met: dict[Hashable, list[Any]]) -> None:
 def _check_endless(problem: Any, met: Iterable[Hashable]) -> None:
     for state in met if hasattr(problem, "endless") else ():
         value = problem.endless(state)
-        try:
-            checked_endless(value, state)
-        except ValueError as error:
-            raise AssertionError(str(error)) from None
+        _asked(partial(checked_endless, value, state))
         _require(value == problem.endless(state), f"endless({shown(state)}) must return the same value every time")
 
 
