@@ -26,9 +26,8 @@ def select(X, y, epsilon, bound, seed):
             NeighbourVotes(scale=False),
             choose="training",
             **settings,
-            search=SearchOptions(bound=bound),
             random_state=seed,
-            guarantee="grown",
+            search=SearchOptions(guarantee="grown", bound=bound),
         )
         .fit(X, y)
         .certificate_

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_classification
 
-from bestleaf import BestLeafSelector, best_leaf, problems
+from bestleaf import BestLeafSelector, SearchOptions, best_leaf, problems
 from bestleaf.search.growth.pausing import Pause
 
 Row = tuple[float, ...]  # settled, best value, value of the answer, size, gap, known gap, share of leaves looked at
@@ -49,7 +49,7 @@ def pauses(allowed: bool) -> Iterator[None]:
 
 def of_table(X: np.ndarray, y: np.ndarray, seed: int, **budget: float) -> Row:
     """Select features within a budget."""
-    selector = BestLeafSelector(choose="training", guarantee="grown", random_state=seed, **budget)
+    selector = BestLeafSelector(choose="training", random_state=seed, **budget, search=SearchOptions(guarantee="grown"))
     found = selector.fit(X, y).certificate_
     gaps = max(0.0, found.gap), max(0.0, found.known_gap)
     share = found.looked_at / len(found.leaves)

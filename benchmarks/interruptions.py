@@ -26,7 +26,7 @@ from bestleaf.paper import load_linear
 SETTINGS: dict[str, dict[str, Any]] = {
     "nearest neighbours": {
         "epsilon": 0.003,
-        "guarantee": ["local", "quantile"],
+        "guarantee": "local",
         "estimator": NeighbourVotes(scale=False),
     },
     "an estimator, in batches": {"epsilon": 0.02, "estimator": GaussianNB(), "max_samples": 1500},

@@ -12,9 +12,8 @@ not count either.
     python benchmarks/new_data.py --save FOLDER    (elsewhere, without network: --data FOLDER)
 
 Each result is appended to --out at once. A second run with the same --out does only what is missing.
-RFECV drops one feature at a time up to 100 features, and 5% of all features at a time with more. mRMR orders at most
-100 features, floating selection of mlxtend takes at most 20. A fit that takes longer than --limit is stopped, and
-shown as "-".
+RFECV drops one feature at a time up to 100 features, and 5% of all features at a time with more. A fit that takes
+longer than --limit is stopped, and shown as "-".
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from tables import SOURCES, WHEELS, Table, csv_files, load, load_file, shuffled
 from threadpoolctl import threadpool_limits
 
 from bestleaf import NeighbourVotes
-from bestleaf.new_data import splits_of, votes_score
+from bestleaf.new_data import split_of, votes_score
 from bestleaf.tables.peers import PEERS, Setting, installed_peers, mean_auc
 from bestleaf.tables.select import named_estimator
 
@@ -71,7 +70,7 @@ class Job(NamedTuple):
     def run(self) -> Record:
         """Select on the training part of the split, and judge on the held-out rows."""
         X, y = self.table.X, self.table.y
-        kept, aside = splits_of(HELD_OUT, X, y, VOTES, self.split)[0]
+        kept, aside = split_of(HELD_OUT, X, y, VOTES, self.split)
         if np.isnan(X).any():
             X = SimpleImputer(strategy="median", keep_empty_features=True).fit(X[kept]).transform(X)
         name = ESTIMATORS[self.estimator]

@@ -12,9 +12,9 @@ from time import perf_counter
 from rich.console import Console
 from rich.table import Table
 
-from bestleaf import BestLeafSelector, NeighbourVotes
+from bestleaf import BestLeafSelector, NeighbourVotes, SearchOptions
 from bestleaf.features.neighbours import KNNOracle
-from bestleaf.new_data import splits_of, votes_score
+from bestleaf.new_data import split_of, votes_score
 from bestleaf.paper import load_madelon, make_madelon_like
 from bestleaf.validation import validate
 
@@ -64,7 +64,7 @@ def main(seeds, folder):
         table.add_column(name, justify="left" if name == "method" else "right")
     votes = NeighbourVotes(scale=False)
     for seed in range(seeds):
-        kept, aside = splits_of(0.25, data.data, data.target, None, seed)[0]
+        kept, aside = split_of(0.25, data.data, data.target, None, seed)
         for share in (None, 0.25):
             started = perf_counter()
             selector = BestLeafSelector(
@@ -72,9 +72,9 @@ def main(seeds, folder):
                 estimator=votes,
                 epsilon=0.005,
                 delta=0.1,
-                max_samples=250_000,
                 random_state=seed,
                 n_jobs=-1,
+                search=SearchOptions(max_samples=250_000),
             )
             judged = validate(selector, data.data, data.target, holdout=share)
             selector = judged.selector

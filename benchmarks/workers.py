@@ -21,7 +21,7 @@ from joblib import parallel_config
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 
-from bestleaf import BestLeafSelector, EstimatorOracle
+from bestleaf import BestLeafSelector, EstimatorOracle, SearchOptions
 from bestleaf.features import FeatureLattice
 from bestleaf.features.estimator import ONE_THREAD
 from bestleaf.search.executors import Joblib, exact_values
@@ -33,7 +33,12 @@ WORKERS = 2
 def selection(samples: int, n_jobs: int | None) -> tuple[float, Any]:
     X, y = load_breast_cancer(return_X_y=True)
     selector = BestLeafSelector(
-        choose="training", estimator=ESTIMATOR, epsilon=0.001, max_samples=samples, random_state=0, n_jobs=n_jobs
+        choose="training",
+        estimator=ESTIMATOR,
+        epsilon=0.001,
+        random_state=0,
+        n_jobs=n_jobs,
+        search=SearchOptions(max_samples=samples),
     )
     begun = perf_counter()
     selector.fit(X, y)

@@ -100,7 +100,7 @@ def selected() -> dict[str, Any]:
     """Return the content of the certificate of a feature selection; whoever changes it makes a copy first."""
     X, y = table(0)
     selector = BestLeafSelector(
-        choose="training", epsilon=0.05, guarantee="grown", search=SearchOptions(expansion=0.5), random_state=0
+        choose="training", epsilon=0.05, random_state=0, search=SearchOptions(guarantee="grown", expansion=0.5)
     )
     return selector.fit(X, y).certificate_.content
 

@@ -10,12 +10,10 @@ import pandas as pd
 from sklearn.naive_bayes import GaussianNB
 
 from bestleaf import (
-    BestLeafSelector,
     Bound,
     Certificate,
     EstimatorOracle,
     Rate,
-    SearchOptions,
     best_arm,
     best_leaf,
 )
@@ -23,9 +21,9 @@ from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.problems import Unrolled, paper_lattice, random_dag, random_game_tree
 from golden.graphs import Trap
+from selecting import made_selector
 
-STOPPINGS = ("pairwise", "kl", "lucb_plus_plus")
-BOUNDS = ("theory", "beta1", "beta1_published", "beta2", "hoeffding", "bernstein", "bernoulli", "betting")
+BOUNDS = ("theory", "beta1", "beta1_published", "beta2", "hoeffding", "betting")
 RULES = ("smallest_gap", "lucb", "ugape", "lucb_mcts", "lucb_micro")
 
 
@@ -109,20 +107,6 @@ def of_graphs(seed):
             yield Genuine(name, found.certificate, (), {"bound": bound} if bound is CHECKED else {})
 
 
-def of_pairs(seed):
-    """Yield certificates of searches that told leaves apart in pairs: every test, grown or not, some leaves exact."""
-    rng = np.random.default_rng(seed)
-    for stopping in STOPPINGS:
-        for expansion in (None, 0.4):
-            find = (best_arm, best_leaf)[int(rng.integers(2))]
-            share = float(rng.choice([0.0, 0.0, 0.5]))
-            problem = random_dag(int(rng.integers(10**6)), exact_share=share, grid=rng.choice([None, 0.1]))
-            budget, number = int(rng.choice([20, 500, 20_000])), int(rng.integers(10**6))
-            settings = {"epsilon": 0.1, "delta": 0.1, "max_samples": budget, "seed": number}
-            found = find(problem, stopping=stopping, expansion=expansion, **settings)
-            yield Genuine(f"{find.__name__} {stopping} {expansion}", found.certificate)
-
-
 def of_games(seed):
     """Yield certificates of games: either player first, whole or grown, sampled or exact."""
     rng = np.random.default_rng(seed)
@@ -165,44 +149,39 @@ SELECTIONS = {
         "choose": "training",
         "guarantee": "exhaustive",
         "max_features": 2,
-        "forbidden": [1],
-        "forced": [4],
+        "exclude": [1],
+        "include": [4],
     },
-    "grown": {"guarantee": "grown", "epsilon": 0.05, "search": SearchOptions(expansion=0.5)},
+    "grown": {"guarantee": "grown", "epsilon": 0.05, "expansion": 0.5},
     "grown by rave": {
         "choose": "training",
         "guarantee": "grown",
         "epsilon": 0.1,
         "max_samples": 4000,
-        "search": SearchOptions(proposal="rave"),
+        "proposal": "rave",
     },
     "local": {
         "guarantee": "local",
         "epsilon": 0.05,
         "max_features": 2,
-        "forbidden": [5],
-        "search": SearchOptions(expansion=0.5),
+        "exclude": [5],
+        "expansion": 0.5,
     },
-    "quantile": {
-        "choose": "training",
-        "guarantee": ["local", "quantile"],
-        "epsilon": 0.1,
-        "search": SearchOptions(expansion=0.5, alpha=0.1),
-    },
-    "noisy": {"epsilon": 0.2, "max_features": 2, "max_samples": 3000, "search": SearchOptions(terminal="noisy")},
-    "bernstein": {
+    "hoeffding": {
         "choose": "training",
         "guarantee": "grown",
         "epsilon": 0.1,
         "max_samples": 3000,
-        "search": SearchOptions(expansion=0.5, bound="bernstein"),
+        "expansion": 0.5,
+        "bound": "hoeffding",
     },
     "cut short": {
         "choose": "training",
         "guarantee": "grown",
         "epsilon": 0.001,
         "max_samples": 60,
-        "search": SearchOptions(expansion=0.5, proposal="random"),
+        "expansion": 0.5,
+        "proposal": "random",
     },
     "groups": {"choose": "training", "feature_groups": [[0, 1], [2], [3, 4], [5]], "epsilon": 0.05},
 }
@@ -211,29 +190,25 @@ SELECTIONS = {
 def of_selections(seed, names=tuple(SELECTIONS)):
     """Yield certificates of feature selections with their data."""
     for name in names:
-        X, y = table(seed, 8 if name == "quantile" else 6)
-        found = BestLeafSelector(random_state=seed, **SELECTIONS[name]).fit(X, y)
+        X, y = table(seed, 6)
+        found = made_selector(random_state=seed, **SELECTIONS[name]).fit(X, y)
         yield Genuine(f"selection {name}", found.certificate_, (X, y))
 
 
 def of_estimators(seed):
-    """Yield certificates about the score of an estimator, exact and sampled."""
+    """Yield a certificate about the score of an estimator."""
     X, y = table(seed, 4)
-    for terminal in ("exact", "noisy"):
-        settings = {"estimator": GaussianNB(), "cv": 3, "epsilon": 0.25, "max_features": 2, "max_samples": 150}
-        found = BestLeafSelector(
-            choose="training", search=SearchOptions(terminal=terminal), random_state=seed, **settings
-        ).fit(X, y)
-        fresh = terminal == "noisy"
-        oracle = EstimatorOracle(X, y, estimator=GaussianNB(), cv=3, random_state=seed, fresh_splits=fresh)
-        yield Genuine(f"estimator {terminal}", found.certificate_, (X, y), {"oracle": oracle})
+    settings = {"cv": 3, "epsilon": 0.25, "max_features": 2, "max_samples": 150, "random_state": seed}
+    found = made_selector(GaussianNB(), choose="training", **settings).fit(X, y)
+    oracle = EstimatorOracle(X, y, estimator=GaussianNB(), cv=3, random_state=seed)
+    yield Genuine("estimator", found.certificate_, (X, y), {"oracle": oracle})
 
 
 def of_guarantees(seed):
     """Yield certificates of best leaves with guarantees beyond the graph."""
     settings = {"epsilon": 0.02, "delta": 0.1, "expansion": 0.05, "bound": "betting", "seed": seed}
-    found = best_leaf(Trap(), guarantee=["local", "quantile"], alpha=0.03, **settings)
-    yield Genuine("trap local quantile", found.certificate)
+    found = best_leaf(Trap(), guarantee="local", **settings)
+    yield Genuine("trap local", found.certificate)
     lattice = FeatureLattice(KNNOracle(*table(seed)), max_features=2)
     found = best_leaf(lattice, guarantee="local", **{**settings, "expansion": 0.5, "epsilon": 0.1})
     yield Genuine("lattice local", found.certificate)

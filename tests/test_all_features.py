@@ -23,7 +23,7 @@ X, Y = table(0)
 @pytest.fixture(scope="module")
 def limited():
     """A search that may not answer with all features."""
-    return BestLeafSelector(choose="training", random_state=0, max_features=2, forbidden=[1]).fit(X, Y)
+    return BestLeafSelector(choose="training", random_state=0, max_features=2, exclude=[1]).fit(X, Y)
 
 
 def test_the_value_of_all_features_is_that_of_all_that_may_be_chosen(limited):
@@ -49,27 +49,27 @@ def test_a_changed_value_is_refused(limited):
 
 
 def test_a_value_that_contradicts_the_leaves_is_refused():
-    found = BestLeafSelector(choose="training", random_state=0, guarantee="exhaustive").fit(X, Y).certificate_
+    found = (
+        BestLeafSelector(choose="training", random_state=0, search=SearchOptions(guarantee="exhaustive"))
+        .fit(X, Y)
+        .certificate_
+    )
     content = deepcopy(found.content)
     content["data"]["all_features"] -= 0.01
     assert "has two values" in str(verify(Certificate(content)))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_sampled_values_have_no_baseline():
-    noisy = BestLeafSelector(
-        choose="training", random_state=0, max_samples=500, epsilon=0.3, search=SearchOptions(terminal="noisy")
-    ).fit(X, Y)
-    assert noisy.certificate_.all_features == {"value": None, "left_out": None}
-    assert noisy.certificate_.all_features_in_words() is None
-    content = {**noisy.certificate_.content, "data": {**noisy.certificate_.content["data"], "all_features": 0.5}}
-    assert "only where subsets have exact values" in str(verify(Certificate(content)))
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_estimators_have_it_as_well():
     fitted = BestLeafSelector(
-        GaussianNB(), cv=3, choose="training", random_state=0, max_samples=60, max_features=2, epsilon=0.3
+        GaussianNB(),
+        cv=3,
+        choose="training",
+        random_state=0,
+        max_features=2,
+        epsilon=0.3,
+        search=SearchOptions(max_samples=60),
     ).fit(X, Y)
     assert 0 < fitted.certificate_.all_features["value"] < 1
 
@@ -83,7 +83,13 @@ def test_an_estimator_that_cannot_take_all_features_loses_no_result():
             return super().fit(X, y)
 
     fitted = BestLeafSelector(
-        Few(), cv=3, choose="training", random_state=0, max_samples=60, max_features=2, epsilon=0.3
+        Few(),
+        cv=3,
+        choose="training",
+        random_state=0,
+        max_features=2,
+        epsilon=0.3,
+        search=SearchOptions(max_samples=60),
     ).fit(X, Y)
     assert fitted.certificate_.all_features["value"] is None
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestleaf import BestLeafSelector, Certificate, cli, verify
+from bestleaf import BestLeafSelector, Certificate, SearchOptions, cli, verify
 from bestleaf.certificate.all_subsets import summary_of
 from bestleaf.certificate.claims import words_of
 from bestleaf.certificate.numbering import Block, Numbering
@@ -23,7 +23,9 @@ GROUPS = [[feature] for feature in range(13)]
 
 @pytest.fixture(scope="module")
 def genuine():
-    selector = BestLeafSelector(choose="training", guarantee="exhaustive", random_state=0, prefer_small=False)
+    selector = BestLeafSelector(
+        choose="training", random_state=0, parsimony=0, search=SearchOptions(guarantee="exhaustive")
+    )
     return selector.fit(X, Y).certificate_.content
 
 

@@ -24,7 +24,7 @@ from test_search import Walk
             "rule must be one of smallest_gap, lucb, ugape, lucb_mcts, lucb_micro, .* or a bestleaf.Rule, got 'best'",
         ),
         ({"bound": "tight"}, "bound must be one of theory, beta1, .*got 'tight'"),
-        ({"stopping": "soon"}, "stopping must be one of sound, paper, pairwise, .* or a bestleaf.Stopping, got 'soon'"),
+        ({"stopping": "soon"}, "stopping must be one of sound, paper or a function of two children, got 'soon'"),
         ({"max_samples": 0}, "max_samples must be a whole number of at least 1 or None, got 0"),
         ({"max_samples": 1.5}, "max_samples must be a whole number"),
         ({"max_time": 0}, "max_time must be a positive number of seconds or None, got 0"),

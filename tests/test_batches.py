@@ -11,14 +11,16 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 
-from bestleaf import BestLeafSelector, Search, SearchOptions, best_arm, best_leaf, problems, verify
+from bestleaf import Search, SearchOptions, best_arm, best_leaf, problems, verify
 from bestleaf.features import FeatureLattice, SampledLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear
+from bestleaf.search.ask_tell import Inside
 from bestleaf.search.budget import deferred_interrupt
 from bestleaf.search.evaluator import useful_leaves
 from bestleaf.search.executors import Joblib, Serial, chunks, draw_samples, exact_values
 from conftest import binomial_margin
+from selecting import made_selector
 
 RUNS, DELTA = 60, 0.1
 
@@ -46,7 +48,7 @@ def lattice():
 def test_the_answer_does_not_depend_on_who_draws(executor, lattice):
     keywords = {"epsilon": 0.05, "delta": 0.1, "bound": "betting", "expansion": 0.5, "seed": 3, "batch_size": 8}
     alone = Search(lattice, task="leaf", **keywords).run()
-    shared = Search(lattice, task="leaf", **keywords, executor=executor).run()
+    shared = Search(lattice, task="leaf", **keywords, inside=Inside(executor)).run()
     assert told(alone) == told(shared)
     assert alone.reason == "identified"
 
@@ -160,10 +162,10 @@ def test_the_selector_gives_the_same_with_any_number_of_workers_and_any_backend(
         "guarantee": "grown",
         "search": SearchOptions(batch_size=8),
     }
-    alone = BestLeafSelector(choose="training", **settings).fit(X, y)
-    found = [BestLeafSelector(choose="training", **settings, n_jobs=2).fit(X, y)]
+    alone = made_selector(choose="training", **settings).fit(X, y)
+    found = [made_selector(choose="training", **settings, n_jobs=2).fit(X, y)]
     with parallel_config("threading", n_jobs=3):
-        found.append(BestLeafSelector(choose="training", **settings).fit(X, y))
+        found.append(made_selector(choose="training", **settings).fit(X, y))
     for other in found:
         assert other.certificate_.content["leaves"] == alone.certificate_.content["leaves"]
         assert other.certificate_.samples == alone.certificate_.samples
@@ -186,7 +188,7 @@ def test_exact_values_come_back_in_order(lattice):
     ("keywords", "sentence"),
     [
         ({"batch_size": 0}, "batch_size must be a whole number of at least 1 or None, got 0"),
-        ({"executor": Serial()}, "executor needs batch_size"),
+        ({"n_jobs": 2}, "n_jobs needs batch_size, the number of samples asked for at once, got n_jobs=2"),
         ({"max_memory": 0}, "max_memory must be a whole number of at least 1 or None, got 0"),
     ],
 )

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from bestleaf import BestLeafSelector, Checkpoint, verify
+from bestleaf import Checkpoint, verify
 from bestleaf.certificate.all_subsets import LISTED
 from bestleaf.certificate.numbering import Block, Numbering
 from bestleaf.checkpoint.file import read_file, write_file
@@ -23,8 +23,7 @@ from bestleaf.features.exhaust import Exhaustion, fits_blocks
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import make_linear
 from bestleaf.search.budget import Budget
-from bestleaf.testing import check_oracle
-from bestleaf.watch import status
+from selecting import made_selector
 
 X, Y = make_linear(40, 13, seed=3, return_X_y=True)
 COARSE = np.round(X)  # with many ties
@@ -73,10 +72,8 @@ def test_poor_subsets_are_given_up():
     "limits",
     [
         {},
-        {"max_features": 2, "forced": [3], "forbidden": [7]},
+        {"max_features": 2, "include": [3], "exclude": [7]},
         {"groups": [[0, 5], [1], [2, 7, 3], [4], [6], [8, 9, 10, 11, 12]]},
-        {"costs": [float(feature) for feature in range(13)], "max_cost": 9.0},
-        {"at_most": {"first": (1, [0, 1, 2, 3])}, "max_features": 3},
     ],
 )
 def test_the_best_are_those_of_all_subsets(limits, every):
@@ -117,7 +114,7 @@ class Nowhere:
 
 def fitted(**settings):
     keywords = {"choose": "training", "guarantee": "exhaustive", "random_state": 0, **settings}
-    return BestLeafSelector(**keywords).fit(X, Y)
+    return made_selector(**keywords).fit(X, Y)
 
 
 def without_times(selector):
@@ -139,7 +136,7 @@ def test_all_subsets_are_evaluated_and_the_certificate_says_so(unbroken, every):
     assert len(unbroken.evaluated_) >= LISTED
     best = max(every.values())
     assert unbroken.evaluated_[0].score == best
-    top = fitted(prefer_small=False)
+    top = fitted(parsimony=0)
     assert top.score_ == best
     assert "no other has a higher value" in str(top.certificate_)
     assert len(unbroken.subset_) <= len(top.subset_)
@@ -201,7 +198,7 @@ def test_it_goes_on_after_ctrl_c_in_the_middle_of_a_block(tmp_path, monkeypatch,
     assert broken.reason == "interrupted"
     assert 0 < broken.exact_evaluations < 8191
     assert verify(broken, X, Y, audit=1.0)
-    assert status(path).exact_evaluations == broken.exact_evaluations
+    assert read_file(path)["snapshots"]["0"]["evaluated"] == broken.exact_evaluations
     before = len(slices)
     resumed = fitted(checkpoint=path)
     assert without_times(resumed) == without_times(unbroken)
@@ -229,7 +226,7 @@ def test_it_goes_on_after_it_was_killed(tmp_path, unbroken):
     """
     ended = subprocess.run([sys.executable, "-c", textwrap.dedent(killed)], check=False)
     assert ended.returncode == -signal.SIGKILL
-    assert 0 < status(path).exact_evaluations <= 3100
+    assert 0 < read_file(path)["snapshots"]["0"]["evaluated"] <= 3100
     assert without_times(fitted(checkpoint=path)) == without_times(unbroken)
 
 
@@ -265,22 +262,3 @@ def test_many_rows_are_not_evaluated_in_blocks():
     few = FeatureLattice(KNNOracle(rng.normal(size=(4096, 13)), np.arange(4096) % 2))
     many = FeatureLattice(KNNOracle(rng.normal(size=(4097, 13)), np.arange(4097) % 2))
     assert (fits_blocks(few), fits_blocks(many)) == (True, False)
-
-
-def test_an_oracle_with_wrong_blocks_is_noticed():
-    check_oracle(KNNOracle(X, Y), subsets=3, samples=5)
-
-    class Rounded(KNNOracle):
-        def block_values(self, block, floors=None):
-            return np.float32(super().block_values(block, floors)).astype(float)
-
-    with pytest.raises(AssertionError, match="to the last digit"):
-        check_oracle(Rounded(X, Y), subsets=3, samples=5)
-
-    class Eager(KNNOracle):
-        def block_values(self, block, floors=None):
-            found = super().block_values(block)
-            return found if floors is None else np.where(found <= floors, BELOW, found)
-
-    with pytest.raises(AssertionError, match="or -1 where it is below its floor"):
-        check_oracle(Eager(X, Y), subsets=3, samples=5)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from bestleaf import BestLeafSelector, Checkpoint, Search, best_arm, best_leaf, verify
+from bestleaf import Checkpoint, Search, best_arm, best_leaf, verify
 from bestleaf.certificate.claims import unsettled_in_words
 from bestleaf.certificate.looked_at import looked_at, looked_at_in
 from bestleaf.problems import ScoreLattice, paper_lattice, random_game_tree
@@ -19,6 +19,7 @@ from bestleaf.search.budget import Budget
 from bestleaf.search.growth.pausing import Pause
 from bestleaf.selection import check_history
 from forging import judged, reworded, rewritten
+from selecting import made_selector
 
 BUDGETS = (300, 600, 750, 900)
 SEEDS = (0, 1)
@@ -34,7 +35,7 @@ def table():
 
 def selector(**keywords):
     given = {"choose": "training", "guarantee": "grown", "epsilon": EPSILON, "random_state": 0, **keywords}
-    return BestLeafSelector(**given)
+    return made_selector(**given)
 
 
 def fitted(**keywords):
@@ -261,7 +262,7 @@ def test_the_answer_is_small_when_a_budget_ends(searches):
 
 
 def test_without_a_preference_the_answer_is_the_best():
-    one = fitted(max_samples=600, prefer_small=False)
+    one = fitted(max_samples=600, parsimony=0)
     assert one.score_ == one.evaluated_[0].score
 
 

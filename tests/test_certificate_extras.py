@@ -15,20 +15,19 @@ from bestleaf import BestLeafSelector, Certificate, Verdict, best_arm, best_leaf
 from bestleaf.paper import load_linear
 from bestleaf.problems import paper_lattice, random_dag
 from bestleaf.report import report_html
+from selecting import made_selector
 
 
-def selected(holdout=None, n_repeats=1, **settings):
+def selected(**settings):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(90, 8)), columns=[f"c{number}" for number in range(8)])
     y = (X.c0 + X.c3 > 0).astype(int)
-    return validate(
-        BestLeafSelector(choose="training", random_state=0, **settings), X, y, holdout=holdout, n_repeats=n_repeats
-    ).selector
+    return validate(made_selector(choose="training", random_state=0, **settings), X, y, holdout=0.25).selector
 
 
 @pytest.fixture(scope="module")
 def whole():
-    return selected(holdout=0.25, n_repeats=2, feature_groups=[[0, 1], *([number] for number in range(2, 8))])
+    return selected(feature_groups=[[0, 1], *([number] for number in range(2, 8))])
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +45,6 @@ def test_the_verdict_says_what_cannot_be_told(whole, linear):
     for part in (
         "seed",
         "held-out rows were looked at only after the search",
-        "how often",
         "exact values (give the data",
     ):
         assert part in line
@@ -58,11 +56,11 @@ def test_the_verdict_says_what_cannot_be_told(whole, linear):
 
 
 CHANGES = [
-    (("unseen", "score"), 1.5, "the score of held-out rows must be a number from 0 to 1"),
+    (("unseen", "score"), 1.5, "'score' of held-out rows is"),
     (("unseen", "score"), float("nan"), "'score' of the held-out rows must be a number"),
     (("unseen", "remark"), "All is proved.", "an unknown part"),
     (("unseen", "rows"), 0, "'rows' of the held-out rows must be a whole number of at least 1"),
-    (("unseen", "splits"), 1.5, "'splits' of the held-out rows must be a whole number"),
+    (("unseen", "splits"), 1.5, "'splits' of the held-out rows must be 1"),
     (("report", "history", -1, "seconds"), 1e6, "within the cost"),
     (("report", "history", -1, "samples"), 10**9, "within the cost"),
     (("report", "history", -1, "gap"), None, "'gap' of the history must be"),
@@ -80,8 +78,7 @@ CHANGES = [
     ),
     (("report", "without"), {"6": 0.5}, "only units that can be dropped from the answer, got ['6']"),
     (("report", "without", "2"), 0.123, "has two values"),
-    (("report", "selection_frequency"), {"age": 0.5}, "only features of the data, got ['age']"),
-    (("report", "selection_frequency"), {}, "must have been in a fraction"),
+    (("report", "selection_frequency"), {"c3": 0.5}, "unknown part 'selection_frequency'"),
     (("data", "names", 1), "c0", "different texts"),
     (("data", "groups", 1), [1], "exactly one group"),
     (("data", "rows"), 1, "at least 2"),
@@ -190,11 +187,6 @@ def test_numbers_of_numpy_can_be_saved():
 def test_a_file_nested_without_end_is_no_certificate():
     with pytest.raises(ValueError, match="this is not a certificate"):
         Certificate.from_json("[" * 100_000)
-
-
-def test_a_huge_number_of_attempts_is_refused_at_once(linear):
-    challenges = {"quantile": {"alpha": 0.1, "attempt": 10**15, "drawn": "rollouts", "subsets": []}}
-    assert not verify(Certificate({**linear.content, "challenges": challenges}))
 
 
 def test_a_page_of_something_else_is_refused():

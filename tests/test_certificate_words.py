@@ -13,6 +13,7 @@ from bestleaf.certificate.schema import part_name
 from bestleaf.problems import paper_lattice, random_dag, random_game_tree
 from forging import judged, reworded, rewritten, twin
 from genuine import UNCHECKED, Flipped, table
+from selecting import made_selector
 
 
 def test_a_part_without_a_name_or_with_one_of_ours_gets_another():
@@ -39,7 +40,7 @@ def test_the_objective_is_no_free_text_either():
     from sklearn.naive_bayes import GaussianNB
 
     settings = {"epsilon": 0.2, "max_features": 1, "cv": 3, "random_state": 0}
-    content = BestLeafSelector(choose="training", estimator=GaussianNB(), **settings).fit(X, y).certificate_.content
+    content = made_selector(choose="training", estimator=GaussianNB(), **settings).fit(X, y).certificate_.content
     assert judged(content)
     for name in ("name", "scoring"):
         forged = twin(content)
@@ -141,20 +142,22 @@ def test_a_grown_game_says_so_and_exact_leaves_are_certain():
 def test_words_are_made_from_the_limits():
     X, y = table(0)
     settings = {"epsilon": 0.02, "guarantee": "local", "random_state": 0, "search": SearchOptions(expansion=0.5)}
-    limited = BestLeafSelector(choose="training", max_features=2, forbidden=[1, 2], **settings).fit(X, y).certificate_
+    limited = made_selector(choose="training", max_features=2, exclude=[1, 2], **settings).fit(X, y).certificate_
     local = next(claim["text"] for claim in limited.content["claims"] if claim["kind"] == "local")
     assert "No single feature of the 4 allowed added, dropped or exchanged" in local
     if len(limited.features) == 2:
         assert "within the limit of 2 features" in local
-    assert "at most 2 of 4 allowed of 6 features; forbidden: x1, x2)" in limited.claims[0]
-    forced = BestLeafSelector(choose="training", forced=[3], **settings).fit(X, y).certificate_
+    assert "at most 2 of 4 allowed of 6 features; excluded: x1, x2)" in limited.claims[0]
+    forced = made_selector(choose="training", include=[3], **settings).fit(X, y).certificate_
     assert "with x3 always in" in next(one["text"] for one in forced.content["claims"] if one["kind"] == "local")
     whole = (
-        BestLeafSelector(choose="training", epsilon=0.02, forbidden=[1], guarantee="exhaustive", random_state=0)
+        BestLeafSelector(
+            choose="training", epsilon=0.02, exclude=[1], random_state=0, search=SearchOptions(guarantee="exhaustive")
+        )
         .fit(X, y)
         .certificate_
     )
-    assert "All 31 subsets that may be chosen were evaluated (5 allowed of 6 features; forbidden: x1)" in str(whole)
+    assert "All 31 subsets that may be chosen were evaluated (5 allowed of 6 features; excluded: x1)" in str(whole)
     assert verify(whole, X, y)
 
 
@@ -169,21 +172,3 @@ def test_a_search_that_went_on_from_a_file_has_the_same_certificate(tmp_path):
     assert max(at_once.content["graph"]["inner_orders"]) > 0
     for name in ("graph", "leaves", "claims"):
         assert found.certificate.content[name] == at_once.content[name]
-
-
-def test_claims_that_each_spend_delta_say_what_holds_jointly():
-    X, y = table(0, 8)
-    settings = {"epsilon": 0.1, "delta": 0.05, "random_state": 0, "search": SearchOptions(expansion=0.3, alpha=0.1)}
-    found = BestLeafSelector(choose="training", guarantee=["grown", "quantile"], **settings).fit(X, y).certificate_
-    kinds = [claim["kind"] for claim in found.content["claims"]]
-    certain = all(leaf["exact"] for leaf in found.leaves)
-    assert ("joint" in kinds) != certain
-    content = twin(found.content)
-    for leaf in content["leaves"][:1]:
-        leaf["exact"] = False
-    claim = reworded(content)["claims"][-1]
-    assert claim["text"] == (
-        "Each of these 2 claims may fail with probability 0.05: together they hold with probability at least 1 - 0.1."
-    )
-    content["search"]["delta"] = 0.5
-    assert "nothing is promised of both together" in reworded(content)["claims"][-1]["text"]

@@ -255,19 +255,16 @@ def test_settings_that_do_not_go_with_chance_are_refused():
     for settings, words in (
         ({"stopping": "paper"}, "stopping must be 'sound' where best_leaf returns a plan, got 'paper'"),
         ({"epsilon": 0}, "epsilon must be positive in a graph with chance"),
-        ({"guarantee": "quantile"}, "compare exact values"),
-        ({"stopping": "pairwise"}, "stopping pairwise compares leaves of one player, got a problem with chance"),
+        ({"guarantee": "local"}, "compares exact values"),
     ):
         with pytest.raises(ValueError, match=words):
             best_leaf(COIN, **{"epsilon": 0.1, "delta": 0.1, **settings})
     with pytest.raises(ValueError, match="one player's leaves, got a problem with chance"):
-        best_leaf(Pig(exact=True), epsilon=0.1, delta=0.1, guarantee="quantile", expansion=0.5)
+        best_leaf(Pig(exact=True), epsilon=0.1, delta=0.1, guarantee="local", expansion=0.5)
     with pytest.raises(ValueError, match="answer must be the default one where best_leaf returns a plan"):
         Search(COIN, task="leaf", epsilon=0.1, delta=0.1, answer=lambda state, decision: (1, 0.0))
     with pytest.raises(ValueError, match="problem must have no chance nodes, because UCT would choose there"):
         uct_search(COIN, max_samples=100)
-    with pytest.raises(ValueError, match="compares leaves of one player, got a problem with chance"):
-        best_arm(COIN, epsilon=0.1, delta=0.1, stopping="pairwise")
     with pytest.raises(ValueError, match="a problem with chance must have no cycles"):
         best_arm(
             TableProblem({0: ["a", 2], "a": [0, 1]}, {1: 0.5, 2: 0.4}, chance={"a": [0.5, 0.5]}), epsilon=0.1, delta=0.1

@@ -203,7 +203,7 @@ def test_forced_and_grouped_columns_are_kept(run, shop):
     shop.assign(number=np.arange(ROWS), other=np.arange(ROWS) + 1).to_csv("t.csv", index=False)
     with open("groups.json", "w") as file:
         file.write('{"both": ["number", "age"]}')
-    options = ["--forced", "other", "--feature-groups", "groups.json", "--json", "r.json"]
+    options = ["--include", "other", "--feature-groups", "groups.json", "--json", "r.json"]
     assert run("select", "t.csv", "--target", "bought", *options, *QUICK)[0] == 0
     with open("r.json") as file:
         found = json.load(file)
@@ -316,7 +316,7 @@ def test_a_certificate_says_how_the_table_was_made(run, certified):
 
 def test_compare_takes_the_options_of_a_table(run, shop):
     with_markers(shop).assign(id=np.arange(ROWS), bad="x").to_csv("t.csv", index=False)
-    options = ["--missing", "?", "--impute", "median", "--drop", "bad", "--forbidden", "size", "--forced", "city"]
+    options = ["--missing", "?", "--impute", "median", "--drop", "bad", "--exclude", "size", "--include", "city"]
     more = ["--peers", "f-test", "--max-features", "2", "--estimator", "linear", "--max-time", "3"]
     code, shown, _ = run("compare", "t.csv", "--target", "bought", *options, *more)
     assert code == 0

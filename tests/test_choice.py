@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bestleaf.certificate.limits import Limits
 from bestleaf.new_data.choice import ALL, CAUTION, averaged, decide
 from bestleaf.new_data.left_out import Scores
 from bestleaf.new_data.part import Choosable
@@ -17,7 +16,7 @@ FOLDS = 20
 
 def choosable(limit=UNITS):
     sizes = tuple(range(1, min(limit, UNITS - 1) + 1))
-    return Choosable([[unit] for unit in range(UNITS)], (), tuple(range(UNITS)), limit, sizes, Limits(UNITS))
+    return Choosable([[unit] for unit in range(UNITS)], (), tuple(range(UNITS)), limit, sizes)
 
 
 def decided(curves, *, noise=0.0, shared=0.0, parsimony=0.0, limit=UNITS, seed=0, everything=0.8):

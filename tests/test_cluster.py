@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 
-import numpy as np
-import pandas as pd
 import pytest
 from joblib import parallel_config
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.naive_bayes import GaussianNB
 
-from bestleaf import BestLeafSelector, Search, best_leaf, problems, validate, verify
+from bestleaf import Search, best_leaf, problems, verify
+from bestleaf.search.ask_tell import Inside
 from bestleaf.search.executors import Dask, Serial, draw_samples, executor_for
+from selecting import made_selector
 
 distributed = pytest.importorskip("distributed")
 
@@ -51,7 +49,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def alone(table):
-    return BestLeafSelector(choose="training", **SETTINGS).fit(*table)
+    return made_selector(choose="training", **SETTINGS).fit(*table)
 
 
 def same(one, other):
@@ -66,7 +64,7 @@ def same(one, other):
 def test_a_cluster_gives_the_same_answer_as_this_process(client, table, alone):
     with parallel_config("dask"):
         assert isinstance(executor_for(None, "processes"), Dask)
-        found = BestLeafSelector(choose="training", **SETTINGS).fit(*table)
+        found = made_selector(choose="training", **SETTINGS).fit(*table)
     assert same(found, alone)
 
 
@@ -92,7 +90,7 @@ def test_a_worker_that_is_killed_changes_nothing(client, table, alone):
                 threading.Timer(0.02, os.kill, (victim, signal.SIGKILL)).start()
             return super().map(work, problem, items)
 
-    found = BestLeafSelector(choose="training", **SETTINGS)
+    found = made_selector(choose="training", **SETTINGS)
     executor = Killing(client)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bestleaf.selector.executor_for", lambda n_jobs, prefer: executor)
@@ -114,44 +112,8 @@ def test_any_problem_may_be_searched_on_a_cluster(client):
     keywords = {"epsilon": 0.2, "delta": 0.1, "seed": 0, "batch_size": 16}
     with parallel_config("dask"):
         found = best_leaf(problems.paper_lattice(), **keywords)
-    expected = Search(problems.paper_lattice(), task="leaf", **keywords, executor=Serial()).run()
+    expected = Search(problems.paper_lattice(), task="leaf", **keywords, inside=Inside(Serial())).run()
     assert (found.answer, found.samples, found.leaves) == (expected.answer, expected.samples, expected.leaves)
-
-
-def test_repeats_are_spread_over_the_cluster(client, table):
-    selector = BestLeafSelector(choose="training", **{**SETTINGS, "max_samples": 120})
-    expected = validate(selector, *table, n_repeats=3)
-    with parallel_config("dask"):
-        found = validate(selector, *table, n_repeats=3)
-    np.testing.assert_array_equal(found.selection_frequency, expected.selection_frequency)
-
-
-def test_the_command_line_uses_a_cluster(client, table, tmp_path):
-    X, y = table
-    frame = pd.DataFrame(X, columns=[f"c{number}" for number in range(10)]).assign(label=y)
-    frame.to_csv(tmp_path / "table.csv", index=False)
-    command = [sys.executable, "-m", "bestleaf", "select", "table.csv", "--target", "label", "--estimator", "linear"]
-    command += ["--choose", "training", "--max-samples", "60", "--quiet", "--json"]
-    here = subprocess.run([*command, "here.json"], cwd=tmp_path, check=False, timeout=120)
-    there = subprocess.run(
-        [*command, "there.json", "--dask", client.scheduler.address], cwd=tmp_path, check=False, timeout=120
-    )
-    assert here.returncode == there.returncode == 3
-    one, other = (pd.read_json(tmp_path / name, typ="series") for name in ("here.json", "there.json"))
-    assert one.drop("seconds").equals(other.drop("seconds"))
-
-
-def test_a_scheduler_that_is_not_there_is_one_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr("bestleaf.cli.select.PATIENCE", 0.5)
-    from bestleaf.cli.select import workers_of
-
-    asked, client = [], distributed.Client
-    monkeypatch.setattr(
-        distributed, "Client", lambda *given, **keywords: asked.append(keywords) or client(*given, **keywords)
-    )
-    with pytest.raises(ValueError, match="--dask must be the address of a scheduler"), workers_of("tcp://127.0.0.1:9"):
-        pass
-    assert asked == [{"timeout": 0.5}]
 
 
 @pytest.fixture
@@ -201,7 +163,7 @@ def test_without_workers_a_search_ends_with_what_it_has_and_a_reason_of_its_own(
         if lost != "never":
             empty.scale(1)
             client.wait_for_workers(1)
-        found = Search(problem, **ENDLESS, executor=Leaving(client, patience=0.5)).run()
+        found = Search(problem, **ENDLESS, inside=Inside(Leaving(client, patience=0.5))).run()
         assert found.reason == "no_workers"  # it does not wait for the end of max_time
         assert (found.samples > 0) == (lost != "never")
         assert verify(found.certificate)
@@ -210,6 +172,6 @@ def test_without_workers_a_search_ends_with_what_it_has_and_a_reason_of_its_own(
 def test_a_selector_without_workers_still_answers(empty, table, monkeypatch):
     monkeypatch.setattr("bestleaf.search.executors.PATIENCE", 0.5)
     with distributed.Client(empty), parallel_config("dask"), pytest.warns(ConvergenceWarning, match="loss of all"):
-        found = BestLeafSelector(choose="training", **SETTINGS).fit(*table)
+        found = made_selector(choose="training", **SETTINGS).fit(*table)
     assert found.certificate_.reason == "no_workers"
     assert found.score_ > 0

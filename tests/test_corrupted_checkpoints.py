@@ -16,6 +16,7 @@ from bestleaf.checkpoint.file import File, read_file
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import make_linear
+from bestleaf.search.ask_tell import Inside
 from bestleaf.search.stages import SmallerAnswer, SubsetsOfAnswers
 
 LATTICE = FeatureLattice(KNNOracle(*make_linear(60, 12, seed=3, return_X_y=True), memory=2**20), max_features=4)
@@ -23,9 +24,9 @@ LATTICE = FeatureLattice(KNNOracle(*make_linear(60, 12, seed=3, return_X_y=True)
 
 def features(path):
     """Return a search of subsets with all that one can have."""
-    keywords = {"guarantee": ["local", "quantile"], "expansion": 0.6, "bound": "betting", "max_samples": 3000}
-    keywords["stages"] = [SubsetsOfAnswers(LATTICE), SmallerAnswer(len)]
-    return Search(LATTICE, task="leaf", epsilon=0.15, delta=0.1, alpha=0.2, seed=2, checkpoint=path, **keywords)
+    keywords = {"guarantee": "local", "expansion": 0.6, "bound": "betting", "max_samples": 3000}
+    keywords["inside"] = Inside(stages=[SubsetsOfAnswers(LATTICE), SmallerAnswer(len)])
+    return Search(LATTICE, task="leaf", epsilon=0.15, delta=0.1, seed=2, checkpoint=path, **keywords)
 
 
 def game(path):

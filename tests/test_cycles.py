@@ -406,15 +406,6 @@ def test_the_verifier_agrees_with_the_engine_on_every_node():
         assert upper == known["upper"].tolist()
 
 
-def test_a_quantile_of_random_walks_in_circles():
-    grid = navigation_grid(["S..A", "B..C"], {"A": 0.9, "B": 0.2, "C": 0.5})
-    grid.exact = grid.mean
-    result = best_leaf(grid, **SETTINGS, expansion=0.5, guarantee="quantile", alpha=0.2, seed=0)
-    assert result.identified
-    assert result.answer == (0, 3)
-    assert verify(result.certificate)
-
-
 def test_a_copy_of_a_search_knows_cycles():
     grid = navigation_grid(["S..A", "B..C"], {"A": 0.9, "B": 0.2, "C": 0.5})
     search = Search(grid, task="leaf", **SETTINGS, seed=0)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import get_scorer, make_scorer, mean_absolute_error
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -19,9 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from bestleaf import BestLeafSelector, EstimatorOracle, Search, SearchOptions, validate, verify
-from bestleaf.certificate.record import estimator_in_words
 from bestleaf.features import FeatureLattice
-from bestleaf.features.scoring import RANGES, quick_score
+from bestleaf.features.scoring import quick_score
+from selecting import made_selector
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # budgets are part of it
 IRIS = load_iris(return_X_y=True)
@@ -81,27 +81,6 @@ def test_fresh_splits_differ_and_have_the_size_of_the_folds(table):
     assert all(len(test) == 50 for _, test in parts)
 
 
-def test_scores_are_mapped_to_the_unit_interval(table):
-    X, y = table
-    oracle = EstimatorOracle(X, y, estimator=MODEL, scoring="matthews_corrcoef")
-    expected = cross_val_score(MODEL, X[:, [0]], y, scoring="matthews_corrcoef").mean()
-    assert oracle.value([0]) == pytest.approx((expected + 1) / 2)
-    assert "epsilon is a fraction of the range from -1 to 1" in estimator_in_words(oracle.settings())
-
-
-@pytest.mark.parametrize("name", sorted(set(RANGES) - {"concordance"}))
-def test_every_range_that_is_known_belongs_to_a_scorer_of_scikit_learn(name):
-    assert name in sklearn.metrics.get_scorer_names()
-
-
-def test_a_range_that_is_given_must_hold():
-    X, y = make_regression(80, 5, noise=20, random_state=0)
-    with pytest.raises(ValueError, match=r"score_range must hold every score of r2, got .* outside \[0.9, 1\]"):
-        EstimatorOracle(X, y, estimator=Ridge(), scoring="r2", score_range=(0.9, 1)).value([0])
-    own = make_scorer(mean_absolute_error, greater_is_better=False)
-    assert 0 < EstimatorOracle(X, y, estimator=Ridge(), scoring=own, score_range=(-1000, 0)).value([0, 1]) < 1
-
-
 def test_a_regressor_is_scored_by_concordance_unless_told_otherwise():
     X, y = make_regression(80, 5, n_informative=2, noise=1, shuffle=False, random_state=0)
     oracle = EstimatorOracle(X, y, estimator=Ridge())
@@ -135,8 +114,6 @@ def test_the_oracle_gives_the_same_at_a_worker(table):
         ({"estimator": GaussianNB}, TypeError, "estimator must be a scikit-learn classifier or regressor"),
         ({"estimator": Mute()}, ValueError, "must have the method predict, which scoring accuracy needs, got Mute"),
         ({"estimator": MODEL, "scoring": "nope"}, ValueError, "scoring must be a scorer .*, got 'nope'"),
-        ({"estimator": MODEL, "score_range": (1, 0)}, ValueError, "the lower one first, got"),
-        ({"estimator": MODEL, "score_range": 3}, ValueError, "score_range must be two numbers"),
         ({"estimator": MODEL, "scoring": "roc_auc"}, ValueError, "scoring roc_auc cannot score GaussianNB"),
         (
             {"estimator": Ridge(), "scoring": "accuracy"},
@@ -194,9 +171,9 @@ def test_groups_stay_together(table):
 
 @pytest.fixture(scope="module")
 def fitted(table):
-    return BestLeafSelector(choose="training", estimator=MODEL, epsilon=0.05, random_state=0, max_samples=1500).fit(
-        *table
-    )
+    return BestLeafSelector(
+        choose="training", estimator=MODEL, epsilon=0.05, random_state=0, search=SearchOptions(max_samples=1500)
+    ).fit(*table)
 
 
 def test_the_selector_selects_for_the_estimator(fitted, table):
@@ -219,46 +196,29 @@ def test_a_certificate_about_an_estimator_is_checked_with_an_oracle(fitted, tabl
     assert "the oracle has the scoring 'f1', the certificate 'accuracy'" in str(verdict)
 
 
-def test_sampled_terminal_leaves_have_intervals(table):
+def test_held_out_scores_use_the_estimator(table):
     X, y = table
-    keywords = {
-        "estimator": MODEL,
-        "epsilon": 0.3,
-        "max_features": 2,
-        "random_state": 0,
-        "search": SearchOptions(terminal="noisy"),
-    }
-    found = BestLeafSelector(choose="training", **keywords, max_samples=4000).fit(X, y)
-    low, high = found.score_interval_
-    assert low < found.score_ < high
-    assert "on random splits" in str(found.certificate_)
-    assert "values that guided growth" in str(found.certificate_)
-    assert verify(found.certificate_)
-    assert found.certificate_.settled
-
-
-def test_held_out_scores_and_repeats_use_the_estimator(table):
-    X, y = table
-    selector = BestLeafSelector(choose="training", estimator=MODEL, epsilon=0.1, max_samples=300, random_state=0)
-    judged = validate(selector, X, y, holdout=0.3, n_repeats=2)
+    selector = BestLeafSelector(
+        choose="training", estimator=MODEL, epsilon=0.1, random_state=0, search=SearchOptions(max_samples=300)
+    )
+    judged = validate(selector, X, y, holdout=0.3)
     found, kept = judged.selector, judged.rows
     aside = np.setdiff1d(np.arange(len(y)), kept)
     model = GaussianNB().fit(X[kept][:, found.support_], y[kept])
-    assert judged.mean == pytest.approx(model.score(X[aside][:, found.support_], y[aside]))
-    assert set(judged.selection_frequency) <= {0, 0.5, 1}
+    assert judged.score == pytest.approx(model.score(X[aside][:, found.support_], y[aside]))
 
 
 def test_metadata_are_used_or_refused_never_dropped(table):
     X, y = table
     weights, groups = np.ones(150), np.arange(150) // 5
     keywords = {"epsilon": 0.2, "max_samples": 150, "random_state": 0}
-    by_votes = BestLeafSelector(choose="training", **keywords).fit(X, y, sample_weight=weights)
+    by_votes = made_selector(choose="training", **keywords).fit(X, y, sample_weight=weights)
     assert by_votes.certificate_.content["data"]["objective"]["weighted"]
     with pytest.raises(TypeError, match=r"fit takes X, y, sample_weight and groups, got 'colour'"):
-        BestLeafSelector(choose="training", estimator=MODEL, **keywords).fit(X, y, colour=groups)
+        made_selector(choose="training", estimator=MODEL, **keywords).fit(X, y, colour=groups)
     with pytest.raises(ValueError, match="scoring needs an estimator to score"):
-        BestLeafSelector(choose="training", scoring="accuracy", **keywords).fit(X, y)
-    selector = BestLeafSelector(choose="training", estimator=MODEL, cv=GroupKFold(3), **keywords)
+        made_selector(choose="training", scoring="accuracy", **keywords).fit(X, y)
+    selector = made_selector(choose="training", estimator=MODEL, cv=GroupKFold(3), **keywords)
     judged = validate(selector, X, y, holdout=0.2, sample_weight=weights, groups=groups)
     found, kept = judged.selector, judged.rows
     assert not set(groups[kept]) & set(np.delete(groups, kept))
@@ -268,26 +228,20 @@ def test_metadata_are_used_or_refused_never_dropped(table):
 def test_scikit_learns_routing_reaches_fit(table):
     X, y = table
     with sklearn.config_context(enable_metadata_routing=True):
-        selector = BestLeafSelector(choose="training", estimator=MODEL, max_samples=100, epsilon=0.3, random_state=0)
+        selector = BestLeafSelector(
+            choose="training", estimator=MODEL, epsilon=0.3, random_state=0, search=SearchOptions(max_samples=100)
+        )
         selector.set_fit_request(sample_weight=True)
         pipe = make_pipeline(selector, GaussianNB().set_fit_request(sample_weight=False))
         pipe.fit(X, y, sample_weight=np.ones(150))
         assert pipe[0].certificate_.content["data"]["objective"]["weighted"]
-        unrequested = make_pipeline(BestLeafSelector(choose="training", estimator=MODEL, max_samples=100), GaussianNB())
+        unrequested = make_pipeline(
+            BestLeafSelector(choose="training", estimator=MODEL, search=SearchOptions(max_samples=100)), GaussianNB()
+        )
         with pytest.raises(ValueError, match="sample_weight"):
             unrequested.fit(X, y, sample_weight=np.ones(150))
 
 
-@pytest.mark.parametrize("guarantee", ["local", "quantile", "exhaustive"])
-def test_sampled_leaves_do_not_go_with_guarantees_about_exact_values(guarantee, table):
-    with pytest.raises(ValueError, match="compares exact values, so terminal must be 'exact', got 'noisy'"):
-        BestLeafSelector(
-            choose="training",
-            estimator=MODEL,
-            search=SearchOptions(terminal="noisy"),
-            guarantee=guarantee,
-            max_samples=50,
-        ).fit(*table)
 
 
 def test_a_local_guarantee_holds_for_an_estimator(table):
@@ -295,11 +249,10 @@ def test_a_local_guarantee_holds_for_an_estimator(table):
     found = BestLeafSelector(
         choose="training",
         estimator=MODEL,
-        guarantee="local",
         epsilon=0.02,
         max_features=3,
         random_state=0,
-        max_samples=4000,
+        search=SearchOptions(guarantee="local", max_samples=4000),
     ).fit(X[:, :7], y)
     assert any("No single feature" in claim for claim in found.certificate_.claims)
     oracle = EstimatorOracle(X[:, :7], y, estimator=MODEL, random_state=0)
@@ -308,7 +261,11 @@ def test_a_local_guarantee_holds_for_an_estimator(table):
 
 def test_values_where_everything_is_a_tie_do_not_confuse_the_search(table):
     found = BestLeafSelector(
-        choose="training", estimator=DummyClassifier(), epsilon=0.1, random_state=0, max_samples=400
+        choose="training",
+        estimator=DummyClassifier(),
+        epsilon=0.1,
+        random_state=0,
+        search=SearchOptions(max_samples=400),
     ).fit(*table)
     assert len(found.subset_) == 1
 

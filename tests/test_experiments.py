@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from threading import Event
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -168,13 +169,14 @@ def test_the_tables_print_published_ours_and_a_verdict():
     assert case.verdict([{"samples": 480_000}] * 29) == "too few runs to tell"
 
 
-def test_the_expansion_figure_is_drawn(tmp_path):
+def test_the_expansion_figure_is_drawn():
     rows = [
         {"case": case, "run": run, "samples": 1000 + run, "growths": 3} for case in expansion.CASES for run in range(2)
     ]
-    for name in ("figure.png", "figure.svg"):
-        expansion.plot(rows, tmp_path / name)
-        assert (tmp_path / name).stat().st_size > 5000
+    drawn = expansion.figure(rows)
+    ElementTree.fromstring(drawn)
+    assert drawn.count("<circle") == len(expansion.CASES)
+    assert "measured, theory" in drawn
     console = Console(width=200, record=True, file=io.StringIO())
     console.print(expansion.EXPERIMENT.table(rows))
     assert "27,864,723" in console.export_text()

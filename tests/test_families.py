@@ -45,7 +45,7 @@ def part_of(X, y, estimator=None, check=None, **choice):
     """Return all rows as the part that candidates are found on."""
     lattice = FeatureLattice(KNNOracle(X, y, task=task_for(y, estimator)), **choice)
     choosable = Choosable.of(lattice, by_fits=votes_of(estimator) is None)
-    plan = Plan(data_of(X, y), estimator, None, None, choosable, task_for(y, estimator), 0, check)
+    plan = Plan(data_of(X, y), estimator, None, choosable, task_for(y, estimator), 0, check)
     return plan.part(slice(None), 0, inf)
 
 
@@ -110,11 +110,11 @@ def test_a_new_row_never_votes_and_an_unknown_class_is_wrong_for_all():
 
 CHOICES = [
     {},
-    {"forced": [5], "forbidden": [0]},
+    {"include": [5], "exclude": [0]},
     {"max_features": 3},
-    {"forced": [1, 2], "max_features": 4, "forbidden": [7]},
+    {"include": [1, 2], "max_features": 4, "exclude": [7]},
     {"groups": [[0, 1], [2], [3, 4, 5], [6], [7]]},
-    {"groups": [[0, 1], [2], [3, 4, 5], [6], [7]], "forced": [3, 4, 5], "max_features": 3},
+    {"groups": [[0, 1], [2], [3, 4, 5], [6], [7]], "include": [3, 4, 5], "max_features": 3},
 ]
 
 

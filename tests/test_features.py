@@ -47,7 +47,7 @@ def draw_once(leaf, oracle):
 
 
 def test_the_lattice_stops_or_adds_one_feature(oracle):
-    lattice = FeatureLattice(oracle, max_features=2, forced=[3], forbidden=[0, 1])
+    lattice = FeatureLattice(oracle, max_features=2, include=[3], exclude=[0, 1])
     assert lattice.root() == (3,)
     children = lattice.children((3,))
     assert children[0] == (3, STOP)
@@ -102,7 +102,7 @@ def test_rollouts_have_the_published_mean_size(oracle):
 
 
 def test_rollouts_hold_their_start_and_respect_the_limits(oracle):
-    lattice = FeatureLattice(oracle, max_features=4, forced=[3], forbidden=range(6, 30))
+    lattice = FeatureLattice(oracle, max_features=4, include=[3], exclude=range(6, 30))
     for found in completions(lattice, (3, 5), 500):
         assert {3, 5} <= set(found)
         assert len(set(found)) == len(found) <= 4
@@ -121,7 +121,7 @@ def test_compiled_and_plain_rollouts_are_the_same(task, groups):
     X, y = make_linear(120, 12, seed=1, return_X_y=True)
     target = {"two classes": y, "several classes": (4 * X[:, 0]).astype(int), "real": X[:, 0] - X[:, 1]}[task]
     kind = "regression" if task == "real" else "classification"
-    lattice = FeatureLattice(KNNOracle(X, target, task=kind, subsample=30), groups=groups, forbidden=[2])
+    lattice = FeatureLattice(KNNOracle(X, target, task=kind, subsample=30), groups=groups, exclude=[2])
     plain = np.random.default_rng(0)
     assert draws(lattice, (1,), 0, 100) == [lattice.sample((1,), plain) for _ in range(100)]
 
@@ -211,7 +211,7 @@ def test_wide_data_are_searched_without_listing_children():
 
 
 def test_features_of_a_group_enter_together(oracle):
-    lattice = FeatureLattice(oracle, groups=[[5, 1], [0], [2, 3, 4], [*range(6, 30)]], forced=[0], forbidden=[7])
+    lattice = FeatureLattice(oracle, groups=[[5, 1], [0], [2, 3, 4], [*range(6, 30)]], include=[0], exclude=[7])
     assert lattice.root() == (1,)
     assert lattice.children((1,)) == [(1, STOP), (0, 1), (1, 2)]
     assert lattice.count_children((1,)) == 3
@@ -223,7 +223,7 @@ def test_features_of_a_group_enter_together(oracle):
 
 
 def test_relatives_in_the_lattice_are_the_same_listed_or_not(oracle):
-    lattice = FeatureLattice(oracle, max_features=3, forced=[4], forbidden=range(8, 30))
+    lattice = FeatureLattice(oracle, max_features=3, include=[4], exclude=range(8, 30))
     states = [lattice.root(), *lattice.children(lattice.root())]
     states += [child for state in states[2:5] for child in lattice.children(state)]
     for state in dict.fromkeys(states):
@@ -235,15 +235,15 @@ def test_relatives_in_the_lattice_are_the_same_listed_or_not(oracle):
 @pytest.mark.parametrize(
     ("keywords", "sentence"),
     [
-        ({"forced": [30]}, r"forced must name features from 0 to 29, got \[30\]"),
-        ({"forbidden": [-1]}, r"forbidden must name features from 0 to 29, got \[-1\]"),
-        ({"forced": [1, 2], "forbidden": [2]}, r"forced and forbidden must not share features, got \[2\] in both"),
+        ({"include": [30]}, r"include must name features from 0 to 29, got \[30\]"),
+        ({"exclude": [-1]}, r"exclude must name features from 0 to 29, got \[-1\]"),
+        ({"include": [1, 2], "exclude": [2]}, r"include and exclude must not share features, got \[2\] in both"),
         ({"max_features": 0}, "max_features must be at least 1, got 0"),
         (
-            {"forced": [1, 2], "max_features": 1},
-            "max_features must be at least 2, the number of forced features, got 1",
+            {"include": [1, 2], "max_features": 1},
+            "max_features must be at least 2, the number of features in include, got 1",
         ),
-        ({"forbidden": range(30)}, "forbidden must leave at least one of the features, got all 30"),
+        ({"exclude": range(30)}, "exclude must leave at least one of the features, got all 30"),
         ({"groups": [[0, 1], [1, 2]]}, "groups must not overlap, got feature 1 in groups 0 and 1"),
         ({"groups": [[0, 1], []]}, "groups must not be empty, got nothing in group 1"),
         ({"groups": [[0, 30]]}, "groups must name features from 0 to 29, got 30"),

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from bestleaf import BestLeafSelector, KNNOracle, NeighbourVotes
+from bestleaf import BestLeafSelector, KNNOracle, NeighbourVotes, SearchOptions
 from bestleaf.certificate.numbering import Block, Numbering
 from bestleaf.features import neighbours
 from bestleaf.features.exhaust import FastNumbering
@@ -245,7 +245,9 @@ def test_a_search_has_the_same_answer_on_a_gpu():
     X = table("real numbers", 900, 30)
     y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
     found = [
-        BestLeafSelector(NeighbourVotes(device=device), max_samples=2000, random_state=0).fit(X, y)
+        BestLeafSelector(NeighbourVotes(device=device), random_state=0, search=SearchOptions(max_samples=2000)).fit(
+            X, y
+        )
         for device in ("cuda", "cpu")
     ]
     assert found[0].support_.tolist() == found[1].support_.tolist()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from bestleaf import BestLeafSelector, Search, best_leaf, verify
+from bestleaf import BestLeafSelector, Search, SearchOptions, best_leaf, verify
 from bestleaf.features import STOP, FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import make_madelon_like
@@ -72,7 +72,9 @@ def test_the_best_subset_evaluated_is_the_answer_when_the_budget_ends(budget):
     X = np.random.default_rng(0).random((100, 20))
     y = (X[:, 0] + X[:, 19] + 0.5 * X[:, 7] > 1.25).astype(int)
     with pytest.warns(ConvergenceWarning):
-        found = BestLeafSelector(choose="training", max_samples=budget, random_state=0, prefer_small=False).fit(X, y)
+        found = BestLeafSelector(
+            choose="training", random_state=0, parsimony=0, search=SearchOptions(max_samples=budget)
+        ).fit(X, y)
     assert found.score_ == found.evaluated_[0].score
     assert verify(found.certificate_, X, y)
     leaf = best_leaf(

@@ -20,9 +20,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bestleaf import BestLeafSelector, NeighbourVotes, validate, verify
+from bestleaf import BestLeafSelector, NeighbourVotes, SearchOptions, validate, verify
 from bestleaf.new_data import choosing, families, left_out
 from conftest import binomial_margin
+from selecting import made_selector
 from test_families import table
 
 SMALL = {"random_state": 0, "cv": 3, "max_samples": 300}  # few folds, and no clock
@@ -37,7 +38,7 @@ def noisy(seed=0, rows=60, columns=6):
 
 
 def fitted(X, y, estimator=None, metadata=None, **settings):
-    return BestLeafSelector(estimator, **{**SMALL, **settings}).fit(X, y, **(metadata or {}))
+    return made_selector(estimator, **{**SMALL, **settings}).fit(X, y, **(metadata or {}))
 
 
 def without_times(selector):
@@ -60,7 +61,7 @@ def by_default():
     """Return a table, and a selector with the default folds fitted on it."""
     X, y = noisy()
     frame = pd.DataFrame(X, columns=list("abcdef"))
-    return frame, y, BestLeafSelector(random_state=0, max_samples=300).fit(frame, y)
+    return frame, y, BestLeafSelector(random_state=0, search=SearchOptions(max_samples=300)).fit(frame, y)
 
 
 # ---- what is answered
@@ -113,9 +114,9 @@ def test_a_selector_of_every_size_has_a_certificate_that_holds(by_default):
     "choice",
     [
         {"max_features": 3},
-        {"forced": [2], "forbidden": [0]},
+        {"include": [2], "exclude": [0]},
         {"feature_groups": [[0, 1], [2], [3, 4], [5]]},
-        {"forced": [1, 2], "max_features": 3},
+        {"include": [1, 2], "max_features": 3},
     ],
     ids="-".join,
 )
@@ -181,7 +182,7 @@ def test_the_order_of_rows_and_columns_changes_only_what_is_drawn(turned, by_def
     frame, y, selector = by_default
     order = np.random.default_rng(0).permutation(60 if turned == "rows" else 6)
     frame, y = (frame.iloc[order], y[order]) if turned == "rows" else (frame.iloc[:, order], y)
-    other = BestLeafSelector(random_state=0, max_samples=300).fit(frame, y)
+    other = BestLeafSelector(random_state=0, search=SearchOptions(max_samples=300)).fit(frame, y)
     for one, same in zip(selector.path_[1:], other.path_[1:], strict=True):  # folds differ, or what breaks ties
         assert abs(one.left_out - same.left_out) <= 2.5 * np.hypot(one.standard_error, same.standard_error)
     assert {"a", "d"} <= set(selector.subset_) & set(other.subset_)
@@ -337,7 +338,7 @@ def test_shuffled_labels_are_not_called_good():
     for seed in range(tables):
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(60, 5)), rng.permutation(np.arange(60) % 2)
-        selector = BestLeafSelector(random_state=seed, max_samples=100).fit(X, y)
+        selector = BestLeafSelector(random_state=seed, search=SearchOptions(max_samples=100)).fit(X, y)
         scores.append(selector.certificate_.content["new_data"]["judged"]["left_out"])
         called_good += "cannot be told from guessing" not in selector.certificate_.summary()
     assert abs(np.mean(scores) - 0.5) <= 3 * np.std(scores, ddof=1) / tables**0.5
@@ -354,7 +355,7 @@ def test_scikit_learn_checks(estimator, check):
 
 def test_parameters_copies_and_pickles():
     X, y = noisy(13)
-    selector = BestLeafSelector(**SMALL, parsimony=0.5)
+    selector = made_selector(**SMALL, parsimony=0.5)
     assert selector.get_params()["choose"] == "new_data"
     assert clone(selector).get_params()["parsimony"] == 0.5
     selector.fit(X, y)
@@ -371,7 +372,7 @@ def test_parameters_copies_and_pickles():
 
 def test_held_out_rows_choose_nothing():
     X, y = noisy(14, 80)
-    selector = BestLeafSelector(**SMALL)
+    selector = made_selector(**SMALL)
     found = validate(selector, X, y, holdout=0.25)
     alone = clone(selector).fit(X[found.rows], y[found.rows])
     assert found.selector.subset_.tolist() == alone.subset_.tolist()

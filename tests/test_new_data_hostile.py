@@ -18,13 +18,14 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bestleaf import BestLeafSelector, EstimatorOracle, NeighbourVotes, validate, verify
+from bestleaf import BestLeafSelector, EstimatorOracle, NeighbourVotes, SearchOptions, validate, verify
 from bestleaf.checkpoint.file import read_file, write_file
 from bestleaf.data_checks import Data
 from bestleaf.new_data import choosing, families
 from bestleaf.new_data.fitted_families import importance_of
 from bestleaf.new_data.left_out import folds_of
 from forging import judged, reworded, rewritten, twin
+from selecting import made_selector
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -38,7 +39,7 @@ def table(rows=60, columns=6, classes=2, seed=0):
 
 
 def fitted(X, y, estimator=None, **settings):
-    return BestLeafSelector(estimator, **{"random_state": 0, "cv": 3, "max_samples": 300, **settings}).fit(X, y)
+    return made_selector(estimator, **{"random_state": 0, "cv": 3, "max_samples": 300, **settings}).fit(X, y)
 
 
 def few_rows_of_a_class():
@@ -66,11 +67,11 @@ TABLES = {
     "negative labels": lambda: (table()[0], table(classes=3)[1] - 5, {}),
     "few distinct targets": lambda: (table()[0], np.round(table()[0][:, 0]) / 2 + 0.25, {}),
     "huge targets": lambda: (table()[0] * 1e30, table()[0][:, 0] * 1e300, {}),
-    "all but one forced": lambda: (*table(), {"forced": range(5)}),
+    "all but one forced": lambda: (*table(), {"include": range(5)}),
     "groups": lambda: (*table(), {"feature_groups": [[0, 4], [1], [2, 3, 5]]}),
     "one feature": lambda: (*table(), {"max_features": 1}),
     "two features": lambda: (*table(), {"max_features": 2}),
-    "as many as forced": lambda: (*table(), {"max_features": 2, "forced": [3, 4]}),
+    "as many as forced": lambda: (*table(), {"max_features": 2, "include": [3, 4]}),
     "grown": lambda: (*table(columns=14), {"max_features": 3}),
 }
 
@@ -98,7 +99,12 @@ def test_the_certificate_of_every_size_holds(name):
 
 @pytest.mark.parametrize(
     ("X", "y", "settings"),
-    [(*table(19), {}), (*table(columns=1), {}), (*table(), {"forced": range(6)}), (table()[0], np.arange(60) == 0, {})],
+    [
+        (*table(19), {}),
+        (*table(columns=1), {}),
+        (*table(), {"include": range(6)}),
+        (table()[0], np.arange(60) == 0, {}),
+    ],
     ids=["19 rows", "one column", "all forced", "a class of one row"],
 )
 def test_where_nothing_can_be_left_out_the_rows_given_decide(X, y, settings):
@@ -373,13 +379,16 @@ def test_a_selector_is_still_a_selector_of_scikit_learn():
     assert selector.set_output(transform="pandas").transform(X).shape[1] == len(selector.subset_)
 
 
-@pytest.mark.parametrize("holdout", [0.25, 3])
-def test_held_out_rows_take_no_part_in_the_choice(holdout):
+def test_held_out_rows_take_no_part_in_the_choice():
     X, y = table(80, 4)
-    found = validate(BestLeafSelector(random_state=0, cv=3, max_samples=100), X, y, holdout=holdout, n_repeats=2)
+    found = validate(
+        BestLeafSelector(random_state=0, cv=3, search=SearchOptions(max_samples=100)),
+        X,
+        y,
+        holdout=0.25,
+    )
     assert found.selector.path_ is not None
-    rows = found.rows if holdout == 0.25 else slice(None)
-    assert verify(found.selector.certificate_, X[rows], y[rows])
+    assert verify(found.selector.certificate_, X[found.rows], y[found.rows])
 
 
 def test_a_report_shows_every_path(tmp_path, decided):

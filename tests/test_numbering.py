@@ -7,7 +7,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from bestleaf.certificate.limits import Limits
 from bestleaf.certificate.numbering import MOST_BLOCKS, Block, Numbering, count_numbers
 from bestleaf.features.exhaust import FastNumbering
 
@@ -34,15 +33,12 @@ def test_a_subset_shares_all_but_the_end_with_one_before_it():
 
 
 def test_blocks_hold_every_subset_that_may_be_chosen_once():
-    costs = [1.0, 2.0, 3.0, 0.5, 0.0, 4.0, 1.5]
-    limits = Limits(7, costs, 5.0, [("pair", 1, [0, 1])])
-    numbering = Numbering([0, 1, 3, 5, 6], [4], 4, limits)
+    numbering = Numbering([0, 1, 3, 5, 6], [4], 4)
     blocks = [Block(numbering, start, min(start + 5, numbering.total), ALONE) for start in range(0, numbering.total, 5)]
     found = [numbering.units(int(number)) for block in blocks for number in block.numbers]
     every = (tuple(sorted((4, *some))) for size in range(4) for some in combinations([0, 1, 3, 5, 6], size))
-    assert sorted(found) == sorted(subset for subset in every if limits.fits(subset))
+    assert sorted(found) == sorted(every)
     assert [len(subset) for subset in found] == np.concatenate([block.sizes for block in blocks]).tolist()
-    assert len(found) == limits.count([4], [0, 1, 3, 5, 6], 4, 1000)
 
 
 def test_the_columns_of_a_block_are_those_of_its_groups():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from bestleaf import BestLeafSelector
+from bestleaf import BestLeafSelector, SearchOptions
 from bestleaf.search import Progress
 from bestleaf.search.live import LiveLine
 from bestleaf.search.progress import ProgressLine
@@ -61,7 +61,7 @@ def test_the_best_subset_in_the_history_goes_with_its_value():
     X = rng.normal(size=(80, 20))
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
     selector = BestLeafSelector(
-        choose="training", random_state=0, max_samples=3000, epsilon=0.05, guarantee="grown"
+        choose="training", random_state=0, epsilon=0.05, search=SearchOptions(max_samples=3000, guarantee="grown")
     ).fit(X, y)
     values = {"{" + ", ".join(f"x{number}" for number in one.features) + "}": one.score for one in selector.evaluated_}
     told = [row for row in selector.history_ if row["score"] is not None]

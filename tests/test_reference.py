@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from bestleaf import BestLeafSelector, Certificate, KNNOracle, NeighbourVotes, cli, verify
+from bestleaf import BestLeafSelector, Certificate, KNNOracle, NeighbourVotes, SearchOptions, cli, verify
 from bestleaf.certificate import schema
 from bestleaf.certificate.record import neighbours_in_words
 from bestleaf.features import FeatureLattice, data
@@ -20,6 +20,7 @@ from bestleaf.features.tree import Tree
 from bestleaf.features.unseen import UnseenVotes
 from bestleaf.tables.verify import verify_table
 from forging import judged, reworded
+from selecting import made_selector
 
 ROWS, REFERENCE = 400, 120
 
@@ -193,7 +194,7 @@ def test_very_many_rows_get_a_reference_by_themselves(low_bound):
 @pytest.mark.parametrize("kind", ["two classes", "real", "four classes"])
 def test_a_selection_among_very_many_rows_says_what_its_values_are(low_bound, kind):
     X, y = table(kind)
-    found = BestLeafSelector(max_samples=3000, epsilon=0.1, random_state=0).fit(X, y)
+    found = BestLeafSelector(epsilon=0.1, random_state=0, search=SearchOptions(max_samples=3000)).fit(X, y)
     content = found.certificate_.content
     assert content["data"]["terminal"] == "exact"
     assert content["data"]["objective"]["reference_rows"] == 100
@@ -210,7 +211,7 @@ def test_a_selection_among_very_many_rows_says_what_its_values_are(low_bound, ki
 
 def test_values_of_another_reference_are_refused(low_bound):
     X, y = table("two classes")
-    found = BestLeafSelector(max_samples=2000, epsilon=0.1, random_state=0).fit(X, y).certificate_
+    found = BestLeafSelector(epsilon=0.1, random_state=0, search=SearchOptions(max_samples=2000)).fit(X, y).certificate_
     refusals = {
         (90, 150): "on these data, not",
         (100, 149): "values of 400 rows cannot be of 150 of them",
@@ -229,7 +230,7 @@ def test_values_of_another_reference_are_refused(low_bound):
 def test_samples_can_be_the_values_of_very_many_rows(low_bound):
     X, y = table("two classes")
     votes = NeighbourVotes(reference_rows=ROWS)
-    every = BestLeafSelector(votes, max_samples=300, random_state=0)
+    every = BestLeafSelector(votes, random_state=0, search=SearchOptions(max_samples=300))
     with pytest.warns(match="ended the search"):
         every.fit(X, y)
     assert every.certificate_.content["data"]["terminal"] == "noisy"
@@ -307,12 +308,14 @@ def test_the_command_line_takes_the_size_of_the_reference(tmp_path, capsys, monk
 def test_a_search_with_a_reference_goes_on_from_its_checkpoint(tmp_path):
     X, y = table("four classes")
     votes, settings = NeighbourVotes(reference_rows=REFERENCE), {"guarantee": "grown", "random_state": 3}
-    direct = BestLeafSelector(votes, max_samples=900, **settings).fit(X, y)
+    direct = made_selector(votes, **settings, search=SearchOptions(max_samples=900)).fit(X, y)
     for most in (300, 900):
-        resumed = BestLeafSelector(votes, max_samples=most, checkpoint=tmp_path / "run.blf", **settings).fit(X, y)
+        resumed = made_selector(
+            votes, checkpoint=tmp_path / "run.blf", **settings, search=SearchOptions(max_samples=most)
+        ).fit(X, y)
     assert resumed.subset_.tolist() == direct.subset_.tolist()
     assert resumed.certificate_.leaves == direct.certificate_.leaves
-    other = BestLeafSelector(NeighbourVotes(reference_rows=REFERENCE + 1), checkpoint=tmp_path / "run.blf", **settings)
+    other = made_selector(NeighbourVotes(reference_rows=REFERENCE + 1), checkpoint=tmp_path / "run.blf", **settings)
     with pytest.raises(ValueError, match="checkpoint"):
         other.fit(X, y)
 

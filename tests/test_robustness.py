@@ -14,7 +14,7 @@ import pytest
 from sklearn.datasets import make_classification, make_regression
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GroupKFold, LeaveOneOut, TimeSeriesSplit
+from sklearn.model_selection import GroupKFold, LeaveOneOut
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -24,7 +24,6 @@ from bestleaf import (
     BestLeafSelector,
     Checkpoint,
     EstimatorOracle,
-    NeighbourVotes,
     Search,
     SearchOptions,
     best_arm,
@@ -36,8 +35,9 @@ from bestleaf import (
 from bestleaf.checkpoint.file import read_file
 from bestleaf.engine.bounds import BOUNDS
 from bestleaf.features.estimator import ONE_THREAD, described
-from bestleaf.paper import load_linear, make_linear
+from bestleaf.paper import make_linear
 from bestleaf.search import saving
+from selecting import made_selector
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 MODEL = GaussianNB()
@@ -48,43 +48,16 @@ def table():
     return make_classification(120, 8, n_informative=3, shuffle=False, random_state=0)
 
 
-@pytest.mark.parametrize("prefer_small", [False, True])
-def test_sampled_leaves_that_join_late_are_told_apart_too(prefer_small):
-    X, y = load_linear(return_X_y=True)
-    found = BestLeafSelector(
-        choose="training",
-        estimator=NeighbourVotes(scale=False),
-        search=SearchOptions(terminal="noisy"),
-        epsilon=0.03,
-        prefer_small=prefer_small,
-        max_features=3,
-        random_state=0,
-    ).fit(X, y)
-    assert found.certificate_.reason == "identified"
-    assert found.certificate_.settled
-
-
-def test_nothing_is_certain_of_a_sampled_answer():
-    X, y = make_classification(80, 4, n_redundant=0, class_sep=4, random_state=0)
-    found = BestLeafSelector(
-        choose="training", search=SearchOptions(terminal="noisy"), epsilon=0.1, delta=0.3, random_state=0
-    ).fit(X, y)
-    assert 1 - found.score_interval_[0] <= 0.1
-    assert not any("No subset at all" in claim for claim in found.certificate_.claims)
-    assert any("no other subset is better" in text for text in found.certificate_.not_claimed)
-
-
 def test_a_local_proof_is_about_the_answer():
     X, y = make_linear(80, 10, seed=1, return_X_y=True)
     for seed in range(6):
         found = BestLeafSelector(
             choose="training",
-            guarantee="local",
-            prefer_small=False,
+            parsimony=0,
             epsilon=0.05,
-            search=SearchOptions(proposal="rave"),
             max_features=4,
             random_state=seed,
+            search=SearchOptions(guarantee="local", proposal="rave"),
         ).fit(X, y)
         assert verify(found.certificate_), seed
 
@@ -92,8 +65,8 @@ def test_a_local_proof_is_about_the_answer():
 @pytest.mark.parametrize("budget", [40, 150, 333])
 def test_the_history_of_a_resumed_search_does_not_go_back(budget, table, tmp_path):
     keywords = {"estimator": MODEL, "epsilon": 0.01, "random_state": 0, "checkpoint": tmp_path / "run.blf"}
-    BestLeafSelector(choose="training", **keywords, max_samples=budget).fit(*table)
-    found = BestLeafSelector(choose="training", **keywords, max_samples=600).fit(*table)
+    made_selector(choose="training", **keywords, search=SearchOptions(max_samples=budget)).fit(*table)
+    found = made_selector(choose="training", **keywords, search=SearchOptions(max_samples=600)).fit(*table)
     assert verify(found.certificate_), str(verify(found.certificate_))
 
 
@@ -167,14 +140,6 @@ def test_targets_that_cannot_be_ranked_are_one_sentence():
         EstimatorOracle(X, y, estimator=Ridge(), cv=LeaveOneOut()).value([0])
 
 
-@pytest.mark.parametrize("cv", [TimeSeriesSplit(3), LeaveOneOut()])
-def test_random_splits_do_not_take_the_place_of_others(cv, table):
-    with pytest.raises(ValueError, match="terminal='noisy' draws random splits, so cv must be a number of folds"):
-        BestLeafSelector(
-            choose="training", estimator=MODEL, cv=cv, search=SearchOptions(terminal="noisy"), max_samples=50
-        ).fit(*table)
-
-
 def test_groups_of_one_class_are_drawn_again(table):
     X, y = table
     order = np.argsort(y, kind="stable")
@@ -237,7 +202,9 @@ def test_a_description_has_no_addresses_and_is_not_shortened():
     ],
 )
 def test_metadata_and_splits_are_checked_against_all_rows(keywords, given, sentence, table):
-    selector = BestLeafSelector(choose="training", estimator=MODEL, max_samples=60, cv=keywords.get("cv"))
+    selector = BestLeafSelector(
+        choose="training", estimator=MODEL, cv=keywords.get("cv"), search=SearchOptions(max_samples=60)
+    )
     with pytest.raises(ValueError, match=sentence):
         validate(selector, *table, holdout=keywords.get("holdout"), **given)
 
@@ -246,7 +213,8 @@ def test_groups_are_for_the_holdout_and_for_the_votes(table):
     X, y = table
     groups = np.arange(120) // 6
     selector = BestLeafSelector(choose="training", epsilon=0.1, random_state=0)
-    assert validate(selector, X, y, holdout=GroupKFold(3), n_repeats=2, groups=groups).scores.shape == (3,)
+    found = validate(selector, X, y, holdout=0.3, groups=groups)
+    assert not set(groups[found.rows]) & set(np.delete(groups, found.rows))
     assert selector.fit(X, y, groups=groups).certificate_.content["data"]["objective"]["grouped"]
 
 
@@ -406,8 +374,7 @@ def test_a_challenger_called_zero_without_a_value_does_not_keep_the_search_waiti
         "epsilon": 0.3,
         "delta": 0.1,
         "seed": 0,
-        "guarantee": ["local", "quantile"],
-        "alpha": 0.2,
+        "guarantee": "local",
         "max_time": 20,
     }
     with pytest.warns(RuntimeWarning, match="0 has none"):

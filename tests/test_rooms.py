@@ -18,7 +18,6 @@ ROOMS = (  # lowest first
     ("data_checks", "new_data", "selection", "selector", "validation"),
     ("tables",),
     ("report",),
-    ("watch",),
     ("paper",),
     ("cli",),
     ("testing",),

@@ -15,6 +15,7 @@ from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.features.unseen import UnseenVotes
 from naive import naive_value
+from selecting import made_selector
 from test_features import draws
 
 TASKS = ("two classes", "several classes", "real")
@@ -128,7 +129,7 @@ def test_other_searches_and_validations_know_groups():
     rows = judged.rows
     assert verify(judged.selector.certificate_, X[rows], y[rows], groups=groups[rows])
     quick = {"choose": "training", "epsilon": 1.0, "max_samples": 30, "random_state": 0}
-    by_fits = BestLeafSelector(LogisticRegression(), cv=GroupKFold(3), **quick)
+    by_fits = made_selector(LogisticRegression(), cv=GroupKFold(3), **quick)
     found = by_fits.fit(X, y, groups=groups).certificate_
     assert verify(found, X, y, groups=groups)
     assert not verify(found, X, y, groups=groups % 2)

@@ -59,7 +59,7 @@ def test_whole_weights_are_repeated_rows_in_the_ranking(task, ties):
     often = np.repeat(np.arange(60), weights.astype(int))  # each row as often as its weight says
     sums, targets = plain.sums([0, 1]), np.empty_like(plain.targets)
     targets[:, plain.rows] = plain.targets
-    assert oracle.value([0, 1]) == pytest.approx(plain.ranked_right(sums[often], targets[:, often]))
+    assert oracle.value([0, 1]) == pytest.approx(plain.fraction_in_order(targets[:, often], sums[often]))
     for factor in (1.0, 0.25):  # only the ratios of weights matter
         alike = oracle_of(task, X, y, ties=ties, sample_weight=np.full(60, factor))
         assert alike.value([0, 1]) == pytest.approx(plain.value([0, 1]))
@@ -118,10 +118,10 @@ def test_pulls_of_weighted_rows_are_derivatives_of_the_value():
     weights += 0.5
     votes = oracle_of("two classes", X, y).sums([0])[:, 0]
     for real, truth in ((False, y.astype(np.float32)), (True, table("real")[1].astype(np.float32))):
-        found = pulls(votes, truth, weights, real=real)
+        found = pulls(truth, votes, weights, real=real)
         more = weights.copy()
         more[7] *= 1.0 + 1e-6
-        risen = concordance(votes, truth, more) - concordance(votes, truth, weights)
+        risen = concordance(truth, votes, more) - concordance(truth, votes, weights)
         assert found[7] == pytest.approx(risen / 1e-6, abs=1e-4)
         assert found.sum() == pytest.approx(0.0, abs=1e-12)
 
@@ -140,8 +140,7 @@ def test_left_out_rows_count_by_their_weights():
     "selector",
     [
         BestLeafSelector(choose="training"),
-        BestLeafSelector(choose="training", guarantee=["grown", "local"], epsilon=0.2),
-        BestLeafSelector(choose="training", search=SearchOptions(terminal="noisy"), epsilon=0.3),
+        BestLeafSelector(choose="training", epsilon=0.2, search=SearchOptions(guarantee=["grown", "local"])),
         BestLeafSelector(cv=3),
     ],
 )
@@ -236,8 +235,9 @@ def test_groups_and_weights_are_columns_that_are_no_features(tmp_path, monkeypat
 def test_an_estimator_gets_folds_by_groups(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     patients().to_csv("t.csv", index=False)
-    options = ["--target", "y", "--groups", "patient", "--forbidden", "weight", "--choose", "training"]
-    limits = ["--estimator", "linear", "--cv", "2", "--max-features", "1", "--quiet", "--certificate", "c.json"]
+    (tmp_path / "c.toml").write_text("choose = 'training'\ncv = 2\nverbose = 0\n")
+    options = ["--target", "y", "--groups", "patient", "--exclude", "weight", "--config", "c.toml"]
+    limits = ["--estimator", "linear", "--max-features", "1", "--certificate", "c.json"]
     assert bestleaf("select", "t.csv", *options, *limits) == 0
     assert "StratifiedGroupKFold(n_splits=2" in Certificate.load("c.json").content["data"]["objective"]["cv"]
     assert bestleaf("verify", "c.json", "--data", "t.csv") == 0  # the certificate names the column of groups

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 
 import numpy as np
@@ -12,11 +13,14 @@ import pytest
 from sklearn.datasets import load_diabetes, load_wine
 
 import genuine
-from bestleaf import cli
+from bestleaf import Certificate, cli
+from bestleaf.cli.options import FILES, SELECTED, TABLE
 from bestleaf.tables import prepared, read_frame
+from selecting import configured
 
 SCRIPT = "<script>alert(1)</script>"
-BY_THESE_ROWS = ("--choose", "training")  # the search alone, without folds
+BY_THESE_ROWS = configured(choose="training")  # the search alone, without folds
+QUIET = configured(choose="training", verbose=0)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +94,7 @@ def test_every_format_gives_the_same(folder, shop, ending):
     }
     path = folder / f"table{ending}"
     writers[ending](path)
-    assert bestleaf("select", path, "--target", "bought", "--json", "r.json", "--quiet", *BY_THESE_ROWS) == 0
+    assert bestleaf("select", path, "--target", "bought", "--json", "r.json", *QUIET) == 0
     assert json.loads((folder / "r.json").read_text())["features"] == ["age", "city"]
 
 
@@ -98,13 +102,13 @@ def test_data_with_labels_beside_them(folder):
     X, y = load_wine(return_X_y=True)
     np.savetxt("wine.data", X[:, :5])
     np.savetxt("wine.labels", y, fmt="%d")
-    assert bestleaf("select", "wine.data", "--target", "label", "--json", "r.json", "--quiet", *BY_THESE_ROWS) == 0
+    assert bestleaf("select", "wine.data", "--target", "label", "--json", "r.json", *QUIET) == 0
     assert set(json.loads((folder / "r.json").read_text())["features"]) <= {f"f{number}" for number in range(5)}
 
 
 def test_numbers_to_predict(folder, capsys):
     load_diabetes(as_frame=True).frame.to_csv("sugar.csv", index=False)
-    options = ["--target", "target", "--max-features", "2", "--holdout", "0.25", "--forced", "bmi", "--forbidden", "s5"]
+    options = ["--target", "target", "--max-features", "2", "--holdout", "0.25", "--include", "bmi", "--exclude", "s5"]
     assert bestleaf("select", "sugar.csv", *options, "--json", "r.json", *BY_THESE_ROWS) == 0
     found = json.loads((folder / "r.json").read_text())
     assert "bmi" in found["features"]
@@ -118,19 +122,9 @@ def test_groups_and_gaps(folder, shop):
     gaps.loc[3:9, "age"] = np.nan
     gaps.loc[5:7, "city"] = None
     gaps.to_csv("gaps.csv", index=False)
-    (folder / "groups.json").write_text('{"both": ["age", "city"]}')
-    options = [
-        "--target",
-        "bought",
-        "--impute",
-        "median",
-        "--feature-groups",
-        "groups.json",
-        "--quiet",
-        "--json",
-        "r.json",
-    ]
-    assert bestleaf("select", "gaps.csv", *options, *BY_THESE_ROWS) == 0
+    together = configured('feature_groups = {both = ["age", "city"]}', choose="training")
+    options = ["--target", "bought", "--impute", "median", "--json", "r.json"]
+    assert bestleaf("select", "gaps.csv", *options, *together) == 0
     assert json.loads((folder / "r.json").read_text())["features"] == ["age", "city"]
     table = prepared(read_frame("gaps.csv"), "bought", impute="median")
     assert not table.X.isna().any().any()
@@ -142,8 +136,8 @@ def test_a_budget_ends_it_with_exit_code_3_and_the_result_is_written(folder):
     wide = pd.DataFrame(rng.normal(size=(80, 40)), columns=[f"c{number}" for number in range(40)])
     wide["y"] = rng.integers(0, 2, 80)
     wide.to_csv("wide.csv", index=False)
-    options = ["--target", "y", "--epsilon", "0", "--max-samples", "900", "--json", "r.json", "--quiet"]
-    assert bestleaf("select", "wide.csv", *options, *BY_THESE_ROWS) == 3
+    options = ["--target", "y", "--epsilon", "0", "--json", "r.json"]
+    assert bestleaf("select", "wide.csv", *options, *configured(choose="training", max_samples=900)) == 3
     found = json.loads((folder / "r.json").read_text())
     assert found["reason"] == "max_samples"
     assert found["gap"] > 0
@@ -151,7 +145,7 @@ def test_a_budget_ends_it_with_exit_code_3_and_the_result_is_written(folder):
 
 def test_files_are_not_replaced_unless_asked(folder):
     (folder / "r.json").write_text("precious")
-    command = ["select", "shop.csv", "--target", "bought", "--json", "r.json", "--quiet", *BY_THESE_ROWS]
+    command = ["select", "shop.csv", "--target", "bought", "--json", "r.json", *QUIET]
     assert bestleaf(*command) == 2
     assert (folder / "r.json").read_text() == "precious"
     assert bestleaf(*command, "--force-overwrite") == 0
@@ -207,6 +201,27 @@ def test_a_table_that_cannot_be_used_is_one_sentence(folder, name, capsys):
     assert set(os.listdir(folder)) == before
 
 
+BAD_SETTINGS = [
+    *(("delta", value) for value in (0, 1, "small")),
+    *(("max_samples", value) for value in (0, -3, 1.5, "many")),
+    *(("guarantee", value) for value in ("certain", ["local", "sure"], 3)),
+    *(("random_state", value) for value in (-1, 2**32, "one")),
+    *(("n_jobs", value) for value in (0, 1.5)),
+    ("max_features", "two"),
+    ("max_time", "90s"),
+    ("include", "age"),
+    ("include", [3]),
+    ("include", [["age"]]),
+    ("estimator", "magic"),
+    ("encode", "auto"),
+    ("checkpoint", 3),
+    ("verbose", "no"),
+    ("colour", "red"),
+    ("holdout", 0.25),
+    ("bound", "wide"),
+    ("search", 3),
+    ("neighbours", "many"),
+]
 BAD_OPTIONS = [
     ["--target", "nope"],
     ["--target", ""],
@@ -217,26 +232,17 @@ BAD_OPTIONS = [
     ["--target", "bought", "--epsilon", "-1"],
     ["--target", "bought", "--epsilon", "nan"],
     ["--target", "bought", "--epsilon", "small"],
-    ["--target", "bought", "--delta", "0"],
     ["--target", "bought", "--max-time", "soon"],
     ["--target", "bought", "--max-time", "-5s"],
     ["--target", "bought", "--max-time", "inf"],
-    ["--target", "bought", "--max-samples", "0"],
-    ["--target", "bought", "--max-samples", "many"],
     ["--target", "bought", "--max-features", "0"],
-    ["--target", "bought", "--forced", "nope"],
-    ["--target", "bought", "--forced", "bought"],
-    ["--target", "bought", "--forbidden", "nope"],
-    ["--target", "bought", "--forced", "age", "--forbidden", "age"],
-    ["--target", "bought", "--feature-groups", "missing.json"],
-    ["--target", "bought", "--feature-groups", "shop.csv"],
-    ["--target", "bought", "--guarantee", "certain"],
+    ["--target", "bought", "--include", "nope"],
+    ["--target", "bought", "--include", "bought"],
+    ["--target", "bought", "--exclude", "nope"],
+    ["--target", "bought", "--include", "age", "--exclude", "age"],
     ["--target", "bought", "--impute", "guess"],
     ["--target", "bought", "--holdout", "2"],
     ["--target", "bought", "--holdout", "0"],
-    ["--target", "bought", "--n-repeats", "0"],
-    ["--target", "bought", "--random-state", "-1"],
-    ["--target", "bought", "--n-jobs", "0"],
     ["--target", "bought", "--out", "nowhere/r.csv"],
     ["--target", "bought", "--out", "r.pdf"],
     ["--target", "bought", "--out", "shop.csv", "--force-overwrite"],
@@ -246,30 +252,23 @@ BAD_OPTIONS = [
     ["--target", "bought", "--colour", "red"],
     ["--target", "bought", "--epsilon", "1_0"],
     ["--target", "bought", "--epsilon", ""],
-    ["--target", "bought", "--delta", "1"],
-    ["--target", "bought", "--delta", "nan"],
-    ["--target", "bought", "--max-samples", "-3"],
-    ["--target", "bought", "--max-samples", "1.5"],
     ["--target", "bought", "--max-features", "²"],
-    ["--target", "bought", "--max-features", "1", "--forced", "age", "--forced", "city"],
-    ["--target", "bought", "--forbidden", "age", "--forbidden", "city", "--forbidden", "noise", "--forbidden", SCRIPT],
-    ["--target", "bought", "--forced", "city", "--forbidden", "city"],
-    ["--target", "bought", "--n-repeats", "1" * 5000],
-    ["--target", "bought", "--n-repeats", "1000001"],
-    ["--target", "bought", "--random-state", "4294967296"],
-    ["--target", "bought", "--random-state", "1" * 5000],
-    ["--target", "bought", "--random-state", "one"],
-    ["--target", "bought", "--n-jobs", "1" * 50],
+    ["--target", "bought", "--max-features", "1", "--include", "age", "--include", "city"],
+    ["--target", "bought", "--exclude", "age", "--exclude", "city", "--exclude", "noise", "--exclude", SCRIPT],
+    ["--target", "bought", "--include", "city", "--exclude", "city"],
     ["--target", "bought", "--holdout", "half"],
     ["--target", "bought", "--holdout", "0.999"],
-    ["--target", "bought", "--guarantee", "local", "--guarantee", "sure"],
     ["--target", "bought", "--report", "page.txt"],
     ["--target", "bought", "--json", "r.txt"],
     ["--target", "bought", "--certificate", "r"],
     ["--target", "bought", "--report", "r.html", "--certificate", "./r.html"],
-    ["--target", "bought", "--feature-groups", "."],
     ["--target", "bought", "another.csv"],
-    ["--target", "bought", "--quiet=yes"],
+    ["--target", "bought", "--force-overwrite=yes"],
+    ["--target", "bought", "--config", "missing.toml"],
+    ["--target", "bought", "--config", "shop.csv"],
+    ["--target", "bought", "--config", "."],
+    ["--target", "bought", "--costs", "costs.json"],
+    *(["--target", "bought", *configured(**{name: value})] for name, value in BAD_SETTINGS),
     ["--target"],
 ]
 
@@ -288,12 +287,14 @@ def test_options_that_cannot_be_used(folder, options, capsys):
     ("options", "sentence"),
     [
         (["--epsilon", "2"], "--epsilon"),
-        (["--delta", "0"], "--delta must be strictly between 0 and 1, got 0"),
-        (["--max-samples", "0"], "--max-samples"),
         (["--max-features", "0"], "--max-features"),
-        (["--n-repeats", "0"], "--n-repeats"),
-        (["--guarantee", "foo"], "--guarantee: 'foo' is not one of 'auto', 'grown', 'local', 'quantile', 'exhaustive'"),
-        (["--random-state", "4294967296"], "--random-state"),
+        (["--n-repeats", "0"], "no such option: --n-repeats; use bestleaf compare --splits"),
+        (["--guarantee", "foo"], "--guarantee; use guarantee = ... below [search] in the file of --config"),
+        (configured(chose="training"), "has an unknown key, 'chose' (did you mean 'choose'?)"),
+        (configured("[search]\nbounds = 'betting'"), "has an unknown key, [search] 'bounds' (did you mean 'bound'?)"),
+        (configured("[neighbours]\nneighbors = 3"), "has an unknown key, [neighbours] 'neighbors'"),
+        (configured("choose = "), "cannot be read as TOML"),
+        ([*configured("[neighbours]"), "--estimator", "svm"], "needs --estimator neighbours, got svm"),
         (["--report", "z.txt"], "--report must end in .html or .htm, got z.txt"),
         (["--colour"], "no such option"),
     ],
@@ -306,12 +307,11 @@ def test_options_are_checked_before_the_table_is_read(folder, options, sentence,
 
 
 def test_columns_are_named_in_what_is_said_about_them(folder, shop, capsys):
-    assert bestleaf("select", "shop.csv", "--target", "bought", "--forced", "city", "--forbidden", "city") == 2
+    assert bestleaf("select", "shop.csv", "--target", "bought", "--include", "city", "--exclude", "city") == 2
     assert "must not name the same column, got 'city' for both" in capsys.readouterr().err
-    (folder / "groups.json").write_text('{"g": ["age", "city"]}')
-    options = ["--feature-groups", "groups.json", "--forced", "age", "--forbidden", "city"]
+    options = [*configured('feature_groups = {g = ["age", "city"]}'), "--include", "age", "--exclude", "city"]
     assert bestleaf("select", "shop.csv", "--target", "bought", *options) == 2
-    assert "--forced and --forbidden must not share groups" in capsys.readouterr().err
+    assert "--include and --exclude must not share groups" in capsys.readouterr().err
     pd.DataFrame({"a": range(5), "y": [0, 1, 0, 1, 0]}).to_csv("few.csv", index=False)
     assert bestleaf("select", "few.csv", "--target", "y") == 2
     assert "the table must have at least 6 rows for the votes of 5 nearest neighbours, got 5" in capsys.readouterr().err
@@ -319,8 +319,8 @@ def test_columns_are_named_in_what_is_said_about_them(folder, shop, capsys):
     assert "the table must have at least 6 rows" in capsys.readouterr().err
     wide = pd.DataFrame(np.eye(40), columns=[f"c{number}" for number in range(40)]).assign(y=[0, 1] * 20)
     wide.to_csv("wide.csv", index=False)
-    assert bestleaf("select", "wide.csv", "--target", "y", "--guarantee", "exhaustive") == 2
-    assert "limit them by --max-features, --forbidden or --feature-groups" in capsys.readouterr().err
+    assert bestleaf("select", "wide.csv", "--target", "y", *configured(guarantee="exhaustive")) == 2
+    assert "limit them by --max-features, --exclude or feature_groups" in capsys.readouterr().err
 
 
 BAD_COMMANDS = [
@@ -415,9 +415,9 @@ def test_damaged_tables_never_raise(folder, part, capsys):
     for number in range(20):
         rng = np.random.default_rng([part, number])
         (folder / "damaged.csv").write_bytes(damaged(text, rng))
-        options = ["--json", "r.json", "--out", "r.csv", "--max-samples", "60", "--max-time", "2", "--quiet"]
-        rows = "new_data" if number % 10 == 0 else "training"
-        code = bestleaf("select", "damaged.csv", "--target", "bought", *options, "--choose", rows)
+        options = ["--json", "r.json", "--out", "r.csv", "--max-time", "2"]
+        more = configured(choose="new_data" if number % 10 == 0 else "training", max_samples=60, verbose=0)
+        code = bestleaf("select", "damaged.csv", "--target", "bought", *options, *more)
         said = capsys.readouterr().err
         assert code in (0, 2, 3), (part, number, said)
         assert "Traceback" not in said
@@ -435,7 +435,7 @@ def test_only_files_are_replaced(folder):
     (folder / "real.json").write_text("old")
     (folder / "link.json").symlink_to(folder / "real.json")
     os.mkfifo(folder / "pipe.json")
-    common = ["select", "shop.csv", "--target", "bought", "--quiet", "--force-overwrite", *BY_THESE_ROWS]
+    common = ["select", "shop.csv", "--target", "bought", "--force-overwrite", *QUIET]
     assert bestleaf(*common, "--json", "link.json") == 0
     assert (folder / "link.json").is_symlink()
     assert json.loads((folder / "real.json").read_text())["features"]
@@ -449,30 +449,42 @@ def test_only_files_are_replaced(folder):
 @pytest.mark.parametrize(
     ("groups", "code"),
     [
-        ('{"age": ["city", "noise"]}', 0),
-        ('{"g": ["age", "age"]}', 2),
-        ('{"g": [0, 1]}', 2),
-        ('{"g": []}', 2),
-        ('{"g": "age"}', 2),
-        ("[" * 100_000, 2),
+        ('{age = ["city", "noise"]}', 0),
+        ('{g = ["age", "age"]}', 2),
+        ("{g = [0, 1]}", 2),
+        ("{g = []}", 2),
+        ('{g = "age"}', 2),
         ('["age"]', 2),
-        ('{"g": ["age"], "h": ["age", "city"]}', 2),
-        ('{"g": ["age"], "g": ["city"]}', 2),
-        ('{"g": {"age": 1, "age": 2}}', 2),
-        ('{"g": [["age"]]}', 2),
-        ('{"g": null}', 2),
-        ('{"g": ["bought"]}', 2),
-        ("", 2),
+        ('{g = ["age"], h = ["age", "city"]}', 2),
+        ('{g = ["age"], g = ["city"]}', 2),
+        ('{g = [["age"]]}', 2),
+        ('{g = ["bought"]}', 2),
+        ("3", 2),
     ],
 )
 def test_groups_of_a_file(folder, groups, code, capsys):
-    (folder / "groups.json").write_text(groups)
-    options = ["--target", "bought", "--feature-groups", "groups.json", "--json", "r.json", "--quiet"]
-    assert bestleaf("select", "shop.csv", *options, *BY_THESE_ROWS) == code
+    options = ["--target", "bought", "--json", "r.json", *configured(f"feature_groups = {groups}", choose="training")]
+    assert bestleaf("select", "shop.csv", *options) == code
     if code == 0:  # a group may be called like a column
         assert json.loads((folder / "r.json").read_text())["exact_evaluations"] == 7
     else:
         assert "\n" not in capsys.readouterr().err.strip()
+
+
+def test_what_is_typed_goes_before_the_file(folder):
+    given = configured("[neighbours]\nn_neighbors = 3", choose="training", max_features=3, estimator="neighbours")
+    assert bestleaf("select", "shop.csv", "--target", "bought", *given, "--certificate", "a.json") == 0
+    assert bestleaf("select", "shop.csv", "--target", "bought", *given, "--max-features", "1", "--out", "a.csv") == 0
+    found = Certificate.load("a.json").content["data"]
+    assert (found["choice"]["limit"], found["objective"]["n_neighbors"]) == (3, 3)
+    assert pd.read_csv("a.csv").shape[1] == 2
+
+
+def test_a_command_has_few_options_in_titled_groups(capsys):
+    assert bestleaf("select", "--help") == 0
+    said = capsys.readouterr().out
+    assert len(set(re.findall(r"--[a-z-]+", said)) - {"--help"}) <= 24
+    assert all(title in said for title in (TABLE, SELECTED, FILES))
 
 
 def test_clashing_names_an_index_and_rare_classes(folder, shop, capsys):
@@ -503,7 +515,7 @@ def test_all_files_are_written_or_none(folder, monkeypatch, capsys):
         real(handle)
 
     monkeypatch.setattr("os.fsync", full)
-    common = ["select", "shop.csv", "--target", "bought", "--quiet", "--force-overwrite", *BY_THESE_ROWS]
+    common = ["select", "shop.csv", "--target", "bought", "--force-overwrite", *QUIET]
     assert bestleaf(*common, *files) == 2
     assert len(written) == 4
     said = capsys.readouterr().err

@@ -21,9 +21,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from bestleaf import BestLeafSelector, NeighbourVotes, Search, SearchOptions, validate, verify
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
-from bestleaf.new_data import splits_of
+from bestleaf.new_data import split_of
 from bestleaf.paper import load_linear
 from bestleaf.search.answer import EvaluatedLeaf
+from selecting import made_selector
 
 
 @parametrize_with_checks([BestLeafSelector(choose="training")])
@@ -109,7 +110,11 @@ def test_whole_numbers_are_real_targets_when_there_are_many(linear):
     found = BestLeafSelector(choose="training", epsilon=0.1, random_state=0).fit(linear.data, counts)
     assert "concordance index" in str(found.certificate_)
     forced = BestLeafSelector(
-        choose="training", estimator=NeighbourVotes(task="classification"), epsilon=0.1, random_state=0, max_samples=700
+        choose="training",
+        estimator=NeighbourVotes(task="classification"),
+        epsilon=0.1,
+        random_state=0,
+        search=SearchOptions(max_samples=700),
     )
     with pytest.warns(ConvergenceWarning):
         assert "one-against-rest" in str(forced.fit(linear.data, counts).certificate_)
@@ -162,13 +167,13 @@ def test_several_classes_and_real_targets(linear):
 
 def test_forced_forbidden_and_groups_by_name_and_number(frame, linear):
     settings = {"epsilon": 0.05, "random_state": 0}
-    selector = BestLeafSelector(choose="training", forced=["noise3", 0], forbidden=["xz"], **settings).fit(
+    selector = made_selector(choose="training", include=["noise3", 0], exclude=["xz"], **settings).fit(
         frame, linear.target
     )
     assert {"noise3", "x"} <= set(selector.subset_)
     assert "xz" not in selector.subset_
     groups = {"first": ["x", "y", "z"], "second": range(3, 10), "noise": range(10, 30)}
-    grouped = BestLeafSelector(choose="training", feature_groups=groups, max_features=1, **settings).fit(
+    grouped = made_selector(choose="training", feature_groups=groups, max_features=1, **settings).fit(
         frame, linear.target
     )
     assert list(grouped.subset_) in (["x", "y", "z"], list(frame.columns[3:10]))
@@ -193,9 +198,7 @@ def test_small_subsets_are_preferred_only_when_they_pass(linear):
 @pytest.mark.parametrize("budget", [{"max_samples": 1}, {"max_samples": 700}, {"max_time": 1e-6}])
 def test_a_budget_ends_the_search_with_an_honest_answer(budget, linear):
     with pytest.warns(ConvergenceWarning, match=r"max_\w+ ended the search before it was settled"):
-        selector = BestLeafSelector(choose="training", epsilon=0, random_state=0, **budget).fit(
-            linear.data, linear.target
-        )
+        selector = made_selector(choose="training", epsilon=0, random_state=0, **budget).fit(linear.data, linear.target)
     assert selector.support_.any()
     assert selector.certificate_.exact_evaluations >= 1
     assert selector.score_ == KNNOracle(linear.data, linear.target).value(selector.subset_)
@@ -275,9 +278,9 @@ GAP = np.where(np.arange(20) == 3, np.nan, 1.0 * np.arange(20))
             "feature_groups must hold every feature, got none with 'b'",
         ),
         (frame_of(), TWO, {"feature_groups": [["a", "z"]]}, "feature_groups must name features of X, got 'z'"),
-        (frame_of(), TWO, {"forced": ["a"], "forbidden": [0]}, r"must not share features, got \[0\] in both"),
-        (frame_of(), TWO, {"forced": [2]}, "forced must hold names or numbers from 0 to 1, got 2"),
-        (frame_of(), TWO, {"forbidden": ["a", "b"]}, "forbidden must leave at least one of the features, got all 2"),
+        (frame_of(), TWO, {"include": ["a"], "exclude": [0]}, r"must not share features, got \[0\] in both"),
+        (frame_of(), TWO, {"include": [2]}, "include must hold names or numbers from 0 to 1, got 2"),
+        (frame_of(), TWO, {"exclude": ["a", "b"]}, "exclude must leave at least one of the features, got all 2"),
         (frame_of(), TWO[:19], {}, "inconsistent numbers of samples"),
         (frame_of(), GAP, {}, "Input y contains NaN"),
         (frame_of(), TWO, {"epsilon": 2}, "'epsilon' parameter of BestLeafSelector must be"),
@@ -294,7 +297,7 @@ GAP = np.where(np.arange(20) == 3, np.nan, 1.0 * np.arange(20))
 )
 def test_bad_input_gets_one_clear_sentence(X, y, keywords, sentence):
     with pytest.raises(ValueError, match=sentence):
-        BestLeafSelector(choose="training", **keywords).fit(X, y)
+        made_selector(choose="training", **keywords).fit(X, y)
 
 
 def test_constant_columns_are_named_and_left_out():
@@ -303,12 +306,12 @@ def test_constant_columns_are_named_and_left_out():
     assert not selector.support_[2]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        BestLeafSelector(choose="training", random_state=0, epsilon=0.5, forced=["c"]).fit(frame_of(c=7.0), TWO)
+        BestLeafSelector(choose="training", random_state=0, epsilon=0.5, include=["c"]).fit(frame_of(c=7.0), TWO)
 
 
 def test_small_lattices_are_evaluated_whole():
     X, y = load_diabetes(return_X_y=True)
-    selector = BestLeafSelector(choose="training", prefer_small=False, random_state=0).fit(X[:150, :6], y[:150])
+    selector = BestLeafSelector(choose="training", parsimony=0, random_state=0).fit(X[:150, :6], y[:150])
     oracle = KNNOracle(X[:150, :6], y[:150], task="regression")
     subsets = [subset for size in range(1, 7) for subset in combinations(range(6), size)]
     assert selector.certificate_.exact_evaluations == len(subsets) == 63
@@ -316,20 +319,24 @@ def test_small_lattices_are_evaluated_whole():
     assert "All 63 subsets that may be chosen were evaluated" in str(selector.certificate_)
     assert "no other subset" not in " ".join(selector.certificate_.not_claimed)
     assert np.isfinite(selector.feature_scores_).all()
-    grown = BestLeafSelector(choose="training", guarantee="grown", random_state=0).fit(X[:150, :6], y[:150])
+    grown = BestLeafSelector(choose="training", random_state=0, search=SearchOptions(guarantee="grown")).fit(
+        X[:150, :6], y[:150]
+    )
     assert "of the graph as grown" in str(grown.certificate_)
 
 
 def test_asking_for_everything_has_a_limit(linear):
     with pytest.raises(ValueError, match=r"guarantee='exhaustive' needs at most 4,194,304 subsets, got 1,073,741,823"):
-        BestLeafSelector(choose="training", guarantee="exhaustive").fit(linear.data, linear.target)
+        BestLeafSelector(choose="training", search=SearchOptions(guarantee="exhaustive")).fit(
+            linear.data, linear.target
+        )
 
 
 def test_nothing_beats_a_perfect_subset():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 15))
     for seed in range(6):
-        selector = BestLeafSelector(choose="training", guarantee="grown", random_state=seed)
+        selector = BestLeafSelector(choose="training", random_state=seed, search=SearchOptions(guarantee="grown"))
         selector.fit(X, (X[:, 0] > 0).astype(int))
         assert list(selector.subset_) == [0]
         assert "No subset at all can be better by more than 0.01" in str(selector.certificate_)
@@ -337,7 +344,7 @@ def test_nothing_beats_a_perfect_subset():
 
 def test_a_smaller_answer_is_worth_samples(linear):
     small = BestLeafSelector(choose="training", epsilon=0.01, random_state=0).fit(linear.data, linear.target)
-    best = BestLeafSelector(choose="training", epsilon=0.01, random_state=0, prefer_small=False).fit(
+    best = BestLeafSelector(choose="training", epsilon=0.01, random_state=0, parsimony=0).fit(
         linear.data, linear.target
     )
     assert len(small.subset_) < len(best.subset_)
@@ -356,7 +363,7 @@ def test_examples_kept_aside_never_touch_the_search(linear):
     assert held.scores.shape == (1,)
     assert 0.9 < held.mean <= 1
     assert "On 75 rows kept from the search" in str(found)
-    kept, _ = splits_of(0.25, X, y, None, 0)[0]
+    kept, _ = split_of(0.25, X, y, None, 0)
     assert verify(found, X[kept], y[kept])
     folds = validate(selector, X, y, holdout=KFold(3))
     assert folds.selector.certificate_.content["data"]["rows"] == 300
@@ -388,10 +395,10 @@ def test_repeats_count_how_often_features_are_selected(frame, linear):
 def test_all_subsets_are_evaluated_when_asked_and_the_best_is_the_answer():
     X, y = load_wine(return_X_y=True)
     settings = {"guarantee": "exhaustive", "random_state": 0, "epsilon": 0.01}
-    found = BestLeafSelector(choose="training", **settings, prefer_small=False).fit(X[:, :8], y)
+    found = made_selector(choose="training", **settings, parsimony=0).fit(X[:, :8], y)
     assert found.certificate_.exact_evaluations == 255
     assert found.score_ == found.evaluated_[0].score
-    small = BestLeafSelector(choose="training", **settings).fit(X[:, :8], y)
+    small = made_selector(choose="training", **settings).fit(X[:, :8], y)
     assert small.score_ >= found.score_ - 0.01
     assert len(small.subset_) <= len(found.subset_)
 
@@ -412,6 +419,6 @@ def test_text_and_misspelt_names_are_named():
     with pytest.raises(ValueError, match="X must hold numbers only, got an array of text"):
         BestLeafSelector(choose="training").fit(np.array([["a", "b"]] * 20), TWO)
     with pytest.raises(ValueError, match=r"got 'bb' \(did you mean 'b'\?\)"):
-        BestLeafSelector(choose="training", forced=["bb"]).fit(frame_of(), TWO)
+        BestLeafSelector(choose="training", include=["bb"]).fit(frame_of(), TWO)
     with pytest.raises(ValueError, match="because X has no names, got 'b'"):
-        BestLeafSelector(choose="training", forced=["b"]).fit(frame_of().to_numpy(), TWO)
+        BestLeafSelector(choose="training", include=["b"]).fit(frame_of().to_numpy(), TWO)

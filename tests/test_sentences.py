@@ -31,6 +31,7 @@ from bestleaf.checks import LONGEST_SENTENCE, LONGEST_VALUE, listed, sentence, s
 from bestleaf.cli import at_once
 from bestleaf.tables import prepared, read_frame, read_table
 from bestleaf.tables.select import select_from_table
+from selecting import made_selector
 
 LONG = "n" * 5000
 LAST = "m" * 5000
@@ -50,7 +51,7 @@ class Unshowable:
 
 
 def fit(**settings):
-    return lambda: BestLeafSelector(choose="training", random_state=0, **settings).fit(X, Y)
+    return lambda: made_selector(choose="training", random_state=0, **settings).fit(X, Y)
 
 
 def search(**settings):
@@ -68,9 +69,8 @@ WRONG = {
     "a size": fit(max_memory=LONG),
     "a scoring without an estimator": fit(scoring=LONG),
     "a scoring": fit(estimator=GaussianNB(), scoring=LONG),
-    "a range of scores": fit(estimator=GaussianNB(), score_range=[LONG, LONG]),
     "forced features": fit(forced=[LONG]),
-    "features by name": lambda: BestLeafSelector(choose="training", forced=[LONG]).fit(frame("a", LAST), Y),
+    "features by name": lambda: BestLeafSelector(choose="training", include=[LONG]).fit(frame("a", LAST), Y),
     "groups that overlap": lambda: BestLeafSelector(choose="training", feature_groups={LONG: [0, 1], LAST: [1]}).fit(
         X, Y
     ),
@@ -92,7 +92,7 @@ WRONG = {
     "a file": lambda: read_frame(f"{LONG}.csv"),
     "the ending of a file": lambda: read_frame(f"a.{LONG}"),
     "groups of a table": lambda: select_from_table(prepared(frame("a"), "y"), feature_groups={LONG: [LAST]}),
-    "columns to force": lambda: select_from_table(prepared(frame("a"), "y"), forced=[LONG]),
+    "columns to force": lambda: select_from_table(prepared(frame("a"), "y"), include=[LONG]),
     "ties": lambda: KNNOracle(X, Y, ties=LONG),
     "a value whose repr fails": search(max_samples=Unshowable()),
 }
@@ -150,7 +150,7 @@ def test_the_command_line_says_at_most_300_characters(tmp_path, monkeypatch, cap
 @pytest.mark.parametrize("name", ["max_features", "epsilon", "max_time", "n_jobs", "random_state"])
 def test_truth_values_are_no_numbers(name):
     with pytest.raises(ValueError, match=f"{name} must be a number, not a truth value, got True"):
-        BestLeafSelector(choose="training", **{name: True}).fit(X, Y)
+        made_selector(choose="training", **{name: True}).fit(X, Y)
 
 
 def test_truth_values_are_no_numbers_in_expert_settings():
@@ -321,7 +321,7 @@ def saved(tmp_path_factory):
     def again():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return BestLeafSelector(choose="training", **settings, checkpoint=Checkpoint(path, every=0)).fit(many, y)
+            return made_selector(choose="training", **settings, checkpoint=Checkpoint(path, every=0)).fit(many, y)
 
     again()
     found = read_file(path)
@@ -376,14 +376,16 @@ def test_python_callers_hear_of_arguments_not_of_options(tmp_path):
     with pytest.raises(ValueError, match=r"columns 'age'; impute='median' fills them$"):
         prepared(table.assign(age=table.age.where(table.age > 0)), "y")
     ready = prepared(table, "y")
-    with pytest.raises(ValueError, match=r"^forced must name a column of the table other than the target, got 'y'"):
-        select_from_table(ready, forced=["y"])
-    with pytest.raises(ValueError, match=r"^forbidden must leave at least one of the features, got all 2$"):
-        select_from_table(ready, forbidden=["age", "noise"])
+    with pytest.raises(ValueError, match=r"^include must name a column of the table other than the target, got 'y'"):
+        select_from_table(ready, include=["y"])
+    with pytest.raises(ValueError, match=r"^exclude must leave at least one of the features, got all 2$"):
+        select_from_table(ready, exclude=["age", "noise"])
     with pytest.raises(ValueError, match=r"^feature_groups must list columns for every group, got 3 for 'a'$"):
         select_from_table(ready, feature_groups={"a": 3})
-    with pytest.raises(ValueError, match=r"^max_features must be at least 2, the number of forced features, got 1$"):
-        select_from_table(ready, forced=["age", "noise"], max_features=1)
+    with pytest.raises(
+        ValueError, match=r"^max_features must be at least 2, the number of features in include, got 1$"
+    ):
+        select_from_table(ready, include=["age", "noise"], max_features=1)
     with pytest.raises(ValueError, match=r"beside the 38 rows that holdout keeps, got 2$"):
         select_from_table(ready, holdout=0.95)
 
@@ -406,7 +408,14 @@ def test_the_command_line_speaks_of_options(tmp_path, monkeypatch, capsys):
             "--task",
             "regression",
         ): "--task regression needs numbers in the target",
-        ("select", "full.csv", "--target", "y", "--forced", "x"): "--forced must name a column of the table other than",
+        (
+            "select",
+            "full.csv",
+            "--target",
+            "y",
+            "--include",
+            "x",
+        ): "--include must name a column of the table other than",
         ("select", "full.csv", "--target", "y", "--holdout", "0.95"): "38 rows that --holdout keeps",
     }
     for arguments, words in told.items():

@@ -27,7 +27,6 @@ from bestleaf import (
     best_leaf,
     cli,
     problems,
-    validate,
     verify,
 )
 from bestleaf.checkpoint.codec import decoded, encoded
@@ -38,6 +37,7 @@ from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear, make_linear
 from bestleaf.search import saving
 from bestleaf.search.budget import Budget
+from selecting import made_selector
 from toys import Pig
 
 
@@ -144,7 +144,6 @@ SEARCHES = {
     "some exact": (best_leaf, lambda: problems.random_dag(5, exact_share=0.5, width=6), {"expansion": 0.5}),
     "sampled in Python": (best_leaf, Climb, {"epsilon": 0.3}),
     "grown in Python": (best_arm, Climb, {"epsilon": 0.3, "expansion": 0.4}),
-    "quantile": (best_leaf, Peaks, {"guarantee": "quantile", "alpha": 0.1, "expansion": 0.4}),
     "by rave": (best_leaf, lattice, {"proposal": "rave", "expansion": 0.5, "bound": "betting", "max_samples": 3000}),
     "at random": (best_leaf, lattice, {"proposal": "random", "expansion": 0.5, "max_samples": 3000}),
     "in batches": (best_leaf, problems.paper_lattice, {"batch_size": 9, "expansion": 0.6}),
@@ -161,7 +160,7 @@ SEARCHES = {
         for_estimator,
         {"expansion": 0.5, "bound": "betting", "batch_size": 8, "max_samples": 400},
     ),
-    "local": (best_leaf, lattice, {"guarantee": ["local", "quantile"], "expansion": 0.5, "bound": "bernstein"}),
+    "local": (best_leaf, lattice, {"guarantee": "local", "expansion": 0.5, "bound": "hoeffding"}),
 }
 
 
@@ -180,21 +179,14 @@ def test_a_search_broken_off_ends_as_an_unbroken_one(name, path, monkeypatch, sh
 
 SELECTIONS = {
     "default": {},
-    "batches": {"max_samples": 3000, "search": SearchOptions(batch_size=10)},
-    "sampled leaves": {"max_samples": 3000, "guarantee": "auto", "search": SearchOptions(terminal="noisy")},
     "estimator": {"estimator": GaussianNB(), "max_samples": 700, "guarantee": "auto"},
     "grown": {"guarantee": "grown", "delta": 0.2},
-    "groups": {"feature_groups": [[0, 1, 2], [3, 4], [5], [6, 7], [8], [9]], "forced": [5], "guarantee": "grown"},
-    "forced and forbidden": {
-        "forced": [1],
-        "forbidden": [7],
-        "guarantee": ["local", "quantile"],
-        "search": SearchOptions(alpha=0.05),
-    },
+    "groups": {"feature_groups": [[0, 1, 2], [3, 4], [5], [6, 7], [8], [9]], "include": [5], "guarantee": "grown"},
+    "include and exclude": {"include": [1], "exclude": [7], "guarantee": "local"},
     "exhaustive": {"guarantee": "exhaustive", "max_features": 3},
     "rave": {"guarantee": "grown", "search": SearchOptions(proposal="rave")},
     "random": {"guarantee": "grown", "max_samples": 2000, "search": SearchOptions(proposal="random")},
-    "best, not small": {"prefer_small": False, "guarantee": "local"},
+    "best, not small": {"parsimony": 0, "guarantee": "local"},
     "rate": {"guarantee": "grown", "max_samples": 5000, "search": SearchOptions(bound="beta2")},
 }
 
@@ -208,12 +200,12 @@ def test_a_selection_broken_off_ends_as_an_unbroken_one(name, regression, path, 
     settings = {"epsilon": 0.03, "random_state": 1, **SELECTIONS[name]}
     if regression and "estimator" in settings:
         settings["estimator"] = Ridge()
-    unbroken = of_selector(BestLeafSelector(choose="training", **settings).fit(X, y))
+    unbroken = of_selector(made_selector(choose="training", **settings).fit(X, y))
     for writes in (5, 40):
         path.unlink(missing_ok=True)
-        often = BestLeafSelector(choose="training", **settings, checkpoint=Checkpoint(path, every=0))
+        often = made_selector(choose="training", **settings, checkpoint=Checkpoint(path, every=0))
         broken_off(monkeypatch, lambda often=often: often.fit(X, y), writes)
-        resumed = BestLeafSelector(choose="training", **settings, checkpoint=path).fit(X, y)
+        resumed = made_selector(choose="training", **settings, checkpoint=path).fit(X, y)
         assert of_selector(resumed) == unbroken
         times = [row["seconds"] for row in resumed.history_]
         assert times == sorted(times)
@@ -255,12 +247,22 @@ def test_more_samples_later_are_as_good_as_at_once(proposal, few, path):
         "estimator": NeighbourVotes(scale=False),
         "search": SearchOptions(proposal=proposal),
     }
-    first = BestLeafSelector(choose="training", **settings, max_samples=few, checkpoint=path).fit(X, y)
-    assert of_selector(first) == of_selector(BestLeafSelector(choose="training", **settings, max_samples=few).fit(X, y))
-    again = BestLeafSelector(choose="training", **settings, max_samples=few, checkpoint=path).fit(X, y)
+    first = made_selector(choose="training", **settings, checkpoint=path, search=SearchOptions(max_samples=few)).fit(
+        X, y
+    )
+    assert of_selector(first) == of_selector(
+        made_selector(choose="training", **settings, search=SearchOptions(max_samples=few)).fit(X, y)
+    )
+    again = made_selector(choose="training", **settings, checkpoint=path, search=SearchOptions(max_samples=few)).fit(
+        X, y
+    )
     assert of_selector(again) == of_selector(first)
-    more = BestLeafSelector(choose="training", **settings, max_samples=1200, checkpoint=path).fit(X, y)
-    assert of_selector(more) == of_selector(BestLeafSelector(choose="training", **settings, max_samples=1200).fit(X, y))
+    more = made_selector(choose="training", **settings, checkpoint=path, search=SearchOptions(max_samples=1200)).fit(
+        X, y
+    )
+    assert of_selector(more) == of_selector(
+        made_selector(choose="training", **settings, search=SearchOptions(max_samples=1200)).fit(X, y)
+    )
 
 
 def test_two_samples_a_round_and_an_odd_budget(path):
@@ -273,7 +275,7 @@ def test_two_samples_a_round_and_an_odd_budget(path):
 
 
 def test_a_finished_search_goes_on_for_a_smaller_epsilon_and_ends_at_once_for_a_larger(path):
-    settings = {"delta": 0.1, "bound": "bernoulli", "checkpoint": path}
+    settings = {"delta": 0.1, "bound": "hoeffding", "checkpoint": path}
     coarse = best_leaf(problems.paper_lattice(), epsilon=0.2, seed=1, **settings)
     fine = best_leaf(problems.paper_lattice(), epsilon=0.1, **settings)
     assert fine.settings["seed"] == 1
@@ -289,8 +291,8 @@ def test_a_finished_search_goes_on_for_a_smaller_epsilon_and_ends_at_once_for_a_
 def test_a_finished_selection_goes_on_for_a_smaller_epsilon(path):
     X, y = load_linear(return_X_y=True)
     settings = {"delta": 0.1, "checkpoint": path, "guarantee": ["local"], "estimator": NeighbourVotes(scale=False)}
-    coarse = BestLeafSelector(choose="training", epsilon=0.02, random_state=5, **settings).fit(X, y)
-    fine = BestLeafSelector(choose="training", epsilon=0.004, **settings).fit(X, y)
+    coarse = made_selector(choose="training", epsilon=0.02, random_state=5, **settings).fit(X, y)
+    fine = made_selector(choose="training", epsilon=0.004, **settings).fit(X, y)
     assert fine.certificate_.seed == 5
     assert fine.certificate_.samples > coarse.certificate_.samples
     assert verify(fine.certificate_, X, y)
@@ -332,13 +334,13 @@ def test_the_result_does_not_depend_on_where_slices_end(monkeypatch):
         "epsilon": 0.003,
         "delta": 0.1,
         "random_state": 0,
-        "guarantee": ["local", "quantile"],
+        "guarantee": "local",
         "estimator": NeighbourVotes(scale=False),
     }
-    found = [of_selector(BestLeafSelector(choose="training", **settings).fit(X, y))]
+    found = [of_selector(made_selector(choose="training", **settings).fit(X, y))]
     for seconds in (0.0001, 0.003):
         monkeypatch.setattr(Budget, "slice", seconds)
-        found.append(of_selector(BestLeafSelector(choose="training", **settings).fit(X, y)))
+        found.append(of_selector(made_selector(choose="training", **settings).fit(X, y)))
     assert found[0] == found[1] == found[2]
 
 
@@ -365,7 +367,7 @@ PROGRAM = """
 def test_a_search_that_is_killed_while_it_saves_goes_on(path):
     X, y = load_linear(return_X_y=True)
     settings = {"epsilon": 0.004, "delta": 0.1, "random_state": 0, "estimator": NeighbourVotes(scale=False)}
-    unbroken = of_selector(BestLeafSelector(choose="training", **settings).fit(X, y))
+    unbroken = of_selector(made_selector(choose="training", **settings).fit(X, y))
     for writes in (1, 2, 6):
         path.unlink(missing_ok=True)
         command = [sys.executable, "-c", textwrap.dedent(PROGRAM), str(path), str(writes)]
@@ -373,7 +375,7 @@ def test_a_search_that_is_killed_while_it_saves_goes_on(path):
         assert path.exists() == (writes > 1)
         if path.exists():
             read_file(path)  # complete, whenever it was
-        assert of_selector(BestLeafSelector(choose="training", **settings, checkpoint=path).fit(X, y)) == unbroken
+        assert of_selector(made_selector(choose="training", **settings, checkpoint=path).fit(X, y)) == unbroken
         assert {file.name for file in path.parent.iterdir()} <= {path.name}
 
 
@@ -410,25 +412,11 @@ def test_other_data_are_refused(path):
     with pytest.raises(
         ValueError, match='another search: answer was "smallest evaluated leaf", got "best evaluated leaf"'
     ):
-        BestLeafSelector(choose="training", epsilon=0.1, random_state=0, prefer_small=False, checkpoint=path).fit(X, y)
+        BestLeafSelector(choose="training", epsilon=0.1, random_state=0, parsimony=0, checkpoint=path).fit(X, y)
     with pytest.raises(ValueError, match="another search: n_neighbors was 5, got 3"):
         BestLeafSelector(
             choose="training", estimator=NeighbourVotes(n_neighbors=3), epsilon=0.1, random_state=0, checkpoint=path
         ).fit(X, y)
-
-
-def test_repeats_and_splits_have_their_own_files(path):
-    X, y = make_linear(60, 10, seed=2, return_X_y=True)
-    settings, wanted = {"epsilon": 0.1, "random_state": 0}, {"n_repeats": 3, "holdout": 2}
-    plain = validate(BestLeafSelector(choose="training", **settings), X, y, **wanted)
-    for _ in range(2):
-        found = validate(BestLeafSelector(choose="training", **settings, checkpoint=Checkpoint(path)), X, y, **wanted)
-        assert found.selection_frequency.tolist() == plain.selection_frequency.tolist()
-        assert found.scores.tolist() == plain.scores.tolist()
-        assert sorted(file.name for file in path.parent.iterdir()) == [
-            "run.blf",
-            *(f"run.blf.{n}" for n in range(1, 5)),
-        ]
 
 
 def test_what_is_not_a_checkpoint_is_left_alone(path):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestleaf import BestLeafSelector, verify
+from bestleaf import BestLeafSelector, SearchOptions, verify
 from bestleaf.tables import prepared, read_frame
 from bestleaf.tables.select import select_from_table
 from conftest import calls_of
@@ -179,7 +179,7 @@ def test_constant_columns_are_left_out_beside_groups_too():
         found = select_from_table(prepared(frame, "y"), choose="training", random_state=0)
     assert found.selector.certificate_.exact_evaluations == 3  # of a and the city
     with pytest.warns(UserWarning, match=r"columns \['same'\] are constant"):
-        found = select_from_table(prepared(frame, "y"), choose="training", random_state=0, forced=["land"])
+        found = select_from_table(prepared(frame, "y"), choose="training", random_state=0, include=["land"])
     assert "land" in found.features
 
 
@@ -205,7 +205,7 @@ def test_words_count_a_group_as_one_feature_and_one_as_one():
     assert found.content["data"]["encoding"]["levels"] == {"city": ["Bonn", "Oslo", "Rome"]}
     assert verify(found)
     one = (
-        BestLeafSelector(choose="training", random_state=0, guarantee=["exhaustive", "local"])
+        BestLeafSelector(choose="training", random_state=0, search=SearchOptions(guarantee=["exhaustive", "local"]))
         .fit(frame[["age"]], frame.y)
         .certificate_
     )

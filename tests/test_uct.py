@@ -226,7 +226,7 @@ def test_fuse_finds_good_features_and_says_what_it_evaluated(linear):
 
 @pytest.mark.parametrize("options", [{"heuristic": "continuous"}, {"exact_stop": False}, {"recommend": "visits"}])
 def test_fuse_variants_answer_with_an_exact_value(linear, options):
-    lattice = FeatureLattice(KNNOracle(*linear, scale=False), forced=[0], max_features=4)
+    lattice = FeatureLattice(KNNOracle(*linear, scale=False), include=[0], max_features=4)
     found = fuse_search(lattice, max_samples=6_000, seed=0, **options)
     assert 0 in found.answer
     assert len(found.answer) <= 4

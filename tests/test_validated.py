@@ -17,6 +17,7 @@ from bestleaf import BestLeafSelector, Certificate, NeighbourVotes, validate, ve
 from bestleaf.new_data import votes_score
 from forging import judged as verdict_on
 from forging import reworded
+from selecting import made_selector
 
 DELTA = 0.2
 
@@ -28,7 +29,7 @@ def table(rows, seed=0, columns=4):
 
 
 def quick(estimator=None, **settings):
-    return BestLeafSelector(estimator, **{"choose": "training", "epsilon": 0.1, "random_state": 0, **settings})
+    return made_selector(estimator, **{"choose": "training", "epsilon": 0.1, "random_state": 0, **settings})
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +55,8 @@ def test_intervals_of_whole_validations_hold():
 def test_the_claims_keep_rows_of_the_search_and_new_rows_apart(proved):
     low, high = proved.interval
     found = proved.selector.certificate_
-    assert low <= proved.mean <= high
-    assert proved.difference == pytest.approx(proved.mean - proved.all_features_scores[0])
+    assert low <= proved.score <= high
+    assert proved.difference == pytest.approx(proved.score - proved.all_features_score)
     about = [claim for claim in found.content["claims"] if claim["kind"].startswith("new rows")]
     assert [claim["delta"] for claim in about] == [0.05, 0.05]
     assert "on new rows drawn like the 64 held-out rows is between " in about[0]["text"]
@@ -104,7 +105,7 @@ def test_every_measure_with_a_proof(estimator, settings, measure):
     unseen = found.selector.certificate_.content["unseen"]
     assert unseen["proof"]["measure"] == measure
     assert sum(line[-1] for line in unseen["proof"]["table"]) == 48
-    assert 0 <= found.interval[0] <= found.mean <= found.interval[1] <= 1
+    assert 0 <= found.interval[0] <= found.score <= found.interval[1] <= 1
     assert ("share of every class" in str(found)) == (measure == "accuracy" or classes == 3)
     assert verify(Certificate.from_json(found.selector.certificate_.to_json()))
 
@@ -113,10 +114,8 @@ def test_every_measure_with_a_proof(estimator, settings, measure):
     ("estimator", "settings", "keywords", "why"),
     [
         (GaussianNB(), {"scoring": "f1"}, {}, "there is no proof for this score"),
-        (GaussianNB(), {"score_range": (-1, 1)}, {}, "there is no proof for this score"),
         (GaussianNB(), {}, {"sample_weight": np.ones(90)}, "the rows are weighted"),
         (None, {}, {"groups": np.arange(90) // 3}, "rows of the same group are not independent"),
-        (None, {}, {"holdout": 3}, "every part was scored after a search of its own"),
     ],
 )
 def test_without_a_proof_the_score_is_called_an_estimate(estimator, settings, keywords, why):
@@ -131,28 +130,29 @@ def test_without_a_proof_the_score_is_called_an_estimate(estimator, settings, ke
 
 
 def test_all_features_differ_from_themselves_by_nothing():
-    found = validate(quick(forced=[0, 1, 2, 3]), *table(80), holdout=0.4)
+    found = validate(quick(include=[0, 1, 2, 3]), *table(80), holdout=0.4)
     assert found.difference == 0
     assert found.difference_interval == (0, 0)
     assert "minus" not in str(found)
     assert verify(found.selector.certificate_)
 
 
-def test_forbidden_features_are_no_part_of_all_features():
+def test_excluded_features_are_no_part_of_all_features():
     X, y = table(120)
     X[:, 3] = y  # gives the target away
-    found = validate(quick(forbidden=[3]), X, y, holdout=0.4)
-    assert found.all_features_scores[0] < 1
+    found = validate(quick(exclude=[3]), X, y, holdout=0.4)
+    assert found.all_features_score < 1
     assert verify(found.selector.certificate_)
 
 
 FORGERIES = [
-    (("score",), 0.99, "the mean score of held-out rows is"),
-    (("parts", 0, "score"), 0.99, "the mean score of held-out rows is"),
+    (("score",), 0.99, "'score' of held-out rows is"),
+    (("parts", 0, "score"), 0.99, "'score' of held-out rows is"),
     (("parts", 0, "all_features"), 0.1, "'all_features' of the held-out rows is"),
     (("parts", 0, "rows"), 65, "held-out rows"),
     (("rows",), 6400, "held-out rows"),
-    (("splits",), 2, "a score for each of 2 parts"),
+    (("splits",), 2, "'splits' of the held-out rows must be 1"),
+    (("parts",), [], "one part of held-out rows, got 0"),
     (("proof", "interval", 0), 0.9, "'interval' of new rows follows from the table as"),
     (("proof", "interval", 0), 0.0, "'interval' of new rows follows from the table as"),
     (("proof", "interval"), [0.9], "'interval' of new rows follows from the table as"),
@@ -197,26 +197,17 @@ def test_an_answer_that_is_not_all_features_has_a_difference(proved):
     assert "'difference_interval' of new rows follows" in str(verdict_on(reworded(content)))
 
 
-def test_a_certificate_of_an_older_bestleaf_still_holds(proved):
-    content = copy.deepcopy(proved.selector.certificate_.content)
-    content["unseen"] = {name: content["unseen"][name] for name in ("score", "rows", "splits", "times")}
-    content["data"].pop("standard_error")
-    assert verdict_on(reworded(content))
-    content["unseen"]["proof"] = proved.selector.certificate_.content["unseen"]["proof"]
-    assert not verdict_on(reworded(content))
-
-
 def test_rows_can_be_handed_in():
     X, y = table(150)
     frame = pd.DataFrame(X, columns=list("abcd"))
-    found = validate(quick(), frame[:90], y[:90], test_set=(frame[90:], y[90:]), n_repeats=2)
+    found = validate(quick(), frame[:90], y[:90], test_set=(frame[90:], y[90:]))
     certificate = found.selector.certificate_
     assert found.rows.tolist() == list(range(90))
     assert certificate.content["unseen"]["given"]
     assert "On 60 rows handed in for a test: " in str(certificate)
     assert verify(certificate, frame[:90], y[:90])
     plain = validate(quick(), X[:90], y[:90], test_set=(X[90:].tolist(), y[90:].tolist()))
-    assert plain.scores == pytest.approx(found.scores)
+    assert plain.score == pytest.approx(found.score)
     assert plain.interval == found.interval
 
 
@@ -261,25 +252,6 @@ def test_real_targets_that_are_handed_in_are_checked():
         validate(quick(), X, target, test_set=(X, np.where(target > 1, np.nan, target)))
 
 
-def test_ctrl_c_in_a_later_split_keeps_what_was_found(monkeypatch):
-    from bestleaf import validation
-
-    first, calls = validation._support, []
-
-    def interrupted(*given):
-        calls.append(given)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return first(*given)
-
-    monkeypatch.setattr(validation, "_support", interrupted)
-    with pytest.warns(UserWarning, match="Ctrl-C ended the validation after 2 of 5 splits of holdout"):
-        found = validate(quick(), X, Y, holdout=5, n_repeats=3)
-    assert (found.reason, len(found.scores), found.n_repeats) == ("interrupted", 2, 1)
-    assert found.selector.certificate_.content["unseen"]["splits"] == 2
-    assert verify(found.selector.certificate_)
-
-
 def test_ctrl_c_while_held_out_rows_are_scored_keeps_the_answer(monkeypatch):
     def interrupted(*given):
         raise KeyboardInterrupt
@@ -287,7 +259,7 @@ def test_ctrl_c_while_held_out_rows_are_scored_keeps_the_answer(monkeypatch):
     monkeypatch.setattr("bestleaf.new_data.held_out._scored", interrupted)
     with pytest.warns(UserWarning, match="Ctrl-C ended the validation before the held-out rows were scored"):
         found = validate(quick(), X, Y, holdout=0.3)
-    assert (found.reason, len(found.scores)) == ("interrupted", 0)
+    assert found.reason == "interrupted"
     assert np.isnan(found.difference)
     assert verify(found.selector.certificate_)
 
@@ -313,10 +285,25 @@ def test_the_standard_error_with_an_estimator_is_that_of_its_splits():
     assert grouped.certificate_.content["data"]["standard_error"] > 0
 
 
-@pytest.mark.parametrize("name", ["holdout", "test_set", "n_repeats"])
+@pytest.mark.parametrize("name", ["holdout", "test_set"])
 def test_the_selector_points_to_validate(name):
     with pytest.raises(TypeError, match=rf"does not have, '{name}'; use bestleaf.validate\(selector, X, y, {name}="):
-        BestLeafSelector(**{name: 3})
+        made_selector(**{name: 3})
     with pytest.raises(TypeError, match="unexpected keyword argument"):
         BestLeafSelector(hold=3)
     assert "epsilon" in BestLeafSelector().get_params()
+
+
+@pytest.mark.parametrize(
+    ("keywords", "told"),
+    [
+        ({}, "holdout or test_set must be given, the rows to score on, got neither"),
+        ({"holdout": 3}, "holdout must be a fraction between 0 and 1, got 3; several splits are those of"),
+        ({"holdout": GroupKFold(3)}, "holdout must be a fraction between 0 and 1, got GroupKFold"),
+        ({"n_repeats": 3}, "does not have, 'n_repeats'; fit with several values of random_state"),
+        ({"resample": "half"}, "does not have, 'resample'; fit on other rows"),
+    ],
+)
+def test_validate_has_one_job(keywords, told):
+    with pytest.raises((TypeError, ValueError), match=told):
+        validate(quick(), X, Y, **keywords)

@@ -15,10 +15,10 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bestleaf import BestLeafSelector
+from bestleaf import BestLeafSelector, SearchOptions
 
 X, y = load_breast_cancer(return_X_y=True)
-selector = BestLeafSelector(choose="training", epsilon=0.02, max_samples=2_000, random_state=0)
+selector = BestLeafSelector(choose="training", epsilon=0.02, random_state=0, search=SearchOptions(max_samples=2_000))
 model = make_pipeline(selector, StandardScaler(), LogisticRegression(max_iter=1000))
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", ConvergenceWarning)  # max_samples may end a search before the answer is proved

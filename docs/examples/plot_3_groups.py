@@ -16,8 +16,8 @@ y = (colour == 1) ^ (X[:, 4] > 0)
 
 selector = BestLeafSelector(
     feature_groups={"colour": [0, 1, 2], **{f"x{number}": [number] for number in range(3, 8)}},
-    forced=[3],
-    forbidden=[7],
+    include=[3],
+    exclude=[7],
     cv=5,
     random_state=0,
 ).fit(X, y)

@@ -10,22 +10,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bestleaf import features, paper, problems, report, tables, watch
+    from bestleaf import features, paper, problems, report, tables
     from bestleaf.certificate import Certificate, Verdict, verify
-    from bestleaf.certificate.linear_record import LinearCertificate
     from bestleaf.checkpoint import Checkpoint
     from bestleaf.encoding import TableEncoder
     from bestleaf.engine import bounds, rules
     from bestleaf.engine.bounds import Bound, Rate
     from bestleaf.engine.rules import Rule
-    from bestleaf.engine.stopping import Stopping
     from bestleaf.features.estimator import EstimatorOracle
-    from bestleaf.features.leaps import LinearSubsets, best_linear_subset
     from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
     from bestleaf.paper.fuse import FuseResult, fuse_search
     from bestleaf.paper.uct import UCTResult, uct_search
     from bestleaf.problems import Problem
-    from bestleaf.report import plotting
     from bestleaf.search import Progress, Result, Search, best_arm, best_leaf
     from bestleaf.selector import BestLeafSelector, SearchOptions
     from bestleaf.validation import Validation, validate
@@ -34,14 +30,11 @@ __version__ = "0.1.0"
 
 _NAMES = {  # by the module that defines them
     "certificate": ("Certificate", "Verdict", "verify"),
-    "certificate.linear_record": ("LinearCertificate",),
     "checkpoint": ("Checkpoint",),
     "encoding": ("TableEncoder",),
     "engine.bounds": ("Bound", "Rate"),
     "engine.rules": ("Rule",),
-    "engine.stopping": ("Stopping",),
     "features.estimator": ("EstimatorOracle",),
-    "features.leaps": ("LinearSubsets", "best_linear_subset"),
     "features.neighbours": ("KNNOracle", "NeighbourVotes"),
     "paper.fuse": ("FuseResult", "fuse_search"),
     "paper.uct": ("UCTResult", "uct_search"),
@@ -51,8 +44,8 @@ _NAMES = {  # by the module that defines them
     "validation": ("Validation", "validate"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
-_MODULES = {name: name for name in ("features", "paper", "problems", "report", "search", "tables", "watch")}
-_MODULES |= {"bounds": "engine.bounds", "plotting": "report.plotting", "rules": "engine.rules"}
+_MODULES = {name: name for name in ("features", "paper", "problems", "report", "search", "tables")}
+_MODULES |= {"bounds": "engine.bounds", "rules": "engine.rules"}
 
 __all__ = [
     "BestLeafSelector",
@@ -62,8 +55,6 @@ __all__ = [
     "EstimatorOracle",
     "FuseResult",
     "KNNOracle",
-    "LinearCertificate",
-    "LinearSubsets",
     "NeighbourVotes",
     "Problem",
     "Progress",
@@ -72,7 +63,6 @@ __all__ = [
     "Rule",
     "Search",
     "SearchOptions",
-    "Stopping",
     "TableEncoder",
     "UCTResult",
     "Validation",
@@ -80,12 +70,10 @@ __all__ = [
     "__version__",
     "best_arm",
     "best_leaf",
-    "best_linear_subset",
     "bounds",
     "features",
     "fuse_search",
     "paper",
-    "plotting",
     "problems",
     "report",
     "rules",
@@ -93,7 +81,6 @@ __all__ = [
     "uct_search",
     "validate",
     "verify",
-    "watch",
 ]
 
 

@@ -5,7 +5,7 @@ A sentence has at most 300 characters, because `shown` and `listed` shorten long
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
 from importlib import import_module
@@ -20,7 +20,7 @@ UNLIMITED = 2**63 - 1  # the largest whole number of 64 bits
 LONGEST_VALUE = 80  # characters of a value in a sentence
 LONGEST_LIST = 100  # characters of a list of names
 LONGEST_SENTENCE = 300
-UNITS = {"": 1, "B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+UNITS = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
 _short = Repr()
 _short.maxstring = _short.maxlong = _short.maxother = LONGEST_VALUE
@@ -99,10 +99,21 @@ def did_you_mean(given: object, known: Iterable[object]) -> str:
     return f" (did you mean {shown(near[0])}?)" if near else ""
 
 
-def check_keywords(owner: str, given: Iterable[str], known: Iterable[str], probabilities: Iterable[str] = ()) -> None:
-    """Refuse keywords that a function does not have; `probabilities` are those that it cannot do without."""
+def check_keywords(
+    owner: str,
+    given: Iterable[str],
+    known: Iterable[str],
+    probabilities: Iterable[str] = (),
+    gone: Mapping[str, str] | None = None,
+) -> None:
+    """Refuse keywords that a function does not have; `probabilities` are those that it cannot do without.
+
+    `gone` says what to use instead of keywords of earlier versions.
+    """
     given, known = list(given), list(known)
     for name in given:
+        if gone is not None and name in gone:
+            raise TypeError(f"{owner} got an argument that it no longer has, {shown(name)}; use {gone[name]}")
         if name not in known:
             raise TypeError(f"{owner} got an argument that it does not have, {shown(name)}{did_you_mean(name, known)}")
     for name in probabilities:

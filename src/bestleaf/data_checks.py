@@ -1,4 +1,4 @@
-"""Checks of what a user gives to a selector: data, names of features, groups, memory."""
+"""Checks of what a user gives to a selector: data, names of features, groups."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.validation import check_X_y, validate_data
 
-from bestleaf.checks import UNITS, bytes_in_words, did_you_mean, listed, one_of, shown
+from bestleaf.checks import did_you_mean, listed, one_of, shown
 from bestleaf.encoding import EncodedRows, TableEncoder, encoder_for, takes_missing
 from bestleaf.encoding.inputs import check_target, dense, from_gpu
 from bestleaf.features.data import columns_not_finite, task_of
-from bestleaf.features.lattice import checked_costs, checked_groups
+from bestleaf.features.lattice import checked_groups
 from bestleaf.features.neighbours import TASKS, NeighbourVotes
 
 METADATA = ("sample_weight", "groups")  # what `fit` takes in addition to X and y
 FeatureGroups = Sequence[Iterable[int | str]] | dict[str, Iterable[int | str]]  # features that enter together
-Costs = Sequence[float] | dict[int | str, float]  # of every feature, or of those named
-AtMost = dict[str, tuple[int, Iterable[int | str]]]  # how many of a set of features may be chosen, by the set's name
 
 
 class Data(NamedTuple):
@@ -65,12 +63,6 @@ class Data(NamedTuple):
         owners = self.encoded.encoder.owners_
         return sorted({owners[column] for column in columns})
 
-    @property
-    def bytes(self) -> int:
-        """The memory that the data always take: as given, and once more by column in single precision."""
-        outputs = max(1, len(np.unique(self.y))) if self.y.dtype.kind not in "f" else 1
-        return int(self.X.nbytes + 4 * self.X.size + 8 * len(self.X) * min(outputs, 1000))
-
 
 def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: dict[str, Any]) -> Data:
     """Return the data after the checks of scikit-learn and ours; an error about a column names it."""
@@ -80,7 +72,7 @@ def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: dict[str
     encoder = encoder_for(selector.encode, selector.estimator)
     if encoder is not None:
         return _encoded_data(selector, encoder, X, y, metadata)
-    X = dense(X, checked_memory(selector.max_memory))
+    X = dense(X)
     _check_frame(X)
     with np.errstate(over="ignore", invalid="ignore"):  # X may hold the largest numbers there are
         X, y = validate_data(
@@ -98,7 +90,7 @@ def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: dict[str
 
 def _encoded_data(selector: BaseEstimator, encoder: TableEncoder, X: Any, y: Any, metadata: dict[str, Any]) -> Data:
     """Return the data of a table of any kind, encoded; a feature is a column of the table."""
-    X = dense(X, checked_memory(selector.max_memory))
+    X = dense(X)
     encoded = EncodedRows.of(encoder, X)
     validate_data(selector, X, skip_check_array=True)
     numbers, y = check_X_y(
@@ -180,50 +172,37 @@ def task_for(y: np.ndarray, estimator: BaseEstimator | None) -> str:
 
 
 class Choice(NamedTuple):
-    """What may be chosen, by numbers of features: the parameters of a selector with these names."""
+    """What may be chosen, by numbers of columns of X."""
 
-    forced: list[int]
-    forbidden: list[int]
-    feature_groups: list[list[int]] | None
-    costs: list[float] | None  # of every feature
-    at_most: dict[str, tuple[int, list[int]]] | None
+    include: list[int]
+    exclude: list[int]
+    feature_groups: list[list[int]] | None  # columns that enter together
 
 
-def choice_by_number(selector: BaseEstimator, names: np.ndarray) -> Choice:
-    """Return what a selector forces, forbids, groups and limits, by numbers of features."""
-    number_of = {text: number for number, text in enumerate(getattr(selector, "feature_names_in_", ()))}
-    forced = _numbers("forced", selector.forced, number_of, len(names))
-    forbidden = _numbers("forbidden", selector.forbidden, number_of, len(names))
-    costs, at_most = _costs_by_number(selector.costs, number_of, names), None
-    if selector.at_most is not None:
-        at_most = {name: _set_by_number(name, one, number_of, len(names)) for name, one in selector.at_most.items()}
+def choice_of(selector: BaseEstimator, data: Data) -> Choice:
+    """Return what a selector includes, excludes and groups, by columns of X; the columns of a feature enter together.
+
+    This is the only place where features given by name or number become columns.
+    """
+    many, number_of = len(data.names), {name: number for number, name in enumerate(_given_names(selector))}
+    include, exclude = (_numbers(name, getattr(selector, name), number_of, many) for name in ("include", "exclude"))
     groups = selector.feature_groups
-    if groups is None:
-        return Choice(forced, forbidden, None, costs, at_most)
-    labelled = groups.items() if isinstance(groups, dict) else enumerate(groups)
-    by_number = {label: _numbers("feature_groups", group, number_of, len(names)) for label, group in labelled}
-    checked = checked_groups("feature_groups", by_number, [shown(name) for name in names])
-    return Choice(forced, forbidden, checked, costs, at_most)
+    if groups is not None:
+        labelled = groups.items() if isinstance(groups, dict) else enumerate(groups)
+        by_number = {label: _numbers("feature_groups", group, number_of, many) for label, group in labelled}
+        groups = checked_groups("feature_groups", by_number, [shown(name) for name in data.names])
+    if data.encoded is None:
+        return Choice(include, exclude, groups)
+    if strange := [str(data.names[one]) for one in include if not data.columns_of([one])]:
+        why = data.encoded.encoder.left_out_[strange[0]]
+        raise ValueError(f"include must not have a column that is left out, got {shown(strange[0])}: {why}")
+    together = [data.columns_of(group) for group in groups or [[feature] for feature in range(many)]]
+    return Choice(data.columns_of(include), data.columns_of(exclude), [columns for columns in together if columns])
 
 
-def _costs_by_number(given: Costs | None, number_of: dict[str, int], names: np.ndarray) -> list[float] | None:
-    """Return what every feature costs; those that a dict does not name cost nothing."""
-    if given is None:
-        return None
-    if not isinstance(given, dict):
-        return checked_costs(np.asarray(given).ravel().tolist(), [shown(name) for name in names])
-    costs: list[float] = [0.0] * len(names)
-    for number, cost in zip(_numbers("costs", given, number_of, len(names)), given.values(), strict=True):
-        costs[number] = cost
-    return checked_costs(costs, [shown(name) for name in names])
-
-
-def _set_by_number(name: str, given: Any, number_of: dict[str, int], many: int) -> tuple[int, list[int]]:
-    """Return how many features of a set may be chosen, and these features."""
-    if not isinstance(given, tuple | list) or len(given) != 2 or type(given[0]) is not int or given[0] < 1:
-        rule = "at_most must give a number of at least 1 and a list of features for each set"
-        raise ValueError(f"{rule}, got {shown(given)} for {shown(name)}")
-    return given[0], _numbers("at_most", given[1], number_of, many)
+def _given_names(selector: BaseEstimator) -> Sequence[str]:
+    """Return the names of the columns of a data frame; none if the data have no names."""
+    return getattr(selector, "feature_names_in_", ())
 
 
 def _numbers(argument: str, given: Any, number_of: dict[str, int], many: int) -> list[int]:
@@ -245,40 +224,12 @@ def _numbers(argument: str, given: Any, number_of: dict[str, int], many: int) ->
     return found
 
 
-def choice_of_columns(data: Data, choice: Choice) -> Choice:
-    """Return a choice by numbers of columns of X; the columns of a feature enter together."""
-    if data.encoded is None:
-        return choice
-    groups = choice.feature_groups or [[feature] for feature in range(len(data.names))]
-    if strange := [str(data.names[one]) for one in choice.forced if not data.columns_of([one])]:
-        why = data.encoded.encoder.left_out_[strange[0]]
-        raise ValueError(f"forced must not have a column that is left out, got {shown(strange[0])}: {why}")
-    by_columns = [data.columns_of(group) for group in groups]
-    costs = choice.costs
-    if costs is not None:  # the first of the columns that a feature became has its cost
-        firsts = {
-            columns[0]: cost for columns, cost in zip(data.encoded.encoder.columns_, costs, strict=True) if columns
-        }
-        costs = [firsts.get(column, 0.0) for column in range(data.X.shape[1])]
-    at_most = None
-    if choice.at_most is not None:
-        sets = {name: (most, data.columns_of(some)) for name, (most, some) in choice.at_most.items()}
-        at_most = {name: (most, some) for name, (most, some) in sets.items() if some}
-    return Choice(
-        data.columns_of(choice.forced),
-        data.columns_of(choice.forbidden),
-        [group for group in by_columns if group],
-        costs,
-        at_most,
-    )
-
-
 def constant_columns(data: Data, choice: Choice) -> list[int]:
     """Return the constant columns, which are left out of the search, and warn about them.
 
     A group is left out only if all of its columns are constant.
     """
-    X, wanted, unwanted, groups = data.X, choice.forced, choice.forbidden, choice.feature_groups
+    X, wanted, unwanted, groups = data.X, choice.include, choice.exclude, choice.feature_groups
     suspect = np.flatnonzero(_same(X[:1000])).tolist()  # a look at every row of every column takes long
     constant = {number for number in suspect if _same(X[:, [number]]).all()}
     units = [[number] for number in range(X.shape[1])] if groups is None else groups
@@ -315,32 +266,3 @@ def _holds_numbers(column: np.ndarray) -> bool:
         except (TypeError, ValueError):
             return False
     return column.dtype.kind not in "mM"
-
-
-def checked_memory(given: float | str | None) -> int | None:
-    """Return a limit in bytes; it is given as a number or as a text such as "2 GB"."""
-    if given is None:
-        return None
-    text = str(given).strip().upper().replace("IB", "B")
-    number = text.rstrip("KMGTB ")
-    unit = text[len(number) :].strip()
-    try:
-        found = int(float(number) * UNITS[unit])
-    except (KeyError, ValueError, OverflowError):
-        found = 0
-    if isinstance(given, bool) or found < 1:
-        raise ValueError(f"max_memory must be a number of bytes or a text such as '2 GB', got {shown(given)}")
-    return found
-
-
-def room_for_search(max_memory: float | str | None, data: Data) -> int | None:
-    """Return the bytes that the graph of a search may take: half of what the data leave."""
-    limit = checked_memory(max_memory)
-    if limit is None:
-        return None
-    if limit <= data.bytes:
-        raise ValueError(
-            f"max_memory must be more than the {bytes_in_words(data.bytes)} that the data take, got "
-            f"{bytes_in_words(limit)}"
-        )
-    return (limit - data.bytes) // 2

@@ -23,7 +23,6 @@ from bestleaf.certificate.chosen import answer_with, enter_values
 from bestleaf.certificate.claims import counted, first_of, shown
 from bestleaf.certificate.rows import groups_digest, weights_digest
 from bestleaf.certificate.schema import Content, named_objective
-from bestleaf.certificate.units import Units
 from bestleaf.checkpoint import Saved
 from bestleaf.data_checks import Data
 from bestleaf.engine.intervals import Leaf
@@ -32,7 +31,6 @@ from bestleaf.features.estimator import described
 from bestleaf.features.exhaust import Exhaustion
 from bestleaf.new_data.choosing import CHEAP_A_SECOND, Chosen, fresh_scores, in_certificate
 from bestleaf.search import Progress, Search
-from bestleaf.search.growth.random import RandomProposals
 from bestleaf.search.live import LiveLine
 from bestleaf.search.progress import ProgressLine
 from bestleaf.search.result import settings_told
@@ -155,7 +153,7 @@ class Selection:
 
     @classmethod
     def of_all(
-        cls, found: Exhaustion, settings: Settings, seed: int, history: list[Note], *, prefer_small: bool
+        cls, found: Exhaustion, settings: Settings, seed: int, history: list[Note], tolerance: float | None
     ) -> Selection:
         """Return what was found by evaluating all subsets, or some before a budget ended it: a root with the best."""
         lattice, standing = found.lattice, found.standing.ended()
@@ -164,12 +162,13 @@ class Selection:
             Leaf(state, state, True, True, 1, value, value, value, 0, 0.0) for state, value in values.items()
         )
         top, many, none = max(values.values()), len(leaves), np.zeros(len(leaves) + 1, np.int64)
-        close = [leaf for leaf in leaves if top - leaf.lower <= (settings.epsilon if prefer_small else 0.0)]
+        tolerance = settings.epsilon if tolerance is None else tolerance
+        close = [leaf for leaf in leaves if top - leaf.lower <= tolerance]
         return cls(
             lattice,
             answer=min(close, key=lambda leaf: (len(leaf.state), -leaf.lower, leaf.state)),
             reason=found.reason or "unfinished",
-            settings=settings_told(settings, seed, RandomProposals, exact=True),
+            settings=settings_told(settings, seed, "random", exact=True),
             cost={
                 **dict.fromkeys(("samples", "warmup_samples", "growths"), 0),
                 "exact_evaluations": standing.evaluated,
@@ -216,10 +215,10 @@ class Selection:
         subsets = [(float(value), len(state) - 1, self.features_of(state)) for state, value in self.values.items()]
         return sorted(subsets, key=lambda one: (-one[0], *one[1:]))
 
-    def evaluated(self, labels: Sequence[str | int], units: Units) -> EvaluatedSubsets:
-        """Return every subset evaluated, best first, with the labels of its features and its score in some units."""
+    def evaluated(self, labels: Sequence[str | int]) -> EvaluatedSubsets:
+        """Return every subset evaluated, best first, with the labels of its features."""
         return EvaluatedSubsets(
-            EvaluatedSubset(tuple(labels[feature] for feature in features), units.score(value), size)
+            EvaluatedSubset(tuple(labels[feature] for feature in features), value, size)
             for value, size, features in self.ranked
         )
 
@@ -256,7 +255,7 @@ class Selection:
         content["data"]["standard_error"] = self._standard_error(answer)
         if "new_data" not in content:  # the path has the score of all features
             content["data"]["all_features"] = self._value_of_all()
-        scores, best = self.feature_scores, self.evaluated(names, Units()).by_size()
+        scores, best = self.feature_scores, self.evaluated(names).by_size()
         certificate.content["report"] = {  # no claim rests on it
             "history": [{name: row[name] for name in SHOWN} for row in self.history],
             "by_size": [[size, one.score, list(one.features)] for size, one in best.items()],
@@ -376,9 +375,9 @@ class Watch:
         subsets: int | None = None,
     ) -> None:
         self.history, self._lattice, self._data = history, lattice, data
-        self._units = Units.of({"objective": lattice.oracle.settings()})
         self._console = Console(quiet=not selector.verbose)
-        self._line = ProgressLine(self._console, self._in_words, max_time=max_time, max_samples=selector.max_samples)
+        most = selector._options().max_samples
+        self._line = ProgressLine(self._console, self._in_words, max_time=max_time, max_samples=most)
         self._line.subsets = subsets
         self._given = {"estimator": selector, "X": data.X, "y": data.y}
         self._task = None
@@ -403,8 +402,7 @@ class Watch:
         best: Any = max(values, key=values.__getitem__, default=now.best)
         if over or not self.history or now.seconds > HISTORY_RATIO * self.history[-1]["seconds"]:
             self.history.append({**now._asdict(), "best": self._in_words(best), "score": values.get(best)})
-        value = values.get(best)
-        self._line.show(now._replace(best=best), None if value is None else self._units.score(value))
+        self._line.show(now._replace(best=best), values.get(best))
         if self._task is None:
             return False
         part = self._task.subcontext(task_name="slice")

@@ -26,38 +26,35 @@ from bestleaf.certificate import Certificate
 from bestleaf.certificate.chosen import with_size
 from bestleaf.certificate.claims import unsettled_in_words
 from bestleaf.certificate.same_data import fingerprint
-from bestleaf.certificate.units import Units
+from bestleaf.certificate.schema import CALL, UNNAMED
 from bestleaf.checkpoint import Checkpoint
-from bestleaf.checks import bytes_in_words, moved, one_of, shown, whole
+from bestleaf.checks import moved, one_of, shown, whole
 from bestleaf.data_checks import (
     METADATA,
-    AtMost,
-    Costs,
     Data,
     FeatureGroups,
     checked_fit_data,
-    choice_by_number,
-    choice_of_columns,
+    choice_of,
     constant_columns,
-    room_for_search,
     votes_of,
 )
 from bestleaf.encoding import TableEncoder, pandas_frame, takes_missing
 from bestleaf.encoding.frames import selected_columns
 from bestleaf.encoding.inputs import is_on_gpu
 from bestleaf.engine.bounds import Bound, Rate, named_bound
-from bestleaf.engine.stopping import BY_INTERVALS
+from bestleaf.engine.stopping import STOPPINGS
 from bestleaf.features import FeatureLattice, SampledLattice, SubsetLattice
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.exhaust import Exhaustion, fits_blocks, seconds_for_all
-from bestleaf.features.neighbours import VOTES, KNNOracle, NeighbourVotes
+from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
 from bestleaf.features.saved_blocks import SEARCH, SavedBlocks, search_kind
-from bestleaf.features.scoring import ScoreOutsideError
+from bestleaf.features.scoring import chosen_score
 from bestleaf.new_data.choosing import Chosen, choose
 from bestleaf.new_data.path import Path
 from bestleaf.new_data.saved_folds import seed_of_folds
 from bestleaf.search import Progress, Search
 from bestleaf.search.answer import EvaluatedLeaf
+from bestleaf.search.ask_tell import Inside
 from bestleaf.search.budget import Budget
 from bestleaf.search.executors import executor_for, workers_there
 from bestleaf.search.saving import stored_seed
@@ -78,8 +75,31 @@ IN_GRAPH, IN_BLOCKS = "graph", "blocks"  # how all subsets are evaluated
 SEARCH_SHARE = (0.25, 0.5)
 SHORTEST_SEARCH = 10.0
 LOCAL_PROOF = 45.0  # seconds that the local proof may take with an estimator, if nobody gives a limit
-A_SUBSET = 8_000  # bytes of a subset and its terminal leaf in a graph of all subsets
-ENDED_BY = {"interrupted": "Ctrl-C", "callback": "a callback", "no_workers": "The loss of all workers"}
+ROOM = 256 * 2**20  # bytes that the graph of a search may take
+ENDED_BY = {
+    "interrupted": "Ctrl-C",
+    "callback": "a callback",
+    "no_workers": "The loss of all workers",
+    "max_memory": f"The memory for the graph, {ROOM // 2**20} MB,",
+}
+OPTIONS = ("guarantee", "max_samples", "bound", "stopping", "expansion", "proposal")  # of `SearchOptions`
+GONE = {  # keywords of earlier versions, and what to use instead
+    **{name: f"bestleaf.validate(selector, X, y, {name}=...)" for name in ("holdout", "test_set")},
+    **dict.fromkeys(("costs", "max_cost", "at_most"), "exclude, max_features or feature_groups to limit the choice"),
+    **{name: f"search=SearchOptions({name}=...)" for name in OPTIONS},
+    "forced": "include",
+    "forbidden": "exclude",
+    "prefer_small": "parsimony=0 for the best subset, with choose='training'; None is the smallest good one",
+    "score_range": "a scoring that has bounds, such as 'accuracy', 'roc_auc' or 'r2' (0 where it is negative)",
+    "max_memory": "max_features or exclude; the memory beside the data is limited anyway",
+    "n_repeats": "several fits with different values of random_state",
+}
+GONE_OPTIONS = {
+    "batch_size": "best_leaf(FeatureLattice(oracle), batch_size=...)",
+    "continue_probability": "best_leaf(FeatureLattice(oracle, continue_probability=...))",
+    "alpha": "guarantee='local' or guarantee='exhaustive'",
+    "terminal": "no option instead: the values of complete subsets are exact",
+}
 
 
 class SearchOptions(BaseEstimator):
@@ -87,6 +107,14 @@ class SearchOptions(BaseEstimator):
 
     Parameters
     ----------
+    guarantee : {"auto", "grown", "local", "quantile", "exhaustive"} or several, default="auto"
+        What the answer is compared with. "grown": the leaves of the graph as grown; this is always included. "local":
+        all subsets one step away from the answer. "quantile": all but a fraction of random subsets. "exhaustive": all
+        subsets, which are then all evaluated: up to 4,194,304 by the votes of nearest neighbours on up to 4,096 rows,
+        on a GPU up to 2^30, otherwise up to a million. "auto" is "exhaustive" if that takes only seconds; otherwise,
+        and if other settings of the search are given for more than 4,096 subsets, it is "grown".
+    max_samples : int, default=None
+        Rollouts and exact values allowed in the search on all rows.
     bound : str, Rate or Bound, default="betting"
         Confidence interval of a leaf; see `bestleaf.best_leaf`.
     stopping : {"sound", "paper"}, default="sound"
@@ -97,39 +125,25 @@ class SearchOptions(BaseEstimator):
         Which child enters when the graph grows: a random one, the one whose rollouts were best, or one of highest exact
         value. None is "lookahead", which also improves the best subset by single exchanges. In the end it evaluates the
         subsets of the best answers.
-    batch_size : int, default=None
-        Samples asked for at once; the answer depends on it. None is 32 with an estimator and 16 with very many rows;
-        otherwise compiled code draws one sample after the other.
-    terminal : {"auto", "exact", "noisy"}, default="auto"
-        The value of a complete subset: "exact", on all rows or on the fixed splits of `cv`; or "noisy", from samples on
-        random subsamples or random splits, with an interval. "auto" is exact, unless more than about 31,000 rows all
-        vote (`reference_rows` of `NeighbourVotes`). With so many rows "exact" uses one fixed random part of them for
-        all subsets.
-    alpha : float, default=0.01
-        Fraction of random subsets that the guarantee "quantile" leaves open.
-    continue_probability : float, default=0.9
-        q: a rollout at size s goes on with probability q^s.
     """
 
+    @moved(**GONE_OPTIONS)
     def __init__(
         self,
+        *,
+        guarantee: str | Iterable[str] = "auto",
+        max_samples: int | None = None,
         bound: str | Rate | Bound = "betting",
         stopping: str = "sound",
         expansion: float = 0.6,
         proposal: str | None = None,
-        batch_size: int | None = None,
-        terminal: str = "auto",
-        alpha: float = 0.01,
-        continue_probability: float = 0.9,
     ) -> None:
+        self.guarantee = guarantee
+        self.max_samples = max_samples
         self.bound = bound
         self.stopping = stopping
         self.expansion = expansion
         self.proposal = proposal
-        self.batch_size = batch_size
-        self.terminal = terminal
-        self.alpha = alpha
-        self.continue_probability = continue_probability
 
 
 class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
@@ -145,30 +159,18 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     estimator : NeighbourVotes, or scikit-learn classifier or regressor, default=None
         What gives a subset its value: the votes of nearest neighbours (None is ``NeighbourVotes()``), or the
         cross-validated score of an estimator on the columns of the subset.
+    scoring : str or callable, default=None
+        How the estimator is scored; None is accuracy for a classifier, the concordance index for a regressor. Rows left
+        out take any scorer. A proof needs scores from 0 to 1: a negative R² counts as 0, and after a choice by an error
+        or by a function of one's own the search values subsets by the default score.
+    cv : int, splitter or iterable, default=None
+        The splits for the cross-validated score and for the rows left out, as scikit-learn understands them. None is 5
+        folds for the score. For the rows left out it is 5 or 10 folds; those of a small table are drawn twice.
     encode : {None, "auto"} or TableEncoder, default=None
         How a data frame with text, categories, truth values, dates or missing values becomes numbers. None refuses
         them. With "auto" a category is one feature, dates become their parts, and missing values are filled with
         medians, unless the estimator takes them; see `TableEncoder` for other ways. What is filled, and which levels
         are known, follows from the rows searched, and in a fold from its training part.
-    scoring : str or callable, default=None
-        How the estimator is scored; None is accuracy for a classifier, the concordance index for a regressor.
-    cv : int, splitter or iterable, default=None
-        The splits for the cross-validated score and for the rows left out, as scikit-learn understands them. None is 5
-        folds for the score. For the rows left out it is 5 or 10 folds; those of a small table are drawn twice.
-    score_range : (float, float), default=None
-        Lowest and highest score. None is the range of the scorer. If it has no bounds (R², errors), the range is found
-        by a first look at the data; if a score lies outside, the search begins again with a wider one. `epsilon` is a
-        fraction of this range.
-    epsilon : float, default=0.01
-        How much better than the answer another leaf may be, as a fraction of the range of the scores.
-    delta : float, default=0.05
-        Probability with which the guarantee may fail.
-    guarantee : {"auto", "grown", "local", "quantile", "exhaustive"} or several, default="auto"
-        What the answer is compared with. "grown": the leaves of the graph as grown; this is always included. "local":
-        all subsets one step away from the answer. "quantile": all but a fraction of random subsets. "exhaustive": all
-        subsets, which are then all evaluated: up to 4,194,304 by the votes of nearest neighbours on up to 4,096 rows,
-        on a GPU up to 2^30, otherwise up to a million. "auto" is "exhaustive" if that takes only seconds; otherwise,
-        and if `max_samples` or expert settings of the search are given for more than 4,096 subsets, it is "grown".
     choose : {"new_data", "training"}, default="new_data"
         Which rows decide. "new_data": rows left out. Candidates are found on the training part of each fold and scored
         on the rows left out; these scores decide how features are found and how many. The answer is found in that way
@@ -176,33 +178,24 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         rows it is always "training"; with more than about 31,000 rows, too, because the rows that are ranked then do
         not vote.
     parsimony : float, default=None
-        How much left-out score a smaller subset may cost, in standard errors of the paired difference. None is 0 for
-        the votes of nearest neighbours, and 0.5 with an estimator.
-    prefer_small : bool, default=True
-        On the rows given, answer with the smallest evaluated subset that passes the final test. If False, answer with
-        the best one.
+        How much a smaller subset may cost. If rows left out decide, it is counted in standard errors of the paired
+        difference of left-out scores; None is 0 for the votes of nearest neighbours, and 0.5 with an estimator. With
+        ``choose="training"`` it is a difference of values, at most `epsilon`; None is `epsilon`, so that the answer is
+        the smallest evaluated subset that passes the final test, and 0 is the best one.
     max_features : int, default=None
         Largest number of features in a subset; a group counts as one.
-    forced, forbidden : sequence of int or str, default=()
+    include, exclude : sequence of int or str, default=()
         Features that every subset has, and features that no subset has; by number or name.
     feature_groups : sequence of sequences, or dict of them, default=None
         Features that enter together, by number or name; every feature is in exactly one group.
-    costs : sequence of float, or dict, default=None
-        What each feature costs: in the order of the columns, or by number or name; features that a dict does not name
-        cost nothing. A group costs what its features cost together.
-    max_cost : float, default=None
-        What the features of a subset may cost together.
-    at_most : dict, default=None
-        Sets of features of which a subset may have only some, such as ``{"lab tests": (2, ["a", "b", "c"])}`` for at
-        most two of three; a group counts as one.
+    epsilon : float, default=0.01
+        How much better than the answer another subset may be, as a fraction of the range of the scores.
+    delta : float, default=0.05
+        Probability with which the guarantee may fail.
     max_time : float, default=None
-        Seconds allowed for all of `fit`; the time of compiling does not count. If neither this nor `max_samples` is
-        given and left-out rows decide, the search on all rows takes at most half as long as the choice did, or 5 s;
-        with an estimator, a quarter.
-    max_samples : int, default=None
-        Rollouts and exact values allowed in the search on all rows.
-    max_memory : int or str, default=None
-        Bytes that data, kept votes and graph may take, or a text such as "2 GB"; estimators do not count.
+        Seconds allowed for all of `fit`; the time of compiling does not count. If neither this nor `max_samples` of
+        `search` is given and left-out rows decide, the search on all rows takes at most half as long as the choice did,
+        or 5 s; with an estimator, a quarter.
     n_jobs : int, default=None
         Threads for the votes of large data and of all subsets, processes for estimators; the answer does not depend
         on it.
@@ -214,7 +207,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     verbose : int, default=0
         1 shows the progress, and the result in words.
     search : SearchOptions, default=None
-        Expert settings of the search.
+        Expert settings of the search: what is proved, and how many samples it may take.
 
     Attributes
     ----------
@@ -223,7 +216,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     subset_ : array
         The selected features: their names, or numbers if the data have no names.
     score_ : float
-        Exact value of the selected subset, or the mean of its samples, in the units of the scorer.
+        Exact value of the selected subset, or the mean of its samples.
     score_interval_ : (float, float)
         Its confidence interval; both ends are the same if the value is exact.
     path_ : Path
@@ -249,7 +242,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     See Also
     --------
-    validate : Scores on held-out rows, and how often each feature is selected again.
+    validate : Scores on held-out rows.
 
     Examples
     --------
@@ -264,26 +257,18 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     __metadata_request__fit = dict.fromkeys(METADATA)
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  as in scikit-learn
         "estimator": [HasMethods("fit"), NeighbourVotes, None],
-        "encode": [StrOptions({"auto"}), TableEncoder, None],
         "scoring": [str, callable, None],
         "cv": ["cv_object"],
-        "score_range": ["array-like", None],
-        "epsilon": [Interval(Real, 0, 1, closed="both")],
-        "delta": [Interval(Real, 0, 1, closed="neither")],
-        "guarantee": [StrOptions({"auto", *GUARANTEES}), list, tuple],
+        "encode": [StrOptions({"auto"}), TableEncoder, None],
         "choose": [StrOptions({"new_data", "training"})],
         "parsimony": [Interval(Real, 0, None, closed="left"), None],
-        "prefer_small": ["boolean"],
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
-        "forced": ["array-like"],
-        "forbidden": ["array-like"],
+        "include": ["array-like"],
+        "exclude": ["array-like"],
         "feature_groups": [list, tuple, dict, None],
-        "costs": ["array-like", dict, None],
-        "max_cost": [Interval(Real, 0, None, closed="left"), None],
-        "at_most": [dict, None],
+        "epsilon": [Interval(Real, 0, 1, closed="both")],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
-        "max_samples": [Interval(Integral, 1, None, closed="left"), None],
-        "max_memory": [Real, str, None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "checkpoint": [str, os.PathLike, Checkpoint, None],
@@ -291,31 +276,23 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         "search": [SearchOptions, None],
     }
 
-    @moved(**{name: f"bestleaf.validate(selector, X, y, {name}=...)" for name in ("holdout", "test_set", "n_repeats")})
+    @moved(**GONE)
     def __init__(
         self,
         estimator: BaseEstimator | None = None,
         *,
-        encode: str | TableEncoder | None = None,
         scoring: str | Callable[..., float] | None = None,
         cv: Any = None,
-        score_range: tuple[float, float] | None = None,
-        epsilon: float = 0.01,
-        delta: float = 0.05,
-        guarantee: str | Iterable[str] = "auto",
+        encode: str | TableEncoder | None = None,
         choose: str = "new_data",
         parsimony: float | None = None,
-        prefer_small: bool = True,
         max_features: int | None = None,
-        forced: Iterable[int | str] = (),
-        forbidden: Iterable[int | str] = (),
+        include: Iterable[int | str] = (),
+        exclude: Iterable[int | str] = (),
         feature_groups: FeatureGroups | None = None,
-        costs: Costs | None = None,
-        max_cost: float | None = None,
-        at_most: AtMost | None = None,
+        epsilon: float = 0.01,
+        delta: float = 0.05,
         max_time: float | None = None,
-        max_samples: int | None = None,
-        max_memory: int | str | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
@@ -323,26 +300,18 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         search: SearchOptions | None = None,
     ) -> None:
         self.estimator = estimator
-        self.encode = encode
         self.scoring = scoring
         self.cv = cv
-        self.score_range = score_range
-        self.epsilon = epsilon
-        self.delta = delta
-        self.guarantee = guarantee
+        self.encode = encode
         self.choose = choose
         self.parsimony = parsimony
-        self.prefer_small = prefer_small
         self.max_features = max_features
-        self.forced = forced
-        self.forbidden = forbidden
+        self.include = include
+        self.exclude = exclude
         self.feature_groups = feature_groups
-        self.costs = costs
-        self.max_cost = max_cost
-        self.at_most = at_most
+        self.epsilon = epsilon
+        self.delta = delta
         self.max_time = max_time
-        self.max_samples = max_samples
-        self.max_memory = max_memory
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.checkpoint = checkpoint
@@ -387,7 +356,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         seed = seed_of(self) if seed is None else seed
         with ThreadPoolExecutor(1) as background:
             digest = background.submit(fingerprint, data.X, data.y)  # takes seconds with millions of rows
-            chosen, found = self._chosen_and_found(data, seed, budget)
+            lattice = self._lattice(data, seed)
+            chosen = self._choose(lattice, data, seed, budget)
+            found = replace(self._search(lattice, data, seed, budget, chosen), data=data)
         self.encoder_ = None if data.encoded is None else data.encoded.encoder
         self.levels_ = {} if self.encoder_ is None else self.encoder_.levels_
         self.notes_ = () if self.encoder_ is None else self.encoder_.notes_
@@ -397,31 +368,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         given = "".join(f", {name}={name}" for name in data.metadata)
         repeat = f"{call_of(self, seed)}.fit(X, y{given})"
         self.certificate_ = found.certificate(data, digest.result(), chosen, repeat)
-        units = Units.of(self.certificate_.content["data"])
-        self.evaluated_ = found.evaluated(labels.tolist(), units)
+        self.evaluated_ = found.evaluated(labels.tolist())
         self._set_answer(labels)
         by_rows = self.path_ is None  # a row of the path is exact
-        self.score_ = units.score(found.score) if by_rows else self.score_interval_[0]
-
-    def _chosen_and_found(self, data: Data, seed: int, budget: Budget) -> tuple[Chosen | None, Selection]:
-        """Choose and search; begin again if a score is outside of the range that a first look at the data has found."""
-        score_range: tuple[float, float] | None = None
-        while True:
-            lattice = self._lattice(data, seed, score_range)
-            try:
-                chosen = self._choose(lattice, data, seed, budget)
-                return chosen, replace(self._search(lattice, data, seed, budget, chosen), data=data)
-            except ScoreOutsideError as error:
-                if self.checkpoint is not None:  # it holds values of the former range
-                    raise ValueError(f"{error}; with a checkpoint it must be given") from None
-                score = cast(EstimatorOracle, lattice.oracle).score
-                low, high = score_range = score.widened(error.score)
-                warnings.warn(
-                    f"a {score.name} of {error.score:g} lies outside of [{score.low:g}, {score.high:g}], the range "
-                    f"that a first look at the data found; the search begins again with [{low:g}, {high:g}]",
-                    UserWarning,
-                    stacklevel=5,
-                )
+        self.score_ = found.score if by_rows else self.score_interval_[0]
 
     def _set_answer(self, labels: np.ndarray) -> None:
         """Set the attributes that follow from the answer of the certificate."""
@@ -430,12 +380,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         columns = [numbers[name] for name in content["features"]]
         self.support_ = np.isin(np.arange(len(labels)), columns)
         self.subset_ = labels[columns]
-        units = Units.of(content["data"])
-        self.score_interval_ = (units.score(float(content["lower"])), units.score(float(content["upper"])))
+        self.score_interval_ = (float(content["lower"]), float(content["upper"]))
         path, named = self.certificate_.path, {name: labels[one] for name, one in numbers.items()}
-        self.path_ = None if path is None else Path.of(path, named, units)
-        optimism = self.certificate_.optimism
-        self.optimism_ = None if optimism is None else units.difference(optimism)
+        self.path_ = None if path is None else Path.of(path, named)
+        self.optimism_ = self.certificate_.optimism
 
     def at_size(self, size: int) -> BestLeafSelector:
         """Return a fitted selector that selects the subset of another size of the path, without a new search.
@@ -466,7 +414,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         ranks_others = isinstance(lattice.oracle, KNNOracle) and lattice.oracle.roles.apart  # rows that did not vote
         if self.choose == "training" or lattice.noisy or ranks_others:
             return None
-        self._check_search(lattice, data, budget)
+        self._check_search(lattice, budget)
         kind = "threads" if votes_of(self.estimator) is not None else "processes"
         executor = executor_for(self.n_jobs, kind)
         with telling_folds(self.verbose) as tell:
@@ -478,7 +426,15 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=5,
             )
-        return chosen
+        score = None if kind == "threads" else chosen_score(self.estimator, self.scoring)
+        if score is None or score.is_bounded:
+            return chosen
+        if chosen.choice is None:
+            raise ValueError(
+                "scoring must have scores from 0 to 1, because no choice could be made by left-out rows, got "
+                f"{score.name}"
+            )
+        return chosen._replace(scoring=score.name if CALL.accepts(score.name) else UNNAMED)
 
     def _tell_result(self, stacklevel: int) -> None:
         """Print the result if `verbose`, and warn if the search ended before it was settled."""
@@ -496,62 +452,72 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 stacklevel=stacklevel,
             )
 
-    def _lattice(self, data: Data, seed: int, score_range: tuple[float, float] | None = None) -> SubsetLattice:
-        """Return the lattice of the subsets that may be chosen; `score_range` is a wider one than was found first."""
-        options, oracle = self._options(), self._oracle(data, seed)
-        if isinstance(oracle, EstimatorOracle) and score_range is not None:
-            oracle = oracle.with_range(*score_range)
-        too_many_vote = isinstance(oracle, KNNOracle) and oracle.too_many_vote
-        noisy = options.terminal == "noisy" or (options.terminal == "auto" and too_many_vote)
-        choice = choice_of_columns(data, choice_by_number(self, data.names))
+    def _lattice(self, data: Data, seed: int) -> SubsetLattice:
+        """Return the lattice of the subsets that may be chosen."""
+        oracle = self._oracle(data, seed, self._search_scoring())
+        noisy = isinstance(oracle, KNNOracle) and oracle.too_many_vote
+        choice = choice_of(self, data)
         return (SampledLattice if noisy else FeatureLattice)(
             oracle,
-            continue_probability=options.continue_probability,
             max_features=self.max_features,
-            forced=choice.forced,
-            forbidden=choice.forbidden + constant_columns(data, choice),
+            include=choice.include,
+            exclude=choice.exclude + constant_columns(data, choice),
             groups=choice.feature_groups,
-            costs=choice.costs,
-            max_cost=self.max_cost,
-            at_most=choice.at_most,
         )
 
     def _options(self) -> SearchOptions:
-        """Return the expert settings; all but `terminal` are checked by the search and the lattice."""
+        """Return the expert settings; all but `stopping` are checked by the search."""
         options = SearchOptions() if self.search is None else self.search
-        one_of("terminal", options.terminal, ("auto", "exact", "noisy"))
-        one_of("stopping", options.stopping, BY_INTERVALS)
+        one_of("stopping", options.stopping, STOPPINGS)
         return options
 
-    def _oracle(self, data: Data, seed: int) -> KNNOracle | EstimatorOracle:
+    def _tolerance(self) -> float | None:
+        """Return how much value a smaller answer may cost on the rows given; None is epsilon."""
+        if self.choose != "training" or self.parsimony is None:
+            return None
+        if self.parsimony > self.epsilon:
+            limit = f"at most epsilon={self.epsilon:g} with choose='training', a difference of values"
+            raise ValueError(f"parsimony must be {limit}, got {self.parsimony:g}")
+        return float(self.parsimony)
+
+    def _search_scoring(self) -> str | Callable[..., float] | None:
+        """Return the scoring that subsets are valued by; the default one if left-out rows are scored without bounds."""
+        if votes_of(self.estimator) is not None:
+            return self.scoring
+        score = chosen_score(self.estimator, self.scoring)
+        if self.choose == "training" and score.is_error:
+            raise ValueError(
+                f"scoring must have scores from 0 to 1, or at most 1 as r2 has, with choose='training', got the error "
+                f"{score.name}"
+            )
+        return self.scoring if self.choose == "training" or score.is_bounded else None
+
+    def _oracle(self, data: Data, seed: int, scoring: str | Callable[..., float] | None) -> KNNOracle | EstimatorOracle:
         """Return the oracle, which gives subsets their values."""
-        votes, room = votes_of(self.estimator), room_for_search(self.max_memory, data)
+        votes, metadata = votes_of(self.estimator), cast("dict[str, Any]", data.metadata)
         if votes is None:
             return EstimatorOracle(
                 data.X,
                 data.y,
                 estimator=self.estimator,
-                scoring=self.scoring,
+                scoring=scoring,
                 cv=self.cv,
-                score_range=self.score_range,
-                fresh_splits=self._options().terminal == "noisy",
                 random_state=seed,
-                **data.metadata,
+                **metadata,
             )
-        for name in ("scoring", "score_range") if self.choose == "new_data" else ("scoring", "cv", "score_range"):
+        for name in ("scoring",) if self.choose == "new_data" else ("scoring", "cv"):
             if getattr(self, name) is not None:
                 got = f"{shown(getattr(self, name))} and estimator={shown(self.estimator)}"
                 raise ValueError(f"{name} needs an estimator to score, got {got}")
-        memory = None if room is None else min(VOTES, room // 2)
-        return votes.oracle(data.X, data.y, **data.metadata, n_jobs=workers_there(self.n_jobs), memory=memory)
+        return votes.oracle(data.X, data.y, **metadata, n_jobs=workers_there(self.n_jobs))
 
     def _search(
         self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget, chosen: Chosen | None = None
     ) -> Selection:
         """Search the lattice; return what was found."""
-        options, room = self._options(), room_for_search(self.max_memory, data)
-        guarantees = checked_guarantees(self.guarantee, ("auto", *GUARANTEES))
-        plan = self._evaluates_all(lattice, guarantees, room, budget)
+        options, tolerance = self._options(), self._tolerance()
+        guarantees = checked_guarantees(options.guarantee, ("auto", *GUARANTEES))
+        plan = self._evaluates_all(lattice, guarantees, budget)
         if plan == IN_BLOCKS:
             if chosen is None:
                 self._check_time(lattice, guarantees, budget)
@@ -561,16 +527,16 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         whole = plan == IN_GRAPH
         voting = votes_of(self.estimator) is not None
         choice, by_default = None if chosen is None else chosen.choice, "auto" in guarantees
-        races = not whole and not lattice.noisy and bool(guarantees & {"auto", "local"}) and _can_race(lattice)
-        if races:
+        local = not (whole or lattice.noisy or voting) and bool(guarantees & {"auto", "local"})
+        if local:
             guarantees |= {"local"}
-        batch = _batch_size(lattice, voting) if options.batch_size is None else options.batch_size
+        batch = _batch_size(lattice, voting)
 
         stages: list[Stage] = [EveryLeaf()] if whole else []
         if options.proposal in (None, "lookahead") and not whole:
             stages.append(SubsetsOfAnswers(lattice))
-        if self.prefer_small and options.stopping == "sound" and not whole:
-            stages.append(SmallerAnswer(len))
+        if tolerance != 0 and options.stopping == "sound" and not whole:
+            stages.append(SmallerAnswer(len, tolerance))
 
         def look(now: Progress) -> bool:
             return watch.look(now, search.state.values, over=search.state.reason is not None)
@@ -581,11 +547,12 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         wider, share = None, SEARCH_SHARE[voting] * budget.seconds
         if interrupted:
             limit = budget.seconds  # after Ctrl-C there is no time left
-        elif limit is None and self.max_samples is None:
-            least = SHORTEST_SEARCH if voting else LOCAL_PROOF if races else 0.0
+        elif limit is None and options.max_samples is None:
+            least = SHORTEST_SEARCH if voting else LOCAL_PROOF if local else 0.0
             limit = None if choice is None else budget.seconds + max(least, share)
             many = by_default and lattice.count_subsets() > FEW_SUBSETS  # of few subsets more can be proved soon
             wider = share if choice is not None else 0.0 if many else None
+        executor = None if batch is None else executor_for(self.n_jobs, "threads" if voting else "processes")
         search = Search(
             lattice,
             task="leaf",
@@ -595,21 +562,16 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             stopping=options.stopping,
             expansion=None if whole else options.expansion,
             proposal=None if whole else options.proposal,
-            max_samples=self.max_samples,
+            max_samples=options.max_samples,
             max_time=limit,
-            max_memory=room,
+            max_memory=None if whole else ROOM,
             guarantee=guarantees - {"auto", "exhaustive"},
-            alpha=options.alpha,
             seed=seed,
             batch_size=batch,
-            executor=None if batch is None else executor_for(self.n_jobs, "threads" if voting else "processes"),
             checkpoint=checkpoint,
             callback=look,
-            stages=stages,
-            answer=EvaluatedLeaf(self.prefer_small),
-            seconds=budget.seconds,
-            centre=lattice.terminal(choice.chosen.units) if races and choice is not None else None,
-            wider=wider,
+            answer=EvaluatedLeaf(tolerance),
+            inside=Inside(executor, stages, budget.seconds, wider),
         )
         watch = Watch(self, data, lattice, limit, search.state.notes)
         with watch:
@@ -628,12 +590,16 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     ) -> Selection:
         """Evaluate all subsets in blocks; return what was found. After Ctrl-C there is time for a few of them only."""
         options, checkpoint = self._options(), Checkpoint.of(self.checkpoint)
-        given: dict[str, Any] = {name: getattr(self, name) for name in ("epsilon", "max_samples", "max_time")}
+        given: dict[str, Any] = {
+            "epsilon": self.epsilon,
+            "max_samples": options.max_samples,
+            "max_time": self.max_time,
+        }
         settings = Settings(
             task="leaf", delta=self.delta, bound=named_bound(options.bound), stopping=options.stopping, **given
         )
         budget.look()
-        own = Budget(self.max_samples, budget.seconds if interrupted else budget.max_time)
+        own = Budget(options.max_samples, budget.seconds if interrupted else budget.max_time)
         own.start(budget.seconds)
         found, history = Exhaustion.of(lattice, own), list[dict[str, Any]]()
         watch = Watch(self, data, lattice, budget.max_time, history, subsets=lattice.count_subsets())
@@ -645,17 +611,18 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         saved = SavedBlocks(checkpoint, found, given, seed, history, lambda notes: check_history(notes, 0, 1e15))
         with watch:
             found.run(look, saved)
-        selection = Selection.of_all(found, settings, seed, history, prefer_small=self.prefer_small)
+        selection = Selection.of_all(found, settings, seed, history, self._tolerance())
         return replace(selection, reason="interrupted") if interrupted else selection
 
-    def _check_search(self, lattice: SubsetLattice, data: Data, budget: Budget) -> None:
+    def _check_search(self, lattice: SubsetLattice, budget: Budget) -> None:
         """Refuse settings of the search before the choice, which takes longer."""
-        options, guarantees = self._options(), checked_guarantees(self.guarantee, ("auto", *GUARANTEES))
-        if self._evaluates_all(lattice, guarantees, room_for_search(self.max_memory, data), budget) == IN_BLOCKS:
+        options = self._options()
+        guarantees = checked_guarantees(options.guarantee, ("auto", *GUARANTEES))
+        if self._evaluates_all(lattice, guarantees, budget) == IN_BLOCKS:
             self._check_time(lattice, guarantees, budget)
-        given = {name: getattr(options, name) for name in ("bound", "stopping", "expansion", "proposal", "alpha")}
         guarantees -= {"auto", "exhaustive"}  # for the latter all subsets are evaluated, whatever `expansion` is
-        Settings(task="leaf", epsilon=self.epsilon, delta=self.delta, guarantee=guarantees, **given)
+        given = {**options.get_params(deep=False), "guarantee": guarantees}
+        Settings(task="leaf", epsilon=self.epsilon, delta=self.delta, **given)
 
     def _check_time(self, lattice: SubsetLattice, guarantees: frozenset[str], budget: Budget) -> None:
         """Refuse to evaluate all subsets if there is not enough time; with a checkpoint it may take several runs."""
@@ -668,9 +635,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 f"{lattice.count_subsets():,} subsets, or checkpoint must be given to go on from, got {self.max_time:g}"
             )
 
-    def _evaluates_all(
-        self, lattice: SubsetLattice, guarantees: frozenset[str], room: int | None, budget: Budget
-    ) -> str | None:
+    def _evaluates_all(self, lattice: SubsetLattice, guarantees: frozenset[str], budget: Budget) -> str | None:
         """Return how all subsets are evaluated: with guarantee "exhaustive", or with "auto" if that is cheap.
 
         A few subsets make a graph; more are evaluated in blocks, if the oracle can. None: not all are evaluated.
@@ -678,10 +643,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         many = lattice.count_subsets()
         if lattice.noisy:
             if beyond := sorted(guarantees - {"auto", "grown"}):
-                raise ValueError(
-                    f"guarantee {beyond[0]!r} compares exact values, so terminal must be 'exact', got "
-                    f"{self._options().terminal!r}"
-                )
+                raise ValueError(f"guarantee {beyond[0]!r} needs exact values, got too many rows for them")
             return None
         if many > FEW_SUBSETS and fits_blocks(lattice):
             if "exhaustive" in guarantees or ("auto" in guarantees and self._is_cheap(lattice, many, budget)):
@@ -691,25 +653,20 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if "exhaustive" in guarantees and many > most:
             raise ValueError(
                 f"guarantee='exhaustive' needs at most {most:,} subsets, got {many:,}; limit them by "
-                "max_features, forbidden or feature_groups"
+                "max_features, exclude or feature_groups"
             )
-        fits = room is None or many * A_SUBSET <= room
-        if "exhaustive" in guarantees and not fits:
-            raise ValueError(
-                f"max_memory must be more for all {many:,} subsets, which take about "
-                f"{bytes_in_words(many * A_SUBSET)}, got {shown(self.max_memory)}"
-            )
-        cheap = fits and many <= FEW_SUBSETS and many * lattice.value_cost <= CHEAP
+        cheap = many <= FEW_SUBSETS and many * lattice.value_cost <= CHEAP
         return IN_GRAPH if "exhaustive" in guarantees or ("auto" in guarantees and cheap) else None
 
     def _is_cheap(self, lattice: SubsetLattice, many: int, budget: Budget) -> bool:
         """Whether "auto" evaluates all subsets in blocks; a search that was saved goes on as it began.
 
-        Who gives `max_samples` or expert settings wants a search.
+        Who gives expert settings other than the guarantee wants a search.
         """
         if (kind := search_kind(self.checkpoint)) is not None:
             return kind == SEARCH
-        asked_for = self.max_samples is not None or self._options().get_params() != SearchOptions().get_params()
+        given = {**self._options().get_params(deep=False), "guarantee": "auto"}
+        asked_for = given != SearchOptions().get_params(deep=False)
         if asked_for or many * lattice.value_cost > CHEAP:
             return False
         return budget.max_time is None or seconds_for_all(lattice) <= AUTO_SHARE * budget.look()
@@ -765,11 +722,6 @@ def seed_of(selector: BestLeafSelector) -> int:
         if (found := stored(getattr(selector, "checkpoint", None))) is not None:
             return found
     return int(check_random_state(given).randint(np.iinfo(np.int32).max))
-
-
-def _can_race(lattice: SubsetLattice) -> bool:
-    """Whether subsets can be ruled out before all folds are scored: only if no score can exceed the range."""
-    return isinstance(lattice.oracle, EstimatorOracle) and lattice.oracle.score.is_bounded
 
 
 def _cheaper(lattice: SubsetLattice, limit: float | None) -> str:

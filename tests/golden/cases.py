@@ -10,6 +10,7 @@ import csv
 import tempfile
 import warnings
 from collections.abc import Callable
+from inspect import signature
 from math import isfinite, log, sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,12 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import parallel_config
 
+import selecting
 from bestleaf import (
     BestLeafSelector,
     Bound,
     Certificate,
     Checkpoint,
     KNNOracle,
+    NeighbourVotes,
     Rate,
     Rule,
     Search,
@@ -36,7 +39,6 @@ from bestleaf import (
 )
 from bestleaf.engine.rules import children, strongest_rival
 from bestleaf.features import FeatureLattice, SampledLattice
-from bestleaf.tables.select import selector_from
 from golden.graphs import Climb, ExactClimb, ExactNim, Nim, Spread, Trap, data, framed
 
 # ---- results as plain numbers and words
@@ -125,11 +127,8 @@ def selected_by(selector: Any, judged: Validation | None = None) -> dict[str, An
     """Return the fitted attributes of a selector; of very many evaluated subsets the first hundred."""
     names = ("support_", "subset_", "score_", "score_interval_", "feature_scores_")
     found = {name: getattr(selector, name) for name in names}
-    if judged is not None and len(judged.scores):
-        found |= {"holdout_score_": judged.mean, "holdout_scores_": judged.scores, "search_indices_": judged.rows}
-    if judged is not None and judged.selection_frequency is not None:
-        found["selection_frequency_"] = judged.selection_frequency
-        found |= {"n_repeats_": judged.n_repeats, "repeats_reason_": judged.reason}
+    if judged is not None:
+        found |= {"holdout_score_": judged.score, "holdout_scores_": [judged.score], "search_indices_": judged.rows}
     evaluated = selector.evaluated_
     found["evaluated"] = len(evaluated)
     found["best_evaluated"] = [[one.score, one.size, *one.features] for one in evaluated[:100]]
@@ -181,20 +180,24 @@ def resumed(problem: str, *, breaks: tuple[int, ...], task: str = "leaf", **keyw
     return {"broken": found[:-1], "resumed": found[-1]}
 
 
-def selected(table: str, *, metadata: dict[str, Any] | None = None, **keywords: Any) -> dict[str, Any]:
+def selected(
+    table: str, *, metadata: dict[str, Any] | None = None, holdout: float | None = None, **keywords: Any
+) -> dict[str, Any]:
     """Select features."""
     X, y = TABLES[table]()
-    wanted = {name: keywords.pop(name) for name in ("holdout", "n_repeats") if name in keywords}
     selector = made_selector(**keywords)
-    if not wanted:
+    if holdout is None:
         return selected_by(selector.fit(X, y, **(metadata or {})))
-    judged = validate(selector, X, y, **wanted, **(metadata or {}))
+    judged = validate(selector, X, y, holdout=holdout, **(metadata or {}))
     return selected_by(judged.selector, judged)
 
 
 def made_selector(**keywords: Any) -> BestLeafSelector:
     """Return a selector from one list of settings; it chooses by the rows given, unless said otherwise."""
-    return selector_from(**{"random_state": 0, "choose": "training", **keywords})
+    votes = {name: keywords.pop(name) for name in signature(NeighbourVotes).parameters if name in keywords}
+    if votes:
+        keywords["estimator"] = NeighbourVotes(**votes)
+    return selecting.made_selector(**{"random_state": 0, "choose": "training", **keywords})
 
 
 def selected_and_resumed(table: str, *, breaks: tuple[int, ...], **keywords: Any) -> dict[str, Any]:
@@ -208,8 +211,8 @@ def selected_and_resumed(table: str, *, breaks: tuple[int, ...], **keywords: Any
     return {"broken": found[:-1], "resumed": found[-1]}
 
 
-def commanded(table: str, *options: str) -> dict[str, Any]:
-    """Select features of a file on the command line, and return its certificate."""
+def commanded(table: str, *options: str, further: str) -> dict[str, Any]:
+    """Select features of a file on the command line, and return its certificate; `further` is a file of settings."""
     from typer.testing import CliRunner
 
     from bestleaf.cli.app import app
@@ -221,8 +224,9 @@ def commanded(table: str, *options: str) -> dict[str, Any]:
             rows = csv.writer(out)
             rows.writerow([*(f"c{column}" for column in range(X.shape[1])), "y"])
             rows.writerows([*map(repr, map(float, row)), repr(target.item())] for row, target in zip(X, y, strict=True))
-        words = ["select", str(file), "--target", "y", "--certificate", str(proof), "--random-state", "0"]
-        words += ["--choose", "training", *options]
+        config = Path(folder) / "config.toml"
+        config.write_text(f'choose = "training"\n{further}')
+        words = ["select", str(file), "--target", "y", "--certificate", str(proof), "--config", str(config), *options]
         code = CliRunner().invoke(app, words).exit_code
         proved = proved_by(Certificate.load(proof))
         del proved["data"]["fingerprint"]  # versions of pandas read the last digit of a number differently

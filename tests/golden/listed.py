@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import GroupKFold, KFold
+from sklearn.model_selection import GroupKFold
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from golden.cases import (
@@ -50,20 +50,14 @@ CASES: dict[str, Case] = {
     "leaf_exhaustive": case(leaf, "trap", guarantee="exhaustive"),
     **{
         f"arm_bound_{name}": case(arm, "dag", bound=name, max_samples=20_000)
-        for name in ("theory", "beta1", "beta1_published", "beta2", "hoeffding", "bernstein", "bernoulli")
+        for name in ("theory", "beta1", "beta1_published", "beta2", "hoeffding")
     },
-    **{
-        f"leaf_bound_{name}_of_spread_values": case(leaf, "spread", bound=name, max_samples=20_000)
-        for name in ("bernstein", "bernoulli", "hoeffding")
-    },
+    "leaf_bound_hoeffding_of_spread_values": case(leaf, "spread", bound="hoeffding", max_samples=20_000),
     "arm_own_bound": case(arm, "dag", bound=union_over_time),
     "arm_own_rate": case(arm, "dag", bound=own_rate),
     "arm_own_rule": case(arm, "dag", rule=boldest),
-    **{
-        f"arm_rule_{rule}": case(arm, "lattice", rule=rule, bound="bernoulli")
-        for rule in ("lucb", "ugape", "lucb_mcts", "lucb_micro")
-    },
-    "leaf_rule_lucb_micro": case(leaf, "tied", rule="lucb_micro", bound="bernoulli"),
+    **{f"arm_rule_{rule}": case(arm, "lattice", rule=rule) for rule in ("lucb", "ugape", "lucb_mcts", "lucb_micro")},
+    "leaf_rule_lucb_micro": case(leaf, "tied", rule="lucb_micro"),
     # the published test
     "arm_paper": case(arm, "lattice", stopping="paper", bound="beta2", epsilon=0.0),
     "arm_paper_ugape": case(arm, "dag", stopping="paper", bound="beta1", rule="ugape"),
@@ -78,10 +72,7 @@ CASES: dict[str, Case] = {
     "leaf_grown_exact": case(leaf, "exact climb", expansion=0.6),
     "leaf_grown_of_tree": case(leaf, "tree", expansion=0.5, epsilon=0.2),
     "leaf_grown_with_theory": case(leaf, "climb", expansion=0.5, bound="theory", epsilon=0.2),
-    "leaf_local_and_quantile": case(
-        leaf, "trap", guarantee=["local", "quantile"], alpha=0.03, expansion=0.05, epsilon=0.02
-    ),
-    "leaf_quantile": case(leaf, "trap", guarantee="quantile", alpha=0.05, expansion=0.05, epsilon=0.02),
+    "leaf_local": case(leaf, "trap", guarantee="local", expansion=0.05, epsilon=0.02),
     # two players
     "game_arm": case(arm, "game"),
     "game_leaf": case(leaf, "game", epsilon=0.2),
@@ -146,14 +137,13 @@ CASES: dict[str, Case] = {
     "select_grown_frame": case(selected, "frame", guarantee="grown", epsilon=0.05),
     "select_cut_short": case(selected, "classes", max_samples=400),
     "select_cut_in_warm_up": case(selected, "classes", max_samples=60),
-    "select_largest": case(selected, "classes", guarantee="grown", prefer_small=False, epsilon=0.03),
+    "select_largest": case(selected, "classes", guarantee="grown", parsimony=0, epsilon=0.03),
     "select_local": case(selected, "classes", guarantee="local", epsilon=0.03, max_features=4),
-    "select_quantile": case(selected, "classes", guarantee=["local", "quantile"], alpha=0.05, epsilon=0.05),
     "select_exhaustive": case(
-        selected, "classes", guarantee="exhaustive", max_features=2, forced=[4], forbidden=[1, 3, 5, 9, 11]
+        selected, "classes", guarantee="exhaustive", max_features=2, include=[4], exclude=[1, 3, 5, 9, 11]
     ),
     "select_forced_and_forbidden": case(
-        selected, "classes", guarantee="grown", forced=[2], forbidden=[0, 5], max_features=4, epsilon=0.05
+        selected, "classes", guarantee="grown", include=[2], exclude=[0, 5], max_features=4, epsilon=0.05
     ),
     "select_groups": case(
         selected,
@@ -164,7 +154,6 @@ CASES: dict[str, Case] = {
     ),
     "select_random": case(selected, "classes", proposal="random", epsilon=0.05, max_samples=1500, expansion=0.5),
     "select_rave": case(selected, "classes", proposal="rave", epsilon=0.05, max_samples=2000),
-    "select_bernstein": case(selected, "classes", bound="bernstein", epsilon=0.1, max_samples=3000),
     "select_paper": case(selected, "classes", stopping="paper", bound="beta2", epsilon=0.05, max_samples=3000),
     "select_other_objective": case(
         selected,
@@ -174,20 +163,13 @@ CASES: dict[str, Case] = {
         scale=False,
         drop_zero=True,
         subsample=20,
-        continue_probability=0.7,
         epsilon=0.05,
         max_samples=2000,
     ),
     "select_ties_by_row": case(selected, "classes", ties="row_order", epsilon=0.05, expansion=0.4),
-    "select_in_batches": case(selected, "classes", batch_size=16, epsilon=0.1, also=WORKERS),
-    "select_sampled": case(selected, "small", terminal="noisy", epsilon=0.1),
-    "select_sampled_cut_short": case(selected, "classes", terminal="noisy", max_samples=1500),
-    "select_sampled_in_batches": case(selected, "small", terminal="noisy", batch_size=8, epsilon=0.15),
     "select_of_very_many_rows": case(selected, "long", max_samples=100),
     "select_held_out": case(selected, "classes", guarantee="grown", holdout=0.25, epsilon=0.1),
     "select_held_out_real": case(selected, "small real", holdout=0.3),
-    "select_cross_validated": case(selected, "small", holdout=KFold(3), also=WORKERS),
-    "select_repeats": case(selected, "classes", guarantee="grown", n_repeats=3, epsilon=0.1, also=WORKERS),
     # left-out rows decide
     "new_data": case(selected, "small", choose="new_data", max_samples=400, also=WORKERS),
     "new_data_three_classes": case(selected, "three classes", choose="new_data", cv=4, max_samples=400),
@@ -197,10 +179,7 @@ CASES: dict[str, Case] = {
     "estimator_identified": case(selected, "small", **TREE, guarantee="grown", epsilon=0.15),
     "estimator_wide": case(selected, "wide", **TREE, max_samples=500),
     "estimator_few_subsets": case(selected, "small", **TREE),
-    "estimator_sampled": case(selected, "classes", **TREE, terminal="noisy", max_samples=300),
-    "estimator_real": case(
-        selected, "real", estimator=LinearRegression(), cv=3, max_samples=300, scoring="r2", score_range=(-20.0, 1.0)
-    ),
+    "estimator_real": case(selected, "real", estimator=LinearRegression(), cv=3, max_samples=300, scoring="r2"),
     "estimator_real_concordance": case(
         selected, "real", estimator=DecisionTreeRegressor(max_depth=2), cv=3, max_samples=300
     ),
@@ -224,8 +203,10 @@ CASES: dict[str, Case] = {
     ),
     "estimator_held_out": case(selected, "small", **TREE, holdout=0.25, max_samples=200, guarantee="grown"),
     # the command line
-    "command": case(commanded, "classes", "--guarantee", "grown", "--epsilon", "0.05"),
-    "command_estimator": case(commanded, "small", "--estimator", "linear", "--max-samples", "60", "--n-jobs", "1"),
+    "command": case(commanded, "classes", "--epsilon", "0.05", further="[search]\nguarantee = 'grown'\n"),
+    "command_estimator": case(
+        commanded, "small", "--estimator", "linear", further="n_jobs = 1\n[search]\nmax_samples = 60\n"
+    ),
     # rivals
     "fuse": case(fuse, "subsets"),
     "fuse_continuous": case(fuse, "subsets", heuristic="continuous", initial_rollouts=20),

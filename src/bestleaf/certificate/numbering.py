@@ -5,9 +5,6 @@ The order is that of a tree. Below a subset stand the subsets with one more unit
 stands below, and its distances follow from those of the other by adding one unit at the end. The sums are then added in
 the order of the columns, as they are for a single subset, and no value differs in its last digit. (A Gray code also
 changes one unit at a time, but its sums would be added in another order.)
-
-Numbers are those of the tree without `max_cost` and `at_most`. A subset beyond these limits has a number, but it is not
-in its block.
 """
 
 from __future__ import annotations
@@ -19,7 +16,6 @@ from math import ceil, comb, log2
 
 import numpy as np
 
-from bestleaf.certificate.limits import Limits
 from bestleaf.certificate.schema import Content
 
 MOST_NUMBERS = 2**30  # that are given to subsets
@@ -46,15 +42,10 @@ class Numbering:
         Units that may be added, and units that are always in.
     limit : int
         The largest number of units, those that are always in included.
-    limits : Limits, default=None
-        Limits on costs and on how many of a set may be chosen.
     """
 
-    def __init__(
-        self, allowed: Sequence[int], forced: Sequence[int] = (), limit: int = 1, limits: Limits | None = None
-    ) -> None:
+    def __init__(self, allowed: Sequence[int], forced: Sequence[int] = (), limit: int = 1) -> None:
         self.allowed, self.forced = sorted(allowed), sorted(forced)
-        self.limits = limits if limits else None
         self.most = min(limit - len(self.forced), len(self.allowed))  # units that may be added
         self.total = count_numbers(len(self.allowed), self.most)
         if self.total > MOST_NUMBERS:
@@ -63,7 +54,7 @@ class Numbering:
     @classmethod
     def of(cls, choice: Content) -> Numbering:
         """Return the numbering of the choice in a certificate."""
-        return cls(choice["allowed"], choice["forced"], choice["limit"], Limits.written(choice))
+        return cls(choice["allowed"], choice["forced"], choice["limit"])
 
     @cached_property
     def table(self) -> np.ndarray:
@@ -158,18 +149,10 @@ class Block:
         """Which units each number has, beside those that are always in."""
         return self.numbering.between(self.start, self.stop)
 
-    @cached_property
-    def _kept(self) -> np.ndarray | slice:
-        """Which of the numbers are those of subsets that may be chosen."""
-        numbering = self.numbering
-        skipped = int(self.start == 0 and not numbering.forced)  # nobody can choose no unit at all
-        if numbering.limits is None:
-            return slice(skipped, None)
-        shares, spent = numbering.limits.shares, numbering.limits.spent(numbering.forced)
-        sums = self._members @ shares[:, numbering.allowed].T + spent
-        kept = (sums <= numbering.limits.bounds).all(axis=1)
-        kept[:skipped] = False
-        return kept
+    @property
+    def _kept(self) -> slice:
+        """Which of the numbers are those of subsets that may be chosen: nobody can choose no unit at all."""
+        return slice(int(self.start == 0 and not self.numbering.forced), None)
 
     @cached_property
     def numbers(self) -> np.ndarray:

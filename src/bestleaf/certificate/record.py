@@ -8,22 +8,25 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-import numpy as np
-
 from bestleaf.certificate import claims as words
 from bestleaf.certificate.claims import counted
-from bestleaf.certificate.held_out import corrected_error
 from bestleaf.certificate.path import ALL, new_data_in_words, optimism, path_html, path_in_line
 from bestleaf.certificate.schema import FORMAT, FORMAT_VERSION, Content, Json
 from bestleaf.certificate.searched import label_of_all, searched
-from bestleaf.certificate.units import Units
 from bestleaf.files import write_atomically
 
 LARGEST = 200 * 10**6  # bytes of a file that is read
+BELOW_0 = (  # scores that may be negative; as values they count as 0 then
+    "r2",
+    "explained_variance",
+    "matthews_corrcoef",
+    "d2_absolute_error_score",
+    "d2_brier_score",
+    "d2_log_loss_score",
+)
 
 
 WITHOUT_PROOF = {  # why there is no proof about new rows
-    "splits": "because every part was scored after a search of its own",
     "groups": "because rows of the same group are not independent",
     "weights": "because the rows are weighted",
     "classes": "because there are held-out rows of a class that the search has not seen",
@@ -124,9 +127,7 @@ class Certificate:
         """Return the answer with its value; of a feature selection, in two lines."""
         content, data = self.content, self.content["data"]
         label, low, high = content["graph"]["labels"][content["answer"]], content["lower"], content["upper"]
-        scale = Units.of(data)
-        ends = [scale.text(end) for end in sorted((low, high), key=scale.read)]
-        value = f"value {ends[0]}" if low == high else f"value between {ends[0]} and {ends[1]}"
+        value = f"value {low:.4f}" if low == high else f"value between {low:.4f} and {high:.4f}"
         if data is None:
             exactly = ", exactly" if low == high else ""
             if "plan" in content:
@@ -144,12 +145,11 @@ class Certificate:
         value = None if data is None else data.get("all_features")
         if value is None or content.get("new_data") is not None or words.has_all_features(content):
             return None
-        units = Units.of(data)
-        every = f"With all {counted(len(label_of_all(data)) - 1, 'feature')} the value is {units.text(value)}"
+        every = f"With all {counted(len(label_of_all(data)) - 1, 'feature')} the value is {value:.4f}"
         if content["lower"] < content["upper"]:
             return f"{every}."
         better = content["lower"] - value
-        how = f"{'better' if better > 0 else 'worse'} by {units.gain(abs(better))}" if better else "as good"
+        how = f"{'better' if better > 0 else 'worse'} by {abs(better):.4f}" if better else "as good"
         return f"{every}: the answer is {how}."
 
     def new_data_in_words(self) -> list[str]:
@@ -157,21 +157,15 @@ class Certificate:
         return [] if self.content.get("new_data") is None else new_data_in_words(self.content)
 
     def unseen_in_words(self) -> str | None:
-        """Return the score of held-out rows and how often each row was held out; None if there is none."""
+        """Return the score of held-out rows; None if there is none."""
         unseen = self.content.get("unseen")
         if unseen is None:
             return None
-        splits, (least, most) = unseen["splits"], unseen["times"]
-        often = f"{most} times" if least == most else f"{least} to {most} times"
-        each = "each kept from its search" if most == 1 else f"each row kept from its search {often}"
-        kept = "kept from the search" if splits == 1 else f"in {splits} parts, {each}"
-        kept = "handed in for a test" if unseen.get("given") else kept
-        units = Units.of(self.content["data"])
-        scores = units.text(unseen["score"])
-        if "parts" in unseen:
-            error, gain, gain_error = _errors(unseen["parts"], units)
-            every = units.text(unseen["score"] - gain)
-            scores += f"{error}; all features {every}, difference {units.signed(gain)}{gain_error}"
+        kept = "handed in for a test" if unseen["given"] else "kept from the search"
+        by = (self.content.get("new_data") or {}).get("scoring")  # another score than that of the values
+        every = unseen["parts"][0]["all_features"]
+        scores = f"{f'{by} ' if by else ''}{unseen['score']:.4f}"
+        scores += f"; all features {every:.4f}, difference {unseen['score'] - every:+.4f}"
         text = f"On {counted(unseen['rows'], 'row')} {kept}: {scores}."
         return text + (
             f" This is an estimate without proof, {WITHOUT_PROOF[unseen['unproved']]}." if "unproved" in unseen else ""
@@ -183,10 +177,9 @@ class Certificate:
         error = None if data is None else data.get("standard_error")
         if error is None or error <= search["epsilon"]:
             return None
-        units = Units.of(data)
         return (
             f"The proof is finer than the data: on other rows of the same kind the value would differ by about "
-            f"{units.gain(error)} (standard error), more than epsilon {units.margin(search['epsilon'])}."
+            f"{error:.4f} (standard error), more than epsilon {search['epsilon']:g}."
         )
 
     def cost_in_words(self) -> str:
@@ -241,6 +234,9 @@ class Certificate:
         except (ValueError, RecursionError) as error:
             raise ValueError(f"this is not a certificate: no JSON ({words.in_line(str(error), 200)})") from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:
+            if isinstance(content, dict) and content.get("format") == "bestleaf linear subsets":
+                instead = "search again with guarantee='exhaustive' and a linear estimator"
+                raise ValueError(f"this is a file of best_linear_subset, which bestleaf has no longer: {instead}")
             raise ValueError("this is not a certificate of bestleaf")
         version = content.get("format_version")
         if version != FORMAT_VERSION:
@@ -279,18 +275,6 @@ def checksum(content: Content) -> str:
     """Return the SHA-256 of everything but the checksum; it does not depend on the layout of the file."""
     kept = {name: value for name, value in content.items() if name != "checksum"}
     return hashlib.sha256(json.dumps(kept, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def _errors(parts: list[Content], units: Units) -> tuple[str, float, str]:
-    """Return the mean difference to all features, and with several parts standard errors of score and difference."""
-    gains = [part["score"] - part["all_features"] for part in parts]
-    sizes = [part["rows"] for part in parts], [part["trained"] for part in parts]
-    errors = ["", ""]
-    if len(parts) > 1:
-        values = [part["score"] for part in parts], gains
-        errors = [f" ± {units.gain(corrected_error(one, *sizes))}" for one in values]
-        errors[0] += " (corrected standard error)"
-    return errors[0], float(np.mean(gains)), errors[1]
 
 
 def objective_in_words(data: Content) -> str:
@@ -342,7 +326,6 @@ def neighbours_in_words(
 def estimator_in_words(settings: Content, *, sampled: bool = False) -> str:
     """Return what the score of an estimator on a subset is, on fixed splits or, if `sampled`, on random ones."""
     how = "random splits" if sampled and settings["fresh_splits"] else f"{settings['splits']} fixed splits"
-    units = Units.of({"objective": settings})
-    scale = "" if units.plain else f"; epsilon is a fraction of the range from {units.low:g} to {units.high:g}"
+    clipped = ", each at least 0" if settings["scoring"] in BELOW_0 else ""
     weighted = "weighted " if settings["weighted"] else ""
-    return f"mean {weighted}{units.title} of {settings['name']} on {how}{scale}"
+    return f"mean {weighted}{settings['scoring']} of {settings['name']} on {how}{clipped}"

@@ -57,33 +57,31 @@ chance node: node=0.., probabilities=[value]
 endless play: node=0.., lower=value, upper=value
 leaf: node=0.., label=any, terminal=flag, exact=flag, count=0.., mean=value?, lower=value, upper=value, order=0..,
     share=value, lower_evidence=list?, upper_evidence=list?
-claim: kind=text, text=text, epsilon?=value, delta?=value, alpha?=fraction, proof?=text
-challenges: local?=<challenge local>, quantile?=<challenge quantile>
-challenge local: subsets=[list], choice?=<choice>, steps?=single|all, folds?=[0..], pruned?=[list], centre?=list
-challenge quantile: subsets=[list], alpha=fraction, attempt=1..1000, drawn=rollouts|uniform moves
+claim: kind=text, text=text, epsilon?=value, delta?=value, proof?=text
+challenges: local?=<challenge local>
+challenge local: subsets=[list], choice?=<choice>
 all subsets: numbers=1.., block=1.., least=value, counts=[0..], reached=[0..], floors=[value], tops=[value?],
     hashes=[digest]
 data: names=[text], rows=2.., fingerprint=digest, groups=[[0..]], choice=<choice>, terminal=exact|noisy,
     objective={any}, classes=0..?, queries=0..?, standard_error?=0.0..1e12?, all_features?=value?,
     row_groups?=digest, row_weights?=digest, encoding?=<encoding>
 encoding: impute=median|mean|most_frequent|keep?, dates=parts|number|drop, levels={[text]}, left_out=[text]
-choice: allowed=[0..], forced=[0..], limit=1.., costs?=[0.0..1e300], max_cost?=0.0..1e300, at_most?=[<at most>]
-at most: name=text, most=1.., units=[0..]
+choice: allowed=[0..], forced=[0..], limit=1..
 objective of neighbours: task=classification|regression, n_neighbors=1.., subsample=2.., ties=half|strict|row_order,
     scale=flag, drop_zero=flag, grouped?=flag, weighted?=flag, reference_rows?=1..,
     query_rows?=2..
-objective of an estimator: kind=text, name=name, estimator=text, scoring=call, score_range=[number], cv=text,
-    splits=1.., fresh_splits=flag, weighted=flag, grouped=flag
-report: history=[<history>], by_size=[list], feature_scores={value?}, without={value}, selection_frequency?={value},
-    resample?=bootstrap|half, repeat?=text, notes?=[text]
+objective of an estimator: kind=text, name=name, estimator=text, scoring=call, cv=text, splits=1..,
+    fresh_splits=flag, weighted=flag, grouped=flag
+report: history=[<history>], by_size=[list], feature_scores={value?}, without={value}, repeat?=text, notes?=[text]
 history: seconds=0.0..1e12, samples=0.., gap=-1.0..1.0, score=value?, leaves?=0.., looked_at?=0..
-held-out rows: score=number, rows=1.., splits=1.., times=[1..], given?=flag, parts?=[<held-out part>],
-    proof?=<held-out proof>, unproved?=splits|groups|weights|classes|scoring|size
+held-out rows: score=number, rows=1.., splits=1..1, times=[1..1], given=flag, parts=[<held-out part>],
+    proof?=<held-out proof>, unproved?=groups|weights|classes|scoring|size
 held-out part: score=number, all_features=number, rows=1.., trained=1..
 held-out proof: measure=auc|concordance|accuracy, delta=fraction, table=[[0..]], interval=[number],
     difference_interval=[number]
 left-out rows: parsimony=0.0..1e6, folds=1.., rows=2.., size=1.., family=family, families={number?},
-    path=[<row of the path>], best?=<best leaf>, guessing?=number, decided?=1.., judged?=<judged choice>
+    path=[<row of the path>], best?=<best leaf>, guessing?=number, decided?=1..,
+    judged?=<judged choice>, scoring?=call
 row of the path: size=1.., features=[text], family=family, training=value?, left_out=number?,
     standard_error=0.0..1e300?, difference=number?, difference_error=0.0..1e300?
 best leaf: features=[text], value=value, gap=-1.0..1.0, known_gap?=-1.0..1.0
@@ -231,9 +229,6 @@ def check_form(content: Json) -> None:
     for challenge in content["challenges"].values():
         for label, value in challenge["subsets"]:
             need(VALUE.accepts(value), f"the value of {label!r:.80} must be {VALUE.words}, got {value!r:.40}")
-        for row in challenge.get("pruned", []):
-            fine = len(row) == 3 and VALUE.accepts(row[1]) and type(row[2]) is int
-            need(fine, f"a subset ruled out must have a label, a bound and a number of folds, got {row!r:.80}")
         if "choice" in challenge:
             _check_choice(challenge["choice"])
     if content["data"] is not None:
@@ -245,7 +240,7 @@ def check_form(content: Json) -> None:
 
 def _check_data(content: Content) -> None:
     """Check the names, the groups, the choice, the objective and the score of held-out rows."""
-    data, unseen = content["data"], content.get("unseen")
+    data = content["data"]
     names, groups, objective = data["names"], data["groups"], data["objective"]
     need(len(set(names)) == len(names), "the names of the features must be different texts")
     shared_out = sorted(feature for group in groups for feature in group) == list(range(len(names))) and all(groups)
@@ -259,8 +254,6 @@ def _check_data(content: Content) -> None:
     by_estimator = objective.get("kind") == "estimator"
     check_parts(objective, "objective of an estimator" if by_estimator else "objective of neighbours")
     if by_estimator:
-        low, high = objective["score_range"]
-        need(low < high, f"score_range must be two numbers, the lower one first, got {[low, high]}")
         counted = data["classes"] is None and data["queries"] is None
         need(counted, "classes and queries are those of nearest neighbours, not of an estimator")
     else:
@@ -271,11 +264,6 @@ def _check_data(content: Content) -> None:
         flag = objective.get(name, False)
         fits = flag if part in data else by_estimator or not flag  # there are older certificates of estimators
         need(fits, f"the fingerprint of the {what} must be written if and only if rows have {what}")
-    if unseen is not None:
-        score, splits, (least, most) = (unseen[name] for name in ("score", "splits", "times"))
-        fine = by_estimator or VALUE.accepts(score)  # scores of an estimator have no common range
-        need(fine, f"the score of held-out rows must be {VALUE.words}, got {score!r}")
-        need(least <= most <= splits, f"a row is kept aside at most once in each of {splits} parts, got {most} times")
 
 
 def _check_encoding(data: Content) -> None:
@@ -297,12 +285,6 @@ def _check_choice(choice: Content, units: int = MOST) -> None:
     need(known, "the units allowed and forced must be different units of the data")
     fine = len(choice["forced"]) <= limit <= len(listed)
     need(fine, f"the largest number of units must be between those forced and {len(listed)}, got {limit!r}")
-    need(("costs" in choice) == ("max_cost" in choice), "costs and max_cost must be written together")
-    fine = units == MOST or len(choice.get("costs", ())) in (0, units)
-    need(fine, f"costs must be written for all {units:,} units, got {len(choice.get('costs', ())):,}")
-    for one in choice.get("at_most", ()):
-        known = len(set(one["units"])) == len(one["units"]) and max(one["units"], default=0) < units
-        need(known, f"at_most must be about different units of the data, got {one['units']!r:.60}")
 
 
 def _check_neighbours(data: Content) -> None:

@@ -48,7 +48,7 @@ def check_blocks(content: Content) -> None:
         leaves[mine // size if mine < numbers else -1].append(leaf["lower"])
     for place in range(many):
         block = _block(content, numbering, place)
-        right = len(block) if numbering.limits else block.stop - block.start - (not numbering.forced and place == 0)
+        right = block.stop - block.start - (not numbering.forced and place == 0)
         _check_summary(_written(part, place), right, leaves[place], part["least"], place)
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from bestleaf.certificate.all_subsets import has_some
 from bestleaf.certificate.knots import Knot, check_endless, groups_of, is_knot
-from bestleaf.certificate.limits import Limits
 from bestleaf.certificate.looked_at import looked_at_in
-from bestleaf.certificate.pairs import PairTest, gap_by_pairs, in_pairs
 from bestleaf.certificate.plan import chances_in, check_chance, mean_of, moves_of, plan_in, value_of
 from bestleaf.certificate.schema import Content, Json, RefusedError, need, same
 from bestleaf.certificate.searched import STOP, label_of, unit_of
@@ -19,7 +17,6 @@ class Choice:
         self.forced = frozenset(choice["forced"])
         self.known = self.forced.union(choice["allowed"])
         self.limit = choice["limit"]
-        self.limits = Limits.written(choice)
 
     def check(self, label: Json, *, complete: bool = True) -> None:
         """Refuse a label that is not a subset that may be chosen; the label of a complete subset ends with STOP."""
@@ -29,8 +26,6 @@ class Choice:
             raise RefusedError(f"the label {label!r:.80} must list units of the data once and in order")
         if not (self.known.issuperset(units) and self.forced.issubset(units)):
             raise RefusedError(f"{label!r:.80} is not a subset that may be chosen from the units of the data")
-        if self.limits and not self.limits.fits(units):
-            raise RefusedError(f"{label!r:.80} is not within the limits on costs or on how many may be chosen")
 
 
 def check_graph(content: Content) -> None:
@@ -120,8 +115,8 @@ def downwards(children: list[list[int]]) -> list[list[int]]:
     return groups_of(children)
 
 
-def answer_of(content: Content, own: PairTest | None = None) -> dict[str, float]:
-    """Return the interval and the gap of the answer that follow from the leaves; `own`: the user's own stopping test.
+def answer_of(content: Content) -> dict[str, float]:
+    """Return the interval and the gap of the answer that follow from the leaves.
 
     The gap says how much better than the answer another one may be, for the player who moves at the root. The known gap
     is the same among the leaves looked at. It is the gap if they hold no rival, and in a game or with chance, where one
@@ -156,10 +151,6 @@ def answer_of(content: Content, own: PairTest | None = None) -> dict[str, float]
         apart = [leaf for leaf in leaves if repr(leaf["label"]) not in inside]
         gaps = [leaf["upper"] - lower[answer] for leaf in apart]
         known = [leaf["upper"] - lower[answer] for leaf in apart if leaf["node"] in looked] or gaps
-        if in_pairs(content["search"]):
-            mine = [leaf for leaf in leaves if leaf["node"] in below]
-            gaps = [gap_by_pairs(content, mine, list(zip(apart, gaps, strict=True)), own)]
-            known = [min(*gaps, max(known, default=0.0))]
         if content.get("all_subsets") is not None:  # other subsets than the leaves are at most so good
             rest = content["all_subsets"]["least"] - lower[answer]
             known = [*known, rest]
@@ -174,9 +165,9 @@ def answer_of(content: Content, own: PairTest | None = None) -> dict[str, float]
     }
 
 
-def check_answer(content: Content, own: PairTest | None = None) -> None:
+def check_answer(content: Content) -> None:
     """Check the interval and the gaps of the answer, which follow from the leaves, and the names of its features."""
-    for name, value in answer_of(content, own).items():
+    for name, value in answer_of(content).items():
         if name not in content:  # certificates of earlier versions have no known gap; `check_form` asks for the others
             continue
         agrees = same(value, content[name]) if name.endswith("gap") else value == content[name]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from bestleaf.certificate.claims import has_all_features
 from bestleaf.certificate.held_out import MEASURES, MOST_ROWS, columns_fit, judged
 from bestleaf.certificate.schema import VALUE, Content, need, same
@@ -14,30 +12,23 @@ def check_held_out(content: Content) -> None:
     unseen = content.get("unseen")
     if unseen is None:
         return
-    need(("parts" in unseen) == ("given" in unseen), "the scores of held-out rows are there in part only")
-    if "parts" not in unseen:  # of an older bestleaf
-        need("proof" not in unseen, "a proof about new rows needs the scores of the held-out rows")
-        return
-    parts, splits = unseen["parts"], unseen["splits"]
-    need(len(parts) == splits, f"there must be a score for each of {splits} parts of held-out rows, got {len(parts)}")
-    mean = float(np.mean([part["score"] for part in parts]))
-    need(same(mean, unseen["score"]), f"the mean score of held-out rows is {mean:.6g}, not {unseen['score']:.6g}")
-    looked_at, (least, most) = sum(part["rows"] for part in parts), unseen["times"]
-    fine = least * unseen["rows"] <= looked_at <= most * unseen["rows"]
-    need(fine, f"{unseen['rows']:,} held-out rows cannot have been looked at {looked_at:,} times")
+    parts = unseen["parts"]
+    need(len(parts) == 1, f"there must be one part of held-out rows, got {len(parts)}")
+    (part,) = parts
+    for name in ("score", "rows"):
+        need(same(part[name], unseen[name]), f"{name!r} of held-out rows is {part[name]:.6g}, not {unseen[name]:.6g}")
     if content["data"]["objective"].get("kind") != "estimator":
-        for score in (part[name] for part in parts for name in ("score", "all_features")):
+        for score in (part["score"], part["all_features"]):
             need(VALUE.accepts(score), f"the score of held-out rows must be {VALUE.words}, got {score!r}")
     fine = ("proof" in unseen) != ("unproved" in unseen)
     need(fine, "the scores of held-out rows must come with a proof, or with the reason why there is none")
     if "proof" in unseen:
-        _check_proof(content, unseen["proof"], parts[0])
+        _check_proof(content, unseen["proof"], part)
 
 
 def _check_proof(content: Content, proof: Content, part: Content) -> None:
     """Check the proof about new rows: what it is about, and every number of it."""
-    unseen, measure, table = content["unseen"], proof["measure"], proof["table"]
-    need(unseen["splits"] == 1, "a proof about new rows must be about one part of held-out rows")
+    measure, table = proof["measure"], proof["table"]
     need(measure == _measure(content), f"the held-out rows must be scored as the search was, got {measure}")
     need(columns_fit(measure, table), f"the table of the held-out rows is not one of {measure}")
     classes, outputs = content["data"]["classes"], (len(table[0]) - 2) // 2
@@ -61,5 +52,5 @@ def _measure(content: Content) -> str | None:
     objective = data["objective"]
     if objective.get("kind") != "estimator":
         return "concordance" if data["classes"] == 0 else "auc"
-    plain = not (objective["weighted"] or objective["score_range"] != [0, 1])
-    return MEASURES.get(objective["scoring"]) if plain else None
+    other = "scoring" in (content.get("new_data") or {})  # rows that were not searched are scored by an error
+    return None if objective["weighted"] or other else MEASURES.get(objective["scoring"])

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bestleaf.certificate.bound_checks import CHECKS, RATES, Check, is_evidence, of_one_leaf, rate_gives
-from bestleaf.certificate.limits import Limits
-from bestleaf.certificate.pairs import delta_of_intervals
 from bestleaf.certificate.schema import CLOSE, Content, RefusedError, need, part_name
 
 if TYPE_CHECKING:
@@ -47,7 +45,7 @@ def _check_kinds(content: Content, *, fixed: bool) -> None:
 
     Equal shares are allowed only if all leaves were there from the start and all are sampled (`fixed`).
     """
-    leaves, data, delta = content["leaves"], content["data"], delta_of_intervals(content["search"])
+    leaves, data, delta = content["leaves"], content["data"], content["search"]["delta"]
     names = ("lower", "upper", "count", "order", "share", "mean", "exact", "terminal")
     columns = np.array([[leaf[name] for name in names] for leaf in leaves], np.float64).T  # a mean of None is NaN
     lower, upper, count, order, share, mean, exact, terminal = columns
@@ -78,7 +76,7 @@ def _origin(leaf: Content, search: Content, sampled: int, prove: Check | None, *
     """
     if leaf["exact"]:
         return EXACT
-    bound, delta = search["bound"], delta_of_intervals(search)
+    bound, delta = search["bound"], search["delta"]
     looks = [leaf[f"{side}_evidence"] for side in ("lower", "upper")]
     known, now = [look for look in looks if look is not None], [leaf["count"], (leaf["mean"] or 0.0) * leaf["count"]]
     if not all(is_evidence(bound, look, leaf["count"]) for look in known):
@@ -147,8 +145,6 @@ def _check_whole(content: Content) -> None:
 
 def _count_subsets(choice: Content, beyond: int) -> int:
     """Return how many subsets may be chosen; counting ends beyond a number, because all may take very long."""
-    if limits := Limits.written(choice):
-        return limits.count(choice["forced"], choice["allowed"], choice["limit"], beyond)
     many = -(not choice["forced"])
     for size in range(choice["limit"] - len(choice["forced"]) + 1):
         many += comb(len(choice["allowed"]), size)

@@ -20,7 +20,6 @@ from bestleaf.cli.options import PAGE, Drop, Encoding, Groups, Impute, Missing, 
 from bestleaf.cli.outputs import check_new_file
 from bestleaf.cli.reproduce import app as experiments
 from bestleaf.cli.select import select
-from bestleaf.cli.watch import watch
 
 REFUSED, OTHER_DATA = 1, 4  # exit codes of verify
 
@@ -45,7 +44,6 @@ app = typer.Typer(
 app.command()(check)
 app.command()(select)
 app.command()(compare)
-app.command()(watch)
 app.add_typer(experiments, name="reproduce")
 
 
@@ -103,14 +101,7 @@ def verify(
         raise ValueError("--data must be given with options that say how to read the table, got none")
     if data is None and audit is not None:
         raise ValueError("--data must be given with --audit, which computes values again, got none")
-    if proofs.is_linear(file):
-        if data is None or target is None:
-            raise ValueError(f"--data and --target must be given, because {file} is about a linear model of a table")
-        with at_once():
-            from bestleaf.tables.verify import verify_linear
-
-        verdict = verify_linear(file, data, target=target, missing=missing, encoding=encoding)
-    elif data is None:
+    if data is None:
         verdict = proofs.verify(proofs.Certificate.load(file))
     else:
         with at_once():

@@ -11,43 +11,21 @@ from typer import Option
 
 from bestleaf.cli import at_once
 from bestleaf.cli.messages import complaint
-from bestleaf.cli.options import (
-    Data,
-    Dates,
-    Drop,
-    Encoding,
-    Estimator,
-    Groups,
-    Impute,
-    Keep,
-    Missing,
-    Target,
-    Task,
-    Weights,
-    check_ending,
-)
+from bestleaf.cli.options import FILES, check_ending
 from bestleaf.cli.outputs import check_new_file
-from bestleaf.cli.table import TableOptions, tell, tell_options
+from bestleaf.cli.table import TableOptions, of_a_table, tell, tell_options
 from bestleaf.files import write_atomically
 
 REFUSED = 1  # exit code
 
 
+@of_a_table
 def check(
-    data: Data,
-    target: Target,
-    groups: Groups = None,
-    weights: Weights = None,
-    task: Task = "auto",
-    drop: Drop = None,
-    keep: Keep = None,
-    missing: Missing = None,
-    encoding: Encoding = None,
-    impute: Impute = None,
-    dates: Dates = "parts",
-    estimator: Estimator = "neighbours",
-    json: Annotated[Path | None, Option("--json", help="File of what was found.")] = None,
-    force_overwrite: Annotated[bool, Option("--force-overwrite", help="Replace a file that exists.")] = False,
+    options: TableOptions,
+    json: Annotated[Path | None, Option("--json", help="File of what was found.", rich_help_panel=FILES)] = None,
+    force_overwrite: Annotated[
+        bool, Option("--force-overwrite", help="Replace a file that exists.", rich_help_panel=FILES)
+    ] = False,
 ) -> None:
     """Look at a table before a search (exit code 0: select takes it, 1: it does not).
 
@@ -59,15 +37,14 @@ def check(
     if json is not None:
         check_ending("--json", json, (".json",))
         check_new_file("--json", json, overwrite=force_overwrite)
-    options = TableOptions(task, groups, weights, drop, keep, missing, encoding, impute, dates, estimator)
-    look = options.look(data, target)
+    look = options.look()
     found, notes, refused = look.check, look.notes, None
     try:
         notes = options.ready(look).notes  # they also tell what becomes of the columns
     except ValueError as error:
         refused = complaint(error)
     console = Console()
-    tell(console, f"{data.name}: {found.size}", *notes)
+    tell(console, f"{options.data.name}: {found.size}", *notes)
     if not found:
         tell(console, "Nothing strange was found.")
     tell_options(console, [one.kind for one in found.findings])

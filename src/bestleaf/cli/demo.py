@@ -17,7 +17,7 @@ from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
 from bestleaf.paper import fuse_search, load_linear, uct_search
 from bestleaf.problems import TableProblem, paper_lattice
 from bestleaf.search import Search, best_arm, best_leaf
-from bestleaf.selector import BestLeafSelector
+from bestleaf.selector import BestLeafSelector, SearchOptions
 
 STORY = """\
 [bold]The paper's linear data[/]: 300 examples, 30 features. The label is 0.1 x - 0.8 y + 0.6 z >= 0; ten of the \
@@ -54,7 +54,9 @@ def _fit_briefly(X: np.ndarray, y: np.ndarray) -> None:
     """Fit a selector with a budget that is just enough to compile all that it uses."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the budget ends it
-        BestLeafSelector(choose="training", max_samples=20 * X.shape[1] + 200, random_state=0).fit(X, y)
+        BestLeafSelector(
+            choose="training", random_state=0, search=SearchOptions(max_samples=20 * X.shape[1] + 200)
+        ).fit(X, y)
 
 
 def warm_up() -> float:

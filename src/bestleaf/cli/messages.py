@@ -17,15 +17,29 @@ from bestleaf.files import in_words
 
 # The base class of typer's exceptions. It comes from click or from typer itself, depending on the version of typer.
 UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
-PARAMETERS = (
-    "at_most|costs|cv|feature_groups|forbidden|forced|guarantee|holdout|max_cost|max_features|max_memory|max_samples|"
-    "max_time|n_repeats|parsimony|peers|score_range|scoring|terminal"
-)
-RENAMED = {  # options of earlier versions
-    "--seed": "--random-state",
-    "--repeats": "--n-repeats",
-    "--force": "--forced",
-    "--forbid": "--forbidden",
+PARAMETERS = "epsilon|exclude|holdout|include|max_features|max_time|peers"  # that are options with the same name
+
+
+def _in_file(*names: str, below: str = "") -> dict[str, str]:
+    """Return for options of earlier versions how their keywords stand in a file."""
+    return {f"--{name.replace('_', '-')}": f"{name} = ...{below} in the file of --config" for name in names}
+
+
+GONE = {  # options of earlier versions, and what to use instead
+    **_in_file("choose", "cv", "delta", "feature_groups", "n_jobs", "parsimony", "random_state", "scoring"),
+    **_in_file("guarantee", "max_samples", "proposal", below=" below [search]"),
+    **_in_file("reference_rows", "device", below=" below [neighbours]"),
+    **dict.fromkeys(("--forced", "--force"), "--include"),
+    **dict.fromkeys(("--forbidden", "--forbid"), "--exclude"),
+    **dict.fromkeys(("--costs", "--max-cost", "--at-most"), "--exclude or --max-features to limit the choice"),
+    **dict.fromkeys(("--n-repeats", "--repeats", "--resample"), "bestleaf compare --splits"),
+    **dict.fromkeys(("--batch-size", "--terminal"), "nothing instead: it follows from the estimator and the rows"),
+    "--seed": "random_state = ... in the file of --config",
+    "--quiet": "verbose = 0 in the file of --config",
+    "--dask": "joblib.parallel_config('dask') in Python",
+    "--algorithm": "bestleaf.fuse_search in Python",
+    "--score-range": "a scoring that has bounds",
+    "--max-memory": "--max-features or --exclude; the memory beside the data is limited anyway",
 }
 
 
@@ -48,8 +62,8 @@ def _usage(error: Exception) -> str:
     parameter = getattr(error, "param", None)
     if parameter is None or not isinstance(error, typer.BadParameter):
         told = error.format_message().strip()  # type: ignore[attr-defined]
-        if (now := RENAMED.get(getattr(error, "option_name", ""))) is not None:
-            return f"no such option: {error.option_name}; it is called {now}"  # type: ignore[attr-defined]
+        if (now := GONE.get(getattr(error, "option_name", ""))) is not None:
+            return f"no such option: {error.option_name}; use {now}"  # type: ignore[attr-defined]
         return (told[:1].lower() + told[1:]).removesuffix(".")
     written = [text for text in parameter.opts if text.startswith("-")]
     name = max(written, key=len) if written else str(parameter.name).upper()
@@ -72,11 +86,10 @@ def _given(option: str) -> str | None:
 def _with_options(told: str) -> str:
     """Return a sentence about Python parameters with the names of the command-line options instead."""
     told = re.sub(r"The '(\w+)' parameter of \w+ must", r"\1 must", told)  # as scikit-learn says it
-    told = told.replace("score_range=(lowest, highest)", "--score-range LOW HIGH")
     told = told.replace("estimator=NeighbourVotes()", "--estimator neighbours")
     told = re.sub(r"\b(impute|dates|encoding)='([\w-]+)'", r"--\1 \2", told)
     told = re.sub(r"^sample_weight\b", "weights", told)
-    told = re.sub(r"^(choose|groups|target|task|weights)\b", r"--\1", told)
+    told = re.sub(r"^(groups|target|task|weights)\b", r"--\1", told)
     told = re.sub(r"^(encoding|missing|drop|keep)\b(?= must| and keep)", r"--\1", told)
     told = told.replace("--drop and keep", "--drop and --keep").replace("; keep takes", "; --keep takes")
     told = told.replace("--task 'regression'", "--task regression")

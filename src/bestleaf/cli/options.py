@@ -12,6 +12,7 @@ from typer import Option
 from bestleaf.checks import shown
 
 PAGE = (".html", ".htm")  # endings of a page
+TABLE, SELECTED, FILES = "The table", "What is selected, and how it is judged", "Files"  # titles in the help
 
 
 def _number(text: str) -> float:
@@ -51,37 +52,72 @@ Data = Annotated[
         help="CSV or TSV file (also .gz, .bz2, .xz, .zst), Parquet, Feather, or .data with .labels beside it."
     ),
 ]
-Target = Annotated[str, Option(help="Column to predict (of a .data file: label).")]
-Groups = Annotated[str | None, Option(metavar="COLUMN", help="Rows with the same value in it belong together.")]
-Weights = Annotated[str | None, Option(metavar="COLUMN", help="How many rows each row counts as.")]
-Task = Annotated[Literal["auto", "classification", "regression"], Option(help="Predict classes or numbers.")]
-Epsilon = Annotated[float, Option(min=0, max=1, help="How much better than the answer another subset may be.")]
-Time = Annotated[
-    float | None,
-    Option(parser=seconds, metavar="TIME", help="Time allowed for the search: 90, 90s, 1.5m or 2h."),
+Target = Annotated[str, Option(help="Column to predict (of a .data file: label).", rich_help_panel=TABLE)]
+Task = Annotated[
+    Literal["auto", "classification", "regression"],
+    Option(help="Whether to predict classes or numbers.", rich_help_panel=TABLE),
 ]
-Impute = Annotated[Literal["median", "mean", "most_frequent"] | None, Option(help="How missing values are filled.")]
-Drop = Annotated[list[str] | None, Option(metavar="COLUMN", help="Column that nothing looks at; may be repeated.")]
+Groups = Annotated[
+    str | None,
+    Option(metavar="COLUMN", help="Rows with the same value in it belong together.", rich_help_panel=TABLE),
+]
+Weights = Annotated[
+    str | None, Option(metavar="COLUMN", help="How many rows each row counts as.", rich_help_panel=TABLE)
+]
+Drop = Annotated[
+    list[str] | None,
+    Option(metavar="COLUMN", help="Column that nothing looks at; may be repeated.", rich_help_panel=TABLE),
+]
 Keep = Annotated[
-    list[str] | None, Option(metavar="COLUMN", help="Column to search although it looks like an id; may be repeated.")
+    list[str] | None,
+    Option(
+        metavar="COLUMN", help="Column to search although it looks like an id; may be repeated.", rich_help_panel=TABLE
+    ),
 ]
 Missing = Annotated[
-    list[str] | None, Option(metavar="TEXT", help='Text that means a missing value, such as "?"; may be repeated.')
+    list[str] | None,
+    Option(
+        metavar="TEXT", help='Text that means a missing value, such as "?"; may be repeated.', rich_help_panel=TABLE
+    ),
 ]
-Encoding = Annotated[str | None, Option(metavar="NAME", help="Encoding of the file: latin-1, cp1252 (default: UTF-8).")]
+Encoding = Annotated[
+    str | None,
+    Option(metavar="NAME", help="Encoding of the file: latin-1, cp1252 (default: UTF-8).", rich_help_panel=TABLE),
+]
+Impute = Annotated[
+    Literal["median", "mean", "most_frequent"] | None,
+    Option(help="How missing values are filled.", rich_help_panel=TABLE),
+]
+Dates = Annotated[
+    Literal["parts", "number", "drop"],
+    Option(help="Dates as year, month, ..., as days, or dropped.", rich_help_panel=TABLE),
+]
 Estimator = Annotated[
-    Literal["neighbours", "linear", "boosting", "forest", "svm"], Option(help="Whose score a subset has.")
+    Literal["neighbours", "linear", "boosting", "forest", "svm"],
+    Option(help="The model whose score says how good columns are.", rich_help_panel=SELECTED),
 ]
-ReferenceRows = Annotated[
-    int | None, Option(min=1, help="Rows among which neighbours are searched (default: 20,000 of very many).")
+Include = Annotated[
+    list[str] | None,
+    Option(metavar="COLUMN", help="Column to select anyway; may be repeated.", rich_help_panel=SELECTED),
 ]
-Device = Annotated[
-    Literal["auto", "cpu", "cuda"], Option(help="Where neighbours are searched; auto takes a GPU if there is one.")
+Exclude = Annotated[
+    list[str] | None,
+    Option(metavar="COLUMN", help="Column that is never selected; may be repeated.", rich_help_panel=SELECTED),
+]
+MaxFeatures = Annotated[int | None, Option(min=1, help="Largest number of columns.", rich_help_panel=SELECTED)]
+Epsilon = Annotated[
+    float | None,
+    Option(
+        min=0,
+        max=1,
+        help="By how much other columns may be better than those selected (default: 0.01).",
+        rich_help_panel=SELECTED,
+    ),
+]
+Time = Annotated[
+    float | None,
+    Option(parser=seconds, metavar="TIME", help="Time allowed: 90, 90s, 1.5m or 2h.", rich_help_panel=SELECTED),
 ]
 Scoring = Annotated[str | None, Option(help="Score of an estimator: accuracy, roc_auc, r2, ...")]
-MaxFeatures = Annotated[int | None, Option(min=1, help="Largest number of features.")]
-Forced = Annotated[list[str] | None, Option(help="Column that every subset has; may be repeated.")]
-Forbidden = Annotated[list[str] | None, Option(help="Column that no subset has; may be repeated.")]
-Dates = Annotated[Literal["parts", "number", "drop"], Option(help="Dates as year, month, ..., as days, or dropped.")]
 Seed = Annotated[int, Option(min=0, max=2**32 - 1, help="Everything random follows from it.")]
 Jobs = Annotated[int | None, Option(min=1, max=10_000, help="Threads or processes (default: all cores).")]

@@ -17,14 +17,14 @@ from bestleaf.checks import shown
 from bestleaf.cli import INTERRUPTED, at_once
 from bestleaf.cli.messages import help_without_command
 from bestleaf.cli.options import Jobs, Seed, check_ending
+from bestleaf.files import write_atomically
 
 Names = Annotated[list[str] | None, Argument(metavar="[ROW]...", help="Names of rows (default: all; see --list).")]
 Listing = Annotated[bool, Option("--list", help="Print the names of the rows, and compute nothing.")]
 Runs = Annotated[int | None, Option(min=1, max=1_000_000, help="Runs of each row (default: the paper's number).")]
 Json = Annotated[Path | None, Option("--json", help="File of the rows; the same command goes on from it.")]
 Copies = Annotated[list[str] | None, Option(help="Your copy of a data set, madelon=PATH (.data file or its folder).")]
-Plot = Annotated[Path, Option(help="PNG or SVG file of the figure.")]
-FIGURE = Path("bestleaf-expansion.png")
+Plot = Annotated[Path, Option(help="SVG file of the figure.")]
 
 app = typer.Typer(help="Run the paper's experiments again.")
 app.callback(invoke_without_command=True)(help_without_command)
@@ -72,26 +72,18 @@ def expansion(
     listing: Listing = False,
     runs: Runs = None,
     json: Json = None,
-    plot: Plot = FIGURE,
+    plot: Plot = Path("bestleaf-expansion.svg"),
     seed: Seed = 2019,
     n_jobs: Jobs = None,
 ) -> None:
     """Measure samples until stop as a function of the expansion exponent, against theorem 2."""
-    check_ending("--plot", plot, (".png", ".svg"))
+    check_ending("--plot", plot, (".svg",))
     if not plot.parent.is_dir():
         raise ValueError(f"--plot: the folder of {plot} does not exist")
     experiment = _experiment("expansion", names, listing)
-    try:
-        import matplotlib  # noqa: F401
-
-        drawn = True
-    except ImportError:
-        print("No figure: matplotlib is missing (pip install 'bestleaf[plot]').", file=sys.stderr)
-        drawn = False
     rows = _run(experiment, names, runs, json, seed, n_jobs)
-    if drawn:
-        experiment.plot(rows, plot)
-        print(f"Figure: {plot}")
+    write_atomically(plot, experiment.figure(rows))
+    print(f"Figure: {plot}")
 
 
 def _experiment(name: str, names: list[str] | None, listing: bool) -> ModuleType:

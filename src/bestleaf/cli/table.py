@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 from rich.console import Console
+
+from bestleaf.cli.options import (
+    Data,
+    Dates,
+    Drop,
+    Encoding,
+    Estimator,
+    Groups,
+    Impute,
+    Keep,
+    Missing,
+    Target,
+    Task,
+    Weights,
+)
 
 if TYPE_CHECKING:
     from bestleaf.tables import Table
@@ -23,26 +38,28 @@ OPTIONS = {  # by kinds of findings, what can be done about them
 
 
 class TableOptions(NamedTuple):
-    """The options that say how a table is read and made ready."""
+    """The table of a command, the options that say how it is read and made ready, and the estimator it is for."""
 
-    task: str
-    groups: str | None
-    weights: str | None
-    drop: list[str] | None
-    keep: list[str] | None
-    missing: list[str] | None
-    encoding: str | None
-    impute: str | None
-    dates: str
-    estimator: str
+    data: Data
+    target: Target
+    task: Task = "auto"
+    groups: Groups = None
+    weights: Weights = None
+    drop: Drop = None
+    keep: Keep = None
+    missing: Missing = None
+    encoding: Encoding = None
+    impute: Impute = None
+    dates: Dates = "parts"
+    estimator: Estimator = "neighbours"
 
-    def look(self, data: Path, target: str, wanted: Iterable[str] = ()) -> FirstLook:
+    def look(self, wanted: Iterable[str] = ()) -> FirstLook:
         """Read the table and look at it; columns that other options name are kept like those of --keep."""
         from bestleaf.tables.load import first_look
 
         return first_look(
-            data,
-            target,
+            self.data,
+            self.target,
             drop=self.drop or (),
             keep=self.keep or (),
             wanted=wanted,
@@ -60,9 +77,28 @@ class TableOptions(NamedTuple):
         impute = default_impute(self.estimator) if self.impute is None else self.impute
         return look.table(impute=impute, dates=self.dates)
 
-    def table(self, data: Path, target: str, wanted: Iterable[str] = ()) -> Table:
+    def table(self, wanted: Iterable[str] = ()) -> Table:
         """Read the table, look at it, and return it ready for a search."""
-        return self.ready(self.look(data, target, wanted))
+        return self.ready(self.look(wanted))
+
+
+def of_a_table(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `TableOptions`; it gets them as its first argument."""
+
+    def run(**given: Any) -> None:
+        table = TableOptions(**{name: given.pop(name) for name in TableOptions._fields})
+        command(table, **given)
+
+    own = list(signature(command).parameters.values())[1:]
+    hints = {**get_type_hints(TableOptions, include_extras=True), **get_type_hints(command, include_extras=True)}
+    listed = [
+        Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
+        for one in (*signature(TableOptions).parameters.values(), *own)
+    ]
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__annotations__ = {one.name: one.annotation for one in listed}
+    run.__signature__ = Signature(listed)  # type: ignore[attr-defined]  # typer reads it
+    return run
 
 
 def tell(console: Console, *lines: str) -> None:

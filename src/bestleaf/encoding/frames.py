@@ -38,7 +38,7 @@ def pandas_frame(X: object) -> pd.DataFrame:
 
 def _from_array(X: object) -> pd.DataFrame:
     """Return an array or lists of rows as a data frame; columns of objects get the kind of their cells."""
-    X = dense(X, None)
+    X = dense(X)
     found = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
     if np.iscomplexobj(found):
         raise ValueError("X must hold real numbers or text, got complex ones (Complex data not supported)")

@@ -1,4 +1,4 @@
-"""Data of unusual form: sparse matrices and arrays of a GPU become arrays, several targets are refused."""
+"""Data of unusual form: sparse matrices and arrays of a GPU, several targets, missing values for an estimator."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from bestleaf.checks import bytes_in_words, listed
 
@@ -58,19 +61,16 @@ def from_gpu(values: Any) -> Any:
     return values.get() if hasattr(values, "get") else np.from_dlpack(values, device="cpu")
 
 
-def dense(X: object, limit: int | None) -> object:
-    """Return a sparse matrix as an array, if that fits into so many bytes or, with None, into the memory there is.
-
-    Anything else is returned as it is.
-    """
-    return _as_array(X, limit) if issparse(X) else X
+def dense(X: object) -> object:
+    """Return a sparse matrix as an array, if that fits into the memory there is; anything else as it is."""
+    return _as_array(X) if issparse(X) else X
 
 
-def _as_array(X: Any, limit: int | None) -> np.ndarray:
+def _as_array(X: Any) -> np.ndarray:
     if X.ndim != 2:
         raise ValueError(f"X must be a table of rows and columns, got shape {X.shape}")
     rows, columns = X.shape
-    needed, room = 8 * rows * columns, _memory_there() if limit is None else limit
+    needed, room = 8 * rows * columns, _memory_there()
     if room is not None and needed > room:
         takes = f"which takes {bytes_in_words(needed)} of {bytes_in_words(room)}"
         got = f"a sparse matrix of {rows:,} x {columns:,}"
@@ -85,3 +85,20 @@ def _memory_there() -> int | None:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return None
+
+
+def takes_missing(estimator: object) -> bool:
+    """Whether an estimator takes missing values (NaN), by its tags.
+
+    A pipeline does if all of its steps do, up to one that fills them: a step of `sklearn.impute`.
+    """
+    if isinstance(estimator, Pipeline):
+        for _, step in estimator.steps:
+            if step is None or step == "passthrough":
+                continue
+            if not takes_missing(step):
+                return False
+            if type(step).__module__.startswith("sklearn.impute"):
+                return True
+        return True
+    return isinstance(estimator, BaseEstimator) and bool(get_tags(estimator).input_tags.allow_nan)

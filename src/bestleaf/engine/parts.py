@@ -1,4 +1,4 @@
-"""Parts that a user may replace: a rule, a rate, a bound, a stopping test.
+"""Compiled functions that a user may replace: a rule, a rate, a bound, a stopping test.
 
 Each is a function with a fixed signature, compiled alone.
 
@@ -54,12 +54,6 @@ def is_child(node, root, graph):
     return False
 
 
-@helper
-def is_leaf(node, graph):
-    """Whether `node` is a leaf of the current graph."""
-    return 0 <= node < len(graph.nodes) and graph.nodes[node].child_count == 0
-
-
 def _rule(part: Callable, flag: int) -> Callable:
     def guarded(root, graph, known):
         best, rival = attempt(part, (root, graph, known), flag, (-1, -1))
@@ -70,22 +64,11 @@ def _rule(part: Callable, flag: int) -> Callable:
     return guarded
 
 
-def _rule_of_leaves(part: Callable, flag: int) -> Callable:
-    def guarded(root, graph, known):
-        leaf, rival = attempt(part, (root, graph, known), flag, (-1, -1))
-        if is_leaf(leaf, graph) and (rival == -1 or is_leaf(rival, graph)):
-            return leaf, rival
-        return -1, -1
-
-    return guarded
-
-
 GUARDS: dict[str, Callable[[Callable, int], Callable]] = {
     "rule": _rule,
-    "rule of leaves": _rule_of_leaves,
     "stopping": lambda part, flag: (
-        lambda mean, count, rival_mean, rival_count, epsilon, share, best_share: attempt(
-            part, (mean, count, rival_mean, rival_count, epsilon, share, best_share), flag, False
+        lambda best, rival, root, graph, known, epsilon: attempt(
+            part, (best, rival, root, graph, known, epsilon), flag, False
         )
     ),
     "rate": lambda part, flag: lambda n, delta, leaves: attempt(part, (n, delta, leaves), flag, np.nan),

@@ -1,4 +1,4 @@
-"""What a rule is, and the helpers that it may call: what a rule sees of the graph, the samples and chance.
+"""What a rule is, and the helpers that it may call.
 
 Helpers are compiled, as rules are. `root`, `node`, `child` and `leaf` are numbers of nodes; `graph` and `known` are
 what a rule gets.
@@ -10,12 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bestleaf.engine.compile import inlined, pasted, track_of, worlds_at
-from bestleaf.engine.kernels.pairs import champion, hidden_rival, mean_of, next_uniform, reaches_label, weight_of
+from bestleaf.engine.compile import inlined, pasted
 from bestleaf.engine.parts import Part, compiled_part
-from bestleaf.engine.records import INNER
-
-HIDDEN = 0.25  # share of the rounds for leaves below the same child as the leader
 
 
 @pasted
@@ -23,90 +19,6 @@ def children(graph, node):
     """Return the children of `node` in the current graph, in the order they were linked."""
     start = graph.nodes[node].child_start
     return graph.edges[start : start + graph.nodes[node].child_count]
-
-
-@pasted
-def world_of(graph):
-    """Return the record of all that the kernels work on."""
-    return worlds_at(graph.place, 1)[0]
-
-
-@inlined
-def is_leaf(node, graph):
-    """Whether `node` is a leaf of the current graph."""
-    return graph.nodes[node].kind != INNER
-
-
-@inlined
-def count(node, graph):
-    """Return the number of samples of a leaf; infinite if its exact value is known."""
-    return weight_of(node, world_of(graph))
-
-
-@inlined
-def mean(node, graph):
-    """Return the mean of the samples of a leaf, or its exact value; 1/2 before the first sample."""
-    return mean_of(node, world_of(graph))
-
-
-@inlined
-def level(node, graph):
-    """Return the length of the longest path from the root to `node`."""
-    return graph.nodes[node].level
-
-
-@inlined
-def visits(node, graph):
-    """Return how often the search went through `node`; counted only while the graph grows."""
-    return track_of(world_of(graph))[node].visits
-
-
-@inlined
-def rounds(node, graph):
-    """Return how many rounds were spent on the choice at `node`."""
-    return track_of(world_of(graph))[node].rounds
-
-
-@inlined
-def reaches(node, leaf, graph):
-    """Whether `leaf`, or another leaf with the same label, lies below `node` or is `node` itself."""
-    return reaches_label(node, graph.nodes[leaf].label, world_of(graph))
-
-
-@inlined
-def uniform(graph):
-    """Return a random number in [0, 1); it follows from the seed of the search and from the samples drawn so far."""
-    return next_uniform(world_of(graph))
-
-
-@inlined
-def leader_and_challenger(root, graph):
-    """Return the leaf of highest mean, and the leaf that is hardest to tell apart from it (-1 for none).
-
-    To find the best arm, leaves below the same child of `root` need no telling apart. One round in four still goes to
-    such a leaf if it may be better than the leader, because then fewer samples are needed. If the stopping test works
-    in pairs, it has just looked for this pair.
-    """
-    world = world_of(graph)
-    if world.pairs == 1:
-        leader, proved, challenger = world.leader, world.proved, world.challenger
-    else:
-        leader, _, proved, challenger = champion(root, world)
-    if proved != leader and uniform(graph) < HIDDEN:
-        hidden = hidden_rival(leader, proved, world)
-        challenger = hidden if hidden >= 0 else challenger
-    return leader, challenger
-
-
-@inlined
-def of_children(root, graph, known):
-    """Return the leaves of the child of highest lower bound and of its rival: for games, which have no best leaf."""
-    best = highest_lower_bound(root, graph, known)
-    rival = strongest_rival(best, root, graph, known)
-    first, second = known[best].leaf, known[rival].leaf if rival >= 0 else -1
-    if second >= 0 and known[second].upper - known[second].lower > known[first].upper - known[first].lower:
-        first, second = second, first
-    return first, second
 
 
 @inlined
@@ -191,15 +103,10 @@ class Rule(Part):
         Sample best and rival in every round instead of the wider one.
     intersect
         Let intervals never widen, even under a rate.
-    leaves
-        The function returns two leaves, and the first of them is sampled.
     """
 
-    def __init__(
-        self, function: Callable, *, both: bool = False, intersect: bool = False, leaves: bool = False
-    ) -> None:
+    def __init__(self, function: Callable, *, both: bool = False, intersect: bool = False) -> None:
         super().__init__(function)
         self.both = both
         self.intersect = intersect
-        self.leaves = leaves
-        self.part = compiled_part(function, "rule of leaves" if leaves else "rule")
+        self.part = compiled_part(function, "rule")

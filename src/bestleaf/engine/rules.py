@@ -6,17 +6,14 @@ largest upper bound below it is sampled next. So a rule decides what is sampled.
 decide when the search is over: the stopping test does. One round in ten samples the pair of the stopping test. So a
 poor rule costs samples, but the guarantee holds and the search ends.
 
-A rule with ``leaves=True`` returns two leaves instead, ``(first, second)``: the first is sampled next, the second is
-what it is told apart from (-1 if there is none).
-
-A rule is a plain function with the decorator ``@Rule``. It may call the helpers of this module. Break ties by
-``known[child].lot``, a random number of each node, not by the order in which children are listed. What is random in a
-rule comes from ``uniform(graph)``.
+A rule is a plain function. It may call the helpers of this module. Break ties by ``known[child].lot``, a random number
+of each node, not by the order in which children are listed.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 
 import numpy as np
 
@@ -24,42 +21,23 @@ from bestleaf.checks import shown
 from bestleaf.engine.rule import (
     Rule,
     children,
-    count,
     highest_lower_bound,
-    is_leaf,
-    leader_and_challenger,
-    level,
-    mean,
     optimistic,
     pessimistic,
-    reaches,
-    rounds,
     smallest_regret,
     strongest_rival,
-    uniform,
-    visits,
 )
-from bestleaf.engine.top_two import eb_tc, lucb_plus_plus, track_and_stop
 
 __all__ = [
     "RULES",
     "Rule",
     "children",
-    "count",
     "highest_lower_bound",
-    "is_leaf",
-    "leader_and_challenger",
-    "level",
-    "mean",
     "named_rule",
     "optimistic",
     "pessimistic",
-    "reaches",
-    "rounds",
     "smallest_regret",
     "strongest_rival",
-    "uniform",
-    "visits",
 ]
 
 
@@ -111,19 +89,24 @@ def lucb_micro(root, graph, known):
     return best, strongest_rival(best, root, graph, known)
 
 
-RULES = {
-    rule.name: rule
-    for rule in (smallest_gap, lucb, ugape, lucb_mcts, lucb_micro, eb_tc, lucb_plus_plus, track_and_stop)
-}
+RULES = {rule.name: rule for rule in (smallest_gap, lucb, ugape, lucb_mcts, lucb_micro)}
 ALIASES = {"lucb_exmcds": "lucb", "lucb_mcds": "lucb", "ugape_mcts": "ugape", "ugape_mcds": "ugape"}
 
 
-def named_rule(given: str | Rule) -> Rule:
+@cache
+def _own(function: Callable) -> Rule:
+    """Return the rule of a function; it is compiled once."""
+    return Rule(function)
+
+
+def named_rule(given: str | Rule | Callable) -> Rule:
     """Return the rule of that name, or the user's own."""
     if isinstance(given, Rule):
         return given
-    key = str(given).lower().replace("-", "_").replace("++", "_plus_plus")
+    if callable(given):
+        return _own(given)
+    key = str(given).lower().replace("-", "_")
     found = RULES.get(ALIASES.get(key, key))
     if found is None:
-        raise ValueError(f"rule must be one of {', '.join(RULES)} or a bestleaf.Rule, got {shown(given)}")
+        raise ValueError(f"rule must be one of {', '.join(RULES)} or a function, got {shown(given)}")
     return found

@@ -88,7 +88,7 @@ def _part(oracle: KNNOracle, columns: np.ndarray, floors: np.ndarray) -> np.ndar
         kernels.block_ranked(rows, alive, many, *addresses, *histograms, values)
         return values
     weights, targets = oracle.row_weights, oracle.targets  # concordance indices, and rows with weights
-    return np.array([oracle.ranked_right(one.T, targets, weights) for one in votes])
+    return np.array([oracle.fraction_in_order(targets, one.T, weights) for one in votes])
 
 
 def _next_look(seen: int, rows: int, highest: np.ndarray, floors: np.ndarray) -> int:

@@ -1,11 +1,9 @@
-"""The value of a subset of features as the cross-validated score of a scikit-learn estimator, mapped to [0, 1]."""
+"""The value of a subset of features as the cross-validated score of a scikit-learn estimator."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
-from dataclasses import replace
 from hashlib import sha256
 from math import isnan
 from threading import Lock
@@ -22,14 +20,13 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
 from bestleaf.certificate.held_out import corrected_error
-from bestleaf.checks import shown
-from bestleaf.encoding.missing import takes_missing
-from bestleaf.features.closed_forms import closed_form
+from bestleaf.checks import moved, shown
+from bestleaf.encoding.inputs import takes_missing
+from bestleaf.features.closed_form import closed_form
 from bestleaf.features.data import checked_data, in_order, splits_by
-from bestleaf.features.scoring import Score, chosen_score, in_short, range_around
+from bestleaf.features.scoring import chosen_score, in_short
 
 DEFAULT_FOLDS = 5
-SINGLE_LOOKS, RANDOM_LOOKS = 8, 8  # single features and random subsets of the first look, if no range is given
 THREADS = ("n_jobs", "nthread", "num_threads", "thread_count")  # what libraries call the number of their threads
 QUICK = 10**5  # cost of a value by a closed form
 TOGETHER = 256  # values, or scores of single splits, that closed forms compute at once
@@ -60,12 +57,10 @@ class EstimatorOracle:
         A clone is fitted on the columns of each subset. A `random_state` of None gets a fixed value. Each fit uses one
         thread, unless a parameter such as `n_jobs` asks for another number than all.
     scoring : str or callable, default=None
-        Any scorer; None is the accuracy of a classifier and the concordance index of a regressor.
+        A scorer with scores of at most 1; those below 0 count as 0. None is the accuracy of a classifier and the
+        concordance index of a regressor. An error can score other rows, but no subsets.
     cv : int, splitter or iterable, default=None
         The fixed splits, as scikit-learn understands them; None is 5 folds.
-    score_range : (float, float), default=None
-        Lowest and highest score, mapped to 0 and 1. A score outside is an error. None is the range of the scorer; if
-        that has no bounds, it is found by a first look at the data, and may turn out to be too narrow.
     fresh_splits : bool, default=False
         `sample` draws a new random split with as many held-out rows as `cv` has. By default it takes one of the fixed
         splits at random, so that its mean is `value`.
@@ -90,6 +85,7 @@ class EstimatorOracle:
     rollouts_a_unit = 1
     at_once = parts_at_once = 1
 
+    @moved(score_range="a scoring from 0 to 1, or r2, which counts as 0 where it is negative")
     def __init__(
         self,
         X: Any,
@@ -98,7 +94,6 @@ class EstimatorOracle:
         estimator: Any,
         scoring: Any = None,
         cv: Any = None,
-        score_range: Any = None,
         fresh_splits: bool = False,
         sample_weight: Any = None,
         groups: Any = None,
@@ -113,7 +108,7 @@ class EstimatorOracle:
         _fix_random_states(self.estimator, random_state)
         _keep_to_one_thread(self.estimator)
         _refuse_requests(self.estimator)
-        self.score = chosen_score(self.estimator, scoring, score_range)
+        self.score = chosen_score(self.estimator, scoring)
         self.fresh_splits = fresh_splits
         self.sample_weight = self._checked_weights(sample_weight)
         self.cv = self._checked_cv(DEFAULT_FOLDS if cv is None else cv, random_state)
@@ -131,33 +126,16 @@ class EstimatorOracle:
             self.value_cost = self.rough_cost = QUICK
             self.at_once = self.parts_at_once = TOGETHER
             self.part_cost = QUICK // self.parts
-        if self.score.is_found:
-            self.score = self._ranged(random_state)
-
-    def _ranged(self, seed: int) -> Score:
-        """Return the score with a range that is found by a first look: all features, single ones, random subsets."""
-        rng, many, score = np.random.default_rng(seed), self.n_features, self.score
-        looks = [np.arange(many), *rng.permutation(many)[:SINGLE_LOOKS, None]]
-        looks += [rng.permutation(many)[: rng.integers(1, many + 1)] for _ in range(RANDOM_LOOKS)]
-        seen = [one for row in self._plain_scores([np.sort(features) for features in looks]) for one in row]
-        low, high = range_around([one for one in seen if np.isfinite(one)] or [0.0], score.low, score.high)
-        return replace(score, low=low, high=high)
-
-    def with_range(self, low: float, high: float) -> EstimatorOracle:
-        """Return this oracle with another range of scores."""
-        other = copy(self)
-        other.score = replace(self.score, low=low, high=high)
-        return other
 
     def value(self, subset: Iterable[int]) -> float:
-        """Return the mean score on the fixed splits, mapped to [0, 1]."""
+        """Return the mean score on the fixed splits."""
         return self.values([subset])[0]
 
     def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
         """Return the values of several subsets; those with a closed form are computed together."""
         every = [in_order(subset) for subset in subsets]
         return [
-            float(np.mean([self.score.mapped(score, features.tolist()) for score in scores]))
+            float(np.mean([self.score.value(score, features.tolist()) for score in scores]))
             for features, scores in zip(every, self._plain_scores(every), strict=True)
         ]
 
@@ -166,25 +144,25 @@ class EstimatorOracle:
         return self.value(subset)
 
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
-        """Return the score on one random split, mapped to [0, 1]."""
+        """Return the score on one random split."""
         features, number = in_order(subset), self.drawn_part(rng)
         if number is not None:
             return self.part(features, number)
         score = self._plain_score(features, self._fresh_split(int(rng.integers(2**32))))
-        return self.score.mapped(score, features.tolist())
+        return self.score.value(score, features.tolist())
 
     def part(self, subset: Iterable[int], number: int) -> float:
-        """Return the score on one of the fixed splits, mapped to [0, 1]."""
+        """Return the score on one of the fixed splits."""
         return self.part_scores([(subset, number)])[0]
 
     def part_scores(self, items: Sequence[tuple[Iterable[int], int]]) -> list[float]:
-        """Return the score of each (subset, number of a fixed split), mapped to [0, 1]."""
+        """Return the score of each (subset, number of a fixed split)."""
         found: dict[int, float] = {}
         for number in dict.fromkeys(number for _, number in items):
             places = [place for place, (_, other) in enumerate(items) if other == number]
             every = [in_order(items[place][0]) for place in places]
             for place, features, scores in zip(places, every, self._plain_scores(every, [number]), strict=True):
-                found[place] = self.score.mapped(scores[0], features.tolist())
+                found[place] = self.score.value(scores[0], features.tolist())
         return [found[place] for place in range(len(items))]
 
     def drawn_part(self, rng: np.random.Generator) -> int | None:
@@ -202,7 +180,7 @@ class EstimatorOracle:
     def unseen(
         self, subset: Iterable[int], new_X: np.ndarray, new_y: np.ndarray, new_weight: np.ndarray | None
     ) -> Unseen:
-        """Fit the estimator on all rows; return its score on held-out rows, mapped as values are."""
+        """Fit the estimator on all rows; return its score on held-out rows, as the scorer gives it."""
         features = in_order(subset)
         fitted = self.fitted(features, np.arange(self.n_samples))
         score = self.score_of(fitted, features, new_X, new_y, new_weight)
@@ -216,10 +194,9 @@ class EstimatorOracle:
         new_y: np.ndarray,
         new_weight: np.ndarray | None,
     ) -> float:
-        """Return the score of a fitted estimator on other rows, mapped as values are."""
+        """Return the score of a fitted estimator on other rows, as the scorer gives it."""
         weights = {} if new_weight is None else {"sample_weight": new_weight}
-        score = self.score.of(fitted, new_X[:, in_order(subset)], new_y, **weights)
-        return self.score.placed(float(score))
+        return float(self.score.of(fitted, new_X[:, in_order(subset)], new_y, **weights))
 
     def _ranked(self, fitted: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray | None:
         """Return the numbers of each row that the score follows from; None if the scorer is none of those known."""
@@ -256,7 +233,6 @@ class EstimatorOracle:
             "name": self.name,
             "estimator": described(self.estimator),
             "scoring": self.score.name,
-            "score_range": [self.score.low, self.score.high],
             "cv": described(self.cv),
             "splits": len(self.splits),
             "fresh_splits": self.fresh_splits,

@@ -66,7 +66,7 @@ class FastNumbering(Numbering):
 
 def numbering_of(lattice: SubsetLattice) -> FastNumbering:
     """Return the numbers of the subsets of a lattice."""
-    return FastNumbering(lattice.allowed, lattice.forced, lattice.limit, lattice.limits)
+    return FastNumbering(lattice.allowed, lattice.forced, lattice.limit)
 
 
 def seconds_for_all(lattice: SubsetLattice) -> float:

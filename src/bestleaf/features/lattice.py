@@ -9,20 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
-from math import comb, inf
-from numbers import Real
+from math import comb
 from typing import Any, cast
 
 import numpy as np
 
-from bestleaf.certificate.limits import Limits
 from bestleaf.checks import cut, shown
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.features.oracle import Oracle, SplitOracle
 from bestleaf.features.rollouts import NeighbourRollouts, PlainRollouts, Subset, SubsetFamily
 
 MANY = 10**12  # counting subsets ends beyond this
-MANY_LIMITED = 2 * 10**6  # the same with limits, where counting takes long
 STOP = -1  # the last element of a terminal leaf
 
 
@@ -37,23 +34,20 @@ class SubsetLattice:
         *,
         continue_probability: float = 0.9,
         max_features: int | None = None,
-        forced: Iterable[int] = (),
-        forbidden: Iterable[int] = (),
+        include: Iterable[int] = (),
+        exclude: Iterable[int] = (),
         groups: Sequence[Sequence[int]] | None = None,
-        costs: Sequence[float] | None = None,
-        max_cost: float | None = None,
-        at_most: Mapping[str, tuple[int, Iterable[int]]] | None = None,
     ) -> None:
         self.oracle = oracle
         every = range(oracle.n_features)
         self.groups = [[feature] for feature in every]
         if groups is not None:
             self.groups = checked_groups("groups", dict(enumerate(groups)), [f"feature {number}" for number in every])
-        self.forced = self._units("forced", forced)
-        banned = self._units("forbidden", forbidden)
+        self.forced = self._units("include", include)
+        banned = self._units("exclude", exclude)
         what = "features" if groups is None else "groups"
         if both := sorted(set(banned).intersection(self.forced)):
-            raise ValueError(f"forced and forbidden must not share {what}, got {both} in both")
+            raise ValueError(f"include and exclude must not share {what}, got {both} in both")
         if not 0 <= continue_probability <= 1:
             raise ValueError(f"continue_probability must be between 0 and 1, got {continue_probability}")
         self._always = frozenset(self.forced)
@@ -62,15 +56,11 @@ class SubsetLattice:
         self._known = self._always.union(self.allowed)
         most, least = len(self.forced) + len(self.allowed), max(1, len(self.forced))
         if most == 0:
-            raise ValueError(f"forbidden must leave at least one of the {what}, got all {len(self.groups)}")
+            raise ValueError(f"exclude must leave at least one of the {what}, got all {len(self.groups)}")
         if max_features is not None and max_features < least:
-            because = f", the number of forced {what}" if self.forced else ""
+            because = f", the number of {what} in include" if self.forced else ""
             raise ValueError(f"max_features must be at least {least}{because}, got {max_features}")
-        self.limits = self._limits(costs, max_cost, at_most or {})
-        largest = self.limits.largest(self.forced, self.allowed)
-        if largest == 0:
-            raise ValueError(f"max_cost and at_most must leave one of the {what} that may be chosen, got none that may")
-        self.limit = largest if max_features is None else min(largest, max_features)
+        self.limit = most if max_features is None else min(most, max_features)
         self.continue_probability = continue_probability
         self.chances = continue_probability ** np.arange(len(self.groups) + 1.0)
 
@@ -82,33 +72,8 @@ class SubsetLattice:
             raise ValueError(f"{name} must name features from 0 to {self.oracle.n_features - 1}, got {strange}")
         return tuple(sorted({unit_of[feature] for feature in given}))
 
-    def _limits(
-        self, costs: Sequence[float] | None, max_cost: float | None, at_most: Mapping[str, tuple[int, Iterable[int]]]
-    ) -> Limits:
-        """Return the limits on subsets of units; a unit costs what its features cost together."""
-        if (costs is None) != (max_cost is None):
-            given = "max_cost" if costs is None else "costs"
-            raise ValueError(f"costs and max_cost must be given together, got only {given}")
-        by_unit = None
-        if costs is not None:
-            each = checked_costs(costs, [f"feature {number}" for number in range(self.oracle.n_features)])
-            by_unit = [sum(each[feature] for feature in group) for group in self.groups]
-        sets = [(str(name), most, self._units("at_most", some)) for name, (most, some) in at_most.items()]
-        for name, most, some in sets:
-            if (many := len(self._always.intersection(some))) > most:
-                raise ValueError(f"at_most must allow the {many} of {shown(name)} that are forced, got {most}")
-        limits = Limits(len(self.groups), by_unit, max_cost, sets)
-        if by_unit is not None and not limits.fits(self.forced):
-            paid = sum(by_unit[unit] for unit in self.forced)
-            raise ValueError(f"max_cost must be at least {paid:g}, the cost of what is forced, got {shown(max_cost)}")
-        return limits
-
-    def fits(self, subset: Iterable[int]) -> bool:
-        """Whether some units are within the limits on costs and on how many of a set may be chosen."""
-        return self.limits.fits(subset)
-
     def root(self) -> Subset:
-        """Return the subset of the forced units."""
+        """Return the subset of the units that every subset has."""
         return self.forced
 
     def is_terminal(self, state: Subset) -> bool:
@@ -139,8 +104,7 @@ class SubsetLattice:
         """Yield the units that may be added."""
         if len(subset) < self.limit:
             chosen = set(subset)
-            free = (unit for unit in self.allowed if unit not in chosen)
-            yield from (self.limits.fitting(subset, list(free)) if self.limits else free)
+            yield from (unit for unit in self.allowed if unit not in chosen)
 
     def children(self, subset: Subset) -> list[Subset]:
         """Return the terminal leaf of a subset (the empty one has none) and the subsets with one unit more."""
@@ -149,8 +113,6 @@ class SubsetLattice:
 
     def count_children(self, subset: Subset) -> int:
         """Return the number of children without listing them."""
-        if self.limits:
-            return bool(subset) + sum(1 for _ in self.missing(subset))
         left = len(self.allowed) + len(self.forced) - len(subset)
         return bool(subset) + (left if len(subset) < self.limit else 0)
 
@@ -180,7 +142,7 @@ class SubsetLattice:
         more = [self.grown(subset, unit) for unit in free] if len(subset) < self.limit else []
         drops = [self.without(subset, unit) for unit in subset if unit not in self._always]
         swaps = [self.grown(smaller, unit) for smaller in drops for unit in free]
-        return [self.terminal(one) for one in (*more, *drops, *swaps) if one and self.fits(one)]
+        return [self.terminal(one) for one in (*more, *drops, *swaps) if one]
 
     def _free_units(self, state: Subset) -> list[int]:
         return [unit for unit in self.subset_of(state) if unit not in self._always]
@@ -199,13 +161,11 @@ class SubsetLattice:
         subset = self.subset_of(state)
         ordered = all(one < other for one, other in pairwise(subset))
         known = self._known.issuperset(subset) and self._always.issubset(subset)
-        within = len(subset) <= self.limit and known and self.fits(subset)
+        within = len(subset) <= self.limit and known
         return ordered and within and bool(subset or state == self.forced)
 
     def count_subsets(self) -> int:
-        """Return the number of subsets that may be chosen; counting ends beyond `MANY`, with limits `MANY_LIMITED`."""
-        if self.limits:
-            return self.limits.count(self.forced, self.allowed, self.limit, MANY_LIMITED)
+        """Return the number of subsets that may be chosen; counting ends beyond `MANY`."""
         total = -(not self.forced)
         for size in range(self.limit - len(self.forced) + 1):
             total += comb(len(self.allowed), size)
@@ -217,8 +177,6 @@ class SubsetLattice:
         """Return the terminal leaf in which a rollout from a state ends; a terminal leaf stays as it is."""
         if self.is_terminal(state):
             return state
-        if self.limits:
-            return self._complete_within(state, rng)
         subset, left = set(state), self.count_children(state) - bool(state)
         while left > 0 and len(subset) < self.limit and rng.random() < self.chances[len(subset)]:
             unit = self.allowed[int(rng.random() * len(self.allowed))]
@@ -228,18 +186,6 @@ class SubsetLattice:
             left -= 1
         return self.terminal(tuple(sorted(subset)))
 
-    def _complete_within(self, state: Subset, rng: np.random.Generator) -> Subset:
-        """Return what `complete` does if there are limits: every unit that still fits may be the next one."""
-        subset = state
-        while units := list(self.missing(subset)):
-            if rng.random() >= self.chances[len(subset)]:
-                break
-            subset = self.grown(subset, units[int(rng.random() * len(units))])
-        return self.terminal(subset)
-
-    def random_leaf(self, rng: np.random.Generator) -> Subset:
-        """Return the terminal leaf in which a rollout from the root ends."""
-        return self.complete(self.forced, rng)
 
     def sample(self, state: Subset, rng: np.random.Generator) -> float:
         """Return the value of one rollout; kernels use the random stream in the same way."""
@@ -300,7 +246,7 @@ class SubsetLattice:
 
     def choice(self) -> dict[str, object]:
         """Return what may be chosen, for a certificate."""
-        return {"allowed": self.allowed, "forced": list(self.forced), "limit": self.limit, **self.limits.entry()}
+        return {"allowed": self.allowed, "forced": list(self.forced), "limit": self.limit}
 
     def fingerprint(self) -> dict[str, object]:
         """Return what identifies this lattice in a checkpoint: the choice, the objective and a hash of the data."""
@@ -314,13 +260,12 @@ class SubsetLattice:
             "max_features": self.limit,
             "groups": self.groups,
             "continue_probability": self.continue_probability,
-            **self.limits.entry(),
             "data": self.oracle.fingerprint(),
         }
 
 
 class FeatureLattice(SubsetLattice):
-    """All subsets, up to a size, that have all of the forced features and none of the forbidden ones.
+    """All subsets, up to a size, with all features of `include` and none of `exclude`.
 
     Parameters
     ----------
@@ -330,14 +275,10 @@ class FeatureLattice(SubsetLattice):
         q: a rollout at size s goes on with probability q^s.
     max_features : int, default=None
         Largest size of a subset; a group counts as one. None means no limit.
-    forced, forbidden : iterable of int
+    include, exclude : iterable of int
         Features that every subset has, and features that no subset has; each stands for its whole group.
     groups : sequence of sequences of int, default=None
         Features that enter together; every feature is in exactly one group. States then hold numbers of groups.
-    costs, max_cost : sequence of float, float, default=None
-        What each feature costs, and what the features of a subset may cost together.
-    at_most : dict, default=None
-        For each name of a set, how many of its features a subset may have, and these features; a group counts as one.
 
     Examples
     --------
@@ -399,13 +340,3 @@ def checked_groups(argument: str, groups: Mapping[Any, Iterable[int]], names: Se
         more = f" and {len(lost) - 10} more" if len(lost) > 10 else ""
         raise ValueError(f"{argument} must hold every feature, got none with {cut(', '.join(lost[:10]), 100)}{more}")
     return found
-
-
-def checked_costs(costs: Sequence[float], names: Sequence[str]) -> list[float]:
-    """Return what each feature costs; `names` says what errors call each feature."""
-    if len(costs) != len(names):
-        raise ValueError(f"costs must have one number for each of the {len(names)} features, got {len(costs)}")
-    for name, one in zip(names, costs, strict=True):
-        if isinstance(one, bool) or not isinstance(one, Real) or not 0 <= one < inf:
-            raise ValueError(f"costs must be finite numbers of at least 0, got {shown(one)} for {name}")
-    return [float(one) for one in costs]

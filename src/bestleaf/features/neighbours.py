@@ -42,6 +42,7 @@ from bestleaf.features.data import (
 )
 from bestleaf.features.gpu import DEVICES, CudaVotes, Gpu, PaddedSubsets, Subsets, values_on_gpu
 from bestleaf.features.kernels import neighbours as kernels
+from bestleaf.features.kernels import ranking
 from bestleaf.features.kernels.records import HALF, NEIGHBOURS, ROW_ORDER, STRICT
 from bestleaf.features.ranking import pulls
 from bestleaf.features.tree import Tree, tree_is_faster
@@ -416,7 +417,7 @@ class KNNOracle:
         for score, target in zip(sums.T, self.targets[:, rows], strict=True):
             if target.min() < target.max():
                 weights = None if self.row_weights is None else self.row_weights[rows]
-                found.append(pulls(score, target, weights, real=self.classes is None))
+                found.append(pulls(target, score, weights, real=self.classes is None))
         by_row = np.mean(found, axis=0)
         if self.groups is not None:
             by_row = np.bincount(np.unique(self.groups[rows], return_inverse=True)[1], by_row)
@@ -490,7 +491,7 @@ class KNNOracle:
             weighed=len(self.weights) > 0,
             grouped=groups is not None,
             sum_nearest=kernels.sum_nearest.address,
-            pairs_in_order=kernels.pairs_in_order.address if self.classes is None else 0,
+            pairs_in_order=ranking.pairs_in_order.address if self.classes is None else 0,
         )
         place.point(
             columns=columns,
@@ -583,20 +584,20 @@ class KNNOracle:
         return tree.sums(queries, at, self._of_this_thread()[0])[0]
 
     def _value(self, features: np.ndarray, queries: np.ndarray, weights: np.ndarray | None = None) -> float:
-        return self.ranked_right(self._sums(features, queries), self.targets[:, queries], weights)
+        return self.fraction_in_order(self.targets[:, queries], self._sums(features, queries), weights)
 
-    def ranked_right(self, sums: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None) -> float:
+    def fraction_in_order(self, targets: np.ndarray, sums: np.ndarray, weights: np.ndarray | None = None) -> float:
         """Return the fraction of pairs in the right order, averaged over the outputs with different targets."""
         fractions, ties = [], TIES[self.ties]
-        for score, target in zip(sums.T, targets, strict=True):
+        for target, score in zip(targets, sums.T, strict=True):
             if weights is not None and self.classes is None:
-                good, pairs = kernels.weighted_pairs(score, target, weights, ties)
+                good, pairs = ranking.weighted_pairs(target, score, weights, ties)
             elif weights is not None:
-                good, pairs = kernels.weighted_votes(score, target, weights, ties, *np.zeros((2, self.n_neighbors + 1)))
+                good, pairs = ranking.weighted_votes(target, score, weights, ties, *np.zeros((2, self.n_neighbors + 1)))
             elif self.classes is None:
-                good, pairs = kernels.counted_pairs(score, target, ties, kernels.pairs_in_order.address)
+                good, pairs = ranking.counted_pairs(target, score, ties, ranking.pairs_in_order.address)
             else:
-                good, pairs = kernels.votes_in_order(score, target, ties, *self._of_this_thread()[1])
+                good, pairs = ranking.votes_in_order(target, score, ties, *self._of_this_thread()[1])
             if pairs:
                 fractions.append(float(good / pairs))
         return sum(fractions) / len(fractions)

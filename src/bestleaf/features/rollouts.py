@@ -159,7 +159,6 @@ class NeighbourRollouts(Rollouts):
             by_weight=oracle.row_weights is not None,
             ties=TIES[oracle.ties],
             limit=lattice.limit,
-            limits=len(lattice.limits.bounds),
             forced=len(lattice.forced),
             words=words,
             choices=len(lattice.allowed),
@@ -175,10 +174,6 @@ class NeighbourRollouts(Rollouts):
             members=np.concatenate([np.array(group, np.int64) for group in lattice.groups]),
             allowed=np.array(lattice.allowed, np.int64),
             chances=lattice.chances,
-            shares=lattice.limits.shares,
-            bounds=lattice.limits.bounds,
-            spent=np.zeros(len(lattice.limits.bounds)),
-            fitting=np.zeros(len(lattice.allowed), np.int64),
             owners=np.zeros(memory, np.uint64),
             votes=np.empty((memory, outputs * queries), kind),  # the kernel empties a row when a subset takes it
             order=np.arange(first, first + queries),

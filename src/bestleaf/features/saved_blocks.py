@@ -1,7 +1,4 @@
-"""Checkpoints of a search that evaluates all subsets: it goes on in the middle of a block, also after it was killed.
-
-The file looks like that of another search, so that it can be watched in the same way.
-"""
+"""Checkpoints of a search that evaluates all subsets: it goes on in the middle of a block, also after it was killed."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ class SavedBlocks:
     exhaustion : Exhaustion
         What is saved.
     told : dict
-        Epsilon and limits of the search, for those who watch the file.
+        Epsilon and limits of the search.
     seed : int
         The seed, which the file must have, too.
     notes : list of dict
@@ -107,7 +104,6 @@ class SavedBlocks:
         content = {
             "identity": self._identity,
             **self.told,
-            "progress": {},
             "reason": reason,
             "samples": 0,
             OUTPUTS: self._outputs,

@@ -14,7 +14,6 @@ import numpy as np
 from bestleaf.certificate.schema import Content
 from bestleaf.data_checks import Data, task_for, votes_of
 from bestleaf.features import SubsetLattice
-from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.new_data.choice import Choice, LeftOut, decide
 from bestleaf.new_data.left_out import (
     Plan,
@@ -54,6 +53,7 @@ class Chosen(NamedTuple):
     interrupted: bool = False
     affordable: float = 0.0  # distances that the training values of the path may take
     cut_short: bool = False  # time was over, or Ctrl-C pressed, before enough folds were done
+    scoring: str | None = None  # the score of left-out rows, if it is not that of the values
 
 
 def choose(
@@ -77,12 +77,8 @@ def choose(
     splits = [(number, split) for number, folds in enumerate(rounds) for split in folds]
     if len(splits) < 2:
         return Chosen(None)
-    names = [", ".join(str(data.names[feature]) for feature in data.features_of(group)) for group in lattice.groups]
-    told = {"names": names, "max_time": budget.max_time}
-    with (
-        deferred_interrupt() as interrupted,
-        SavedFolds(selector.checkpoint, lattice, choosable, splits, seed, told) as known,
-    ):
+    saved = SavedFolds(selector.checkpoint, lattice, choosable, splits, seed)
+    with deferred_interrupt() as interrupted, saved as known:
         budget.look()
         budget.start(budget.seconds + known.seconds)
 
@@ -91,9 +87,7 @@ def choose(
 
         if hasattr(executor, "until"):
             executor.until(interrupted)
-        oracle, span = lattice.oracle, selector.score_range
-        span = (oracle.score.low, oracle.score.high) if isinstance(oracle, EstimatorOracle) else span
-        plan = Plan(some, selector.estimator, selector.scoring, span, choosable, task, seed, over)
+        plan = Plan(some, selector.estimator, selector.scoring, choosable, task, seed, over)
         _score(known, plan, splits, executor, workers_there(selector.n_jobs), budget, tell)
         stopped = interrupted()
     scores = known.scores
@@ -207,6 +201,7 @@ def in_certificate(
         "families": choice.families,
         "path": path,
         "judged": _known(choice.judged),
+        **({} if chosen.scoring is None else {"scoring": chosen.scoring}),
     }
 
 

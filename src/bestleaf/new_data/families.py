@@ -177,9 +177,8 @@ class _Steps:
 
     def _larger(self, subset: Subset) -> list[Subset]:
         """Return the subsets with one unit more."""
-        chosen, limits = set(subset), self.part.choosable.limits
-        units = limits.fitting(subset, [unit for unit in self.units if unit not in chosen])
-        return [tuple(sorted((*subset, unit))) for unit in units]
+        chosen = set(subset)
+        return [tuple(sorted((*subset, unit))) for unit in self.units if unit not in chosen]
 
     def _added(self, larger: list[Subset]) -> Subset:
         """Return the best of the subsets with one unit more."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -44,57 +43,41 @@ class Part(NamedTuple):
 
 
 class HeldOutRows(NamedTuple):
-    """The held-out rows of a validation: those of each split of `data`, or `new` rows that were handed in."""
+    """The held-out rows of a validation: those of a split of `data`, or `new` rows that were handed in."""
 
     data: Data
-    splits: list[Split]
+    split: Split | None
     new: Data | None
-    once: bool  # whether the answer itself is scored, not that of a search for each split
 
-    @property
-    def there(self) -> bool:
-        """Whether there are any."""
-        return bool(self.splits) or self.new is not None
+    def scored(self, selector: BestLeafSelector, seed: int, over: Callable[[], bool]) -> HeldOut | None:
+        """Return the scores of a fitted selector, by the measure of the search; None after Ctrl-C.
 
-    @property
-    def many(self) -> int:
-        """The number of parts that are scored."""
-        return 1 if self.once else len(self.splits)
-
-    def scores(
-        self, selector: BestLeafSelector, supports: list[np.ndarray], seed: int, over: Callable[[], bool]
-    ) -> list[HeldOut]:
-        """Return the scores of each part, by the measure of the search; fewer after Ctrl-C.
-
-        `supports` holds the features that were selected for each part; `over` says whether time is over.
+        `over` says whether time is over.
         """
-        found, every = list[HeldOut](), _all_features(selector)
-        with suppress(KeyboardInterrupt):
-            for part in self._parts(supports):
-                found.append(_scored(selector, part, every, seed, over))
-        return found
+        try:
+            return _scored(selector, self._part(selector.support_), _all_features(selector), seed, over)
+        except KeyboardInterrupt:
+            return None
 
-    def _parts(self, supports: list[np.ndarray]) -> Iterator[Part]:
-        if self.new is not None:
-            yield Part(self.data, self.new, supports[0])
-        for split, support in zip(self.splits, supports, strict=False):
-            data = self.data.learned_from(split.kept)  # nothing may be learned from held-out rows
-            yield Part(data.part(split.kept), data.part(split.aside), support)
+    def _part(self, support: np.ndarray) -> Part:
+        if self.split is None:
+            assert self.new is not None
+            return Part(self.data, self.new, support)
+        data = self.data.learned_from(self.split.kept)  # nothing may be learned from held-out rows
+        return Part(data.part(self.split.kept), data.part(self.split.aside), support)
 
-    def entry(self, selector: BestLeafSelector, scores: list[HeldOut], delta: float) -> Content:
+    def entry(self, selector: BestLeafSelector, scored: HeldOut, delta: float) -> Content:
         """Return the scores as a part of the certificate, with a proof where there is one."""
-        asides = [split.aside[: one.rows] for split, one in zip(self.splits, scores, strict=False)]
-        times = np.unique(np.concatenate(asides), return_counts=True)[1] if asides else np.ones(scores[0].rows, int)
         names = ("score", "all_features", "rows", "trained")
         found: Content = {
-            "score": float(np.mean([one.score for one in scores])),
-            "rows": len(times),
-            "splits": len(scores),
-            "times": [int(times.min()), int(times.max())],  # how often a row was held out
+            "score": scored.score,
+            "rows": scored.rows,
+            "splits": 1,
+            "times": [1, 1],  # how often a row was held out
             "given": self.new is not None,
-            "parts": [{name: getattr(one, name) for name in names} for one in scores],
+            "parts": [{name: getattr(scored, name) for name in names}],
         }
-        measure, table, why = scores[0].measure, scores[0].table, self._unproved(scores[0])
+        measure, table, why = scored.measure, scored.table, self._unproved(scored)
         if why is not None or measure is None or table is None:
             return {**found, "unproved": why}
         same = bool((selector.support_ >= _all_features(selector)).all())
@@ -106,7 +89,6 @@ class HeldOutRows(NamedTuple):
         """Return why there is no proof about new rows; None if there is one."""
         rows = self.data.metadata if self.new is None else self.new.metadata
         reasons = {
-            "splits": not self.once,
             "groups": "groups" in rows,
             "weights": "sample_weight" in self.data.metadata,
             "classes": scored.strange,
@@ -129,9 +111,8 @@ def _scored(selector: BestLeafSelector, part: Part, every: np.ndarray, seed: int
     sets = [np.array(part.seen.columns_of(np.flatnonzero(mask))) for mask in (part.support, every)]
     if votes is not None:
         return _by_votes(votes, part, sets, over)
-    oracle = selector._oracle(part.seen, seed)
+    oracle = selector._oracle(part.seen, seed, selector.scoring)
     assert isinstance(oracle, EstimatorOracle)
-    oracle = oracle.with_range(*selector.certificate_.content["data"]["objective"]["score_range"])
     weights = part.new.metadata.get("sample_weight")
     chosen, others = (oracle.unseen(columns, part.new.X, part.new.y, weights) for columns in sets)
     return _by_estimator(oracle, part, chosen, others)
@@ -154,8 +135,7 @@ def _by_estimator(oracle: EstimatorOracle, part: Part, chosen: Unseen, every: Un
     """Return the scores of an estimator, and their table if there is a proof for its scorer."""
     found = HeldOut(chosen.score, every.score, len(part.new.y), len(part.seen.y))
     measure = MEASURES.get(oracle.score.name)
-    mapped = (oracle.score.low, oracle.score.high) != (0.0, 1.0)
-    if measure is None or mapped or chosen.rows is None or every.rows is None:
+    if measure is None or chosen.rows is None or every.rows is None:
         return found
     return _with_table(found, measure, part.seen.y, part.new.y, chosen.rows, every.rows)
 

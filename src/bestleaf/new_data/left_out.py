@@ -61,7 +61,6 @@ class Plan:
     data: Data
     estimator: BaseEstimator | None
     scoring: Scoring
-    score_range: tuple[float, float] | None
     choosable: Choosable
     task: str
     seed: int
@@ -72,7 +71,7 @@ class Plan:
         """Return some rows with their oracle; `number` gives the seed, `until` the end of time."""
         some, seed = self.data.part(rows), self.seed + 7919 * number
         check = partial(_check_time, until, self.over)
-        oracle = oracle_of(some, self.estimator, self.scoring, self.score_range, self.seed, self.threads)
+        oracle = oracle_of(some, self.estimator, self.scoring, self.seed, self.threads)
         return Part(some.X, some.y, oracle, self.choosable, self.task, seed, check, self.threads)
 
     def __getstate__(self) -> dict[str, object]:
@@ -84,7 +83,6 @@ def oracle_of(
     data: Data,
     estimator: BaseEstimator | None,
     scoring: Scoring,
-    score_range: tuple[float, float] | None,
     seed: int,
     threads: int = 1,
 ) -> KNNOracle | EstimatorOracle:
@@ -100,7 +98,6 @@ def oracle_of(
         estimator=estimator,
         scoring=scoring,
         cv=[(every, every)],
-        score_range=score_range,
         sample_weight=data.metadata.get("sample_weight"),
         random_state=seed,
     )

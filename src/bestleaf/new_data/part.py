@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from bestleaf.certificate.limits import Limits
 from bestleaf.features import SubsetLattice
 from bestleaf.features.data import scaled
 from bestleaf.features.estimator import ONE_THREAD, EstimatorOracle
@@ -34,14 +33,13 @@ class Choosable:
     free: Subset  # units that may be chosen and are not forced
     limit: int  # largest size
     sizes: tuple[int, ...]  # without that of all units
-    limits: Limits  # on costs, and on how many of a set may be chosen
 
     @classmethod
     def of(cls, lattice: SubsetLattice, *, by_fits: bool) -> Choosable:
         """Return what may be chosen from a lattice."""
         forced, free = tuple(lattice.forced), tuple(lattice.allowed)
         sizes = _sizes(len(forced), len(free), lattice.limit, by_fits)
-        return cls(lattice.groups, forced, free, lattice.limit, sizes, lattice.limits)
+        return cls(lattice.groups, forced, free, lattice.limit, sizes)
 
     @property
     def everything(self) -> Subset:
@@ -53,9 +51,10 @@ class Choosable:
         return [column for unit in units for column in self.groups[unit]]
 
     def cut(self, order: Iterable[int]) -> dict[int, Subset]:
-        """Return the first units of an order that may be chosen together, with the forced ones, for each size."""
-        firsts = self.limits.firsts(list(order), self.forced, [size - len(self.forced) for size in self.sizes])
-        return {len(self.forced) + many: tuple(sorted((*self.forced, *first))) for many, first in firsts.items()}
+        """Return the first units of an order with the forced ones, for each size."""
+        units = list(order)
+        found = {size: (*self.forced, *units[: size - len(self.forced)]) for size in self.sizes}
+        return {size: tuple(sorted(some)) for size, some in found.items() if len(some) == size}
 
 
 def _sizes(forced: int, free: int, limit: int, by_fits: bool) -> tuple[int, ...]:

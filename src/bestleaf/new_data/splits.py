@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import (
-    BaseCrossValidator,
-    GroupShuffleSplit,
-    ShuffleSplit,
-    StratifiedShuffleSplit,
-    check_cv,
-)
-from sklearn.model_selection._split import GroupsConsumerMixin
+from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
-from bestleaf.certificate.ranks import auc
 from bestleaf.checks import number, shown
 from bestleaf.data_checks import task_for
-from bestleaf.features.data import splits_by, unit_range
+from bestleaf.features.data import unit_range
 from bestleaf.features.neighbours import NeighbourVotes
-from bestleaf.features.ranking import concordance
+from bestleaf.features.ranking import auc, concordance
 
 AT_A_TIME = 1000  # rows that are scored between two looks at the clock
 
@@ -44,61 +35,34 @@ class Score(NamedTuple):
     rows: int
 
 
-def splits_of(
+def split_of(
     holdout: object,
     X: ArrayLike,
     y: np.ndarray,
     estimator: BaseEstimator | None,
     seed: int,
     groups: np.ndarray | None = None,
-) -> list[Split]:
-    """Return the splits of `holdout`: one split for a fraction of the rows, or all splits of a splitter."""
-    task, named = task_for(y, estimator), shown(holdout)
-    if groups is not None and not isinstance(holdout, float | GroupsConsumerMixin):
-        raise ValueError(f"holdout must be a fraction or a splitter by groups, because groups are given, got {named}")
-    if groups is None and isinstance(holdout, GroupsConsumerMixin):
-        raise ValueError(f"groups must be given, because holdout={named} splits by them, got None")
-    if isinstance(holdout, float):
-        number("holdout", holdout, "strictly between 0 and 1", 0.0, 1.0, open_ends=True)
-        kind = ShuffleSplit if task == "regression" else StratifiedShuffleSplit
-        kind = kind if groups is None else GroupShuffleSplit
-        splitter = kind(1, test_size=holdout, random_state=seed % 2**32)
-    else:
-        splitter = _splitter_of(holdout, y, task)
+) -> Split:
+    """Return the rows to search on, and a fraction `holdout` of the rows to score on; groups stay together."""
+    if not isinstance(holdout, float | np.floating):
+        more = "; several splits are those of `bestleaf.tables.compare`"
+        raise ValueError(f"holdout must be a fraction between 0 and 1, got {shown(holdout)}{more}")
+    number("holdout", holdout, "strictly between 0 and 1", 0.0, 1.0, open_ends=True)
+    task = task_for(y, estimator)
+    kind = ShuffleSplit if task == "regression" else StratifiedShuffleSplit
+    splitter = (kind if groups is None else GroupShuffleSplit)(1, test_size=holdout, random_state=seed % 2**32)
     try:
-        found = [Split(*split) for split in splits_by("holdout", splitter, X, y, groups)]
-    except ValueError:
-        if not isinstance(holdout, float):
-            raise
-        sides = "rows of every class"  # scikit-learn would speak of its own parameters
-        rows = f"{len(y)} rows"
+        ((kept, aside),) = splitter.split(X, y, groups)
+    except ValueError:  # scikit-learn would speak of its own parameters
+        sides, rows = "rows of every class", f"{len(y)} rows"
         if groups is not None:
             sides, rows = "groups", f"{len(np.unique(groups))} groups"
         elif task != "regression":
             rows += f", {np.unique(y, return_counts=True)[1].min()} of the rarest class"
         raise ValueError(f"holdout must leave {sides} on both sides, got a fraction of {holdout:g} of {rows}") from None
-    for kept, aside in found:
-        if len(both := np.intersect1d(kept, aside)):
-            raise ValueError(
-                f"holdout must not score on rows of the search, got row {both[0]} on both sides of a split"
-            )
-        if len(np.unique(y[kept])) < 2 or len(np.unique(y[aside])) < 2:
-            got = f"a split with {len(kept):,} and {len(aside):,} rows that does not"
-            got = f"a fraction of {holdout:g}" if isinstance(holdout, float) else got
-            raise ValueError(f"holdout must leave two different targets on both sides, got {got}")
-    if not found:
-        raise ValueError(f"holdout must give at least one split, got none from {shown(holdout)}")
-    return found
-
-
-def _splitter_of(holdout: object, y: np.ndarray, task: str) -> BaseCrossValidator:
-    """Return the splitter that a number of splits, a splitter or splits stand for, as scikit-learn understands them."""
-    folds = isinstance(holdout, int | np.integer) and not isinstance(holdout, bool) and holdout >= 2
-    given = hasattr(holdout, "split") or isinstance(holdout, Iterable)
-    if isinstance(holdout, str | type) or not (folds or given):
-        kinds = "a fraction between 0 and 1, a number of splits of at least 2, a splitter or a list of splits"
-        raise ValueError(f"holdout must be {kinds}, got {shown(holdout)}")
-    return check_cv(holdout, y, classifier=task != "regression")
+    if len(np.unique(y[kept])) < 2 or len(np.unique(y[aside])) < 2:
+        raise ValueError(f"holdout must leave two different targets on both sides, got a fraction of {holdout:g}")
+    return Split(kept, aside)
 
 
 def votes_score(
@@ -167,10 +131,8 @@ def score_of_votes(
         if len(np.unique(new_y)) < 2:
             raise ValueError("sample_weight must give weight to two different targets among the held-out rows")
     if task_for(y, votes) == "regression":
-        return concordance(sums[:, 0], new_y, weights)
+        return concordance(new_y, sums[:, 0], weights)
     classes = np.unique(y)
     ranked = zip(classes[len(classes) == 2 :], sums.T, strict=True)
     known = [(new_y == one, ranks) for one, ranks in ranked if 0 < (new_y == one).sum() < len(new_y)]
-    if weights is None:
-        return float(np.mean([auc(positive, ranks) for positive, ranks in known]))
-    return float(np.mean([roc_auc_score(positive, ranks, sample_weight=weights) for positive, ranks in known]))
+    return float(np.mean([auc(positive, ranks, weights) for positive, ranks in known]))

@@ -33,7 +33,7 @@ class PublishedProposals(RaveProposals):
             for one, two in combinations(units, 2):
                 both = lattice.grown(lattice.grown(subset, one), two)
                 third = next((lattice.grown(both, unit) for unit in units if unit not in (one, two)), None)
-                if third is not None and lattice.fits(third) and third not in self.graph.node_of:
+                if third is not None and third not in self.graph.node_of:
                     states.append(third)
         return self._with_stops(states)
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 from operator import index
 from typing import Any
 
 import numpy as np
 
 from bestleaf.certificate.looked_at import looked_at
-from bestleaf.certificate.pairs import TESTS, Samples
 from bestleaf.certificate.plan import PlanValue
 from bestleaf.checks import shown
 from bestleaf.engine.components import end_of_play
@@ -22,7 +22,6 @@ from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.intervals import Knowledge
 from bestleaf.engine.kernels.reach import list_below, strongest_rival_of
 from bestleaf.engine.records import EXACT, INNER, NOISY, SOLVED, TEMPORARY, Decision
-from bestleaf.engine.stopping import STOPPINGS
 from bestleaf.problems import State
 from bestleaf.search.plan import likely_plan, surest_plan
 from bestleaf.search.state import SearchState
@@ -41,7 +40,7 @@ def highest_lower_bound(state: SearchState, decision: Decision) -> int:
 
 
 def highest_mean(state: SearchState, decision: Decision) -> int:
-    """Answer with the leaf of highest mean, or with the arm above it: what EB-TC and LUCB++ recommend."""
+    """Answer with the leaf of highest mean, or with the arm above it."""
     graph, known = state.graph, state.known
     leaves = np.flatnonzero((graph.kinds != INNER) & (graph.kinds != TEMPORARY))
     leaves = leaves if len(leaves) else np.flatnonzero(graph.kinds != INNER)
@@ -77,14 +76,13 @@ def most_likely(state: SearchState, decision: Decision) -> tuple[int, float]:
     if decision.action == SOLVED or published:
         node, gap = decision.best, decision.gap
         beyond = not known.intersects and known.world["sound"]  # the paper's rates reach beyond [0, 1]
-        if not graph.adversarial and (beyond or state.settings.pair_test is not None):
-            gap = proved_gap(node, state)
+        if not graph.adversarial and beyond:
+            gap = gap_of(node, task, graph, known)
     elif task == "leaf" and not graph.adversarial:
         node = likely_leaf(graph, known)
-        gap = proved_gap(node, state)
+        gap = gap_of(node, task, graph, known)
     else:
         node, gap = likely_play(task, graph, known)
-        gap = gap if state.settings.pair_test is None else min(gap, proved_gap(node, state))
     return node, min(1.0, gap)
 
 
@@ -100,17 +98,19 @@ def recommended_plan(state: SearchState) -> tuple[dict[int, int], PlanValue]:
 class EvaluatedLeaf:
     """Answer with an evaluated leaf; if no leaf is evaluated, with the terminal leaf of highest likely value.
 
-    With `prefer_small` it is the smallest leaf (the one with the fewest moves) whose gap is at most epsilon. If there
-    is no such leaf yet, the gap among the leaves looked at counts; if that is too large as well, the leaf must only be
-    within epsilon of the best evaluated one. Without `prefer_small` it is the leaf of highest likely value.
+    It is the smallest leaf (the one with the fewest moves) whose gap is at most epsilon. If there is no such leaf yet,
+    the gap among the leaves looked at counts; if that is too large as well, the leaf must only be within epsilon of the
+    best evaluated one. With a `tolerance` its likely value is below the highest one by at most so much: 0 answers with
+    the best leaf.
     """
 
-    prefer_small: bool
+    tolerance: float | None = None
 
     @property
     def name(self) -> str:
         """What a checkpoint calls it."""
-        return "smallest evaluated leaf" if self.prefer_small else "best evaluated leaf"
+        within = f" within {self.tolerance:g} of the best" if self.tolerance else ""
+        return "best evaluated leaf" if self.tolerance == 0 else f"smallest evaluated leaf{within}"
 
     def __call__(self, state: SearchState, decision: Decision) -> tuple[int, float]:
         """Return (node, gap) of the answer."""
@@ -127,13 +127,15 @@ class EvaluatedLeaf:
         order = np.lexsort((sizes, -likely))
         candidates, sizes, likely = candidates[order], sizes[order], likely[order]
         gaps, epsilon = _gaps(candidates, nodes, state), state.settings.epsilon
-        passing = np.flatnonzero(gaps <= epsilon)
-        if not len(passing) and self.prefer_small:
-            passing = np.flatnonzero(_gaps(candidates, np.flatnonzero(looked_at_now(state)), state) <= epsilon)
-        if not len(passing) and self.prefer_small and len(exact):
-            passing = np.flatnonzero(likely >= likely[0] - epsilon)
+        close = likely >= likely[0] - (inf if self.tolerance is None else self.tolerance)
+        passing = np.flatnonzero(close & (gaps <= epsilon))
+        if not len(passing):
+            known = _gaps(candidates, np.flatnonzero(looked_at_now(state)), state)
+            passing = np.flatnonzero(close & (known <= epsilon))
+        if not len(passing) and len(exact):
+            passing = np.flatnonzero(close & (likely >= likely[0] - epsilon))
         passing = passing if len(passing) else np.array([0])
-        best = passing[np.argmin(sizes[passing])] if self.prefer_small else passing[0]
+        best = passing[np.argmin(sizes[passing])]
         return int(candidates[best]), float(gaps[best])
 
 
@@ -214,7 +216,7 @@ def checked_answer(answer: Answer, state: SearchState, decision: Decision) -> tu
 def _own_gap(node: int, state: SearchState) -> float:
     """Return the gap of a node that an answer function has named without one."""
     if not state.graph.adversarial:
-        return min(1.0, proved_gap(node, state))
+        return min(1.0, gap_of(node, state.settings.task, state.graph, state.known))
     return _gap_of_move(node, 0, state.graph, state.known) if state.settings.task == "arm" else 1.0
 
 
@@ -237,30 +239,6 @@ def gap_of(node: int, task: str, graph: GrowingGraph, known: Knowledge) -> float
     if rival < 0:
         return 0.0
     return min(1.0, float(known.known["upper"][rival])) - max(0.0, float(known.known["lower"][node]))
-
-
-def proved_gap(node: int, state: SearchState) -> float:
-    """Return the gap of a node as the answer, for one player: by intervals and, if the test works so, by pairs."""
-    settings, graph, known = state.settings, state.graph, state.known
-    gap, test = gap_of(node, settings.task, graph, known), settings.pair_test
-    if test is None or gap <= 0.0 or (graph.kinds[node] == TEMPORARY and settings.task == "leaf"):
-        return gap
-    rows, kinds, labels = known.known[: len(graph)], graph.kinds, graph.nodes["label"]
-    exact = (kinds == EXACT) & (rows["count"] > 0)
-    means = (rows["total"] / np.maximum(rows["count"], 1)).tolist()
-    counts, orders = np.where(exact, np.inf, rows["count"]).tolist(), known.order.tolist()
-    below = known.stack[: list_below(node, known.world)]
-    inside = below[kinds[below] != INNER].tolist()
-    leaves = np.flatnonzero(kinds != INNER)
-    apart = leaves[~np.isin(labels[leaves], labels[inside])].tolist()
-    gaps = (np.minimum(1.0, rows["upper"][apart]) - max(0.0, float(rows["lower"][node]))).tolist()
-    sampled = [leaf for leaf in inside if counts[leaf] > 0]
-    highest = max((means[leaf] for leaf in sampled), default=0.0)
-    answers = [(means[leaf], counts[leaf], orders[leaf]) for leaf in sampled if means[leaf] == highest]
-    rivals = [((means[leaf], counts[leaf], orders[leaf]), most) for leaf, most in zip(apart, gaps, strict=True)]
-    function = TESTS[test.name] if test in STOPPINGS.values() else test.function
-    samples = Samples(int(known.world["equal"]), settings.delta, function)
-    return samples.gap(answers, rivals, settings.epsilon)
 
 
 def estimates(graph: GrowingGraph, known: Knowledge) -> np.ndarray:

@@ -338,21 +338,6 @@ class Evaluator:
         first = {state: seen.get(state, [])[:folds] for state in states}
         return {state: float(np.mean(scores)) for state, scores in first.items() if len(scores) == folds}
 
-    def scores_of(self, items: list[tuple[State, int]]) -> list[float]:
-        """Return the score of each (state, fold), in order; fewer if the budget is spent.
-
-        Every score counts as a warm-up sample.
-        """
-        allowed = items[: max(0, min(len(items), self.left))] if self.spent() is None else []
-        scores = [
-            checked_value(score, "part", state)
-            for (state, _), score in zip(allowed, self._fold_scores(allowed), strict=False)
-        ]
-        self.state.warmup_samples += len(scores)
-        if len(scores) < len(items):
-            self.end_midway()
-        return scores
-
     def _fold_scores(self, items: list[tuple[State, int]]) -> list[Any]:
         """Return the score of each (state, fold), in order; fewer if time is over. Each is computed once."""
         if len(self._scores) > MOST_REMEMBERED:
@@ -371,11 +356,8 @@ class Evaluator:
         return {state: [one[fold] for fold in every] for state, one in found.items() if len(one) == self.folds}
 
     def _map(self, work: Work, items: Sequence[Any]) -> list[Any]:
-        """Return the results of the executor; only if time or workers ran out, there may be fewer than items."""
-        found = self.executor.map(work, self.problem, items)
-        if len(found) != len(items) and not (getattr(self.executor, "ended", None) or self._is_over()):
-            raise ValueError(f"executor must return a result for each of {len(items)} items, got {len(found)}")
-        return found
+        """Return the results of the executor; if time or workers ran out, there may be fewer than items."""
+        return self.executor.map(work, self.problem, items)
 
     def ensure_value(self) -> None:
         """Compute or estimate one value, if a budget ended the search before there was any.

@@ -1,8 +1,8 @@
-"""The loop of the search: decide, act and, after each slice of about 50 ms, check the budget, report and save."""
+"""The loop of the search: decide and act, in slices of about 50 ms; see `bestleaf.search.budget.run_in_slices`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from time import perf_counter
 
 from bestleaf.checks import shown
@@ -24,52 +24,39 @@ from bestleaf.engine.records import (
 from bestleaf.search.budget import Budget
 from bestleaf.search.evaluator import Evaluator
 from bestleaf.search.growth.schedule import Growth
-from bestleaf.search.stages.base import DONE, REOPEN, Stage, check_outcome
+from bestleaf.search.stages.base import DONE, REOPEN, Stage
 from bestleaf.search.state import SearchState
 
 
-def run(
-    state: SearchState,
-    evaluator: Evaluator,
-    budget: Budget,
-    growth: Growth,
-    stages: Sequence[Stage],
-    slice_over: Callable[[], None],
+def search_slice(
+    state: SearchState, evaluator: Evaluator, budget: Budget, growth: Growth, stages: Sequence[Stage]
 ) -> None:
-    """Search until the answer is identified or a budget is spent; why it ended is in ``state.reason``.
+    """Search for one slice; why the search is over, if it is, is in ``state.reason``.
 
     The graph is searched first. Once the answer is identified, the stages follow, one after the other. A stage may
     return `REOPEN`; then the graph is searched again, and all stages run again. A stage that is due works before the
-    graph is searched on. `slice_over` reports and saves.
+    graph is searched on.
     """
-    budget.start()
-    check_time(state, budget)
-    while state.reason is None:
-        drawn, begun = state.samples, perf_counter()
-        first = None if state.step else next((stage for stage in stages if stage.due(state)), None)
-        stage = stages[state.step - 1] if state.step else first
-        if stage is None and growth.pause.closing:
-            outcome = growth.look_instead()
-        elif stage is None:
-            decision = evaluator.play()
-            if decision.action != OPEN or not growth.stays_closed(decision.root):
-                act(decision, state, evaluator, growth)
-            outcome = DONE if decision.action == SOLVED else None
-        else:
-            outcome = stage.slice(state, evaluator)
-            check_outcome(stage, outcome)
-        if outcome == REOPEN:
-            start_over(state, stages)
-        elif outcome == DONE and first is None and state.reason is None:
-            state.step += 1
-        budget.look()
-        if state.step > len(stages):
-            state.reason = "identified"
-        check_time(state, budget)
-        if state.reason is None and budget.full:
-            state.reason = "max_memory"
-        evaluator.pace(state.samples - drawn, perf_counter() - begun)
-        slice_over()
+    drawn, begun = state.samples, perf_counter()
+    first = None if state.step else next((stage for stage in stages if stage.due(state)), None)
+    stage = stages[state.step - 1] if state.step else first
+    if stage is None and growth.pause.closing:
+        outcome = growth.look_instead()
+    elif stage is None:
+        decision = evaluator.play()
+        if decision.action != OPEN or not growth.stays_closed(decision.root):
+            act(decision, state, evaluator, growth)
+        outcome = DONE if decision.action == SOLVED else None
+    else:
+        outcome = stage.slice(state, evaluator)
+    if outcome == REOPEN:
+        start_over(state, stages)
+    elif outcome == DONE and first is None and state.reason is None:
+        state.step += 1
+    budget.look()
+    if state.step > len(stages):
+        state.reason = "identified"
+    evaluator.pace(state.samples - drawn, perf_counter() - begun)
 
 
 def check_time(state: SearchState, budget: Budget) -> None:
@@ -102,9 +89,7 @@ def act(decision: Decision, state: SearchState, evaluator: Evaluator, growth: Gr
     elif action == DEEPEN:
         growth.deepen(decision.root)
     elif action == BAD_RULE:
-        rule = state.settings.rule
-        what = "leaves of the graph (the second may be -1)" if rule.leaves else "children of its root (rival may be -1)"
-        raise ValueError(f"rule {rule.name} must return {what}")
+        raise ValueError(f"rule {state.settings.rule.name} must return children of its root (rival may be -1)")
     elif action == BAD_BOUND:
         leaf = shown(state.graph.states[decision.first])
         raise ValueError(f"bound {state.settings.bound.name} must return lower <= upper, but did not for {leaf}")

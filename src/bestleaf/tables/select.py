@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from inspect import signature
 from math import ceil
 from typing import Any
 
@@ -30,8 +29,8 @@ from bestleaf.encoding.transformer import KEEP
 from bestleaf.features.data import task_of
 from bestleaf.features.estimator import DEFAULT_FOLDS
 from bestleaf.features.neighbours import NeighbourVotes
-from bestleaf.new_data import splits_of
-from bestleaf.selector import BestLeafSelector, SearchOptions, seed_of
+from bestleaf.new_data import split_of
+from bestleaf.selector import BestLeafSelector, seed_of
 from bestleaf.tables.encode import Table
 from bestleaf.tables.rows import RowData
 from bestleaf.validation import Validation, validate
@@ -52,7 +51,7 @@ class TableSelection:
     features : list of str
         Columns of the file that were selected, in the order of the file.
     validation : Validation or None
-        Scores on held-out rows and selection frequencies, if asked for.
+        The score on held-out rows, if asked for.
     """
 
     table: Table
@@ -67,13 +66,6 @@ class TableSelection:
             return self.validation.reason
         found = self.selector.certificate_
         return "identified" if found.settled else str(found.reason)
-
-    @property
-    def selection_frequency(self) -> dict[str, float] | None:
-        """Fraction of the searches that selected each column of the file; None without repeats."""
-        if self.validation is None or self.validation.selection_frequency is None:
-            return None
-        return dict(zip(self.table.features, self.validation.selection_frequency.tolist(), strict=True))
 
     @property
     def left_out(self) -> list[str]:
@@ -107,10 +99,8 @@ class TableSelection:
         result["all_features"] = found.all_features
         if found.path is not None:
             result |= {"path": found.path, "optimism": found.optimism, "new_data": found.new_data_in_words()}
-        if self.validation is not None and len(self.validation.scores):
-            result["holdout_score"] = self.validation.mean
-        if self.selection_frequency is not None:
-            result["selection_frequency"] = self.selection_frequency
+        if "unseen" in found.content and self.validation is not None:
+            result["holdout_score"] = self.validation.score
         return result
 
     def to_json(self) -> str:
@@ -126,14 +116,11 @@ def select_from_table(
     table: Table,
     *,
     estimator: Any = None,
-    forced: list[str] | None = None,
-    forbidden: list[str] | None = None,
+    task: str = "auto",
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
     feature_groups: dict[str, list[str]] | None = None,
-    costs: dict[str, float] | None = None,
-    at_most: dict[str, tuple[int, list[str]]] | None = None,
-    holdout: Any = None,
-    n_repeats: int | None = None,
-    resample: str | None = None,
+    holdout: float | None = None,
     ready: Callable[[Table], object] | None = None,
     repeat: str | None = None,
     **keywords: Any,
@@ -149,37 +136,34 @@ def select_from_table(
         estimator that are given by their number are folds by groups.
     estimator : estimator or {"neighbours", "linear", "boosting", "forest", "svm"}, default=None
         As in `BestLeafSelector`; a name stands for an estimator with settings that suit most tables.
-    forced, forbidden : list of str, default=None
+    task : {"auto", "classification", "regression"}, default="auto"
+        What an estimator that is given by its name predicts; "neighbours" and None are such names, too.
+    include, exclude : list of str, default=()
         Columns that every subset has, and columns that no subset has.
     feature_groups : dict of lists of str, default=None
         Columns that enter together, by the name of their group; the others enter one by one.
-    costs, at_most : dict, default=None
-        As in `BestLeafSelector`, by columns of the file.
-    holdout, n_repeats, resample
+    holdout : float, default=None
         As in `bestleaf.validate`.
     ready : callable, default=None
         Called before the search, with the table as it will be searched.
     repeat : str, default=None
         The command that repeats the selection, for the page; None for the call in Python.
     **keywords
-        Further keywords of `BestLeafSelector`, `NeighbourVotes` and `SearchOptions`.
+        Further keywords of `BestLeafSelector`.
     """
-    forced, forbidden, metadata = forced or [], forbidden or [], table.metadata
-    by_name = estimator if isinstance(estimator, str) else None
-    if isinstance(estimator, str):
-        estimator = named_estimator(estimator, task_of(table.y.to_numpy(), keywords.get("task", "auto")))
-    selector = selector_from(
-        estimator=estimator,
+    metadata, by_name = table.metadata, estimator if isinstance(estimator, str) else None
+    if estimator is None or isinstance(estimator, str):
+        estimator = named_estimator(estimator or NAMED[0], task_of(table.y.to_numpy(), task), NeighbourVotes(task=task))
+    selector = BestLeafSelector(
+        estimator,
         encode=table.encode,
-        forced=columns_of("forced", forced, table),
-        forbidden=searched_of("forbidden", forbidden, table),
+        include=columns_of("include", include, table),
+        exclude=searched_of("exclude", exclude, table),
         feature_groups=_units(feature_groups or {}, table),
-        costs=None if costs is None else {name: costs[name] for name in searched_of("costs", list(costs), table)},
-        at_most=None if at_most is None else {name: _some_of(name, one, table) for name, one in at_most.items()},
         **keywords,
     )
-    if both := sorted(set(forced).intersection(forbidden)):
-        raise ValueError(f"forced and forbidden must not name the same column, got {listed(both)} for both")
+    if both := sorted(set(include).intersection(exclude)):
+        raise ValueError(f"include and exclude must not name the same column, got {listed(both)} for both")
     if votes := votes_of(selector.estimator):
         check_rows(len(table.X), holdout, votes.n_neighbors)
     else:
@@ -189,26 +173,15 @@ def select_from_table(
     if ready is not None:
         ready(table)
     judged = None
-    if holdout is None and resample is None and n_repeats in (None, 1):
+    if holdout is None:
         selector.fit(table.features, table.y, **metadata)
     else:
-        judged = validate(
-            selector, table.features, table.y, holdout=holdout, n_repeats=n_repeats, resample=resample, **metadata
-        )
+        judged = validate(selector, table.features, table.y, holdout=holdout, **metadata)
         selector = judged.selector
     selector.certificate_.add_to_report(repeat=repeat, notes=table.notes)
     made = {"holdout": holdout, "estimator": by_name, "scoring": keywords.get("scoring"), "cv": keywords.get("cv")}
     _keep_how_made(selector, table, slice(None) if judged is None else judged.rows, made)
     return TableSelection(table, selector, selector.subset_.tolist(), judged)
-
-
-def selector_from(**keywords: Any) -> BestLeafSelector:
-    """Return the selector for keywords of `BestLeafSelector`, of `NeighbourVotes` and of `SearchOptions` together."""
-    votes = {name: keywords.pop(name) for name in signature(NeighbourVotes).parameters if name in keywords}
-    options = {name: keywords.pop(name) for name in signature(SearchOptions).parameters if name in keywords}
-    if keywords.get("estimator") is None:
-        keywords["estimator"] = NeighbourVotes(**votes)
-    return BestLeafSelector(**keywords, search=SearchOptions(**options))
 
 
 def folds_for(estimator: BaseEstimator, cv: Any, metadata: RowData) -> Any:
@@ -225,15 +198,15 @@ def _keep_how_made(selector: BestLeafSelector, table: Table, rows: np.ndarray | 
     How columns became numbers is written by the selector.
     """
     by_name = all(value is None or isinstance(value, str | int | float) for value in made.values())
-    if table.made is None or not by_name or isinstance(made["holdout"], int):
+    if table.made is None or not by_name:
         return  # an estimator, scorer or splitter of Python cannot be made again
     columns = None if table.encode is None else table.encoder.columns_
     checksums = column_checksums(table.X.iloc[rows], table.y.iloc[rows], columns)
     selector.certificate_.content["table"] = {**table.made, **made, "checksums": checksums}
 
 
-def named_estimator(name: str, task: str) -> BaseEstimator | None:
-    """Return the estimator of a name; None for "neighbours", the votes of nearest neighbours."""
+def named_estimator(name: str, task: str, neighbours: NeighbourVotes | None = None) -> BaseEstimator | None:
+    """Return the estimator of a name; `neighbours` for "neighbours", the votes of nearest neighbours."""
     one_of("estimator", name, NAMED)
     classes = task == "classification"
     if name == "linear":
@@ -245,7 +218,7 @@ def named_estimator(name: str, task: str) -> BaseEstimator | None:
     if name == "boosting":
         boosting = ensemble.HistGradientBoostingClassifier if classes else ensemble.HistGradientBoostingRegressor
         return boosting(max_iter=50)
-    return None
+    return neighbours
 
 
 def default_impute(estimator: str) -> str | None:
@@ -257,7 +230,7 @@ def _filled_for_search(table: Table, selector: BestLeafSelector, holdout: float)
     """Return the table as the rows that will be searched make it: what was filled is told before the search."""
     seed, y, groups = seed_of(selector), table.y.to_numpy(), table.metadata.get("groups")
     selector.set_params(random_state=seed)  # so that the same rows are held out again
-    return table.filled_from(splits_of(holdout, table.X, y, selector.estimator, seed, groups)[0].kept)
+    return table.filled_from(split_of(holdout, table.X, y, selector.estimator, seed, groups).kept)
 
 
 def check_rows(rows: int, holdout: object, neighbours: int) -> None:
@@ -282,13 +255,6 @@ def searched_of(argument: str, names: Sequence[object], table: Table) -> list[st
     """Return names of columns of the file without those that a look at the table left out."""
     out = set(table.left_out)
     return columns_of(argument, [name for name in names if not isinstance(name, str) or name not in out], table)
-
-
-def _some_of(name: str, given: object, table: Table) -> tuple[int, list[str]]:
-    """Return how many columns of a set may be chosen, and these columns."""
-    if not isinstance(given, tuple | list) or len(given) != 2 or not isinstance(given[1], list):
-        raise ValueError(f"at_most must hold a number and a list of columns, got {shown(given)} for {shown(name)}")
-    return given[0], searched_of("at_most", given[1], table)
 
 
 def _units(groups: Mapping[str, object], table: Table) -> dict[str, list[str]] | None:

@@ -14,14 +14,13 @@ from bestleaf.certificate import Certificate, verify
 from bestleaf.certificate.claims import in_line
 from bestleaf.certificate.encoded import encoded
 from bestleaf.certificate.findings import left_out
-from bestleaf.certificate.linear_record import LinearCertificate
 from bestleaf.certificate.schema import Content, OtherDataError
 from bestleaf.certificate.verify import Verdict
 from bestleaf.checks import shown
 from bestleaf.features.data import task_of
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import NeighbourVotes
-from bestleaf.new_data import splits_of
+from bestleaf.new_data import split_of
 from bestleaf.tables.check import check_table, plain
 from bestleaf.tables.encode import encoded_target, prepared
 from bestleaf.tables.load import frame_of
@@ -122,32 +121,6 @@ def verify_table(
     return _with_findings(verdict, content, frame, made) if verdict else verdict
 
 
-def verify_linear(
-    certificate: str | Path,
-    data: str | Path | pd.DataFrame,
-    *,
-    target: str,
-    missing: Iterable[str] | None = None,
-    encoding: str | None = None,
-) -> Verdict:
-    """Check a file of `best_linear_subset` against a table whose columns have the names of the features.
-
-    Parameters
-    ----------
-    certificate : path
-        The file.
-    data, target, missing, encoding
-        As in `load_table`.
-    """
-    found = LinearCertificate.load(certificate)
-    frame = frame_of(data, missing=missing or (), encoding=encoding)
-    names = found.content.get("names")
-    if not isinstance(names, list) or (lost := [name for name in (*names, target) if name not in frame.columns]):
-        reason = f"there is no column {shown(lost[0])}" if isinstance(names, list) else "they have no names of columns"
-        return Verdict(False, f"Refused: these are not the data the certificate is about ({reason}).", other_data=True)
-    return found.verify(frame[names].to_numpy(), frame[target].to_numpy())
-
-
 def made_again(content: Content, frame: pd.DataFrame, made: Content, impute: str | None = None) -> Rows:
     """Return the rows of a table that were searched, in the form in which they were searched."""
     target, names = made["target"], content["data"]["names"]
@@ -155,7 +128,7 @@ def made_again(content: Content, frame: pd.DataFrame, made: Content, impute: str
     if made["holdout"] is not None:
         y = encoded_target(frame[target]).to_numpy()
         by = _estimator(made, task := task_of(y, made["task"])) or NeighbourVotes(task=task)
-        kept = splits_of(made["holdout"], frame, y, by, content["search"]["seed"], metadata.get("groups"))[0].kept
+        kept = split_of(made["holdout"], frame, y, by, content["search"]["seed"], metadata.get("groups")).kept
         frame, metadata = frame.iloc[kept], some_rows(metadata, kept)
     if "encoding" not in content["data"]:  # all columns are numbers, or the certificate is of an earlier version
         table = prepared(frame, target, impute=impute, task=made["task"])
@@ -195,7 +168,6 @@ def _oracle(content: Content, rows: Rows, made: Content) -> EstimatorOracle | No
         estimator=estimator,
         scoring=made["scoring"],
         cv=folds_for(estimator, made["cv"], rows.metadata),
-        score_range=objective["score_range"],
         fresh_splits=objective["fresh_splits"],
         random_state=content["search"]["seed"],
         **rows.metadata,

@@ -101,7 +101,6 @@ def propose(world):
     """Go down through solved nodes to the first choice that is not solved; return what to do there."""
     nodes, track = nodes_of(world), track_of(world)
     root, gap = 0, -np.inf
-    world.drawn = 0
     if track[0].opened == 0:
         return Decision(OPEN, 0, 0, -1, -1, gap)
     if world.plans == 1:

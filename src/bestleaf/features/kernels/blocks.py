@@ -10,7 +10,8 @@ import numpy as np
 
 from bestleaf.engine.compile import inlined, ints_at, kernel, singles_at
 from bestleaf.engine.vectors import EIGHT, FAR, SMALLEST, add_and_rank_eight, add_to_eight, weigh_eight
-from bestleaf.features.kernels.neighbours import ONE, counted_by_votes, vote, votes_in_order
+from bestleaf.features.kernels.neighbours import ONE, vote
+from bestleaf.features.kernels.ranking import counted_by_votes, votes_in_order
 from bestleaf.features.kernels.records import HALF, ROW_ORDER
 
 # Where things are in the scratch memory of eight queries, in bytes: the smallest distances come first.
@@ -192,7 +193,7 @@ def block_ranked(seen, alive, many, votes, rows, outputs, targets, ties, below, 
             if seen < rows:
                 good, pairs = highest(score, truth, seen, ties, below, level)
             else:
-                good, pairs = votes_in_order(score, truth, ties, below, level)
+                good, pairs = votes_in_order(truth, score, ties, below, level)
             if pairs > 0:
                 total += good / pairs
                 counted += 1

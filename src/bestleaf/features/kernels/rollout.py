@@ -15,7 +15,7 @@ from bestleaf.engine.compile import (
 )
 from bestleaf.engine.kernels.reach import contains, include
 from bestleaf.features.kernels.cells import add_to_cell
-from bestleaf.features.kernels.neighbours import votes_in_order
+from bestleaf.features.kernels.ranking import votes_in_order
 from bestleaf.features.kernels.records import DRAW, UNKNOWN, draw_at, pairs_at, query_kernel_at, uniform_at
 
 
@@ -31,47 +31,6 @@ def below(count, oracle):
     return int(uniform(oracle) * count)
 
 
-@inlined
-def list_fitting(oracle):
-    """List the units that can be added to the current subset within all limits; return how many."""
-    current, allowed = words_at(oracle.current, oracle.words), longs_at(oracle.allowed, oracle.choices)
-    shares, fitting = floats_at(oracle.shares, oracle.limits * oracle.units), longs_at(oracle.fitting, oracle.choices)
-    bounds, spent = floats_at(oracle.bounds, oracle.limits), floats_at(oracle.spent, oracle.limits)
-    many = 0
-    for place in range(oracle.choices):
-        unit = allowed[place]
-        fits = not contains(current, unit)
-        for limit in range(oracle.limits):
-            fits = fits and spent[limit] + shares[limit * oracle.units + unit] <= bounds[limit]
-        if fits:
-            fitting[many] = unit
-            many += 1
-    return many
-
-
-@helper
-def complete_within(size, oracle):
-    """Add random units that fit to the current subset as long as the rollout goes on; return the new size."""
-    current, spent = words_at(oracle.current, oracle.words), floats_at(oracle.spent, oracle.limits)
-    shares, fitting = floats_at(oracle.shares, oracle.limits * oracle.units), longs_at(oracle.fitting, oracle.choices)
-    chances = floats_at(oracle.chances, oracle.units + 1)
-    for limit in range(oracle.limits):
-        spent[limit] = 0.0
-        for unit in range(oracle.units):
-            if contains(current, unit):
-                spent[limit] += shares[limit * oracle.units + unit]
-    while size < oracle.limit:
-        many = list_fitting(oracle)
-        if many == 0 or uniform(oracle) >= chances[size]:
-            break
-        unit = fitting[below(many, oracle)]
-        include(current, unit)
-        for limit in range(oracle.limits):
-            spent[limit] += shares[limit * oracle.units + unit]
-        size += 1
-    return size
-
-
 @helper
 def complete(leaf, oracle):
     """Copy the subset of a leaf and add random units as long as the rollout goes on; return the new size."""
@@ -83,8 +42,6 @@ def complete(leaf, oracle):
     size = longs_at(oracle.sizes, leaf + 1)[leaf]
     if size < 0:
         return -size
-    if oracle.limits > 0:
-        return complete_within(size, oracle)
     left = oracle.choices + oracle.forced - size
     while left > 0 and size < oracle.limit and uniform(oracle) < chances[size]:
         unit = allowed[below(oracle.choices, oracle)]
@@ -223,9 +180,9 @@ def value_on_subsample(start, oracle):
             score[place] = read_vote(first + order[place], oracle)
             truth[place] = target[order[place]]
         if oracle.real == 1:
-            good, pairs = pairs_at(oracle.pairs_in_order)(score, truth, oracle.ties)
+            good, pairs = pairs_at(oracle.pairs_in_order)(truth, score, oracle.ties)
         else:
-            good, pairs = votes_in_order(score, truth, oracle.ties, below, level)
+            good, pairs = votes_in_order(truth, score, oracle.ties, below, level)
         if pairs > 0:
             total += good / pairs
             counted += 1

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from bestleaf.paper.experiments.rows import Columns, Experiment, Row, mean, mean_and_error, with_error
 from bestleaf.paper.theory import tau_max, tau_max_root
 from bestleaf.problems import ScoreLattice
+from bestleaf.report.drawing import Curve, Picture, draw_curves, standalone
 from bestleaf.search import best_arm
 
 EPSILON, DELTA, FEATURES = 0.05, 0.1, 15
@@ -67,25 +66,22 @@ EXPERIMENT = Experiment(
 reproduce = EXPERIMENT.reproduce
 
 
-def plot(rows: list[Row], path: Path) -> None:
-    """Draw the figure to a PNG or SVG file."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    axes = figure.subplots()
-    for bound, marker in zip(BOUNDS, "os", strict=True):
+def figure(rows: list[Row]) -> Picture:
+    """Return the figure as SVG: what was measured with two standard errors, and the theorem."""
+    curves = []
+    for bound, kind in zip(BOUNDS, ("", "second"), strict=True):
         samples = {b: [row["samples"] for row in rows if CASES[row["case"]] == (bound, b)] for b in EXPONENTS}
-        points = [(b, *mean_and_error(found)) for b, found in samples.items() if found]
+        found = {b: mean_and_error(some) for b, some in samples.items() if some}
+        points = [(b, middle) for b, (middle, _) in found.items()]
+        errors = [2 * error if np.isfinite(error) else 0.0 for _, error in found.values()]
         if points:
-            x, middle, error = np.array(points).T
-            spread = 2 * np.where(np.isfinite(error), error, 0.0)
-            axes.errorbar(x, middle, spread, fmt=f"{marker}-", capsize=3, label=f"measured, {bound}")
-    fine = np.linspace(0.02, max(EXPONENTS), 100)
-    by_theorem, root = np.array([limits(b) for b in fine]).T
-    axes.plot(fine, by_theorem, "--", color="black", label=r"$\tau_{\max}$ (theorem 2)")
-    axes.plot(fine, root, ":", color="grey", label=r"root with $|L_0| = 15$")
-    axes.axvspan(CLAIMED_ABOVE, max(EXPONENTS), color="0.93", zorder=0, label="agreement claimed")
-    axes.set(yscale="log", xlabel="expansion exponent b", ylabel="samples until stop")
-    axes.set_title("Samples until LUCB-exMCDS stops", loc="left")
-    axes.legend(frameon=False)
-    figure.savefig(path, dpi=150)
+            curves.append(Curve(points, kind, f"measured, {bound}", dots=True, errors=errors))
+    fine = np.linspace(0.02, max(EXPONENTS), 100).tolist()
+    curves.append(Curve([(b, limits(b)[0]) for b in fine], "theory", "tau_max (theorem 2)"))
+    curves.append(Curve([(b, limits(b)[1]) for b in fine], "root", f"root with {FEATURES} leaves"))
+    labels = (
+        "Samples until LUCB-exMCDS stops",
+        "expansion exponent b",
+        "samples until stop (shaded: agreement claimed)",
+    )
+    return standalone(draw_curves(*labels, curves, shaded=(CLAIMED_ABOVE, max(EXPONENTS)), height=400.0, log=True))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -19,22 +20,22 @@ from rich.console import Console
 from bestleaf.certificate.same_data import fingerprint
 from bestleaf.checks import shown
 from bestleaf.features import FeatureLattice
-from bestleaf.features.neighbours import KNNOracle
+from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
 from bestleaf.paper.datasets import load_linear, load_madelon
 from bestleaf.paper.experiments.rows import Column, Columns, Experiment, Row, agreement, chosen, mean, with_error
 from bestleaf.paper.fuse import fuse_search
 from bestleaf.paper.published import PublishedProposals
-from bestleaf.tables.select import selector_from
+from bestleaf.selector import BestLeafSelector, SearchOptions
 
 FEW = 10  # runs below which a standard error says little
 EPSILON = 0.005
 
 Settings = dict[str, Any]  # keywords of the selector, or of `fuse_search`
-COMMON: Settings = {"choose": "training", "epsilon": EPSILON, "delta": 0.1, "expansion": 0.3, "scale": False}
+COMMON: Settings = {"epsilon": EPSILON, "delta": 0.1, "expansion": 0.3}
 VOTES: Settings = {"ties": "row_order", "drop_zero": True}  # as in the published program
 PUBLISHED: Settings = {"stopping": "paper", "proposal": "rave", **VOTES}
 RELEASED: Settings = {**PUBLISHED, "proposal": PublishedProposals}  # choices open as in the published program
-SOUND: Settings = {"stopping": "sound", "prefer_small": False, "proposal": "rave"}
+SOUND: Settings = {"stopping": "sound", "parsimony": 0.0, "proposal": "rave"}
 OURS: Settings = {"stopping": "sound", "expansion": 0.6}  # the selector's defaults
 LIMITED: Settings = {**OURS, "max_samples": 250_000}  # without a limit Madelon would take long
 RIVALS: dict[str, Settings] = {"fuse": {}, "fuse-ucd": {"variant": "ucd"}, "alphafuse": {"backup": 0.5}}
@@ -134,7 +135,11 @@ def measured(case: Case, seed: np.random.SeedSequence, data: dict[str, Data], mo
 
 def _selected(there: Data, settings: Settings, seed: int) -> Row:
     """Select features by best leaf identification."""
-    selector = selector_from(random_state=seed, **{**COMMON, **settings}).fit(there.X, there.y)
+    given = {**COMMON, **settings}
+    votes = NeighbourVotes(scale=False, **{name: given.pop(name) for name in VOTES if name in given})
+    options = SearchOptions(**{name: given.pop(name) for name in signature(SearchOptions).parameters if name in given})
+    selector = BestLeafSelector(votes, choose="training", random_state=seed, search=options, **given)
+    selector.fit(there.X, there.y)
     found = selector.certificate_
     return {
         "subset": [int(feature) for feature in selector.subset_],

@@ -1,20 +1,21 @@
-"""Which child enters when the graph grows: the base class of all proposals, which draws children at random."""
+"""Which child enters when the graph grows: any child at random, or the one that a user's function names."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from bestleaf.checkpoint import Saved
+from bestleaf.checks import shown
 from bestleaf.problems import State
 from bestleaf.search.evaluator import Evaluator
+from bestleaf.search.settings import name_of
 from bestleaf.search.state import SearchState
 
 
 class RandomProposals:
     """Proposals for any problem: a choice opens with all children of the node; otherwise a random child enters.
 
-    For your own proposals, write a subclass and give it as the keyword ``proposal`` of `best_leaf`. It may read the
-    `SearchState` and ask the `Evaluator` for values. The states that it returns enter the graph.
+    It is the base class of all proposals.
     """
 
     name = "random"
@@ -48,3 +49,20 @@ class RandomProposals:
 
     def restore(self, saved: Saved) -> None:
         """Restore a snapshot; the graph and the values of the search are restored already."""
+
+
+class OwnProposals(RandomProposals):
+    """The child that a user's function ``(children, node, state)`` names enters."""
+
+    def __init__(self, state: SearchState, evaluator: Evaluator) -> None:
+        super().__init__(state, evaluator)
+        self.function: Any = state.settings.proposal
+        self.name = name_of(self.function)
+
+    def next(self, node: int) -> list[State]:
+        """Return the child that the function names."""
+        absent = list(self.graph.relatives.absent(node))
+        child = self.function(absent, node, self.state)
+        if child not in absent:
+            raise ValueError(f"proposal {self.name} must return one of the children that it gets, got {shown(child)}")
+        return [child]

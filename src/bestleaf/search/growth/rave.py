@@ -29,9 +29,6 @@ class SubsetProblem(Protocol):
     def grown(self, subset: Subset, unit: int) -> Subset:
         """Return the subset with one unit more."""
 
-    def fits(self, subset: Subset) -> bool:
-        """Whether a subset is within the limits on what may be chosen."""
-
     def missing(self, subset: Subset) -> list[int]:
         """Return the units that may be added."""
 
@@ -123,7 +120,7 @@ class RaveProposals(RandomProposals):
             states += [one, lattice.terminal(one)]
         if len(subset) + 2 <= lattice.limit:
             pairs = (lattice.grown(lattice.grown(subset, one), two) for one, two in combinations(units, 2))
-            states += [pair for pair in pairs if lattice.fits(pair)]
+            states += pairs
         return [state for state in states if state not in self.graph.node_of]
 
     def next(self, node: int) -> list[State]:

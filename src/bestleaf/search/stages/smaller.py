@@ -34,15 +34,15 @@ class Aim(NamedTuple):
 
 
 class SmallerAnswer(Stage):
-    """Try to prove that a smaller leaf is within epsilon of the best.
+    """Try to prove that a smaller leaf is within epsilon of the best; `tolerance` is how much it may be worse itself.
 
     First, all terminal leaves smaller than the best one are evaluated. Then other leaves are sampled until their upper
     bounds prove it for the smallest leaf whose value allows it. That takes at most as many samples as the search has
     taken. A leaf for which it cannot be proved is left out.
     """
 
-    def __init__(self, size: Callable[[Any], int]) -> None:
-        self.size = size
+    def __init__(self, size: Callable[[Any], int], tolerance: float | None = None) -> None:
+        self.size, self.tolerance = size, tolerance
         self.reset()
 
     def reset(self) -> None:
@@ -67,7 +67,8 @@ class SmallerAnswer(Stage):
         waiting = leaves[~done & (sizes < self.size(state.graph.states[best]))]
         if len(waiting) and state.has_exact:
             return None if evaluator.evaluate(int(waiting[0])) else DONE
-        within = done & (values >= values[done].max() - state.settings.epsilon)
+        tolerance = state.settings.epsilon if self.tolerance is None else self.tolerance
+        within = done & (values >= values[done].max() - tolerance)
         within &= ~np.isin(leaves, list(self._failed))
         order = np.lexsort((-values[within], sizes[within]))
         candidates = leaves[within][order]
