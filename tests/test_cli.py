@@ -15,7 +15,7 @@ import bestleaf
 from bestleaf import BestLeafSelector
 from bestleaf.cli.reproduce import app as experiments
 from bestleaf.paper import load_linear
-from bestleaf.tables import read_table
+from bestleaf.tables import read_frame
 
 
 def run(*arguments, cwd, **keywords):
@@ -157,7 +157,8 @@ def test_verify_says_whether_a_certificate_holds(tmp_path):
     bunch = load_linear()
     frame = pd.DataFrame(bunch.data.astype(float), columns=bunch.feature_names).assign(label=bunch.target)
     frame.to_csv(tmp_path / "table.csv", index=False)
-    X, y = read_table(tmp_path / "table.csv", "label")
+    X = read_frame(tmp_path / "table.csv")
+    y = X.pop("label")
     BestLeafSelector(choose="training", epsilon=0.05, random_state=0).fit(X, y).certificate_.save(
         tmp_path / "found.json"
     )

@@ -171,7 +171,7 @@ def test_close_subsets_beyond_a_few_do_not_join(monkeypatch):
 def selection_search(X, y):
     """Return a search as the selector makes it."""
     lattice = FeatureLattice(KNNOracle(X, y, task="classification"))
-    keywords = {"bound": "betting", "expansion": 0.5, "seed": 0, "stages": [SubsetsOfAnswers(lattice)]}
+    keywords = {"bound": "betting", "expansion": 0.5, "seed": 0, "inside": Inside(stages=[SubsetsOfAnswers(lattice)])}
     return Search(lattice, task="leaf", epsilon=0.05, delta=0.1, **keywords)
 
 

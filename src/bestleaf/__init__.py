@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bestleaf import features, paper, problems, report, tables
-    from bestleaf.certificate import Certificate, Verdict, verify
+    from bestleaf.certificate.record import Certificate
+    from bestleaf.certificate.verify import Verdict, verify
     from bestleaf.checkpoint import Checkpoint
     from bestleaf.encoding import TableEncoder
     from bestleaf.engine import bounds, rules

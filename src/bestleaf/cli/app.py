@@ -16,7 +16,7 @@ from bestleaf.cli import INTERRUPTED, at_once
 from bestleaf.cli.check import check
 from bestleaf.cli.compare import compare
 from bestleaf.cli.messages import StillWriting, UsageError, complaint, help_without_command, say
-from bestleaf.cli.options import PAGE, Drop, Encoding, Groups, Impute, Missing, Seed, Weights, check_ending
+from bestleaf.cli.options import PAGE, Drop, Encoding, Groups, Missing, Seed, Weights, check_ending
 from bestleaf.cli.outputs import check_new_file
 from bestleaf.cli.reproduce import app as experiments
 from bestleaf.cli.select import select
@@ -83,7 +83,6 @@ def verify(
     drop: Drop = None,
     missing: Missing = None,
     encoding: Encoding = None,
-    impute: Impute = None,
     audit: Annotated[
         float | None,
         typer.Option(help="Share of all subsets that are computed again, at random (default: 0.01)."),
@@ -96,7 +95,7 @@ def verify(
     with at_once():
         from bestleaf import certificate as proofs
 
-    options = {"target": target, "groups": groups, "weights": weights, "encoding": encoding, "impute": impute}
+    options = {"target": target, "groups": groups, "weights": weights, "encoding": encoding}
     if data is None and any(option is not None for option in (*options.values(), drop, missing)):
         raise ValueError("--data must be given with options that say how to read the table, got none")
     if data is None and audit is not None:

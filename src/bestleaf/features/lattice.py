@@ -184,7 +184,6 @@ class SubsetLattice:
             left -= 1
         return self.terminal(tuple(sorted(subset)))
 
-
     def sample(self, state: Subset, rng: np.random.Generator) -> float:
         """Return the value of one rollout; kernels use the random stream in the same way."""
         return self.oracle.sample(self.features_of(self.complete(state, rng)), rng)

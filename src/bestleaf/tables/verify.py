@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator
 import bestleaf
 from bestleaf.certificate import Certificate, verify
 from bestleaf.certificate.claims import in_line
-from bestleaf.certificate.encoded import encoded
 from bestleaf.certificate.findings import left_out
+from bestleaf.certificate.same_data import encoded
 from bestleaf.certificate.schema import Content, OtherDataError
 from bestleaf.certificate.verify import Verdict
 from bestleaf.checks import shown
@@ -59,7 +59,6 @@ def verify_table(
     encoding: str | None = None,
     groups: str | None = None,
     weights: str | None = None,
-    impute: str | None = None,
     audit: float | None = None,
 ) -> Verdict:
     """Check a certificate against a file: the table is made again as the certificate says, and its values, too.
@@ -75,8 +74,6 @@ def verify_table(
         The table it is about, as in `load_table`.
     target, drop, missing, encoding, groups, weights : default=None
         As in `load_table`; None is what the certificate says.
-    impute : {None, "median", "mean", "most_frequent"}, default=None
-        How missing values were filled, for a certificate that does not say how columns became numbers.
     audit : float, default=0.01
         Share of all subsets that are computed again, as in `verify`.
 
@@ -109,10 +106,10 @@ def verify_table(
         raise ValueError("target must be given, because the certificate does not say which column it is")
     frame = frame_of(data, missing=made["missing"], encoding=made["text_encoding"])
     if "table" not in content:
-        rows = made_again(content, frame, made, impute)
+        rows = made_again(content, frame, made)
         return verify(certificate, rows.X, rows.y, **rows.metadata, audit=audit)
     try:
-        rows = made_again(content, frame, made, impute)
+        rows = made_again(content, frame, made)
         oracle = _oracle(content, rows, made)
     except (ValueError, KeyError, OtherDataError) as error:
         reason = in_line(" ".join(str(error.args[0] if error.args else error).split()))
@@ -121,7 +118,7 @@ def verify_table(
     return _with_findings(verdict, content, frame, made) if verdict else verdict
 
 
-def made_again(content: Content, frame: pd.DataFrame, made: Content, impute: str | None = None) -> Rows:
+def made_again(content: Content, frame: pd.DataFrame, made: Content) -> Rows:
     """Return the rows of a table that were searched, in the form in which they were searched."""
     target, names = made["target"], content["data"]["names"]
     frame, metadata = _without(frame, made)
@@ -131,7 +128,7 @@ def made_again(content: Content, frame: pd.DataFrame, made: Content, impute: str
         kept = split_of(made["holdout"], frame, y, by, content["search"]["seed"], metadata.get("groups")).kept
         frame, metadata = frame.iloc[kept], some_rows(metadata, kept)
     if "encoding" not in content["data"]:  # all columns are numbers, or the certificate is of an earlier version
-        table = prepared(frame, target, impute=impute, task=made["task"])
+        table = prepared(frame, target, task=made["task"])
         return Rows(table.X, table.y, metadata)
     X = frame.drop(columns=target)
     if "table" not in content and set(names).issubset(X.columns):
