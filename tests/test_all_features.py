@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from bestleaf import BestLeafSelector, Certificate, FuseSelector, KNNOracle, SearchOptions, best_leaf, problems, verify
+from bestleaf import BestLeafSelector, Certificate, FuseSelector, KNNOracle, best_leaf, problems, verify
 from bestleaf.report import report_html
 from bestleaf.tables import prepared
 from bestleaf.tables.select import TableSelection
@@ -53,17 +53,6 @@ def test_a_value_that_contradicts_the_leaves_is_refused():
     content = deepcopy(found.content)
     content["data"]["all_features"] -= 0.01
     assert "has two values" in str(verify(Certificate(content)))
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_sampled_values_have_no_baseline():
-    noisy = BestLeafSelector(
-        choose="training", random_state=0, max_samples=500, epsilon=0.3, search=SearchOptions(terminal="noisy")
-    ).fit(X, Y)
-    assert noisy.certificate_.all_features == {"value": None, "left_out": None}
-    assert noisy.certificate_.all_features_in_words() is None
-    content = {**noisy.certificate_.content, "data": {**noisy.certificate_.content["data"], "all_features": 0.5}}
-    assert "only where subsets have exact values" in str(verify(Certificate(content)))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

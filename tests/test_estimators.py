@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from bestleaf import BestLeafSelector, EstimatorOracle, FuseSelector, Search, SearchOptions, validate, verify
+from bestleaf import BestLeafSelector, EstimatorOracle, FuseSelector, Search, validate, verify
 from bestleaf.certificate.record import estimator_in_words
 from bestleaf.features import FeatureLattice
 from bestleaf.features.scoring import RANGES, quick_score
@@ -72,13 +72,6 @@ def test_samples_have_the_value_as_their_mean(table):
     drawn = [oracle.sample([0, 1], rng) for _ in range(400)]
     spread = np.std(drawn) / np.sqrt(len(drawn))
     assert abs(np.mean(drawn) - oracle.value([0, 1])) < 4 * spread
-
-
-def test_fresh_splits_differ_and_have_the_size_of_the_folds(table):
-    oracle = EstimatorOracle(*table, estimator=MODEL, cv=3, fresh_splits=True)
-    parts = [oracle._fresh_split(seed) for seed in range(20)]
-    assert len({tuple(test) for _, test in parts}) == 20
-    assert all(len(test) == 50 for _, test in parts)
 
 
 def test_scores_are_mapped_to_the_unit_interval(table):
@@ -185,11 +178,8 @@ def test_weights_reach_the_fit_and_the_score(table):
 def test_groups_stay_together(table):
     X, y = table
     groups = np.arange(150) // 10
-    for fresh in (False, True):
-        oracle = EstimatorOracle(X, y, estimator=MODEL, cv=GroupKFold(3), groups=groups, fresh_splits=fresh)
-        parts = [oracle._fresh_split(3)] if fresh else oracle.splits
-        for train, test in parts:
-            assert not set(groups[train]) & set(groups[test])
+    for train, test in EstimatorOracle(X, y, estimator=MODEL, cv=GroupKFold(3), groups=groups).splits:
+        assert not set(groups[train]) & set(groups[test])
 
 
 @pytest.fixture(scope="module")
@@ -217,24 +207,6 @@ def test_a_certificate_about_an_estimator_is_checked_with_an_oracle(fitted, tabl
     verdict = verify(fitted.certificate_, X, y, oracle=other)
     assert not verdict
     assert "the oracle has the scoring 'f1', the certificate 'accuracy'" in str(verdict)
-
-
-def test_sampled_terminal_leaves_have_intervals(table):
-    X, y = table
-    keywords = {
-        "estimator": MODEL,
-        "epsilon": 0.3,
-        "max_features": 2,
-        "random_state": 0,
-        "search": SearchOptions(terminal="noisy"),
-    }
-    found = BestLeafSelector(choose="training", **keywords, max_samples=4000).fit(X, y)
-    low, high = found.score_interval_
-    assert low < found.score_ < high
-    assert "on random splits" in str(found.certificate_)
-    assert "values that guided growth" in str(found.certificate_)
-    assert verify(found.certificate_)
-    assert found.certificate_.settled
 
 
 def test_held_out_scores_and_repeats_use_the_estimator(table):
@@ -281,18 +253,6 @@ def test_scikit_learns_routing_reaches_fit(table):
 def test_rivals_do_not_take_an_estimator(table):
     with pytest.raises(ValueError, match="variant 'fuse' values subsets by nearest neighbours, so estimator"):
         FuseSelector("fuse", estimator=MODEL, max_samples=50).fit(*table)
-
-
-@pytest.mark.parametrize("guarantee", ["local", "quantile", "exhaustive"])
-def test_sampled_leaves_do_not_go_with_guarantees_about_exact_values(guarantee, table):
-    with pytest.raises(ValueError, match="compares exact values, so terminal must be 'exact', got 'noisy'"):
-        BestLeafSelector(
-            choose="training",
-            estimator=MODEL,
-            search=SearchOptions(terminal="noisy"),
-            guarantee=guarantee,
-            max_samples=50,
-        ).fit(*table)
 
 
 def test_a_local_guarantee_holds_for_an_estimator(table):

@@ -112,7 +112,6 @@ def test_an_order_is_cut_so_that_every_size_is_reached():
         BestLeafSelector(choose="training", guarantee="grown", epsilon=0.1, max_samples=3000),
         BestLeafSelector(choose="training", guarantee=["local", "quantile"], epsilon=0.2, max_samples=20_000),
         BestLeafSelector(choose="training", search=SearchOptions(proposal="rave"), guarantee="grown", epsilon=0.2),
-        BestLeafSelector(choose="training", search=SearchOptions(terminal="noisy"), epsilon=0.3, max_samples=2000),
         BestLeafSelector(cv=3),
         BestLeafSelector(LogisticRegression(), cv=3, epsilon=0.5, max_samples=60),
         FuseSelector(max_samples=300),

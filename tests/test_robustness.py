@@ -14,7 +14,7 @@ import pytest
 from sklearn.datasets import make_classification, make_regression
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GroupKFold, LeaveOneOut, TimeSeriesSplit
+from sklearn.model_selection import GroupKFold, LeaveOneOut
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -24,7 +24,6 @@ from bestleaf import (
     BestLeafSelector,
     Checkpoint,
     EstimatorOracle,
-    NeighbourVotes,
     Search,
     SearchOptions,
     best_arm,
@@ -36,7 +35,7 @@ from bestleaf import (
 from bestleaf.checkpoint.file import read_file
 from bestleaf.engine.bounds import BOUNDS
 from bestleaf.features.estimator import ONE_THREAD, described
-from bestleaf.paper import load_linear, make_linear
+from bestleaf.paper import make_linear
 from bestleaf.search import saving
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -46,32 +45,6 @@ MODEL = GaussianNB()
 @pytest.fixture(scope="module")
 def table():
     return make_classification(120, 8, n_informative=3, shuffle=False, random_state=0)
-
-
-@pytest.mark.parametrize("prefer_small", [False, True])
-def test_sampled_leaves_that_join_late_are_told_apart_too(prefer_small):
-    X, y = load_linear(return_X_y=True)
-    found = BestLeafSelector(
-        choose="training",
-        estimator=NeighbourVotes(scale=False),
-        search=SearchOptions(terminal="noisy"),
-        epsilon=0.03,
-        prefer_small=prefer_small,
-        max_features=3,
-        random_state=0,
-    ).fit(X, y)
-    assert found.certificate_.reason == "identified"
-    assert found.certificate_.settled
-
-
-def test_nothing_is_certain_of_a_sampled_answer():
-    X, y = make_classification(80, 4, n_redundant=0, class_sep=4, random_state=0)
-    found = BestLeafSelector(
-        choose="training", search=SearchOptions(terminal="noisy"), epsilon=0.1, delta=0.3, random_state=0
-    ).fit(X, y)
-    assert 1 - found.score_interval_[0] <= 0.1
-    assert not any("No subset at all" in claim for claim in found.certificate_.claims)
-    assert any("no other subset is better" in text for text in found.certificate_.not_claimed)
 
 
 def test_a_local_proof_is_about_the_answer():
@@ -165,34 +138,6 @@ def test_targets_that_cannot_be_ranked_are_one_sentence():
     X, y = make_regression(30, 3, random_state=0)
     with pytest.raises(ValueError, match="scoring concordance cannot score Ridge on these data: concordance needs two"):
         EstimatorOracle(X, y, estimator=Ridge(), cv=LeaveOneOut()).value([0])
-
-
-@pytest.mark.parametrize("cv", [TimeSeriesSplit(3), LeaveOneOut()])
-def test_random_splits_do_not_take_the_place_of_others(cv, table):
-    with pytest.raises(ValueError, match="terminal='noisy' draws random splits, so cv must be a number of folds"):
-        BestLeafSelector(
-            choose="training", estimator=MODEL, cv=cv, search=SearchOptions(terminal="noisy"), max_samples=50
-        ).fit(*table)
-
-
-def test_groups_of_one_class_are_drawn_again(table):
-    X, y = table
-    order = np.argsort(y, kind="stable")
-    X, y, groups = X[order], y[order], np.arange(120) // 12
-    seen = []
-
-    class Seeing(GaussianNB):
-        def fit(self, X, y, sample_weight=None):
-            seen.append(np.bincount(y, minlength=2))
-            return super().fit(X, y)
-
-    oracle = EstimatorOracle(X, y, estimator=Seeing(), cv=GroupKFold(5), groups=groups, fresh_splits=True)
-    for seed in range(20):
-        oracle.sample([0], np.random.default_rng(seed))
-    assert len(seen) == 20
-    for trained in seen:  # some of both classes, and some are left for the other side
-        assert (trained > 0).all()
-        assert (trained < np.bincount(y)).all()
 
 
 def test_the_last_thread_out_gives_the_libraries_their_threads_back():

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from bestleaf import BestLeafSelector, FuseSelector, NeighbourVotes, SearchOptions, validate, verify
+from bestleaf import BestLeafSelector, FuseSelector, NeighbourVotes, validate, verify
 from bestleaf.certificate import Certificate
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
@@ -141,7 +141,6 @@ def test_left_out_rows_count_by_their_weights():
     [
         BestLeafSelector(choose="training"),
         BestLeafSelector(choose="training", guarantee=["grown", "local"], epsilon=0.2),
-        BestLeafSelector(choose="training", search=SearchOptions(terminal="noisy"), epsilon=0.3),
         BestLeafSelector(cv=3),
         FuseSelector(max_samples=200),
     ],

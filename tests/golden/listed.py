@@ -132,8 +132,6 @@ CASES: dict[str, Case] = {
     "subsets_lookahead": case(leaf, "subsets", expansion=0.5, proposal="lookahead"),
     "subsets_real": case(leaf, "real subsets", expansion=0.4),
     "subsets_in_batches": case(leaf, "triples", expansion=0.5, batch_size=8, also=WORKERS),
-    "subsets_sampled": case(leaf, "sampled pairs", expansion=0.5, epsilon=0.15),
-    "subsets_sampled_in_batches": case(leaf, "sampled pairs", expansion=0.5, epsilon=0.15, batch_size=8, also=WORKERS),
     "subsets_rave_in_batches": case(leaf, "triples", expansion=0.5, proposal="rave", batch_size=8, max_samples=1500),
     # the selector
     "select": case(selected, "classes", also=WORKERS),
@@ -181,9 +179,6 @@ CASES: dict[str, Case] = {
     ),
     "select_ties_by_row": case(selected, "classes", ties="row_order", epsilon=0.05, expansion=0.4),
     "select_in_batches": case(selected, "classes", batch_size=16, epsilon=0.1, also=WORKERS),
-    "select_sampled": case(selected, "small", terminal="noisy", epsilon=0.1),
-    "select_sampled_cut_short": case(selected, "classes", terminal="noisy", max_samples=1500),
-    "select_sampled_in_batches": case(selected, "small", terminal="noisy", batch_size=8, epsilon=0.15),
     "select_of_very_many_rows": case(selected, "long", max_samples=100),
     "select_held_out": case(selected, "classes", guarantee="grown", holdout=0.25, epsilon=0.1),
     "select_held_out_real": case(selected, "small real", holdout=0.3),
@@ -198,7 +193,6 @@ CASES: dict[str, Case] = {
     "estimator_identified": case(selected, "small", **TREE, guarantee="grown", epsilon=0.15),
     "estimator_wide": case(selected, "wide", **TREE, max_samples=500),
     "estimator_few_subsets": case(selected, "small", **TREE),
-    "estimator_sampled": case(selected, "classes", **TREE, terminal="noisy", max_samples=300),
     "estimator_real": case(
         selected, "real", estimator=LinearRegression(), cv=3, max_samples=300, scoring="r2", score_range=(-20.0, 1.0)
     ),
