@@ -12,12 +12,12 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from bestleaf.features.exhaust import Exhaustion
 from sklearn.feature_selection import RFECV, SequentialFeatureSelector
 
 import genuine
 from bestleaf import BestLeafSelector, cli
 from bestleaf.certificate.held_out import corrected_error
+from bestleaf.features.all_subsets import Exhaustion
 from bestleaf.tables import prepared
 from bestleaf.tables.compare import Compared, _other_sizes, compare, standings
 from bestleaf.tables.peers import PEERS, Peer

@@ -19,7 +19,7 @@ from bestleaf.files import in_words
 UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 PARAMETERS = (
     "at_most|costs|cv|feature_groups|forbidden|forced|guarantee|holdout|max_cost|max_features|max_memory|max_samples|"
-    "max_time|n_repeats|parsimony|peers|score_range|scoring|terminal"
+    "max_time|n_repeats|parsimony|peers|score_range|scoring"
 )
 RENAMED = {  # options of earlier versions
     "--seed": "--random-state",

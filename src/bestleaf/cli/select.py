@@ -60,7 +60,6 @@ OURS |= {"json", "certificate", "report", "force_overwrite", "quiet"}
 
 Guarantee = StrEnum("Guarantee", "auto grown local quantile exhaustive")  # typer takes no lists of literals
 Algorithm = Literal["bli", "fuse", "fuse-ucd", "alphafuse"]
-Terminal = Literal["auto", "exact", "noisy"]
 Choose = Literal["new_data", "training"]
 Resample = Literal["bootstrap", "half"]
 Range = tuple[float, float] | None
@@ -93,7 +92,6 @@ def select(
     scoring: Scoring = None,
     cv: Annotated[int | None, Option(min=2, max=1000, help="Folds of cross-validation (default: 5).")] = None,
     score_range: Annotated[Range, Option(metavar="LOW HIGH", help="For scores without bounds (r2).")] = None,
-    terminal: Annotated[Terminal, Option(help="Whether values of complete subsets are exact or sampled.")] = "auto",
     batch_size: Annotated[int | None, Option(min=1, max=100_000, help="Samples asked for at once.")] = None,
     drop: Drop = None,
     keep: Keep = None,

@@ -21,7 +21,7 @@ from bestleaf.checkpoint.file import File, in_use, read_file, refuse
 from bestleaf.checks import cut, shown
 from bestleaf.report.content import known_gap
 
-LATTICES = ("FeatureLattice", "SampledLattice")  # problems that are a feature selection
+LATTICES = ("FeatureLattice",)  # problems that are a feature selection
 LONGEST = 2000  # characters of a subset in words
 
 Told = dict[str, Json]  # attributes of a `Status`
