@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from bestleaf import BestLeafSelector, Certificate, SearchOptions, cli, verify
+from bestleaf import BestLeafSelector, Certificate, cli, verify
 from bestleaf.certificate.all_subsets import LISTED, Numbering, count_subsets
 from bestleaf.certificate.claims import words_of
 from bestleaf.certificate.verify_graph import answer_of

@@ -178,7 +178,7 @@ class Search:
         """Open the root and let the best state in, if the search ended before that."""
         self._open_root()
         if self.state.reason != "identified":
-            smallest = getattr(self._answer, "prefer_small", False)
+            smallest = isinstance(self._answer, EvaluatedLeaf) and self._answer.tolerance != 0
             let_the_best_in(self.state, self.budget, smallest=smallest)
 
     def resume(self) -> bool:
