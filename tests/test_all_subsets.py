@@ -16,6 +16,7 @@ from bestleaf.certificate.numbering import Block, Numbering
 from bestleaf.certificate.verify_graph import answer_of
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import make_linear
+from selecting import configured
 
 X, Y = make_linear(40, 13, seed=7, return_X_y=True)  # the best subset is the only one of its value
 GROUPS = [[feature] for feature in range(13)]
@@ -213,9 +214,8 @@ def test_the_command_line_computes_blocks_again(genuine, tmp_path, monkeypatch, 
     names = [f"x{feature}" for feature in range(13)]
     pd.DataFrame(X, columns=names).assign(y=Y).to_csv(tmp_path / "data.csv", index=False)
     monkeypatch.chdir(tmp_path)
-    assert (
-        run(monkeypatch, "select", "data.csv", "--target", "y", "--choose", "training", "--certificate", "c.json") == 0
-    )
+    more = ["--certificate", "c.json", *configured(choose="training")]
+    assert run(monkeypatch, "select", "data.csv", "--target", "y", *more) == 0
     assert "All 8,191 subsets" in capsys.readouterr().out
     assert run(monkeypatch, "verify", "c.json", "--data", "data.csv", "--audit", "0.5") == 0
     assert "4 of 8 blocks" in capsys.readouterr().out

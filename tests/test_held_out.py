@@ -15,6 +15,7 @@ from bestleaf.certificate import Certificate
 from bestleaf.tables import prepared
 from bestleaf.tables.compare import compare
 from bestleaf.tables.select import select_from_table
+from selecting import configured
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(60, 4))
@@ -156,18 +157,8 @@ def test_compare_fills_gaps_from_the_rows_selected_on(monkeypatch):
 def test_the_command_line_tells_what_gaps_were_filled_with(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     table_with_gaps().to_csv("t.csv", index=False)
-    options = [
-        "--impute",
-        "median",
-        "--holdout",
-        "0.3",
-        "--max-samples",
-        "300",
-        "--json",
-        "r.json",
-        "--choose",
-        "training",
-    ]
+    options = ["--impute", "median", "--holdout", "0.3", "--json", "r.json"]
+    options += configured(choose="training", max_samples=300)
     monkeypatch.setattr(sys, "argv", ["bestleaf", "select", "t.csv", "--target", "y", *options])
     with pytest.raises(SystemExit):
         cli.main()

@@ -25,6 +25,7 @@ from bestleaf.tables import prepared
 from bestleaf.tables import select as tables_select
 from bestleaf.tables.select import TableSelection
 from paths import certificate, chosen, fitted, noisy_table, path_of
+from selecting import configured
 
 HOSTILE = ["<script>alert(1)</script>", "[bold]x[/bold]", "a&b", '"quoted"', "e", "f", "g"]
 
@@ -193,7 +194,7 @@ def test_the_command_prints_the_path_and_its_exit_code_is_that_of_the_search(tmp
         return found
 
     monkeypatch.setattr(tables_select, "select_from_table", with_path)
-    for quiet in ([], ["--quiet"]):
+    for quiet in ([], configured(verbose=0)):
         typed = ["select", str(tmp_path / "table.csv"), "--target", "target", "--json", str(tmp_path / "found.json")]
         assert not app([*typed, "--force-overwrite", *quiet], standalone_mode=False)  # the exit code
         assert ("The path: one subset of each size" in capsys.readouterr().out) == (not quiet)

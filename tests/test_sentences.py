@@ -34,7 +34,7 @@ from bestleaf.checks import LONGEST_SENTENCE, LONGEST_VALUE, listed, sentence, s
 from bestleaf.cli import at_once
 from bestleaf.tables import prepared, read_frame, read_table
 from bestleaf.tables.select import select_from_table
-from selecting import made_selector
+from selecting import configured, made_selector
 
 LONG = "n" * 5000
 LAST = "m" * 5000
@@ -69,14 +69,12 @@ WRONG = {
     "a checkpoint": search(checkpoint=[LONG]),
     "a checkpoint's name": search(checkpoint=LONG),
     "a checkpoint's folder": search(checkpoint=f"{LONG[:200]}/{LONG[:200]}/run.blf"),
-    "a size": fit(max_memory=LONG),
     "a scoring without an estimator": fit(scoring=LONG),
     "a scoring": fit(estimator=GaussianNB(), scoring=LONG),
-    "a range of scores": fit(estimator=GaussianNB(), score_range=[LONG, LONG]),
     "an estimator for a rival": lambda: FuseSelector(
         max_samples=50, estimator=make_pipeline(FunctionTransformer(kw_args={"a": LONG}), GaussianNB())
     ).fit(X, Y),
-    "forced features": fit(forced=[LONG]),
+    "included features": fit(include=[LONG]),
     "features by name": lambda: BestLeafSelector(choose="training", include=[LONG]).fit(frame("a", LAST), Y),
     "groups that overlap": lambda: BestLeafSelector(choose="training", feature_groups={LONG: [0, 1], LAST: [1]}).fit(
         X, Y
@@ -223,7 +221,7 @@ LOOPS = [
     ["select", "t.csv", "--target", "y", "--out", "here/a.csv"],
     ["select", "t.csv", "--target", "y", "--report", "loop.html", "--force-overwrite"],
     ["select", "t.csv", "--target", "y", "--checkpoint", "loop.blf"],
-    ["select", "t.csv", "--target", "y", "--feature-groups", "loop.json"],
+    ["select", "t.csv", "--target", "y", "--config", "loop.json"],
     ["compare", "loop.csv", "--target", "y"],
     ["verify", "loop.json"],
     ["report", "loop.json"],
@@ -267,7 +265,7 @@ entry.main()
 @pytest.mark.parametrize("name", ["typer", "bestleaf.cli.select", "numba", "pandas", "sklearn.feature_selection"])
 def test_ctrl_c_during_import_is_one_line(tmp_path, name):
     frame("a", "b").to_csv(tmp_path / "t.csv", index=False)
-    arguments = ["select", str(tmp_path / "t.csv"), "--target", "y", "--max-samples", "100", "--quiet"]
+    arguments = ["select", str(tmp_path / "t.csv"), "--target", "y", *configured(max_samples=100)]
     code = IMPORTING.format(name=name, arguments=arguments)
     end = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert end.returncode == 130
@@ -438,20 +436,11 @@ def test_the_command_line_speaks_of_options(tmp_path, monkeypatch, capsys):
 )
 def test_an_output_that_cannot_be_written_does_not_lose_the_result(tmp_path, output, told):
     frame("a", "b").to_csv(tmp_path / "t.csv", index=False)
-    command = f"{sys.executable} -m bestleaf select t.csv --target y --max-samples 100 --json r.json {output}"
+    further = " ".join(configured(max_samples=100))
+    command = f"{sys.executable} -m bestleaf select t.csv --target y {further} --json r.json {output}"
     end = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert end.returncode in (0, 3)
     assert (tmp_path / "r.json").exists()
     assert "Traceback" not in end.stderr
     assert end.stderr.startswith(f"bestleaf: {told}" if told else "")
     assert end.stderr.count("\n") == bool(told)
-
-
-@pytest.mark.parametrize("further", [{"n_repeats": 3}, {"holdout": 3}], ids=["repeats", "splits"])
-def test_files_of_further_searches_are_checked_before_the_first_one(tmp_path, further, monkeypatch):
-    monkeypatch.setattr("bestleaf.selector.Search", lambda *given, **settings: pytest.fail("the search began"))
-    with pytest.raises(ValueError, match="cannot be written: the name is too long"):
-        validate(BestLeafSelector(choose="training", checkpoint=tmp_path / ("n" * 254)), X, Y, **further)
-    (tmp_path / "run.blf.2").mkdir()
-    with pytest.raises(ValueError, match=r"run\.blf\.2 must be a file, got a folder or a device"):
-        validate(BestLeafSelector(choose="training", checkpoint=tmp_path / "run.blf"), X, Y, **further)
