@@ -167,7 +167,7 @@ def test_validation_scores_by_weights():
     rows, aside = judged.rows, np.setdiff1d(np.arange(60), judged.rows)
     columns = judged.selector.support_
     unseen = UnseenVotes(NeighbourVotes().oracle(X[rows], y[rows]), X[rows], X[aside], y[aside], weights[aside])
-    assert judged.mean == pytest.approx(unseen.score(np.flatnonzero(columns)), abs=0.01)  # ties of distances aside
+    assert judged.score == pytest.approx(unseen.score(np.flatnonzero(columns)), abs=0.01)  # ties of distances aside
     assert judged.interval is None
     assert "because the rows are weighted" in str(judged.selector.certificate_)
     assert verify(judged.selector.certificate_, X[rows], y[rows], sample_weight=weights[rows])

@@ -139,8 +139,8 @@ def test_held_out_scores_are_in_the_units_of_the_scorer():
     fitted = found.selector
     aside = np.setdiff1d(np.arange(len(Y)), found.rows)
     model = Ridge().fit(X[np.ix_(found.rows, fitted.support_)], Y[found.rows])
-    assert found.scores[0] == pytest.approx(model.score(X[np.ix_(aside, fitted.support_)], Y[aside]))
-    assert f"{found.scores[0]:.4f}" in fitted.certificate_.unseen_in_words()
+    assert found.score == pytest.approx(model.score(X[np.ix_(aside, fitted.support_)], Y[aside]))
+    assert f"{found.score:.4f}" in fitted.certificate_.unseen_in_words()
 
 
 def test_the_page_shows_scores_of_the_scorer(by_r2):
