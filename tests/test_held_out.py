@@ -44,6 +44,16 @@ def test_a_certificate_cannot_have_kept_rows_aside_more_often_than_once(times):
     assert not verify(Certificate(content))
 
 
+def table_with_gaps():
+    """Return a table whose gaps would be filled with other numbers if all rows were looked at."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=["a", "b", "c"])
+    frame["y"] = (frame.a > 0).astype(int)
+    frame["b"] = np.arange(80.0) ** 2
+    frame.loc[rng.choice(80, 15, replace=False), "b"] = np.nan
+    return frame
+
+
 @pytest.mark.parametrize(("impute", "typical"), [("median", np.median), ("mean", np.mean)])
 @pytest.mark.parametrize("random_state", [0, None])
 def test_gaps_are_filled_from_the_rows_that_the_search_sees(impute, typical, random_state):

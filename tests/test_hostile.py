@@ -114,8 +114,6 @@ def test_own_proposals_with_a_name_of_ours_do_not_continue_our_checkpoint(tmp_pa
 def test_workers_are_a_whole_number(n_jobs):
     with pytest.raises(ValueError, match="n_jobs must be a whole number of workers"):
         grown("random", n_jobs=n_jobs, batch_size=4)
-    with pytest.raises(ValueError, match="n_jobs must be a whole number of workers"):
-        validate(BestLeafSelector(choose="training"), X, Y, n_jobs=n_jobs)
 
 
 @pytest.mark.parametrize(

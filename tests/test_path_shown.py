@@ -15,7 +15,6 @@ from rich.console import Console
 
 from bestleaf import BestLeafSelector, Certificate, SearchOptions, best_leaf, problems
 from bestleaf.cli.app import app
-from bestleaf.cli.messages import complaint
 from bestleaf.cli.outputs import path_table
 from bestleaf.report import report_html
 from bestleaf.report.content import leading_leaves, path_points
@@ -216,8 +215,3 @@ def test_the_result_file_has_the_path(hostile):
     assert result["path"] == hostile.path
     assert math.isclose(result["optimism"], hostile.optimism)
     assert result["new_data"][0].startswith("Chosen by left-out rows")
-
-
-def test_complaints_about_the_choice_name_the_option():
-    assert complaint(ValueError("choose must be new_data, got 7")).startswith("--choose must be")
-    assert complaint(ValueError("parsimony must be at least 0, got -1")).startswith("--parsimony must be")
