@@ -10,25 +10,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bestleaf import features, paper, problems, report, rivals, tables, watch
-    from bestleaf.certificate import Certificate, Verdict, verify
+    from bestleaf import paper, problems, report, rivals, tables, testing, watch
+    from bestleaf.certificate import Certificate, verify
     from bestleaf.certificate.linear_record import LinearCertificate
-    from bestleaf.checkpoint import Checkpoint
     from bestleaf.encoding import TableEncoder
-    from bestleaf.engine import bounds, rules
     from bestleaf.engine.bounds import Bound, Rate
     from bestleaf.engine.rules import Rule
     from bestleaf.engine.stopping import Stopping
-    from bestleaf.features.estimator import EstimatorOracle
     from bestleaf.features.leaps import LinearSubsets, best_linear_subset
-    from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
+    from bestleaf.features.neighbours import NeighbourVotes
     from bestleaf.problems import Problem
     from bestleaf.report import plotting
     from bestleaf.rivals.flat import FlatResult, flat_best_leaf
-    from bestleaf.rivals.fuse import FuseResult, fuse_search
     from bestleaf.rivals.fuse_selector import FuseSelector
-    from bestleaf.rivals.uct import UCTResult, uct_search
-    from bestleaf.search import Progress, Result, Search, best_arm, best_leaf
+    from bestleaf.search import Result, Search, best_arm, best_leaf
     from bestleaf.selector import BestLeafSelector, SearchOptions
     from bestleaf.validation import Validation, validate
 
@@ -55,24 +50,20 @@ _NAMES = {  # by the module that defines them
     "validation": ("Validation", "validate"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
-_MODULES = {name: name for name in ("features", "paper", "problems", "report", "rivals", "search", "tables", "watch")}
+_MODULES = {"features": "features", "paper": "paper", "problems": "problems", "report": "report", "rivals": "rivals"}
+_MODULES |= {"search": "search", "tables": "tables", "testing": "testing", "watch": "watch"}
 _MODULES |= {"bounds": "engine.bounds", "plotting": "report.plotting", "rules": "engine.rules"}
 
 __all__ = [
     "BestLeafSelector",
     "Bound",
     "Certificate",
-    "Checkpoint",
-    "EstimatorOracle",
     "FlatResult",
-    "FuseResult",
     "FuseSelector",
-    "KNNOracle",
     "LinearCertificate",
     "LinearSubsets",
     "NeighbourVotes",
     "Problem",
-    "Progress",
     "Rate",
     "Result",
     "Rule",
@@ -80,25 +71,19 @@ __all__ = [
     "SearchOptions",
     "Stopping",
     "TableEncoder",
-    "UCTResult",
     "Validation",
-    "Verdict",
     "__version__",
     "best_arm",
     "best_leaf",
     "best_linear_subset",
-    "bounds",
-    "features",
     "flat_best_leaf",
-    "fuse_search",
     "paper",
     "plotting",
     "problems",
     "report",
     "rivals",
-    "rules",
     "tables",
-    "uct_search",
+    "testing",
     "validate",
     "verify",
     "watch",

@@ -84,7 +84,7 @@ def validate(
     X: Any,
     y: Any,
     *,
-    holdout: float | None = None,
+    holdout: float | np.floating | None = None,
     test_set: tuple[ArrayLike, ArrayLike] | None = None,
     delta: float | None = None,
     **metadata: Any,
