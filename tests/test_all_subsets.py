@@ -22,6 +22,7 @@ from bestleaf.features.all_subsets import Exhaustion, can_evaluate_all
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import make_linear
 from bestleaf.search.budget import Budget
+from selecting import configured
 
 X, Y = make_linear(40, 13, seed=7, return_X_y=True)  # the best subset is the only one of its value
 COARSE = np.round(X)  # with many ties
@@ -359,9 +360,8 @@ def test_the_command_line_computes_subsets_again(genuine, tmp_path, monkeypatch,
     names = [f"x{feature}" for feature in range(13)]
     pd.DataFrame(X, columns=names).assign(y=Y).to_csv(tmp_path / "data.csv", index=False)
     monkeypatch.chdir(tmp_path)
-    assert (
-        run(monkeypatch, "select", "data.csv", "--target", "y", "--choose", "training", "--certificate", "c.json") == 0
-    )
+    more = ["--certificate", "c.json", *configured(choose="training")]
+    assert run(monkeypatch, "select", "data.csv", "--target", "y", *more) == 0
     assert "All 8,191 subsets" in capsys.readouterr().out
     assert run(monkeypatch, "verify", "c.json", "--data", "data.csv", "--audit", "0.5") == 0
     assert "4,096 of 8,191 subsets" in capsys.readouterr().out

@@ -37,7 +37,7 @@ from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear, make_linear
 from bestleaf.search import saving
 from bestleaf.search.budget import Budget
-from selecting import made_selector
+from selecting import configured, made_selector
 from toys import Pig
 
 
@@ -458,25 +458,24 @@ def test_the_same_command_goes_on(tmp_path, monkeypatch, capsys):
     rows = [",".join(map(str, [*row, label])) for row, label in zip(X, y, strict=True)]
     Path("table.csv").write_text("\n".join([",".join([*(f"x{n}" for n in range(10)), "label"]), *rows]))
 
-    def select(*more):
-        monkeypatch.setattr(
-            sys, "argv", ["bestleaf", *["select", "table.csv", "--target", "label", "--choose", "training"], *more]
-        )
+    def select(*more, **settings):
+        further = configured(choose="training", guarantee="grown", **settings)
+        monkeypatch.setattr(sys, "argv", ["bestleaf", "select", "table.csv", "--target", "label", *further, *more])
         with pytest.raises(SystemExit) as end:
             cli.main()
         return end.value.code, capsys.readouterr()
 
-    few = ["--checkpoint", "run.blf", "--guarantee", "grown"]
-    code, told = select(*few, "--max-samples", "50", "--json", "a.json")
+    few = ["--checkpoint", "run.blf"]
+    code, told = select(*few, "--json", "a.json", max_samples=50)
     assert code == 3
     assert "Going on" not in told.out
     code, told = select(*few, "--json", "b.json")
     assert code == 0
     assert "Going on from run.blf, saved after " in told.out
-    assert select("--guarantee", "grown", "--json", "c.json")[0] == 0
+    assert select("--json", "c.json")[0] == 0
     without_time = [text.read_text().split('"seconds"')[0] for text in (Path("b.json"), Path("c.json"))]
     assert without_time[0] == without_time[1]
-    code, told = select(*few, "--random-state", "7")
+    code, told = select(*few, random_state=7)
     assert code == 2
     assert told.err == "bestleaf: run.blf is the checkpoint of another search: seed was 0, got 7\n"
     assert select("--checkpoint", "table.csv")[0] == 2
