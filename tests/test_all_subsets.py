@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from bestleaf import BestLeafSelector, Certificate, SearchOptions, cli, verify
+from bestleaf import BestLeafSelector, Certificate, cli, verify
 from bestleaf.certificate.all_subsets import LISTED, Numbering, count_subsets
 from bestleaf.certificate.claims import words_of
 from bestleaf.certificate.verify_graph import answer_of
@@ -21,6 +21,7 @@ from bestleaf.features import FeatureLattice
 from bestleaf.features.all_subsets import Exhaustion, can_evaluate_all
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import make_linear
+from bestleaf.search.budget import Budget
 from selecting import configured
 
 X, Y = make_linear(40, 13, seed=7, return_X_y=True)  # the best subset is the only one of its value
@@ -221,10 +222,7 @@ def test_ctrl_c_ends_it_and_no_checkpoint_is_written(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def genuine():
-    selector = BestLeafSelector(
-        choose="training", random_state=0, parsimony=0, search=SearchOptions(guarantee="exhaustive")
-    )
-    return selector.fit(X, Y).certificate_.content
+    return fitted(parsimony=0).certificate_.content
 
 
 @pytest.fixture

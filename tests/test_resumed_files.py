@@ -14,8 +14,9 @@ import pytest
 from bestleaf import cli
 from bestleaf.checkpoint.file import Lock, read_file, write_file
 from bestleaf.cli import outputs
+from selecting import configured
 
-FEW = ["select", "table.csv", "--target", "label", "--choose", "training", "--guarantee", "grown", "--max-samples"]
+FEW = ["select", "table.csv", "--target", "label"]
 
 
 @pytest.fixture
@@ -31,7 +32,8 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def select(folder, monkeypatch, capsys):
     def run(samples, *more):
-        monkeypatch.setattr(sys, "argv", ["bestleaf", *FEW, str(samples), "--quiet", *more])
+        further = configured(choose="training", guarantee="grown", max_samples=samples, verbose=0)
+        monkeypatch.setattr(sys, "argv", ["bestleaf", *FEW, *further, *more])
         with pytest.raises(SystemExit) as end:
             cli.main()
         return end.value.code, capsys.readouterr().err

@@ -14,7 +14,7 @@ import pytest
 from sklearn.datasets import make_classification, make_regression
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GroupKFold, LeaveOneOut
+from sklearn.model_selection import LeaveOneOut
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -140,26 +140,6 @@ def test_targets_that_cannot_be_ranked_are_one_sentence():
         EstimatorOracle(X, y, estimator=Ridge(), cv=LeaveOneOut()).value([0])
 
 
-def test_groups_of_one_class_are_drawn_again(table):
-    X, y = table
-    order = np.argsort(y, kind="stable")
-    X, y, groups = X[order], y[order], np.arange(120) // 12
-    seen = []
-
-    class Seeing(GaussianNB):
-        def fit(self, X, y, sample_weight=None):
-            seen.append(np.bincount(y, minlength=2))
-            return super().fit(X, y)
-
-    oracle = EstimatorOracle(X, y, estimator=Seeing(), cv=GroupKFold(5), groups=groups, fresh_splits=True)
-    for seed in range(20):
-        oracle.sample([0], np.random.default_rng(seed))
-    assert len(seen) == 20
-    for trained in seen:  # some of both classes, and some are left for the other side
-        assert (trained > 0).all()
-        assert (trained < np.bincount(y)).all()
-
-
 def test_the_last_thread_out_gives_the_libraries_their_threads_back():
     def threads():
         return [one["num_threads"] for one in threadpool_info()]
@@ -182,7 +162,6 @@ def test_a_description_has_no_addresses_and_is_not_shortened():
 @pytest.mark.parametrize(
     ("keywords", "given", "sentence"),
     [
-        ({"cv": 3}, {"sample_weight": np.ones(200)}, "sample_weight must have one value for each of the 120 rows"),
         (
             {"holdout": 0.25},
             {"sample_weight": np.ones(90)},
@@ -193,11 +172,6 @@ def test_a_description_has_no_addresses_and_is_not_shortened():
             {"cv": iter([([0, 1], [2, 3])])},
             {},
             "cv must be a number, a splitter or a list, got the iterator <list_iterator object>",
-        ),
-        (
-            {"holdout": 3, "cv": GroupKFold(3)},
-            {"groups": np.arange(120) // 4},
-            "holdout must be a fraction or a splitter",
         ),
     ],
 )

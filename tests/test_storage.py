@@ -32,12 +32,12 @@ from bestleaf import (
 from bestleaf.checkpoint.codec import decoded, encoded
 from bestleaf.checkpoint.file import read_file
 from bestleaf.engine.bounds import BOUNDS
-from bestleaf.features import FeatureLattice, SampledLattice
+from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear, make_linear
 from bestleaf.search import saving
 from bestleaf.search.budget import Budget
-from selecting import made_selector
+from selecting import configured, made_selector
 from toys import Pig
 
 
@@ -120,10 +120,6 @@ def lattice(**settings):
     return FeatureLattice(KNNOracle(*make_linear(80, 10, seed=1, return_X_y=True)), max_features=4, **settings)
 
 
-def sampled():
-    return SampledLattice(lattice().oracle, max_features=3)
-
-
 def for_estimator():
     X, y = make_linear(80, 10, seed=1, return_X_y=True)
     return FeatureLattice(EstimatorOracle(X, y, estimator=GaussianNB()), max_features=4)
@@ -133,7 +129,6 @@ SEARCHES = {
     **{f"bound {name}": (best_leaf, problems.paper_lattice, {"bound": name, "epsilon": 0.25}) for name in BOUNDS},
     "rate that grows": (best_leaf, problems.paper_lattice, {"bound": "beta1", "expansion": 0.6}),
     "paper": (best_arm, problems.paper_lattice, {"bound": "beta2", "stopping": "paper", "expansion": 0.5}),
-    "both": (best_arm, problems.paper_lattice, {"rule": "lucb_micro", "bound": "theory", "epsilon": 0.25}),
     "ugape": (best_arm, problems.paper_lattice, {"rule": "ugape", "expansion": 0.5}),
     "tree": (best_leaf, lambda: problems.Unrolled(problems.paper_lattice()), {"expansion": 0.6}),
     "two players": (best_leaf, lambda: problems.random_dag(3, two_player=True), {}),
@@ -149,12 +144,6 @@ SEARCHES = {
     "in batches": (best_leaf, problems.paper_lattice, {"batch_size": 9, "expansion": 0.6}),
     "in batches in Python": (best_arm, Peaks, {"batch_size": 5, "expansion": 0.5}),
     "lattice in batches": (best_leaf, lattice, {"batch_size": 12, "expansion": 0.5, "bound": "betting"}),
-    "sampled leaves": (best_leaf, sampled, {"expansion": 0.5, "bound": "betting", "max_samples": 3000}),
-    "sampled leaves in batches": (
-        best_leaf,
-        sampled,
-        {"expansion": 0.5, "bound": "betting", "batch_size": 12, "max_samples": 1500},
-    ),
     "estimator": (
         best_leaf,
         for_estimator,
@@ -216,15 +205,13 @@ def test_a_search_by_ask_and_tell_goes_on_where_it_was(path, monkeypatch):
         search = Search(
             problems.paper_lattice(),
             task="arm",
-            rule="lucb_micro",
             epsilon=0.3,
             delta=0.1,
             seed=0,
             checkpoint=checkpoint,
         )
         while (leaf := search.ask()) is not None:
-            half = search.state.first_value is not None
-            search.tell(float(np.random.default_rng([search.samples, half, *leaf]).random() < 0.1 * sum(leaf)))
+            search.tell(float(np.random.default_rng([search.samples, *leaf]).random() < 0.1 * sum(leaf)))
         return search
 
     unbroken = of_result(answered(None).result())[0]
@@ -263,15 +250,6 @@ def test_more_samples_later_are_as_good_as_at_once(proposal, few, path):
     assert of_selector(more) == of_selector(
         made_selector(choose="training", **settings, search=SearchOptions(max_samples=1200)).fit(X, y)
     )
-
-
-def test_two_samples_a_round_and_an_odd_budget(path):
-    settings = {"epsilon": 0.05, "delta": 0.1, "rule": "lucb_micro", "seed": 0}
-    for problem in (problems.paper_lattice(), Climb()):
-        path.unlink(missing_ok=True)
-        for samples in (101, 500, 900):
-            found = best_arm(problem, **settings, max_samples=samples, checkpoint=path)
-            assert of_result(found) == of_result(best_arm(problem, **settings, max_samples=samples))
 
 
 def test_a_finished_search_goes_on_for_a_smaller_epsilon_and_ends_at_once_for_a_larger(path):
@@ -480,25 +458,24 @@ def test_the_same_command_goes_on(tmp_path, monkeypatch, capsys):
     rows = [",".join(map(str, [*row, label])) for row, label in zip(X, y, strict=True)]
     Path("table.csv").write_text("\n".join([",".join([*(f"x{n}" for n in range(10)), "label"]), *rows]))
 
-    def select(*more):
-        monkeypatch.setattr(
-            sys, "argv", ["bestleaf", *["select", "table.csv", "--target", "label", "--choose", "training"], *more]
-        )
+    def select(*more, **settings):
+        further = configured(choose="training", guarantee="grown", **settings)
+        monkeypatch.setattr(sys, "argv", ["bestleaf", "select", "table.csv", "--target", "label", *further, *more])
         with pytest.raises(SystemExit) as end:
             cli.main()
         return end.value.code, capsys.readouterr()
 
-    few = ["--checkpoint", "run.blf", "--guarantee", "grown"]
-    code, told = select(*few, "--max-samples", "50", "--json", "a.json")
+    few = ["--checkpoint", "run.blf"]
+    code, told = select(*few, "--json", "a.json", max_samples=50)
     assert code == 3
     assert "Going on" not in told.out
     code, told = select(*few, "--json", "b.json")
     assert code == 0
     assert "Going on from run.blf, saved after " in told.out
-    assert select("--guarantee", "grown", "--json", "c.json")[0] == 0
+    assert select("--json", "c.json")[0] == 0
     without_time = [text.read_text().split('"seconds"')[0] for text in (Path("b.json"), Path("c.json"))]
     assert without_time[0] == without_time[1]
-    code, told = select(*few, "--random-state", "7")
+    code, told = select(*few, random_state=7)
     assert code == 2
     assert told.err == "bestleaf: run.blf is the checkpoint of another search: seed was 0, got 7\n"
     assert select("--checkpoint", "table.csv")[0] == 2
