@@ -230,7 +230,7 @@ def test_sparse_matrices_are_taken_if_they_fit_into_memory():
     assert found.transform(X).shape == (40, 1)
     assert (found.support_ == made_selector(**ALONE).fit(X.toarray(), y).support_).all()
     with pytest.raises(
-        ValueError, match="X must fit into memory as an array, which takes 7.276 TB of .*, got a sparse"
+        ValueError, match=r"must fit into memory as an array, which takes 7\.276 TB of .*, got a sparse"
     ):
         BestLeafSelector().fit(sparse.csr_array((10**6, 10**6)), np.arange(10**6) % 2)
 

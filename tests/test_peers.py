@@ -6,57 +6,45 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from bestleaf.tables.peers import PEERS, Peer, Setting, installed_peers, mean_auc
+from bestleaf.tables.peers import PEERS, Peer, Setting, mean_auc
 
-SIGNAL = 2  # the first features carry all there is to know
-
-
-@pytest.fixture(scope="module")
-def classes():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(90, 6))
-    return X, np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7])
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(90, 6))
+TARGETS = {"classification": np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7]), "regression": X[:, 0] + X[:, 1]}
+Y = TARGETS["classification"]
 
 
-@pytest.fixture(scope="module")
-def numbers():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(90, 6))
-    return X, X[:, 0] + X[:, 1]
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch):
+    monkeypatch.setattr("bestleaf.tables.peers.TREES", 20)
 
 
 @pytest.mark.parametrize("name", list(PEERS))
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_every_peer_finds_the_signal(name, task, classes, numbers, monkeypatch):
-    monkeypatch.setattr("bestleaf.tables.peers.TREES", 20)
+def test_every_peer_finds_the_signal(name, task):
     if not PEERS[name].installed:
         pytest.skip(f"{PEERS[name].module} is not installed")
-    X, y = classes if task == "classification" else numbers
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         if PEERS[name].module != "sklearn":
             warnings.simplefilter("ignore")
-        support = PEERS[name].support(X, y, Setting(task))
-    assert support.shape == (6,)
-    assert support.dtype == bool
-    assert support[:SIGNAL].all()
+        support = PEERS[name].support(X, TARGETS[task], Setting(task))
+    assert (support.shape, support.dtype) == ((6,), bool)
+    assert support[:2].all()  # the first features carry all there is to know
 
 
 @pytest.mark.parametrize("name", ["f-test", "forward", "rfecv"])
-def test_peers_depend_on_their_seed_alone(name, classes, monkeypatch):
-    monkeypatch.setattr("bestleaf.tables.peers.TREES", 5)
-    X, y = classes
+def test_peers_depend_on_their_seed_alone(name):
     found = []
     for state in (0, 1):
         np.random.seed(state)  # noqa: NPY002  what scikit-learn would draw from without a seed
-        found.append(PEERS[name].support(X[:, 2:], (y > 0).astype(int), Setting("classification", seed=3)))
+        found.append(PEERS[name].support(X[:, 2:], (Y > 0).astype(int), Setting("classification", seed=3)))
     assert np.array_equal(*found)
 
 
@@ -67,26 +55,19 @@ def test_one_feature_is_no_choice():
     assert Peer("never", never).support(np.zeros((3, 1)), np.arange(3), Setting("regression")).tolist() == [True]
 
 
-def test_peers_that_are_not_installed_are_left_out(monkeypatch):
-    monkeypatch.setitem(PEERS, "absent", Peer("absent", PEERS["f-test"].select, "no_such_module"))
-    assert "absent" not in installed_peers()
-    assert {"forward", "rfecv", "f-test"} <= set(installed_peers())
-
-
-def test_the_mean_auc_is_that_of_scikit_learn(classes):
-    X, y = classes
-    model = KNeighborsClassifier().fit(X, y)
+def test_the_mean_auc_is_that_of_scikit_learn():
+    model = KNeighborsClassifier().fit(X, Y)
     likely = model.predict_proba(X)
-    assert mean_auc(model, X, y) == pytest.approx(roc_auc_score(y, likely, multi_class="ovr"))
-    some = y > 0  # no row of the first class
-    found = [roc_auc_score(y[some] == one, likely[some, one]) for one in (1, 2)]
-    assert mean_auc(model, X[some], y[some]) == pytest.approx(np.mean(found))
-    assert mean_auc(model, X[y == 1], y[y == 1]) == 0.5
+    assert mean_auc(model, X, Y) == pytest.approx(roc_auc_score(Y, likely, multi_class="ovr"))
+    some = Y > 0  # no row of the first class
+    found = [roc_auc_score(Y[some] == one, likely[some, one]) for one in (1, 2)]
+    assert mean_auc(model, X[some], Y[some]) == pytest.approx(np.mean(found))
+    assert mean_auc(model, X[Y == 1], Y[Y == 1]) == 0.5
     two = KNeighborsClassifier().fit(X, some)
     assert mean_auc(two, X, some) == pytest.approx(roc_auc_score(some, two.predict_proba(X)[:, 1]))
 
 
-def test_an_order_is_found_without_the_rows_it_is_judged_on(classes, monkeypatch):
+def test_an_order_is_found_without_the_rows_it_is_judged_on(monkeypatch):
     seen = []
 
     def score(rows, targets):
@@ -94,33 +75,27 @@ def test_an_order_is_found_without_the_rows_it_is_judged_on(classes, monkeypatch
         return -np.arange(6.0), None
 
     monkeypatch.setattr("sklearn.feature_selection.f_classif", score)
-    support = PEERS["f-test"].support(*classes, Setting("classification"))
+    support = PEERS["f-test"].support(X, Y, Setting("classification"))
     assert seen == [72, 72, 72, 72, 72, 90]
     assert support.tolist() == [True, True, False, False, False, False]
 
 
-def test_constant_features_are_last(classes):
-    X, y = classes
-    X = X.copy()
-    X[:, 3] = 1.0
+def test_constant_features_are_last():
+    constant = np.where(np.arange(6) == 3, 1.0, X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of scikit-learn, about the constant feature
-        assert not PEERS["f-test"].support(X, y, Setting("classification"))[3]
+        assert not PEERS["f-test"].support(constant, Y, Setting("classification"))[3]
 
 
 @pytest.mark.parametrize("model", [HistGradientBoostingClassifier(max_iter=5), LogisticRegression()])
-def test_elimination_goes_by_the_estimator_or_by_a_forest(model, monkeypatch):
-    monkeypatch.setattr("bestleaf.tables.peers.TREES", 20)
-    X, y = make_classification(200, 5, n_informative=2, n_redundant=0, n_classes=2, shuffle=False, random_state=0)
-    support = PEERS["rfecv"].support(X, y, Setting("classification", model))
-    assert support[:2].any()
+def test_elimination_goes_by_the_estimator_or_by_a_forest(model):
+    assert PEERS["rfecv"].support(X, Y, Setting("classification", model))[:2].any()
 
 
 def test_rare_classes_do_not_end_a_peer():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(40, 3)), np.array([0] * 20 + [1] * 18 + [2] * 2)
-    X[:, 0] += y
+    y = np.array([0] * 20 + [1] * 18 + [2] * 2)
+    rows = RNG.normal(size=(40, 3)) + np.outer(y, [1, 0, 0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of scikit-learn: a class has fewer rows than there are folds
-        assert PEERS["forward"].support(X, y, Setting("classification"))[0]
+        assert PEERS["forward"].support(rows, y, Setting("classification"))[0]
         assert len(Setting("classification").folds(np.array([0, 1, 0, 1, 0]))) == 3

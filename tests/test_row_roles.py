@@ -1,4 +1,4 @@
-"""Groups and weights of rows with the votes of nearest neighbours: neighbours are of other groups, pairs have weights."""
+"""Groups and weights of rows with votes: neighbours are of other groups, a pair counts the product of its weights."""
 
 from __future__ import annotations
 
