@@ -15,7 +15,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from bestleaf import BestLeafSelector, Certificate, TableEncoder, validate, verify
+from bestleaf import BestLeafSelector, Certificate, TableEncoder, verify
 from bestleaf.new_data import left_out
 from bestleaf.report import report_html
 from selecting import bestleaf, configured, made_selector, refused
@@ -128,11 +128,8 @@ def test_a_forged_encoding_is_found(found, change, words, with_data):
     assert words in str(verify(Certificate(content), *(shop() if with_data else ())))
 
 
-def test_included_excluded_and_grouped_columns_by_name():
+def test_grouped_columns_by_name():
     frame, y = shop()
-    forced = made_selector(encode="auto", include=["when"], exclude=["age"], **ALONE).fit(frame, y)
-    assert "when" in forced.subset_
-    assert "age" not in forced.subset_
     groups = {"both": ["age", "city"], "one": ["noise"], "rest": ["when", "name"], "none": ["empty"]}
     grouped = made_selector(encode="auto", feature_groups=groups, **ALONE).fit(frame, y)
     assert grouped.certificate_.answer_in_words().startswith("Selected 1 of 5 features: {age, city}.")
@@ -172,26 +169,6 @@ def test_a_fold_learns_from_its_training_part_alone(monkeypatch):
         assert filled == pytest.approx([np.mean(known)] * len(filled))
         assert filled
         assert frame.age.mean() not in filled
-
-
-def test_held_out_rows_teach_nothing():
-    frame, y = shop()
-    selector = made_selector(encode="auto", **ALONE)
-    judged = validate(selector, frame, y, holdout=0.25)
-    kept = judged.rows
-    assert verify(judged.selector.certificate_, frame.iloc[kept], y[kept])
-    assert judged.selector.encoder_.last_step_.filled_with[0] == frame.age.iloc[kept].median()
-    assert judged.score > 0.8
-    other = frame.copy()
-    aside = np.setdiff1d(np.arange(len(frame)), kept)
-    other.loc[aside, "age"] = 1000.0
-    again = validate(selector, other, y, holdout=0.25)
-    one, two = (found.selector.certificate_.content["data"]["fingerprint"] for found in (judged, again))
-    assert one == two
-    handed = validate(selector, frame[:60], y[:60], test_set=(frame[60:].replace("Bonn", "new"), y[60:]))
-    assert handed.score > 0.6
-    with pytest.raises(ValueError, match="test_set must have the columns of X in their order"):
-        validate(selector, frame[:60], y[:60], test_set=(frame[60:].rename(columns={"age": "b"}), y[60:]))
 
 
 # ---- missing values for estimators that take them

@@ -12,15 +12,10 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bestleaf import TableEncoder
-from bestleaf.encoding import EncodedRows, pandas_frame, takes_missing
+from bestleaf.encoding import EncodedRows, pandas_frame
 
 ROWS = 40
 ONE = pd.DataFrame({"a": [1.0]})
@@ -196,18 +191,6 @@ def test_a_level_must_not_have_the_name_of_a_column():
 # ---- what is learned from some rows only
 
 
-def test_rows_learn_from_some_of_them():
-    frame = pd.DataFrame({"number": [1.0, 2.0, np.nan, 30.0, 50.0], "city": ["u", "u", "v", "w", "w"]})
-    rows = EncodedRows.of(TableEncoder(), frame)
-    assert rows.numbers()[2].tolist() == [16.0, 0, 1, 0]
-    found = rows.learned_from(np.array([0, 1, 2]))
-    assert found[2].tolist() == [1.5, 0, 1, 0]
-    assert found[3].tolist() == [30.0, 0, 0, 0]  # these rows know of no w
-    part = rows.part(np.array([0, 2]))
-    assert part.numbers().tolist() == [[1.0, 1, 0, 0], [16.0, 0, 1, 0]]
-    assert len(part.frame) == 2
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_what_is_learned_does_not_depend_on_other_rows(seed):
     rng = np.random.default_rng(seed)
@@ -299,12 +282,6 @@ def test_arrays_lists_and_sparse_matrices_are_tables_too():
 def test_what_cannot_be_encoded_is_refused_in_a_sentence(X, settings, sentence):
     with pytest.raises(ValueError, match=sentence):
         TableEncoder(**settings).fit(X)
-
-
-def test_estimators_that_take_missing_values():
-    taking = [HistGradientBoostingClassifier(), make_pipeline(StandardScaler(), SimpleImputer(), LogisticRegression())]
-    others = [None, LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())]
-    assert [takes_missing(one) for one in (*taking, *others)] == [True, True, False, False, False]
 
 
 def test_many_columns_of_categories_are_told_in_one_line():

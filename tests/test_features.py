@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.naive_bayes import GaussianNB
 
-from bestleaf import EstimatorOracle, Search, best_leaf
+from bestleaf import Search, best_leaf
 from bestleaf.checkpoint import Saved
 from bestleaf.engine.compile import kernel
 from bestleaf.features import STOP, FeatureLattice
@@ -64,15 +63,6 @@ def test_the_lattice_stops_or_adds_one_feature(oracle):
         assert all(state in lattice.parents(child) for child in lattice.children(state))
 
 
-def test_a_lattice_tells_what_looking_at_subsets_costs(oracle):
-    exact = FeatureLattice(oracle)
-    assert (exact.parts, exact.rollouts_a_unit) == (0, 20)
-    assert exact.part_cost == exact.value_cost == oracle.value_cost
-    by_fits = FeatureLattice(EstimatorOracle(*load_linear(return_X_y=True), estimator=GaussianNB(), cv=3))
-    assert (by_fits.parts, by_fits.rollouts_a_unit) == (3, 1)
-    assert by_fits.part_cost < by_fits.value_cost
-
-
 def test_sums_of_plain_rollouts_are_those_of_their_values(oracle):
     lattice = FeatureLattice(oracle)
     rollouts = lattice.plain_rollouts()
@@ -122,15 +112,6 @@ def test_compiled_and_plain_rollouts_are_the_same(task, groups):
     lattice = FeatureLattice(KNNOracle(X, target, task=kind, subsample=30), groups=groups, exclude=[2])
     plain = np.random.default_rng(0)
     assert draws(lattice, (1,), 0, 100) == [lattice.sample((1,), plain) for _ in range(100)]
-
-
-def test_best_leaf_on_the_lattice_is_the_best_of_what_it_evaluated(oracle):
-    lattice = FeatureLattice(oracle, max_features=3)
-    result = best_leaf(lattice, epsilon=0.02, delta=0.1, bound="beta2", expansion=0.3, seed=1)
-    assert result.reason == "identified"
-    assert result.answer[-1] == STOP
-    evaluated = [leaf.mean for leaf in result.leaves if leaf.exact]
-    assert result.lower == result.upper >= max(evaluated) - 0.02
 
 
 @pytest.mark.slow

@@ -72,26 +72,6 @@ def test_equal_distances_go_to_the_smaller_row_and_duplicates_can_be_dropped(dro
     assert np.array_equal(oracle.sums([0, 1])[:, 0], expected)
 
 
-def test_several_classes_average_one_against_rest():
-    X, y, _ = random_data(3, 150, 3, classes=4)
-    oracle = KNNOracle(X, y, scale=False)
-    neighbours = NearestNeighbors(n_neighbors=5).fit(X.astype(np.float32)).kneighbors(return_distance=False)
-    shares = np.stack([(y[neighbours] == label).mean(axis=1) for label in range(4)], axis=1)
-    assert oracle.value(range(3)) == pytest.approx(roc_auc_score(y, shares, multi_class="ovr"))
-
-
-def test_real_targets_have_a_concordance_index():
-    X, _, rng = random_data(4, 60, 2)
-    y = X[:, 0] + 0.1 * rng.normal(size=60)
-    oracle = KNNOracle(X, y, task="regression", scale=False)
-    neighbours = NearestNeighbors(n_neighbors=5).fit(X[:, :1].astype(np.float32)).kneighbors(return_distance=False)
-    score = y.astype(np.float32)[neighbours].astype(np.float64).sum(axis=1).astype(np.float32)
-    pairs = [(i, j) for i in range(60) for j in range(60) if y[i] < y[j]]
-    right = [(score[i] < score[j]) + (score[i] == score[j]) / 2 for i, j in pairs]
-    assert oracle.value([0]) == pytest.approx(np.mean(right))
-    assert oracle.value([0]) > 0.9 > oracle.value([1])
-
-
 def test_samples_average_near_the_exact_value_and_are_remembered():
     X, y = load_linear(return_X_y=True)
     oracle, rng = KNNOracle(X, y, scale=False), np.random.default_rng(0)

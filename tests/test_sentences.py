@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import warnings
@@ -25,7 +24,6 @@ from bestleaf import (
 )
 from bestleaf.checkpoint.file import read_file, write_file
 from bestleaf.checks import LONGEST_SENTENCE, LONGEST_VALUE, listed, sentence, shown
-from bestleaf.cli import at_once
 from bestleaf.tables import prepared, read_frame
 from bestleaf.tables.select import select_from_table
 from selecting import bestleaf, configured, made_selector, refused
@@ -177,11 +175,6 @@ def test_a_loop_of_links_is_one_sentence(looping, arguments):
     assert refused(*arguments)
 
 
-def test_a_loop_of_links_is_no_checkpoint(looping):
-    with pytest.raises(ValueError, match=r"loop\.blf must be a file, got a loop of links"):
-        search(checkpoint=Checkpoint("loop.blf"))()
-
-
 IMPORTING = """
 import os, signal, sys
 import bestleaf.__main__ as entry
@@ -207,20 +200,6 @@ def test_ctrl_c_during_import_is_one_line(tmp_path, name):
     end = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert end.returncode == 130
     assert end.stderr.strip() == "bestleaf: interrupted"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_ctrl_c_stays_what_it_was_around_imports():
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with at_once():
-            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        with at_once():
-            assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    finally:
-        signal.signal(signal.SIGINT, previous)
 
 
 def test_ctrl_c_in_a_command_is_one_line(monkeypatch):
@@ -269,22 +248,6 @@ def test_the_history_in_a_checkpoint_is_checked(tmp_path):
         write_file(path, {**found, **found.arrays})
         with pytest.raises(ValueError, match=words):
             fitted()
-
-
-def test_python_callers_hear_of_arguments_not_of_options():
-    table = frame("age", "noise")
-    ready, included = prepared(table, "y"), "include must name a column of the table other than the target, got 'y'"
-    for call, words in (
-        (lambda: prepared(table, "ag"), r"target must be a column of the table, got 'ag' \(did you mean 'age'\?\)"),
-        (lambda: prepared(table, "y", impute="guess"), "impute must be one of median, mean, most_frequent, keep, got"),
-        (lambda: select_from_table(ready, include=["y"]), included),
-        (lambda: select_from_table(ready, exclude=["age", "noise"]), "exclude must leave at least one of the features"),
-        (lambda: select_from_table(ready, feature_groups={"a": 3}), "feature_groups must list columns for every group"),
-    ):
-        with pytest.raises(ValueError, match=f"^{words}"):
-            call()
-    with pytest.raises(ValueError, match=r"beside the 38 rows that holdout keeps, got 2$"):
-        select_from_table(ready, holdout=0.95)
 
 
 @pytest.mark.slow

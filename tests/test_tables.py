@@ -12,7 +12,6 @@ import pytest
 from bestleaf import BestLeafSelector, verify
 from bestleaf.tables import prepared, read_frame
 from bestleaf.tables.select import select_from_table
-from conftest import calls_of
 from selecting import made_selector
 
 Y = [0, 1] * 15
@@ -118,17 +117,6 @@ def test_targets_that_cannot_be_predicted_are_refused(targets, words):
         prepared(pd.DataFrame({"a": range(30), "target": targets}), "target")
 
 
-def test_text_among_the_numbers_of_a_file_is_named(tmp_path):
-    cells = "".join(f"{number % 7},{number % 2}\n" for number in range(40))
-    (tmp_path / "a.csv").write_text(f"a,y\n{cells}unknown,0\n")
-    told = "got some in the columns 'a' \\(1 cell is no number: 'unknown' in row 41\\); impute='median' fills them"
-    with pytest.raises(ValueError, match=told):
-        prepared(read_frame(tmp_path / "a.csv"), "y")
-    table = prepared(read_frame(tmp_path / "a.csv"), "y", impute="median")
-    assert table.notes == ("a: 1 cell is no number: 'unknown' in row 41, 1 missing value filled with 3 (median)",)
-    assert list(table.X) == ["a"]
-
-
 @pytest.mark.parametrize(
     ("separator", "words"), [(";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars"), (",", None)]
 )
@@ -182,28 +170,6 @@ def test_spaces_after_separators_belong_to_no_cell_and_columns_without_a_name_ge
     assert read["c"].tolist() == ["x, y", "z"]
     (tmp_path / "t.csv").write_text("a;;b;\n1;2;3;\n4;5;6;\n")
     assert read_frame(tmp_path / "t.csv").columns.tolist() == ["a", "Unnamed: 1", "b", "Unnamed: 3"]
-
-
-def test_ten_thousand_columns_are_not_looked_at_one_by_one():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(50, 10_000)), columns=[f"c{number}" for number in range(10_000)])
-    frame["city"], frame["y"] = ["Oslo", "Rome"] * 25, [0, 1] * 25
-    table, calls = calls_of(lambda: prepared(frame, "y"))
-    assert calls < 30 * 10_000  # only to take each column out of the frame would need 55 calls a column
-    assert table.X.shape == (50, 10_002)
-    assert table.X.iloc[:, :-2].equals(frame.iloc[:, :-2])
-
-
-def test_constant_columns_are_left_out_beside_groups_too():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"a": rng.normal(size=40), "same": 1.0, "city": ["Oslo", "Rome"] * 20, "land": "Norway"})
-    frame["y"] = (frame.a > 0).astype(int)
-    with pytest.warns(UserWarning, match=r"columns \['same', 'land'\] are constant and left out of the search"):
-        found = select_from_table(prepared(frame, "y"), choose="training", random_state=0)
-    assert found.selector.certificate_.exact_evaluations == 3  # of a and the city
-    with pytest.warns(UserWarning, match=r"columns \['same'\] are constant"):
-        found = select_from_table(prepared(frame, "y"), choose="training", random_state=0, include=["land"])
-    assert "land" in found.features
 
 
 def test_a_group_is_useless_only_if_none_of_it_changes():
