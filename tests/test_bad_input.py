@@ -52,13 +52,8 @@ def test_cycles_are_refused_by_the_published_test(expansion):
         def children(self, state):
             return [*super().children(state), (0, 0)] if state == (2, 1) else super().children(state)
 
-    class Knot(Walk):
-        def children(self, state):
-            return [*super().children(state), (1, 0)] if state == (2, 1) else super().children(state)
-
-    for problem in (Loop(), Knot()):
-        with pytest.raises(ValueError, match="stopping 'paper' needs a graph without cycles"):
-            best_leaf(problem, epsilon=0, delta=0.1, stopping="paper", expansion=expansion, seed=0, max_samples=10_000)
+    with pytest.raises(ValueError, match="stopping 'paper' needs a graph without cycles"):
+        best_leaf(Loop(), epsilon=0, delta=0.1, stopping="paper", expansion=expansion, seed=0, max_samples=10_000)
 
 
 @pytest.mark.parametrize("expansion", [None, 0.5])

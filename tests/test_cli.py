@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bestleaf import BestLeafSelector, __version__, verify
-from bestleaf.paper import load_linear
+from bestleaf import __version__
 from selecting import bestleaf, refused
 
 ROOT = Path(__file__).parent.parent
@@ -136,25 +135,3 @@ def test_bad_input_is_one_sentence_and_exit_code_two(arguments, words, tmp_path,
     (tmp_path / "thesis.json").write_text("my thesis")
     assert words in refused("reproduce", *arguments)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["my thesis"]
-
-
-def test_verify_says_whether_a_certificate_holds(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    X, y = load_linear(return_X_y=True)
-    found = BestLeafSelector(choose="training", epsilon=0.05, random_state=0).fit(X[:, :6], y).certificate_
-    found.save("found.json")
-    assert bestleaf("verify", "found.json")[:2] == (0, f"{verify(found)}\n")
-    Path("forged.json").write_text(Path("found.json").read_text().replace('"epsilon": 0.05', '"epsilon": 0.01', 1))
-    code, shown, _ = bestleaf("verify", "forged.json")
-    assert code == 1
-    assert shown.startswith("Refused: ")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes")
-def test_a_reader_that_leaves_does_not_lose_the_result(tmp_path):
-    rows = "\n".join(f"{number % 7},{number % 3},{number % 2}" for number in range(60))
-    (tmp_path / "table.csv").write_text(f"a,b,label\n{rows}\n")
-    command = f"{sys.executable} -m bestleaf select table.csv --target label --json found.json | true"
-    subprocess.run(command, shell=True, cwd=tmp_path, check=True, timeout=120)
-    assert "label" not in json.loads((tmp_path / "found.json").read_text())["features"]

@@ -52,14 +52,6 @@ def test_all_methods_are_shown_and_several_splits_have_standard_errors(file):
     assert "forward selection" not in shown
 
 
-@pytest.mark.slow
-def test_bestleaf_wins_where_features_act_together(shop):
-    rows = {row.method: row for row in compare(prepared(shop, "bought"), random_state=1, peers=QUICK)}
-    assert rows["bestleaf"].columns == ("age", "city")
-    assert all(0 <= row.held_out <= 1 for row in rows.values())
-    assert rows["all features"].columns == ("age", "city", "[b]noise")
-
-
 def test_every_method_sees_the_same_rows(shop, monkeypatch):
     seen = []
 

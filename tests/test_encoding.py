@@ -11,7 +11,6 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bestleaf import TableEncoder
@@ -183,11 +182,6 @@ def test_categories_are_told(column, note):
     assert fitted(column).notes_ == (note,)
 
 
-def test_a_level_must_not_have_the_name_of_a_column():
-    with pytest.raises(ValueError, match="must not have the name of another column, got 'a=u'; rename one"):
-        TableEncoder().fit(pd.DataFrame({"a": ["u", "v"], "a=u": [1, 2]}))
-
-
 # ---- what is learned from some rows only
 
 
@@ -241,18 +235,6 @@ def test_polars_and_pyarrow_give_the_numbers_of_pandas():
     assert np.array_equal(found[0], found[1])
     assert np.array_equal(found[0], found[2])
     assert encoders[0].notes_ == encoders[1].notes_
-
-
-def test_output_and_names_as_in_scikit_learn():
-    frame = pd.DataFrame({"a": [1.0, None], "c": ["u", "v"]}, index=["r", "s"])
-    encoder = TableEncoder().set_output(transform="pandas")
-    found = encoder.fit_transform(frame)
-    assert list(found) == encoder.get_feature_names_out().tolist() == ["a", "c=u", "c=v"]
-    assert list(found.index) == ["r", "s"]
-    assert isinstance(clone(encoder).set_output(transform="polars").fit_transform(frame), pl.DataFrame)
-    assert clone(encoder).get_params() == {"dates": "parts", "impute": "median"}
-    with pytest.raises(ValueError, match="feature names should match"):
-        encoder.transform(frame.rename(columns={"a": "z"}))
 
 
 def test_arrays_lists_and_sparse_matrices_are_tables_too():

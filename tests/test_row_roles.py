@@ -81,17 +81,6 @@ def test_whole_weights_are_repeated_rows_in_the_ranking(task, ties):
     assert oracle.value([0, 1]) == pytest.approx(plain.fraction_in_order(targets[:, often], sums[often]))
 
 
-def test_the_value_is_the_weighted_auc_of_scikit_learn():
-    X, y = patients()
-    oracle = oracle_of("two classes", X, y, sample_weight=WEIGHTS)
-    right = roc_auc_score(y, oracle.sums([0, 3])[:, 0], sample_weight=WEIGHTS)
-    assert oracle.value([0, 3]) == pytest.approx(right)
-    assert oracle.value_on([0, 3], oracle.with_weight(oracle.queries)) == pytest.approx(right)
-    in_order = oracle_of("two classes", X, y, ties="row_order", sample_weight=WEIGHTS).value([0, 3])
-    strict = oracle_of("two classes", X, y, ties="strict", sample_weight=WEIGHTS).value([0, 3])
-    assert strict < in_order < 1
-
-
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("roles", ROLES)
 def test_compiled_and_plain_rollouts_know_groups_and_weights(task, roles):

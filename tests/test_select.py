@@ -15,7 +15,6 @@ from sklearn.datasets import load_diabetes, load_wine
 import genuine
 from bestleaf import Certificate
 from bestleaf.cli.options import FILES, SELECTED, TABLE
-from bestleaf.tables import prepared, read_frame
 from selecting import bestleaf, configured, refused
 
 SCRIPT = "<script>alert(1)</script>"
@@ -92,9 +91,6 @@ def test_groups_and_gaps(folder, shop):
     options = ["--target", "bought", "--impute", "median", "--json", "r.json"]
     assert bestleaf("select", "gaps.csv", *options, *together).code == 0
     assert json.loads((folder / "r.json").read_text())["features"] == ["age", "city"]
-    table = prepared(read_frame("gaps.csv"), "bought", impute="median")
-    assert not table.X.isna().any().any()
-    assert "city=(missing)" in table.X.columns
 
 
 def test_a_budget_ends_it_with_exit_code_3_and_the_result_is_written(folder):
@@ -107,15 +103,6 @@ def test_a_budget_ends_it_with_exit_code_3_and_the_result_is_written(folder):
     found = json.loads((folder / "r.json").read_text())
     assert found["reason"] == "max_samples"
     assert found["gap"] > 0
-
-
-def test_files_are_not_replaced_unless_asked(folder):
-    (folder / "r.json").write_text("precious")
-    command = ["select", "shop.csv", "--target", "bought", "--json", "r.json", *QUIET]
-    refused(*command)
-    assert (folder / "r.json").read_text() == "precious"
-    assert bestleaf(*command, "--force-overwrite").code == 0
-    assert json.loads((folder / "r.json").read_text())["features"]
 
 
 BAD_TABLES = {
@@ -159,23 +146,13 @@ def test_a_table_that_cannot_be_used_is_one_sentence(folder, name):
 
 
 BAD_SETTINGS = {
-    "delta": (0, 1, "small"),
-    "max_samples": (0, 1.5, "many"),
+    "delta": (0, "small"),
+    "max_samples": (0, 1.5),
     "guarantee": ("certain", ["local", "sure"], 3),
-    "random_state": (-1, 2**32, "one"),
-    "n_jobs": (0, 1.5),
-    "max_features": ("two",),
-    "max_time": ("90s",),
-    "include": ("age", [3], [["age"]]),
-    "estimator": ("magic",),
-    "encode": ("auto",),
-    "checkpoint": (3,),
-    "verbose": ("no",),
-    "colour": ("red",),
+    "random_state": (-1, 2**32),
+    "include": ("age", [3]),
     "holdout": (0.25,),
-    "bound": ("wide",),
-    "search": (3,),
-    "neighbours": ("many",),
+    **dict.fromkeys(("estimator", "encode", "checkpoint", "verbose", "colour", "bound", "search", "neighbours"), (3,)),
 }
 BAD_VALUES = {
     "--target": ("nope", ""),
@@ -196,7 +173,7 @@ BAD_VALUES = {
 }
 BAD_OPTIONS = [
     *([name, value] for name, values in BAD_VALUES.items() for value in values),
-    *([*configured(**{name: value})] for name, values in BAD_SETTINGS.items() for value in values),
+    *(configured(**{name: value}) for name, values in BAD_SETTINGS.items() for value in values),
     ["--include", "age", "--exclude", "age"],
     ["--max-features", "1", "--include", "age", "--include", "city"],
     ["--exclude", "age", "--exclude", "city", "--exclude", "noise", "--exclude", SCRIPT],
@@ -270,7 +247,6 @@ BAD_COMMANDS = [
     ["select", "folder.csv", "--target", "y"],
     ["select", "missing.csv", "--target", "y"],
     ["compare", "missing.csv", "--target", "bought"],
-    ["compare", "shop.csv", "--target", "bought", "--epsilon", "2"],
     ["compare", "shop.csv", "--target", "bought", "--random-state", "4294967296"],
     ["compare", "shop.csv", "--target", "bought", "--delta", "0.1"],
     ["verify"],
@@ -319,7 +295,7 @@ def test_a_file_that_may_not_be_read(folder):
 def damaged(text, rng):
     """Return a table with something wrong, or at least strange, in it."""
     data = bytearray(text)
-    kind = rng.integers(8)
+    kind = rng.integers(6)
     if kind == 0:  # cut short
         return bytes(data[: rng.integers(len(data))])
     if kind == 1:  # bytes changed
@@ -327,18 +303,14 @@ def damaged(text, rng):
             data[place] = rng.integers(256)
         return bytes(data)
     lines = text.split(b"\n")
-    if kind == 2:  # another separator
-        return text.replace(b",", rng.choice([b";", b"|", b"\t", b" ", b",,"]))
-    if kind == 3:  # lines lost, doubled or mixed with the header
-        return b"\n".join(rng.permutation(np.array(lines, object))[: rng.integers(1, len(lines))])
-    if kind == 4:  # another encoding
+    if kind == 2:  # another encoding
         return text.decode().replace("age", "Größe").encode(str(rng.choice(["utf-16", "latin-1", "utf-32", "cp1252"])))
-    if kind == 5:  # a cell of nonsense
+    if kind == 3:  # a cell of nonsense
         row = rng.integers(1, len(lines))
         cells = [b"nan", b"inf", b"-inf", b"1e999", b"x" * 100_000, b'"', b"\x00", b"1,2,3", b"=1+1", "\u202e".encode()]
         lines[row] = lines[row].replace(b",", b"," + cells[rng.integers(len(cells))], 1)
         return b"\n".join(lines)
-    if kind == 6:  # names
+    if kind == 4:  # names
         names = [b"a,a,a,a,bought", b",,,,bought", b"bought,bought,b,c,d", b"age,city,x,noise,", b'"bought']
         return b"\n".join([names[rng.integers(len(names))], *lines[1:]])
     return b"\n".join(line.rsplit(b",", rng.integers(1, 4))[0] for line in lines)  # columns lost
@@ -426,6 +398,7 @@ def test_all_files_are_written_or_none(folder, monkeypatch):
 
     monkeypatch.setattr("os.fsync", full)
     common = ["select", "shop.csv", "--target", "bought", "--force-overwrite", *QUIET]
+    refused("select", "shop.csv", "--target", "bought", *QUIET, *files)  # files are not replaced unless asked
     assert "no space left on device" in refused(*common, *files)
     assert len(written) == 4
     assert {name: (folder / name).read_bytes() for name in os.listdir(folder)} == before

@@ -59,17 +59,6 @@ def test_gaps_of_nullable_columns_are_seen_and_filled(dtype):
     assert table.notes == (f"a: 10 missing values filled with {table.X['a'].iloc[1]:g} (mean)",)
 
 
-@pytest.mark.parametrize("impute", ["median", "mean", "most_frequent"])
-def test_gaps_are_filled_as_pandas_would(impute):
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.integers(0, 5, (30, 4)).astype(float), columns=list("abcd")).mask(
-        rng.random((30, 4)) < 0.2
-    )
-    found = prepared(frame.assign(y=Y), "y", impute=impute).X
-    fill = frame.mode().iloc[0] if impute == "most_frequent" else getattr(frame, impute)()
-    pd.testing.assert_frame_equal(found, frame.fillna(fill))
-
-
 @pytest.mark.parametrize(
     ("column", "sentence"),
     [
