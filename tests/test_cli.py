@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from bestleaf import __version__
 from selecting import bestleaf, refused
 
 ROOT = Path(__file__).parent.parent
+LOWEST = ROOT / "tools" / "lowest_versions.py"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def python(*arguments, **keywords):
@@ -42,14 +45,33 @@ def test_nothing_heavy_is_imported_and_nothing_is_compiled_at_import(tmp_path):
 
 def test_the_conda_recipe_has_the_version_and_the_dependencies_of_the_package():
     recipe = (ROOT / "tools" / "conda" / "recipe.yaml").read_text()
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert f'version: "{__version__}"' in recipe
     run = recipe.split("  run:\n")[1].split("\n\n")[0]
     listed = {line.strip().removeprefix("- ").replace(" ", "") for line in run.splitlines()}
-    assert listed == {f"python{project['requires-python']}", *project["dependencies"]}
-    (name, start), *others = project["scripts"].items()
+    assert listed == {f"python{PROJECT['requires-python']}", *PROJECT["dependencies"]}
+    (name, start), *others = PROJECT["scripts"].items()
     assert f"- {name} = {start}\n" in recipe
     assert not others
+
+
+def test_every_dependency_is_pinned_to_its_lower_bound():
+    listed = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["test"]]
+    assert sorted(python(LOWEST, "test").split()) == sorted(requirement.replace(">=", "==") for requirement in listed)
+
+
+def test_of_two_bounds_of_one_name_the_higher_one_holds():
+    pins, project = (
+        runpy.run_path(str(LOWEST))["pins"],
+        {"dependencies": ["a>=1.9", "b[x]>=2,<3"], "optional-dependencies": {"more": ["A>=1.10", "c >= 0.1; x"]}},
+    )
+    assert pins(project, []) == ["a==1.9", "b==2"]
+    assert pins(project, ["more"]) == ["a==1.10", "b==2", "c==0.1"]
+
+
+@pytest.mark.parametrize("requirement", ["a", "a==1", "a<2", "a~=1.0"])
+def test_a_dependency_without_a_lower_bound_is_refused(requirement):
+    with pytest.raises(ValueError, match="a dependency must have a lowest version"):
+        runpy.run_path(str(LOWEST))["pins"]({"dependencies": [requirement], "optional-dependencies": {}}, [])
 
 
 @pytest.mark.slow

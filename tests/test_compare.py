@@ -1,24 +1,31 @@
-"""bestleaf compare: the same splits for all methods, paired differences, and methods that fail."""
+"""bestleaf compare: the same splits for all methods, paired differences, methods that fail, and what they select."""
 
 from __future__ import annotations
 
 import os
 import signal
+import warnings
 from collections import Counter
 from math import isnan, nan
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import RFECV
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.neighbors import KNeighborsClassifier
 
 import genuine
+from bestleaf import SearchOptions
 from bestleaf.certificate.held_out import corrected_error
 from bestleaf.features.all_subsets import Exhaustion
 from bestleaf.new_data import split_of
 from bestleaf.tables import prepared
 from bestleaf.tables.compare import Compared, compare, standings
-from bestleaf.tables.peers import PEERS, Peer
+from bestleaf.tables.peers import PEERS, Peer, Setting, mean_auc
 from bestleaf.tables.select import named_estimator
 from selecting import bestleaf, refused
 
@@ -123,7 +130,7 @@ def test_a_peer_that_selects_nothing_ranks_by_chance(shop, monkeypatch):
     monkeypatch.setitem(PEERS, "f-test", Peer("empty", lambda X, y, setting: np.zeros(X.shape[1], bool)))
     row = list(compare(prepared(shop, "bought"), peers=["f-test"]))[-1]
     assert (row.columns, row.held_out) == ((), 0.5)
-    keywords = {"peers": ["f-test"], "choose": "training", "epsilon": 0.1, "max_samples": 20}
+    keywords = {"peers": ["f-test"], "choose": "training", "epsilon": 0.1, "search": SearchOptions(max_samples=20)}
     row = list(compare(prepared(shop, "bought"), estimator="linear", **keywords))[-1]
     shares = shop.bought.value_counts(normalize=True)
     assert row.columns == ()
@@ -163,7 +170,7 @@ def test_options_that_cannot_be_used(file, monkeypatch, options, words):
 )
 def test_ctrl_c_keeps_the_rows_so_far(file, monkeypatch, owner, name, rows):
     rng = np.random.default_rng(0)
-    wide = pd.DataFrame(rng.normal(size=(60, 8)), columns=[f"c{number}" for number in range(8)])
+    wide = pd.DataFrame(rng.normal(size=(60, 13)), columns=[f"c{number}" for number in range(13)])
     wide.assign(y=rng.integers(0, 2, 60)).to_csv("wide.csv", index=False)
     real, calls = getattr(owner, name), []
 
@@ -191,7 +198,7 @@ def test_a_category_is_selected_as_a_whole(shop, monkeypatch):
 
 
 def test_all_methods_are_judged_by_the_estimator(file, shop):
-    settings = {"choose": "training", "epsilon": 0.1, "peers": ["f-test"], "max_samples": 20}
+    settings = {"choose": "training", "epsilon": 0.1, "peers": ["f-test"], "search": SearchOptions(max_samples=20)}
     table = prepared(shop, "bought")
     rows = {row.method: row for row in compare(table, estimator="linear", **settings)}
     model, seed = named_estimator("linear", "classification"), 0
@@ -204,3 +211,92 @@ def test_all_methods_are_judged_by_the_estimator(file, shop):
     code, shown, _ = bestleaf("compare", file, "--target", "bought", *options)
     assert code == 0
     assert "held-out: accuracy or concordance of the estimator linear" in shown
+
+
+# ---- the other methods: what they select, by which measure, from which rows
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(90, 6))
+TARGETS = {"classification": np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7]), "regression": X[:, 0] + X[:, 1]}
+Y = TARGETS["classification"]
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch):
+    monkeypatch.setattr("bestleaf.tables.peers.TREES", 20)
+
+
+@pytest.mark.parametrize("name", list(PEERS))
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_every_peer_finds_the_signal(name, task):
+    if not PEERS[name].installed:
+        pytest.skip(f"{PEERS[name].module} is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        if PEERS[name].module != "sklearn":
+            warnings.simplefilter("ignore")
+        support = PEERS[name].support(X, TARGETS[task], Setting(task))
+    assert (support.shape, support.dtype) == ((6,), bool)
+    assert support[:2].all()  # the first features carry all there is to know
+
+
+@pytest.mark.parametrize("name", ["f-test", "forward", "rfecv"])
+def test_peers_depend_on_their_seed_alone(name):
+    found = []
+    for state in (0, 1):
+        np.random.seed(state)  # noqa: NPY002  what scikit-learn would draw from without a seed
+        found.append(PEERS[name].support(X[:, 2:], (Y > 0).astype(int), Setting("classification", seed=3)))
+    assert np.array_equal(*found)
+
+
+def test_one_feature_is_no_choice():
+    def never(X, y, setting):
+        raise AssertionError
+
+    assert Peer("never", never).support(np.zeros((3, 1)), np.arange(3), Setting("regression")).tolist() == [True]
+
+
+def test_the_mean_auc_is_that_of_scikit_learn():
+    model = KNeighborsClassifier().fit(X, Y)
+    likely = model.predict_proba(X)
+    assert mean_auc(model, X, Y) == pytest.approx(roc_auc_score(Y, likely, multi_class="ovr"))
+    some = Y > 0  # no row of the first class
+    found = [roc_auc_score(Y[some] == one, likely[some, one]) for one in (1, 2)]
+    assert mean_auc(model, X[some], Y[some]) == pytest.approx(np.mean(found))
+    assert mean_auc(model, X[Y == 1], Y[Y == 1]) == 0.5
+    two = KNeighborsClassifier().fit(X, some)
+    assert mean_auc(two, X, some) == pytest.approx(roc_auc_score(some, two.predict_proba(X)[:, 1]))
+
+
+def test_an_order_is_found_without_the_rows_it_is_judged_on(monkeypatch):
+    seen = []
+
+    def score(rows, targets):
+        seen.append(len(rows))
+        return -np.arange(6.0), None
+
+    monkeypatch.setattr("sklearn.feature_selection.f_classif", score)
+    support = PEERS["f-test"].support(X, Y, Setting("classification"))
+    assert seen == [72, 72, 72, 72, 72, 90]
+    assert support.tolist() == [True, True, False, False, False, False]
+
+
+def test_constant_features_are_last():
+    constant = np.where(np.arange(6) == 3, 1.0, X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of scikit-learn, about the constant feature
+        assert not PEERS["f-test"].support(constant, Y, Setting("classification"))[3]
+
+
+@pytest.mark.parametrize("model", [HistGradientBoostingClassifier(max_iter=5), LogisticRegression()])
+def test_elimination_goes_by_the_estimator_or_by_a_forest(model):
+    assert PEERS["rfecv"].support(X, Y, Setting("classification", model))[:2].any()
+
+
+def test_rare_classes_do_not_end_a_peer():
+    y = np.array([0] * 20 + [1] * 18 + [2] * 2)
+    rows = RNG.normal(size=(40, 3)) + np.outer(y, [1, 0, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of scikit-learn: a class has fewer rows than there are folds
+        assert PEERS["forward"].support(rows, y, Setting("classification"))[0]
+        assert len(Setting("classification").folds(np.array([0, 1, 0, 1, 0]))) == 3

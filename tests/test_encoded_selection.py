@@ -87,18 +87,6 @@ def test_the_columns_of_the_frame_come_back_in_its_own_library(found):
         found.transform(frame.drop(columns="noise"))
 
 
-def test_as_scikit_learn_has_it(found):
-    frame, y = shop()
-    copied = clone(found)
-    assert copied.encode == "auto"
-    assert BestLeafSelector(encode=TableEncoder()).set_params(encode__dates="drop").encode.dates == "drop"
-    pipeline = make_pipeline(clone(found), TableEncoder(), LogisticRegression()).fit(frame, y)
-    assert pipeline[:-1].get_feature_names_out().tolist()[0] == "age"
-    assert pipeline.score(frame, y) > 0.5
-    with pytest.raises(ValueError, match="encode"):
-        BestLeafSelector(encode="maybe").fit(frame, y)
-
-
 def test_the_certificate_is_checked_on_the_table_as_it_is(found):
     frame, y = shop()
     assert "exact values were computed again" in str(verify(found.certificate_, frame, y))

@@ -15,7 +15,6 @@ from bestleaf.checkpoint.file import read_file, write_file
 from bestleaf.files import (
     check_writable,
     create_beside,
-    in_words,
     remove_leftovers,
     replace_file,
     second_name,
@@ -74,20 +73,6 @@ def test_texts_that_cannot_be_written_and_names_of_one_file_change_nothing(tmp_p
     with pytest.raises(ValueError, match="every text must have a file of its own"):
         write_all_atomically({tmp_path / "file": "one", tmp_path / "link": "two"})
     assert [path.name for path in tmp_path.iterdir()] == ["link"]
-
-
-@pytest.mark.parametrize(
-    ("error", "sentence"),
-    [
-        (FileNotFoundError(2, "No such file or directory", "a.json"), "there is no file a.json"),
-        (IsADirectoryError(21, "Is a directory", "a"), "a is a folder, not a file"),
-        (PermissionError(13, "Permission denied", "a"), "a cannot be read or written: permission denied"),
-        (OSError(28, "No space left on device"), "no space left on device"),
-        (FileNotFoundError("there is no file a"), "there is no file a"),
-    ],
-)
-def test_what_went_wrong_with_a_file_is_a_sentence(error, sentence):
-    assert in_words(error) == sentence
 
 
 def test_names_of_temporary_files_cannot_be_foreseen_and_are_opened_exclusively(tmp_path, monkeypatch):

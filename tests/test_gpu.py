@@ -95,15 +95,19 @@ CASES = {
 }
 
 
-@pytest.mark.usefixtures("kernels_run")
-@pytest.mark.parametrize(("case", "kind"), [*((case, "real numbers") for case in CASES), ("groups", "whole numbers")])
-def test_values_are_those_of_the_processor(case, kind):
-    rng, rows = np.random.default_rng(3), 38
-    given = dict(CASES[case])
+def pair_of(case: str, kind: str, rows: int, **settings) -> tuple[KNNOracle, KNNOracle]:
+    """Return both oracles for a case."""
+    rng, given = np.random.default_rng(3), dict(CASES[case])
     y = rng.normal(size=rows) if "task" in given else rng.integers(given.pop("classes", 2), size=rows)
     for name in {"groups", "sample_weight"} & set(given):
         given[name] = rng.integers(1, 9, rows)
-    ours, theirs = pair(table(kind, rows, 9), y, n_neighbors=3, **given)
+    return pair(table(kind, rows, 9), y, **settings, **given)
+
+
+@pytest.mark.usefixtures("kernels_run")
+@pytest.mark.parametrize(("case", "kind"), [*((case, "real numbers") for case in CASES), ("groups", "whole numbers")])
+def test_values_are_those_of_the_processor(case, kind):
+    ours, theirs = pair_of(case, kind, 38, n_neighbors=3)
     asked = subsets(3, 9, 5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -207,12 +211,7 @@ def test_ten_thousand_subsets_have_the_same_value_on_a_gpu(kind):
 @pytest.mark.parametrize("kind", ["real numbers", "whole numbers"])
 @pytest.mark.parametrize("case", CASES)
 def test_votes_of_many_rows_are_the_same_on_a_gpu(kind, case):
-    rng, rows = np.random.default_rng(3), 12_000
-    given = dict(CASES[case])
-    y = rng.normal(size=rows) if "task" in given else rng.integers(given.pop("classes", 2), size=rows)
-    for name in {"groups", "sample_weight"} & set(given):
-        given[name] = rng.integers(1, 90, rows)
-    ours, theirs = pair(table(kind, rows, 9), y, n_jobs=16, **given)
+    ours, theirs = pair_of(case, kind, 12_000, n_jobs=16)
     for subset in ([0], [1, 2], [0, 3, 5, 7, 8], list(range(9))):
         assert np.array_equal(ours.sums(subset), theirs.sums(subset))
 

@@ -116,8 +116,6 @@ BAD_TABLES = {
     "target_gaps.csv": b"a,b,y\n" + b"".join(b"%d,%d,\n" % (i, i) for i in range(30)),
     "only_target.csv": b"y\n" + b"1\n0\n" * 20,
     "quotes.csv": b'a,b,y\n"1,2,0\n3,4,1\n',
-    "not_parquet.parquet": b"PAR1 no parquet at all",
-    "not_feather.feather": b"\x00\x01\x02",
     "words.data": b"one two three\n",
     "table.xlsx": b"PK",
     "noending": b"a,b\n1,2\n",

@@ -25,7 +25,6 @@ from bestleaf import (
 from bestleaf.checkpoint.file import read_file, write_file
 from bestleaf.checks import LONGEST_SENTENCE
 from bestleaf.tables import prepared, read_frame
-from bestleaf.tables.select import select_from_table
 from selecting import bestleaf, configured, made_selector, refused
 
 LONG = "n" * 5000
@@ -70,11 +69,8 @@ WRONG = {
     "columns of text": fit_to(pd.DataFrame({LONG: ["a"] * 40, LAST: ["b"] * 40})),
     "columns with gaps": fit_to(frame(LONG, LAST) * np.nan),
     "a table without the target": lambda: prepared(frame(LONG, LAST), LONG + "x"),
-    "a target without values": lambda: prepared(pd.DataFrame({"a": [1, 2], LONG: [LAST, LAST]}), LONG),
     "gaps": lambda: prepared(frame(LONG, LAST).replace(0, 1).mask(lambda one: one < 1), "y"),
-    "a file": lambda: read_frame(f"{LONG}.csv"),
     "the ending of a file": lambda: read_frame(f"a.{LONG}"),
-    "groups of a table": lambda: select_from_table(prepared(frame("a"), "y"), feature_groups={LONG: [LAST]}),
     "ties": lambda: KNNOracle(X, Y, ties=LONG),
 }
 
