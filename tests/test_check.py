@@ -52,7 +52,6 @@ def test_ids_row_numbers_and_columns_without_a_name_are_left_out(case):
 REAL = {
     "a rounded measurement": ("weight", np.round(RNG.permutation(ROWS * 20)[:ROWS] / 7, 1)),
     "a measurement called id": ("acid", RNG.normal(size=ROWS)),
-    "different whole numbers": ("income", RNG.permutation(100_000)[:ROWS]),
     "a word that ends in id": ("paid", RNG.permutation(100_000)[:ROWS]),
     "ids that are repeated": ("store_id", np.arange(ROWS) % 7),
     "years": ("harvest", np.arange(ROWS) + 1960),
@@ -63,7 +62,6 @@ REAL = {
     "shares": ("share", [f"{one:.1%}" for one in RNG.random(ROWS)]),
     "dates as text": ("day", pd.date_range("2020", periods=ROWS).astype(str)),
     "months as text": ("when", pd.date_range("2020", periods=ROWS, freq="MS").strftime("%b-%Y")),
-    "a category": ("city", ["Oslo", "Rome", "Bonn"] * 20),
     "numbers with odd cells": ("a", ["?", *map(str, RNG.normal(size=ROWS - 1))]),
     "texts of which most are missing": ("remark", [*HASHES[:20], *[None] * (ROWS - 20)]),
     "lists": ("a", [[1]] * ROWS),
@@ -116,6 +114,7 @@ def test_a_column_that_alone_ranks_numbers_is_a_leak():
     assert "leak" not in kinds_of(y + np.random.default_rng(1).normal(size=200), y=y)[0]
 
 
+@pytest.mark.slow
 def test_noise_is_no_leak():
     """An AUC of 0.995 on 30 rows has a probability of less than 1e-7 for noise, so 2,000 columns have none."""
     rng = np.random.default_rng(0)

@@ -140,10 +140,8 @@ def looping(tmp_path, monkeypatch):
 LOOPS = [
     ["select", "loop.csv", "--target", "y"],
     ["select", "here/t.csv", "--target", "y"],
-    ["select", "t.csv", "--target", "y", "--out", "here/a.csv"],
     ["select", "t.csv", "--target", "y", "--report", "loop.html", "--force-overwrite"],
     ["select", "t.csv", "--target", "y", "--checkpoint", "loop.blf"],
-    ["select", "t.csv", "--target", "y", "--config", "loop.json"],
     ["verify", "loop.json"],
     ["report", "t.csv", "--out", "loop.html"],
     ["reproduce", "fixed", "--json", "loop.json", "--runs", "1"],
@@ -199,6 +197,7 @@ HISTORY = [
 ]
 
 
+@pytest.mark.slow
 def test_the_history_in_a_checkpoint_is_checked(tmp_path):
     path, rng = tmp_path / "run.blf", np.random.default_rng(1)
     settings = {"epsilon": 0.05, "random_state": 0, "guarantee": "grown", "max_samples": 4000}
