@@ -202,6 +202,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     checkpoint : path or Checkpoint, default=None
         The search is saved to this file every few seconds and at its end. If the file exists, `fit` continues from it.
         Data and parameters must then be the same, except `epsilon`, the budgets, `n_jobs` and `verbose`.
+        Where all subsets are evaluated at once, nothing is saved: after a kill that starts again.
     verbose : int, default=0
         1 shows the progress, and the result in words.
     search : SearchOptions, default=None
