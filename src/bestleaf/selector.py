@@ -683,7 +683,13 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return IN_GRAPH if "exhaustive" in guarantees or ("auto" in guarantees and cheap) else None
 
     def _is_cheap(self, lattice: SubsetLattice, many: int, budget: Budget) -> bool:
-        """Whether "auto" evaluates all subsets at once; who gives `max_samples` or expert settings wants a search."""
+        """Whether "auto" evaluates all subsets at once; a search that was saved goes on as it began.
+
+        Who gives `max_samples` or expert settings wants a search.
+        """
+        checkpoint = Checkpoint.of(self.checkpoint)
+        if checkpoint is not None and checkpoint.file.is_file():
+            return False
         asked_for = self.max_samples is not None or self._options().get_params() != SearchOptions().get_params()
         if asked_for or many * lattice.value_cost > CHEAP:
             return False
