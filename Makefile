@@ -20,11 +20,11 @@ TESTS ?= --numprocesses=2 --dist=worksteal --doctest-modules src tests
 
 $(USE): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable ".[plot]"
+	$(BIN)/python -m pip install --quiet --editable .
 	touch $(USE)
 
 $(STAMP): $(USE)
-	$(BIN)/python -m pip install --quiet --editable ".[plot,test,lint]"
+	$(BIN)/python -m pip install --quiet --editable ".[test,lint]"
 	touch $(STAMP)
 
 demo: $(USE)
@@ -38,7 +38,7 @@ test-gpu:
 
 $(OLDEST_STAMP): pyproject.toml tools/lowest_versions.py
 	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
-	$(OLDEST)/bin/python tools/lowest_versions.py plot test > $(OLDEST)/pins.txt
+	$(OLDEST)/bin/python tools/lowest_versions.py test > $(OLDEST)/pins.txt
 	$(OLDEST)/bin/python -m pip install --quiet --requirement $(OLDEST)/pins.txt --editable .
 	touch $(OLDEST_STAMP)
 
@@ -66,6 +66,6 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 docs: $(USE)
-	$(BIN)/python -m pip install --quiet --editable ".[plot,docs]"
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	rm -rf docs/gallery docs/generated
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build

@@ -5,7 +5,7 @@ Markov decision process from a generative model. It is written here from the pap
 the root, the action of largest upper bound below, KL intervals for rewards and for transitions, in a tree. It learns
 the transition probabilities; bestleaf is given them by `chance`. So a second version of it is given them, too.
 
-Usage: python benchmarks/chance.py [dp] [random] [gape] [GRAPHS]
+Usage: PYTHONPATH=tests python benchmarks/chance.py [dp] [random] [gape] [GRAPHS]
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from rich.table import Table
 from scipy.stats import binom
 
 from bestleaf import best_arm, best_leaf
-from bestleaf.problems import BernoulliProblem, Pig, SlipperyGrid, random_dag
+from bestleaf.problems import BernoulliProblem, random_dag
+from toys import Pig, SlipperyGrid
 
 console = Console(width=140)
 EPSILON = DELTA = 0.1

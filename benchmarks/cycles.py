@@ -1,4 +1,4 @@
-"""Graphs with cycles: wrong answers, and what a search costs: python benchmarks/cycles.py [GRAPHS].
+"""Graphs with cycles: wrong answers, and what a search costs: PYTHONPATH=tests python benchmarks/cycles.py [GRAPHS].
 
 First come a grid where moves undo each other, a sliding puzzle, a game that may go on for ever, and what a sample costs
 beside the same graph without the moves that lead back. Then GRAPHS random graphs (10,000 if not given) are searched, a
@@ -15,8 +15,9 @@ from rich.console import Console
 from rich.table import Table
 from scipy.stats import binom
 
-from bestleaf import best_arm, best_leaf, flat_best_leaf, verify
-from bestleaf.problems import SlidingPuzzle, TableProblem, cat_and_mouse, navigation_grid, random_cyclic_graph
+from bestleaf import best_arm, best_leaf, verify
+from bestleaf.problems import TableProblem
+from toys import SlidingPuzzle, cat_and_mouse, navigation_grid, random_cyclic_graph
 
 console = Console(width=140)
 EPSILON = DELTA = 0.1
@@ -101,24 +102,21 @@ def forwards(problem):
 
 
 def examples():
-    """Search a grid and a puzzle beside a flat search of all their leaves; compare the cost of a sample."""
-    puzzle = SlidingPuzzle(
-        (1, 2, 0, 4, 5, 3), 3, {(1, 2, 3, 4, 5, 0): 0.9, (0, 4, 1, 5, 3, 2): 0.6, (1, 2, 3, 4, 0, 5): 0.5}
-    )
-    rows = []
-    for name, problem in (("small grid", navigation_grid(MAP, REWARDS)), ("sliding puzzle, 2 x 3", puzzle)):
-        best = max(flat_best_leaf(problem, **SETTINGS, seed=0).arms, key=problem.mean)
+    """Search a grid and a puzzle, whole and growing."""
+    goals = {(1, 2, 3, 4, 5, 0): 0.9, (0, 4, 1, 5, 3, 2): 0.6, (1, 2, 3, 4, 0, 5): 0.5}
+    puzzle, rows = SlidingPuzzle((1, 2, 0, 4, 5, 3), 3, goals), []
+    grid, puzzled = navigation_grid(MAP, REWARDS), "sliding puzzle, 2 x 3"
+    for name, problem, best in (("small grid", grid, max(REWARDS.values())), (puzzled, puzzle, max(goals.values()))):
         runs = {
             "best_leaf": lambda seed, problem=problem: best_leaf(problem, **SETTINGS, seed=seed),
             "best_leaf, growing": lambda seed, problem=problem: best_leaf(
                 problem, **SETTINGS, expansion=0.7, seed=seed
             ),
-            "flat LUCB on all leaves": lambda seed, problem=problem: flat_best_leaf(problem, **SETTINGS, seed=seed),
         }
         for how, run in runs.items():
             found = [run(seed) for seed in range(20)]
-            right = sum(problem.mean(best) - problem.mean(one.answer) <= EPSILON for one in found)
-            nodes = f"{sum(one.nodes for one in found) / 20:,.0f}" if hasattr(found[0], "nodes") else ""
+            right = sum(best - problem.mean(one.answer) <= EPSILON for one in found)
+            nodes = f"{sum(one.nodes for one in found) / 20:,.0f}"
             rows.append((name, how, f"{right} of 20", f"{sum(one.samples for one in found) / 20:,.0f}", nodes))
     table_of("Best leaf where moves undo each other", ("problem", "search", "right", "samples", "nodes"), rows)
 

@@ -12,9 +12,8 @@ not count either.
     python benchmarks/new_data.py --save FOLDER    (elsewhere, without network: --data FOLDER)
 
 Each result is appended to --out at once. A second run with the same --out does only what is missing.
-RFECV drops one feature at a time up to 100 features, and 5% of all features at a time with more. mRMR orders at most
-100 features, floating selection of mlxtend takes at most 20. A fit that takes longer than --limit is stopped, and
-shown as "-".
+RFECV drops one feature at a time up to 100 features, and 5% of all features at a time with more. A fit that takes
+longer than --limit is stopped, and shown as "-".
 """
 
 from __future__ import annotations

@@ -13,7 +13,8 @@ from rich.table import Table
 
 from bestleaf.engine.compile import kernel, longs_at, singles_at
 from bestleaf.features import FeatureLattice
-from bestleaf.features.kernels.neighbours import measure, neighbour_sums, votes_in_order
+from bestleaf.features.kernels.neighbours import measure, neighbour_sums
+from bestleaf.features.kernels.ranking import votes_in_order
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import make_linear, make_madelon_like
 
@@ -112,7 +113,7 @@ def parts(oracle, size, rng):
         with_subset(plain_distances),
         with_subset(distances_only),
         with_subset(neighbour_sums, sums),
-        lambda *_: votes_in_order(votes, truth, 0, *histograms),
+        lambda *_: votes_in_order(truth, votes, 0, *histograms),
     )
     return fastest(functions, pieces)
 

@@ -12,11 +12,11 @@ from time import perf_counter
 from rich.console import Console
 from rich.table import Table
 
-from bestleaf import best_arm, flat_best_leaf, uct_search
+from bestleaf import BestLeafSelector, KNNOracle, NeighbourVotes, SearchOptions, best_arm, fuse_search, uct_search
+from bestleaf.features import FeatureLattice
 from bestleaf.paper import load_linear, load_madelon, make_madelon_like
+from bestleaf.paper.uct import VARIANTS
 from bestleaf.problems import Unrolled, paper_lattice
-from bestleaf.rivals.fuse_selector import selector_from
-from bestleaf.rivals.uct import VARIANTS
 
 console = Console(width=140)
 
@@ -44,18 +44,10 @@ def on_the_lattice(samples=200_000):
         (name, lambda n, variant=name: uct_search(dag, variant=variant, max_samples=n, seed=0)) for name in VARIANTS
     ]
     runs += [("UCT1, update-all", lambda n: uct_search(dag, backup="all", max_samples=n, seed=0))]
-    runs += [
-        (
-            f"flat {name}",
-            lambda n, name=name: flat_best_leaf(dag, algorithm=name, epsilon=0, delta=1e-9, max_samples=n, seed=0),
-        )
-        for name in ("lucb", "kl_lucb", "ugape", "lil_ucb", "uniform")
-    ]
     for name, run in runs:
         run(100)
-        few = samples // 10 if name.startswith("flat") else samples
         started = perf_counter()
-        found = run(few)
+        found = run(samples)
         rows.append((name, found.samples, perf_counter() - started, ""))
     table_of("Cost of the search itself: lattice of 20 leaves, Bernoulli samples", rows)
 
@@ -63,22 +55,35 @@ def on_the_lattice(samples=200_000):
 def on_features(title, X, y, samples):
     """Feature selection in the published setting."""
     rows = []
-    common = {"scale": False, "random_state": 0, "epsilon": 0.0, "delta": 0.1, "max_samples": samples}
-    settings = {
+    searches = {
         "BLI-MCDS (beta2, RAVE)": {"bound": "beta2", "proposal": "rave", "expansion": 0.3, "stopping": "paper"},
         "BLI-MCDS (betting, lookahead)": {},
-        "fuse": {"algorithm": "fuse"},
-        "fuse, continuous": {"algorithm": "fuse", "options": {"heuristic": "continuous"}},
-        "fuse-ucd": {"algorithm": "fuse-ucd"},
-        "alphafuse": {"algorithm": "alphafuse"},
     }
-    for name, setting in settings.items():
-        selector_from(choose="training", **{**common, **setting, "max_samples": 300}).fit(X, y)
+    rivals = {
+        "fuse": {},
+        "fuse, continuous": {"heuristic": "continuous"},
+        "fuse-ucd": {"variant": "ucd"},
+        "alphafuse": {"backup": 0.5},
+    }
+
+    def selected(most, **settings):
+        votes, common = NeighbourVotes(scale=False), {"epsilon": 0.0, "delta": 0.1, "random_state": 0}
+        search = SearchOptions(max_samples=most, **settings)
+        selector = BestLeafSelector(votes, choose="training", **common, search=search).fit(X, y)
+        return selector.score_, selector.subset_, selector.certificate_
+
+    def recommended(most, **settings):
+        found = fuse_search(FeatureLattice(KNNOracle(X, y, scale=False)), max_samples=most, seed=0, **settings)
+        return found.value, found.answer, found
+
+    for name, settings in (searches | rivals).items():
+        search = selected if name in searches else recommended
+        search(300, **settings)
         started = perf_counter()
-        found = selector_from(choose="training", **{**common, **setting}).fit(X, y)
+        value, subset, found = search(samples, **settings)
         seconds = perf_counter() - started
-        note = f"V {found.score_:.4f}, {len(found.subset_)} features, {found.certificate_.exact_evaluations:,} exact"
-        rows.append((name, found.certificate_.samples, seconds, note))
+        note = f"V {value:.4f}, {len(subset)} features, {found.exact_evaluations:,} exact"
+        rows.append((name, found.samples, seconds, note))
     table_of(title, rows)
 
 

@@ -26,6 +26,8 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py",
     "download_all_examples": False,
+    "image_scrapers": (),
+    "reset_modules": (),
     "show_memory": False,
     "within_subsection_order": "FileNameSortKey",
 }

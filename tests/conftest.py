@@ -30,7 +30,7 @@ KEEPS_TIME = (
     "search.sampler.perf_counter",
     "search.saving.perf_counter",
     "search.stages.base.perf_counter",
-    "rivals.uct.clock",
+    "paper.uct.clock",
 )
 
 

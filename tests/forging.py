@@ -104,7 +104,6 @@ def aspects(content):
         "kind": 4 if rank and is_certain(content) else rank,
         "whole": search["expansion"] is None,
         "delta": -search["delta"],
-        "alpha": -claims["quantile"]["alpha"] if "quantile" in claims else -1,
         "leaves": len(content["leaves"]),
         "exact": sum(leaf["exact"] for leaf in content["leaves"]),
         "lower": content["lower"],
@@ -113,7 +112,7 @@ def aspects(content):
         "known_gap": -max(0.0, content.get("known_gap", content["gap"])),
         "settled": content["reason"] == "identified",
     }
-    found |= {name: name in claims for name in ("exhaustive", "ceiling", "local", "quantile")}
+    found |= {name: name in claims for name in ("exhaustive", "ceiling", "local")}
     if data is not None:
         choice = data["choice"]
         found |= {"allowed": len(choice["allowed"]), "limit": choice["limit"], "forced": -len(choice["forced"])}
@@ -149,7 +148,6 @@ def strengthened(genuine, forged):
             "exhaustive",
             "ceiling",
             "local",
-            "quantile",
         }
     if untouched and same["delta"] and same["expansion"] and forged["search"]["bound"] in (*CHECKS, "theory"):
         found.discard("kind")  # the same samples prove it by the formula of a bound that holds

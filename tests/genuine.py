@@ -13,7 +13,6 @@ from bestleaf import (
     Bound,
     Certificate,
     EstimatorOracle,
-    FuseSelector,
     Rate,
     best_arm,
     best_leaf,
@@ -24,9 +23,8 @@ from bestleaf.problems import Unrolled, paper_lattice, random_dag, random_game_t
 from golden.graphs import Trap
 from selecting import made_selector
 
-STOPPINGS = ("pairwise", "kl", "lucb_plus_plus")
-BOUNDS = ("theory", "beta1", "beta1_published", "beta2", "hoeffding", "bernstein", "bernoulli", "betting")
-RULES = ("smallest_gap", "lucb", "ugape", "lucb_mcts", "lucb_micro")
+BOUNDS = ("theory", "beta1", "beta1_published", "beta2", "hoeffding", "betting")
+RULES = ("smallest_gap", "lucb", "ugape", "lucb_mcts")
 
 
 class Genuine(NamedTuple):
@@ -109,20 +107,6 @@ def of_graphs(seed):
             yield Genuine(name, found.certificate, (), {"bound": bound} if bound is CHECKED else {})
 
 
-def of_pairs(seed):
-    """Yield certificates of searches that told leaves apart in pairs: every test, grown or not, some leaves exact."""
-    rng = np.random.default_rng(seed)
-    for stopping in STOPPINGS:
-        for expansion in (None, 0.4):
-            find = (best_arm, best_leaf)[int(rng.integers(2))]
-            share = float(rng.choice([0.0, 0.0, 0.5]))
-            problem = random_dag(int(rng.integers(10**6)), exact_share=share, grid=rng.choice([None, 0.1]))
-            budget, number = int(rng.choice([20, 500, 20_000])), int(rng.integers(10**6))
-            settings = {"epsilon": 0.1, "delta": 0.1, "max_samples": budget, "seed": number}
-            found = find(problem, stopping=stopping, expansion=expansion, **settings)
-            yield Genuine(f"{find.__name__} {stopping} {expansion}", found.certificate)
-
-
 def of_games(seed):
     """Yield certificates of games: either player first, whole or grown, sampled or exact."""
     rng = np.random.default_rng(seed)
@@ -183,19 +167,13 @@ SELECTIONS = {
         "exclude": [5],
         "expansion": 0.5,
     },
-    "quantile": {
-        "choose": "training",
-        "guarantee": ["local", "quantile"],
-        "epsilon": 0.1,
-        "expansion": 0.5,
-    },
-    "bernstein": {
+    "hoeffding": {
         "choose": "training",
         "guarantee": "grown",
         "epsilon": 0.1,
         "max_samples": 3000,
         "expansion": 0.5,
-        "bound": "bernstein",
+        "bound": "hoeffding",
     },
     "cut short": {
         "choose": "training",
@@ -206,16 +184,14 @@ SELECTIONS = {
         "proposal": "random",
     },
     "groups": {"choose": "training", "feature_groups": [[0, 1], [2], [3, 4], [5]], "epsilon": 0.05},
-    "fuse": {"max_samples": 1000},
 }
 
 
 def of_selections(seed, names=tuple(SELECTIONS)):
     """Yield certificates of feature selections with their data."""
     for name in names:
-        X, y = table(seed, 8 if name == "quantile" else 6)
-        kind = FuseSelector if name == "fuse" else made_selector
-        found = kind(random_state=seed, **SELECTIONS[name]).fit(X, y)
+        X, y = table(seed, 6)
+        found = made_selector(random_state=seed, **SELECTIONS[name]).fit(X, y)
         yield Genuine(f"selection {name}", found.certificate_, (X, y))
 
 
@@ -231,8 +207,8 @@ def of_estimators(seed):
 def of_guarantees(seed):
     """Yield certificates of best leaves with guarantees beyond the graph."""
     settings = {"epsilon": 0.02, "delta": 0.1, "expansion": 0.05, "bound": "betting", "seed": seed}
-    found = best_leaf(Trap(), guarantee=["local", "quantile"], alpha=0.03, **settings)
-    yield Genuine("trap local quantile", found.certificate)
+    found = best_leaf(Trap(), guarantee="local", **settings)
+    yield Genuine("trap local", found.certificate)
     lattice = FeatureLattice(KNNOracle(*table(seed)), max_features=2)
     found = best_leaf(lattice, guarantee="local", **{**settings, "expansion": 0.5, "epsilon": 0.1})
     yield Genuine("lattice local", found.certificate)

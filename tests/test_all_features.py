@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from bestleaf import BestLeafSelector, Certificate, FuseSelector, KNNOracle, SearchOptions, best_leaf, problems, verify
+from bestleaf import BestLeafSelector, Certificate, KNNOracle, SearchOptions, best_leaf, problems, verify
 from bestleaf.report import report_html
 from bestleaf.tables import prepared
 from bestleaf.tables.select import TableSelection
@@ -60,7 +60,8 @@ def test_a_value_that_contradicts_the_leaves_is_refused():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_estimators_and_rivals_have_it_as_well():
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_estimators_have_it_as_well():
     fitted = BestLeafSelector(
         GaussianNB(),
         cv=3,
@@ -71,7 +72,6 @@ def test_estimators_and_rivals_have_it_as_well():
         search=SearchOptions(max_samples=60),
     ).fit(X, Y)
     assert 0 < fitted.certificate_.all_features["value"] < 1
-    assert FuseSelector(max_samples=50, random_state=0).fit(X, Y).certificate_.all_features["value"] is not None
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -12,9 +12,10 @@ import pytest
 from joblib import parallel_config
 
 from bestleaf import Search, SearchOptions, best_arm, best_leaf, problems, verify
-from bestleaf.features import FeatureLattice, SampledLattice
+from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear
+from bestleaf.search.ask_tell import Inside
 from bestleaf.search.budget import deferred_interrupt
 from bestleaf.search.evaluator import useful_leaves
 from bestleaf.search.executors import Joblib, Serial, chunks, draw_samples, exact_values
@@ -24,7 +25,7 @@ from selecting import made_selector
 RUNS, DELTA = 60, 0.1
 
 
-class Shuffled:
+class Shuffled(Serial):
     """Works through its items in another order and puts the results back in order."""
 
     def map(self, work, problem, items):
@@ -47,7 +48,7 @@ def lattice():
 def test_the_answer_does_not_depend_on_who_draws(executor, lattice):
     keywords = {"epsilon": 0.05, "delta": 0.1, "bound": "betting", "expansion": 0.5, "seed": 3, "batch_size": 8}
     alone = Search(lattice, task="leaf", **keywords).run()
-    shared = Search(lattice, task="leaf", **keywords, executor=executor).run()
+    shared = Search(lattice, task="leaf", **keywords, inside=Inside(executor)).run()
     assert told(alone) == told(shared)
     assert alone.reason == "identified"
 
@@ -114,7 +115,7 @@ def test_the_first_of_a_batch_is_the_wider_of_best_and_rival():
     search = Search(problems.paper_lattice(), task="leaf", epsilon=0.1, delta=0.1, seed=0, batch_size=5)
     proposal = search.evaluator.propose()
     leaves = useful_leaves(proposal, search.state.graph, search.state.known, 5)
-    assert leaves[0] == proposal.first
+    assert leaves[0] == proposal.leaf
     assert len(leaves) == 5
 
 
@@ -136,19 +137,6 @@ def test_growth_keeps_pace_with_batches(lattice):
         for size in (1, 40)
     ]
     assert 0.7 < grown[1] / grown[0] < 1.4
-
-
-def test_terminal_leaves_may_be_sampled():
-    X, y = load_linear(return_X_y=True)
-    sampled = SampledLattice(KNNOracle(X[:120], y[:120], scale=False), max_features=2)
-    exact = FeatureLattice(sampled.oracle, max_features=2)
-    for size in (None, 16):
-        found = Search(
-            sampled, task="leaf", epsilon=0.1, delta=0.1, bound="betting", expansion=0.4, seed=0, batch_size=size
-        ).run()
-        assert found.reason == "identified"
-        assert found.lower <= exact.exact(found.answer) <= found.upper
-        assert not any(leaf.exact for leaf in found.leaves)
 
 
 def test_the_selector_gives_the_same_with_any_number_of_workers_and_any_backend():
@@ -187,7 +175,7 @@ def test_exact_values_come_back_in_order(lattice):
     ("keywords", "sentence"),
     [
         ({"batch_size": 0}, "batch_size must be a whole number of at least 1 or None, got 0"),
-        ({"executor": Serial()}, "executor needs batch_size"),
+        ({"n_jobs": 2}, "n_jobs needs batch_size, the number of samples asked for at once, got n_jobs=2"),
         ({"max_memory": 0}, "max_memory must be a whole number of at least 1 or None, got 0"),
     ],
 )

@@ -12,7 +12,6 @@ import pytest
 from bestleaf import (
     BestLeafSelector,
     Certificate,
-    FuseSelector,
     NeighbourVotes,
     Search,
     SearchOptions,
@@ -25,11 +24,11 @@ from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear, make_linear
 from bestleaf.problems import paper_lattice, random_dag, random_game_tree
-from forging import reworded
+from forging import reworded, without_nodes
 from genuine import Trap
 from selecting import made_selector
 
-RIGOROUS = ("hoeffding", "bernstein", "bernoulli", "betting")
+RIGOROUS = ("hoeffding", "betting")
 
 
 @pytest.fixture(scope="module")
@@ -103,45 +102,39 @@ def challenged(linear):
     settings = {
         "epsilon": 0.005,
         "delta": 0.1,
-        "guarantee": ["local", "quantile"],
+        "guarantee": "local",
         "estimator": NeighbourVotes(scale=False),
     }
     return made_selector(choose="training", **settings, random_state=3).fit(*linear)
 
 
-def test_local_and_quantile_claims_hold(challenged, linear):
+def test_local_claims_hold(challenged, linear):
     found = challenged.certificate_
     assert verify(found, *linear)
     kinds = [claim["kind"] for claim in found.content["claims"]]
-    assert kinds == ["grown", "local", "quantile", "joint"]
+    assert kinds == ["grown", "local"]
     oracle = KNNOracle(*linear, scale=False)
     answer = set(challenged.subset_.tolist())
     for dropped in [None, *answer]:
         for added in [None, *set(range(30)) - answer]:
             near = (answer - {dropped}) | ({added} - {None})
             assert oracle.value(near) <= challenged.score_ + 0.005
-    random = found.content["challenges"]["quantile"]
-    assert len(random["subsets"]) >= np.log(2 / 0.1) / 0.02
-    assert max(value for _, value in random["subsets"]) <= challenged.score_ + 0.005
 
 
 def test_forged_challenges_are_refused(challenged):
     content = challenged.certificate_.content
-    for name in ("local", "quantile"):
-        subsets = ("challenges", name, "subsets")
-        for path, value in (
-            (subsets, lambda found: found[:-1]),
-            ((*subsets, 0, 1), lambda value: 0.9999),
-            (("claims", 1 if name == "local" else 2, "text"), lambda text: text.replace("0.005", "0.001")),
-        ):
-            assert not verify(Certificate(changed(content, path, value))), (name, path)
+    subsets = ("challenges", "local", "subsets")
+    for path, value in (
+        (subsets, lambda found: found[:-1]),
+        ((*subsets, 0, 1), lambda value: 0.9999),
+        (("claims", 1, "text"), lambda text: text.replace("0.005", "0.001")),
+    ):
+        assert not verify(Certificate(changed(content, path, value))), path
     answer = content["graph"]["labels"][content["answer"]]
     for other in (lambda found: [*found[:-1], found[0]], lambda found: [*found[:-1], [answer, content["lower"]]]):
         forged = changed(content, ("challenges", "local", "subsets"), other)
         assert "must be about all" in str(verify(Certificate(forged)))
     for path, value in (
-        (("challenges", "quantile", "alpha"), lambda alpha: alpha / 2),
-        (("challenges", "quantile", "attempt"), lambda attempt: attempt + 3),
         (("challenges", "local", "subsets", 0, 0), lambda label: [0, -1]),
         (("data", "choice", "allowed"), lambda allowed: [*allowed, 30]),
     ):
@@ -292,21 +285,16 @@ def test_labels_of_any_kind_survive_json():
     assert verify(Certificate.from_json(found.to_json()))
 
 
-def test_best_leaf_gives_local_and_quantile_guarantees():
+def test_best_leaf_gives_local_guarantees():
     settings = {"epsilon": 0.02, "delta": 0.1, "expansion": 0.05, "bound": "betting", "seed": 0}
     plain = best_leaf(Trap(), **settings)
-    found = best_leaf(Trap(), guarantee=["local", "quantile"], alpha=0.03, **settings)
+    found = best_leaf(Trap(), guarantee="local", **settings)
     assert (plain.lower, found.lower) == (0.29, 1.0)
-    assert [claim["kind"] for claim in found.certificate.content["claims"]] == ["grown", "local", "quantile", "joint"]
+    assert [claim["kind"] for claim in found.certificate.content["claims"]] == ["grown", "local"]
     assert "one step away, as the problem lists them" in str(found.certificate)
     assert verify(found.certificate), verify(found.certificate)
     content = found.certificate.content
-    for path, change in (
-        (("challenges", "local", "subsets", 0, 1), lambda value: 1.0 - value),
-        (("challenges", "quantile", "subsets"), lambda found: found[:-1]),
-        (("challenges", "quantile", "alpha"), lambda alpha: alpha / 2),
-    ):
-        assert not verify(Certificate(changed(content, path, change))), path
+    assert not verify(Certificate(changed(content, ("challenges", "local", "subsets", 0, 1), lambda one: 1.0 - one)))
 
 
 def test_guarantees_on_the_lattice_are_those_of_the_selector(linear):
@@ -327,7 +315,7 @@ def test_guarantees_that_cannot_be_given_are_refused():
         (paper_lattice(), {"guarantee": "local"}, "method exact"),
         (paper_lattice(), {"guarantee": "exhaustive", "expansion": 0.3}, "expansion must be None"),
         (paper_lattice(), {"guarantee": "certain"}, "got 'certain'"),
-        (paper_lattice(), {"alpha": 0.0}, "alpha"),
+        (paper_lattice(), {"guarantee": "quantile"}, "must be one of grown, local, exhaustive or several"),
         (random_dag(0, exact_share=1.0), {"guarantee": "local"}, "neighbours"),
     ):
         with pytest.raises(ValueError, match=words):
@@ -340,7 +328,7 @@ def test_claims_about_nothing_and_claims_added_by_hand_are_refused(challenged, l
     content = challenged.certificate_.content
     empty = reworded({**content, "challenges": {"local": {"subsets": []}}})
     twice = {**content, "claims": [{"kind": "grown", "text": "Everything is proved."}, *content["claims"]]}
-    nonsense = changed(content, ("challenges", "quantile", "subsets", 0, 0), lambda label: ["nonsense"])
+    nonsense = changed(content, ("challenges", "local", "subsets", 0, 0), lambda label: ["nonsense"])
     unknown = {**content, "challenges": {**content["challenges"], "magic": {"subsets": []}}}
     for forged in (empty, twice, nonsense, unknown):
         assert not verify(Certificate(forged))
@@ -348,48 +336,37 @@ def test_claims_about_nothing_and_claims_added_by_hand_are_refused(challenged, l
 
 def test_a_few_subsets_are_not_all(linear):
     X, y = linear
-    found = FuseSelector(max_samples=500, random_state=0).fit(X[:, :6], y).certificate_.content
-    best = max(found["leaves"], key=lambda leaf: leaf["lower"])
-    names = [found["data"]["names"][unit] for unit in best["label"][:-1]]
-    search = {**found["search"], "stopping": "sound", "expansion": None, "bound": "betting", "rule": "lucb"}
-    del search["options"]
-    forged = {**found, "search": search, "lower": best["lower"], "upper": best["lower"]}
-    labels = [[]]
-    for leaf in found["leaves"]:
-        labels += [leaf["label"][:size] for size in range(1, len(leaf["label"]) + 1)]
-    labels = sorted({tuple(label) for label in labels}, key=len)
-    nodes = {label: node for node, label in enumerate(labels)}
-    children = [[nodes[one] for one in labels if one[:-1] == label and one] for label in labels]
-    forged["graph"] = {**found["graph"], "labels": [list(label) for label in labels], "children": children}
-    forged["graph"]["inner_orders"] = [0] * len(labels)
-    forged["leaves"] = [{**leaf, "node": nodes[tuple(leaf["label"])]} for leaf in found["leaves"]]
-    forged["answer"] = nodes[tuple(best["label"])]
-    others = [leaf["lower"] for leaf in found["leaves"] if leaf is not best]
-    forged |= {"gap": max(others) - best["lower"], "features": names}
+    settings = {"guarantee": "exhaustive", "epsilon": 0.0, "random_state": 0}
+    found = BestLeafSelector(choose="training", **settings).fit(X[:, :6], y).certificate_.content
+    few = [leaf["node"] for leaf in found["leaves"] if leaf["node"] == found["answer"] or len(leaf["label"]) <= 3]
+    labels = [found["graph"]["labels"][node] for node in few]
+    gone = {
+        node for node, label in enumerate(found["graph"]["labels"]) if not any(set(label) <= set(one) for one in labels)
+    }
+    forged = without_nodes(copy.deepcopy(found), gone)
+    forged["cost"]["exact_evaluations"] = len(few)
     assert "All " in str(Certificate(reworded(forged)))
     verdict = verify(Certificate(forged), X[:, :6], y)
     assert not verdict
     assert "all 63 subsets" in str(verdict)
 
 
-def test_guarantees_need_one_player_and_a_share_that_can_be_drawn():
+def test_guarantees_need_one_player():
     class Game(Trap):
         def maximizes(self, state):
             return len(state) != 1
 
-    settings = {"epsilon": 0.02, "delta": 0.1, "expansion": 0.05, "guarantee": "quantile"}
+    settings = {"epsilon": 0.02, "delta": 0.1, "expansion": 0.05, "guarantee": "local"}
     with pytest.raises(ValueError, match="an opponent"):
         best_leaf(Game(), **settings)
-    with pytest.raises(ValueError, match="alpha must be at least"):
-        best_leaf(Trap(), **settings, alpha=1e-12)
+    with pytest.raises(TypeError, match=r"best_leaf got an argument that it no longer has, 'alpha'; use guarantee"):
+        best_leaf(Trap(), **settings, alpha=0.1)
     with pytest.raises(RuntimeError, match="use run"):
         Search(Trap(), task="leaf", **settings).ask()
     again = Search(Trap(), task="leaf", **{**settings, "expansion": None}, seed=0)
-    one, other = again.again(1).run(), again.again(2).run()
-    assert one.challenges["quantile"] != other.challenges["quantile"]
+    assert again.again(1).run().challenges["local"]
     assert again.result().challenges == {}
     found = best_leaf(Trap(), **settings, seed=0).certificate
-    assert "reached by uniform random moves" in str(found)
     assert "anything more about states" in str(found)
 
 

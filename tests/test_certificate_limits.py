@@ -120,7 +120,7 @@ def many_leaves(many, bound):
     return best_leaf(Wide(), bound=bound, max_samples=4 * many, **settings).certificate.to_json()
 
 
-@pytest.mark.parametrize("bound", ["bernstein", "betting"])
+@pytest.mark.parametrize("bound", ["hoeffding", "betting"])
 def test_the_work_of_the_verifier_grows_with_the_leaves_and_not_faster(bound):
     calls = []
     for many in (300, 600, 1200):
@@ -129,3 +129,10 @@ def test_the_work_of_the_verifier_grows_with_the_leaves_and_not_faster(bound):
         assert verdict, verdict
         calls.append(count)
     assert calls[2] < 2.1 * calls[1] < 4.4 * calls[0]  # twice the leaves, about twice the calls
+
+
+def test_a_file_of_the_best_linear_subset_is_refused_in_one_sentence(tmp_path):
+    old = tmp_path / "best.json"
+    old.write_text('{"format": "bestleaf linear subsets", "format_version": 1}')
+    with pytest.raises(ValueError, match=r"best_linear_subset, which bestleaf has no longer: .* a linear estimator$"):
+        Certificate.load(old)

@@ -172,25 +172,3 @@ def test_a_search_that_went_on_from_a_file_has_the_same_certificate(tmp_path):
     assert max(at_once.content["graph"]["inner_orders"]) > 0
     for name in ("graph", "leaves", "claims"):
         assert found.certificate.content[name] == at_once.content[name]
-
-
-def test_claims_that_each_spend_delta_say_what_holds_jointly():
-    X, y = table(0, 8)
-    settings = {"epsilon": 0.1, "delta": 0.05, "random_state": 0, "search": SearchOptions(expansion=0.3)}
-    found = (
-        made_selector(choose="training", **settings, search=SearchOptions(guarantee=["grown", "quantile"]))
-        .fit(X, y)
-        .certificate_
-    )
-    kinds = [claim["kind"] for claim in found.content["claims"]]
-    certain = all(leaf["exact"] for leaf in found.leaves)
-    assert ("joint" in kinds) != certain
-    content = twin(found.content)
-    for leaf in content["leaves"][:1]:
-        leaf["exact"] = False
-    claim = reworded(content)["claims"][-1]
-    assert claim["text"] == (
-        "Each of these 2 claims may fail with probability 0.05: together they hold with probability at least 1 - 0.1."
-    )
-    content["search"]["delta"] = 0.5
-    assert "nothing is promised of both together" in reworded(content)["claims"][-1]["text"]

@@ -8,11 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bestleaf import Search, best_arm, best_leaf, flat_best_leaf, uct_search, verify
+from bestleaf import Search, best_arm, best_leaf, uct_search, verify
 from bestleaf.certificate.verify_graph import node_bounds
-from bestleaf.problems import Chance, Pig, SlipperyGrid, TableProblem, Unrolled, random_dag
+from bestleaf.problems import Chance, TableProblem, Unrolled, random_dag
 from conftest import binomial_margin
 from forging import judged, rewritten
+from toys import Pig, SlipperyGrid
 
 EPSILON, DELTA = 0.1, 0.1
 TASKS = {"arm": best_arm, "leaf": best_leaf}
@@ -84,7 +85,7 @@ def test_answers_are_wrong_no_more_often_than_delta(task, expansion):
     assert wrong <= binomial_margin(runs, DELTA)
 
 
-@pytest.mark.parametrize("rule", ["lucb", "ugape", "lucb_mcts", "lucb_micro"])
+@pytest.mark.parametrize("rule", ["lucb", "ugape", "lucb_mcts"])
 def test_searches_end_under_every_rule(rule):
     for seed in range(10):
         for find in TASKS.values():
@@ -254,21 +255,16 @@ def test_settings_that_do_not_go_with_chance_are_refused():
     for settings, words in (
         ({"stopping": "paper"}, "stopping must be 'sound' where best_leaf returns a plan, got 'paper'"),
         ({"epsilon": 0}, "epsilon must be positive in a graph with chance"),
-        ({"guarantee": "quantile"}, "compare exact values"),
-        ({"stopping": "pairwise"}, "stopping pairwise compares leaves of one player, got a problem with chance"),
+        ({"guarantee": "local"}, "compares exact values"),
     ):
         with pytest.raises(ValueError, match=words):
             best_leaf(COIN, **{"epsilon": 0.1, "delta": 0.1, **settings})
     with pytest.raises(ValueError, match="one player's leaves, got a problem with chance"):
-        best_leaf(Pig(exact=True), epsilon=0.1, delta=0.1, guarantee="quantile", expansion=0.5)
+        best_leaf(Pig(exact=True), epsilon=0.1, delta=0.1, guarantee="local", expansion=0.5)
     with pytest.raises(ValueError, match="answer must be the default one where best_leaf returns a plan"):
         Search(COIN, task="leaf", epsilon=0.1, delta=0.1, answer=lambda state, decision: (1, 0.0))
     with pytest.raises(ValueError, match="problem must have no chance nodes, because UCT would choose there"):
         uct_search(COIN, max_samples=100)
-    with pytest.raises(ValueError, match="one player and leaves that are sampled, got one with chance"):
-        flat_best_leaf(COIN, epsilon=0.1, delta=0.1)
-    with pytest.raises(ValueError, match="compares leaves of one player, got a problem with chance"):
-        best_arm(COIN, epsilon=0.1, delta=0.1, stopping="pairwise")
     with pytest.raises(ValueError, match="a problem with chance must have no cycles"):
         best_arm(
             TableProblem({0: ["a", 2], "a": [0, 1]}, {1: 0.5, 2: 0.4}, chance={"a": [0.5, 0.5]}), epsilon=0.1, delta=0.1

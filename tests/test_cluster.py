@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.naive_bayes import GaussianNB
 
 from bestleaf import Search, best_leaf, problems, verify
+from bestleaf.search.ask_tell import Inside
 from bestleaf.search.executors import Dask, Serial, draw_samples, executor_for
 from selecting import made_selector
 
@@ -111,7 +112,7 @@ def test_any_problem_may_be_searched_on_a_cluster(client):
     keywords = {"epsilon": 0.2, "delta": 0.1, "seed": 0, "batch_size": 16}
     with parallel_config("dask"):
         found = best_leaf(problems.paper_lattice(), **keywords)
-    expected = Search(problems.paper_lattice(), task="leaf", **keywords, executor=Serial()).run()
+    expected = Search(problems.paper_lattice(), task="leaf", **keywords, inside=Inside(Serial())).run()
     assert (found.answer, found.samples, found.leaves) == (expected.answer, expected.samples, expected.leaves)
 
 
@@ -162,7 +163,7 @@ def test_without_workers_a_search_ends_with_what_it_has_and_a_reason_of_its_own(
         if lost != "never":
             empty.scale(1)
             client.wait_for_workers(1)
-        found = Search(problem, **ENDLESS, executor=Leaving(client, patience=0.5)).run()
+        found = Search(problem, **ENDLESS, inside=Inside(Leaving(client, patience=0.5))).run()
         assert found.reason == "no_workers"  # it does not wait for the end of max_time
         assert (found.samples > 0) == (lost != "never")
         assert verify(found.certificate)

@@ -7,23 +7,17 @@ from collections import deque
 import numpy as np
 import pytest
 
-from bestleaf import Search, best_arm, best_leaf, flat_best_leaf, uct_search, verify
+from bestleaf import Search, best_arm, best_leaf, uct_search, verify
 from bestleaf.certificate.knots import groups_of, is_knot
 from bestleaf.certificate.verify_graph import node_bounds
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.records import INNER, TEMPORARY
-from bestleaf.problems import (
-    SlidingPuzzle,
-    TableProblem,
-    Unrolled,
-    cat_and_mouse,
-    navigation_grid,
-    random_cyclic_graph,
-)
+from bestleaf.problems import TableProblem, Unrolled
 from bestleaf.report.content import graph as drawn_graph
 from bestleaf.testing import check_problem
 from conftest import binomial_margin
 from forging import judged, rewritten, twin
+from toys import SlidingPuzzle, cat_and_mouse, navigation_grid, random_cyclic_graph
 
 EPSILON = DELTA = 0.1
 RUNS = 60
@@ -332,7 +326,6 @@ def test_problems_and_rivals_that_cannot_deal_with_cycles_say_so():
         uct_search(loop, max_samples=50, seed=0)
     with pytest.raises(ValueError, match="Unrolled needs a problem without cycles, but 1 leads back to itself"):
         best_leaf(Unrolled(loop), **SETTINGS)
-    assert flat_best_leaf(loop, epsilon=0.1, delta=0.1, seed=0).answer == 3
     game = TableProblem({0: [1, 2], 1: [0, 3]}, {2: 0.1, 3: 0.7}, opponent=[1])
     dice = TableProblem({0: [1, 2], 1: [0, 3]}, {2: 0.1, 3: 0.7}, chance={1: [0.5, 0.5]})
     for expansion in (None, 0.5):
@@ -411,15 +404,6 @@ def test_the_verifier_agrees_with_the_engine_on_every_node():
         known = search.state.known.known[: len(search.state.graph)]
         assert lower == known["lower"].tolist()
         assert upper == known["upper"].tolist()
-
-
-def test_a_quantile_of_random_walks_in_circles():
-    grid = navigation_grid(["S..A", "B..C"], {"A": 0.9, "B": 0.2, "C": 0.5})
-    grid.exact = grid.mean
-    result = best_leaf(grid, **SETTINGS, expansion=0.5, guarantee="quantile", alpha=0.2, seed=0)
-    assert result.identified
-    assert result.answer == (0, 3)
-    assert verify(result.certificate)
 
 
 def test_a_copy_of_a_search_knows_cycles():

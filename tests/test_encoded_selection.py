@@ -17,7 +17,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from bestleaf import BestLeafSelector, Certificate, FuseSelector, TableEncoder, cli, validate, verify
+from bestleaf import BestLeafSelector, Certificate, TableEncoder, cli, validate, verify
 from bestleaf.data_checks import Data
 from bestleaf.encoding import EncodedRows
 from bestleaf.new_data import left_out
@@ -156,9 +156,6 @@ def test_forced_forbidden_and_grouped_columns_by_name():
     assert verify(grouped.certificate_, frame, y)
     with pytest.raises(ValueError, match="include must not have a column that is left out, got 'name': every row has"):
         made_selector(encode="auto", include=["name"], **ALONE).fit(frame, y)
-    fuse = FuseSelector(encode="auto", max_samples=300, random_state=0).fit(frame, y)
-    assert "age" in fuse.subset_
-    assert verify(fuse.certificate_, frame, y)
 
 
 def test_a_table_of_numbers_is_not_changed_by_encoding():

@@ -11,17 +11,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import get_scorer, make_scorer, mean_absolute_error
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from bestleaf import BestLeafSelector, EstimatorOracle, FuseSelector, Search, SearchOptions, validate, verify
-from bestleaf.certificate.record import estimator_in_words
+from bestleaf import BestLeafSelector, EstimatorOracle, Search, SearchOptions, validate, verify
 from bestleaf.features import FeatureLattice
-from bestleaf.features.scoring import RANGES, quick_score
+from bestleaf.features.scoring import quick_score
 from selecting import made_selector
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # budgets are part of it
@@ -75,34 +74,6 @@ def test_samples_have_the_value_as_their_mean(table):
     assert abs(np.mean(drawn) - oracle.value([0, 1])) < 4 * spread
 
 
-def test_fresh_splits_differ_and_have_the_size_of_the_folds(table):
-    oracle = EstimatorOracle(*table, estimator=MODEL, cv=3, fresh_splits=True)
-    parts = [oracle._fresh_split(seed) for seed in range(20)]
-    assert len({tuple(test) for _, test in parts}) == 20
-    assert all(len(test) == 50 for _, test in parts)
-
-
-def test_scores_are_mapped_to_the_unit_interval(table):
-    X, y = table
-    oracle = EstimatorOracle(X, y, estimator=MODEL, scoring="matthews_corrcoef")
-    expected = cross_val_score(MODEL, X[:, [0]], y, scoring="matthews_corrcoef").mean()
-    assert oracle.value([0]) == pytest.approx((expected + 1) / 2)
-    assert "epsilon is a fraction of the range from -1 to 1" in estimator_in_words(oracle.settings())
-
-
-@pytest.mark.parametrize("name", sorted(set(RANGES) - {"concordance"}))
-def test_every_range_that_is_known_belongs_to_a_scorer_of_scikit_learn(name):
-    assert name in sklearn.metrics.get_scorer_names()
-
-
-def test_a_range_that_is_given_must_hold():
-    X, y = make_regression(80, 5, noise=20, random_state=0)
-    with pytest.raises(ValueError, match=r"score_range must hold every score of r2, got .* outside \[0.9, 1\]"):
-        EstimatorOracle(X, y, estimator=Ridge(), scoring="r2", score_range=(0.9, 1)).value([0])
-    own = make_scorer(mean_absolute_error, greater_is_better=False)
-    assert 0 < EstimatorOracle(X, y, estimator=Ridge(), scoring=own, score_range=(-1000, 0)).value([0, 1]) < 1
-
-
 def test_a_regressor_is_scored_by_concordance_unless_told_otherwise():
     X, y = make_regression(80, 5, n_informative=2, noise=1, shuffle=False, random_state=0)
     oracle = EstimatorOracle(X, y, estimator=Ridge())
@@ -136,8 +107,6 @@ def test_the_oracle_gives_the_same_at_a_worker(table):
         ({"estimator": GaussianNB}, TypeError, "estimator must be a scikit-learn classifier or regressor"),
         ({"estimator": Mute()}, ValueError, "must have the method predict, which scoring accuracy needs, got Mute"),
         ({"estimator": MODEL, "scoring": "nope"}, ValueError, "scoring must be a scorer .*, got 'nope'"),
-        ({"estimator": MODEL, "score_range": (1, 0)}, ValueError, "the lower one first, got"),
-        ({"estimator": MODEL, "score_range": 3}, ValueError, "score_range must be two numbers"),
         ({"estimator": MODEL, "scoring": "roc_auc"}, ValueError, "scoring roc_auc cannot score GaussianNB"),
         (
             {"estimator": Ridge(), "scoring": "accuracy"},
@@ -186,11 +155,9 @@ def test_weights_reach_the_fit_and_the_score(table):
 def test_groups_stay_together(table):
     X, y = table
     groups = np.arange(150) // 10
-    for fresh in (False, True):
-        oracle = EstimatorOracle(X, y, estimator=MODEL, cv=GroupKFold(3), groups=groups, fresh_splits=fresh)
-        parts = [oracle._fresh_split(3)] if fresh else oracle.splits
-        for train, test in parts:
-            assert not set(groups[train]) & set(groups[test])
+    oracle = EstimatorOracle(X, y, estimator=MODEL, cv=GroupKFold(3), groups=groups)
+    for train, test in oracle.splits:
+        assert not set(groups[train]) & set(groups[test])
 
 
 @pytest.fixture(scope="module")
@@ -264,11 +231,6 @@ def test_scikit_learns_routing_reaches_fit(table):
         )
         with pytest.raises(ValueError, match="sample_weight"):
             unrequested.fit(X, y, sample_weight=np.ones(150))
-
-
-def test_rivals_do_not_take_an_estimator(table):
-    with pytest.raises(ValueError, match="variant 'fuse' values subsets by nearest neighbours, so estimator"):
-        FuseSelector("fuse", estimator=MODEL, max_samples=50).fit(*table)
 
 
 def test_a_local_guarantee_holds_for_an_estimator(table):

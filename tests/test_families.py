@@ -45,7 +45,7 @@ def part_of(X, y, estimator=None, check=None, **choice):
     """Return all rows as the part that candidates are found on."""
     lattice = FeatureLattice(KNNOracle(X, y, task=task_for(y, estimator)), **choice)
     choosable = Choosable.of(lattice, by_fits=votes_of(estimator) is None)
-    plan = Plan(data_of(X, y), estimator, None, None, choosable, task_for(y, estimator), 0, check)
+    plan = Plan(data_of(X, y), estimator, None, choosable, task_for(y, estimator), 0, check)
     return plan.part(slice(None), 0, inf)
 
 

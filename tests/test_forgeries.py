@@ -17,7 +17,7 @@ import pytest
 
 from bestleaf import Certificate, verify
 from forging import judged, renumbered, reworded, rewritten, strengthened, twin, without_nodes
-from genuine import of_chance, of_estimators, of_games, of_graphs, of_guarantees, of_pairs, of_selections
+from genuine import of_chance, of_estimators, of_games, of_graphs, of_guarantees, of_selections
 
 MANY, GENUINE = 1000, 500
 VALUES = "exact values ("
@@ -26,7 +26,6 @@ GRAPH = "edges, labels and players of the graph"
 LEFT_OUT = "was left out"
 LIMITS = "what may be chosen"
 TABLE = "rows, names and objective of the data"
-AT_RANDOM = "drawn at random, and on which attempt, cannot be seen"
 NOT_CHECKED = "taken as written, because bound"
 ENDED = "why the search ended"
 NEARBY = "which leaves are one step away"
@@ -35,7 +34,7 @@ NEARBY = "which leaves are one step away"
 def every_kind(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield from chain(of_graphs(seed), of_pairs(seed), of_games(seed), of_chance(seed))
+        yield from chain(of_graphs(seed), of_games(seed), of_chance(seed))
         yield from chain(of_selections(seed), of_estimators(seed), of_guarantees(seed))
 
 
@@ -193,7 +192,7 @@ def worse_rivals(content, rng):
 
 def other_bound(content, rng):
     search = content["search"]
-    search["bound"] = rng.choice(["hoeffding", "bernoulli", "theory", "mine", "proved beyond all doubt; bound x"])
+    search["bound"] = rng.choice(["hoeffding", "theory", "mine", "proved beyond all doubt; bound x"])
     search["proof"] = rng.choice(["rigorous", "conditional"])
     search["stopping"] = "sound"
     return NOT_CHECKED
@@ -357,12 +356,10 @@ def fewer_challengers(content, rng):
         return False
     name = rng.choice(sorted(content["challenges"]))
     challenge = content["challenges"][name]
-    how = rng.randrange(4)
+    how = rng.randrange(3)
     if how == 0:
         challenge["subsets"] = challenge["subsets"][: len(challenge["subsets"]) // 2]
-    elif how == 1 and "alpha" in challenge:
-        challenge["alpha"] *= 0.5
-    elif how == 2:
+    elif how == 1:
         challenge.pop("choice", None)
         challenge["subsets"] = challenge["subsets"][:1]
     else:
@@ -377,12 +374,8 @@ def more_challengers(content, rng):
     mine = next((leaf for leaf in content["leaves"] if leaf["node"] == content["answer"]), None)
     if mine is None or not mine["exact"]:
         return False
-    subsets = [[mine["label"], mine["lower"]]] * rng.choice([10, 2000])
-    if rng.random() < 0.5:
-        content["challenges"]["local"] = {"subsets": subsets[:1]}
-        return NEARBY
-    content["challenges"]["quantile"] = {"alpha": 0.01, "attempt": 1, "drawn": "rollouts", "subsets": subsets}
-    return AT_RANDOM
+    content["challenges"]["local"] = {"subsets": [[mine["label"], mine["lower"]]]}
+    return NEARBY
 
 
 def other_words(content, rng):

@@ -120,7 +120,7 @@ def test_scores_are_those_of_scikit_learn():
     found = scores_of("auc", table_of(labels, *chances.T, *chances.T))
     assert found[0] == pytest.approx(roc_auc_score(labels, chances, multi_class="ovr"))
     target, score = rng.normal(size=120).round(1), rng.normal(size=120).round(1)
-    assert scores_of("concordance", table_of(target, score, target))[0] == pytest.approx(concordance(score, target))
+    assert scores_of("concordance", table_of(target, score, target))[0] == pytest.approx(concordance(target, score))
     assert scores_of("concordance", table_of(target, score, target))[1] == 1
     assert scores_of("accuracy", table_of(np.ones(5, bool), np.arange(5) < 2)) == (1.0, 0.4)
 
@@ -188,8 +188,8 @@ def test_the_standard_error_of_the_value_is_that_of_delong():
 def test_both_ways_to_find_what_each_row_pulls_agree():
     rng = np.random.default_rng(9)
     score, truth = rng.integers(0, 6, 50).astype(float), rng.integers(0, 2, 50).astype(float)
-    assert pulls(score, truth, real=True) == pytest.approx(pulls(score, truth, real=False))
-    assert pulls(score, truth, real=True).sum() == pytest.approx(0)
+    assert pulls(truth, score, real=True) == pytest.approx(pulls(truth, score, real=False))
+    assert pulls(truth, score, real=True).sum() == pytest.approx(0)
 
 
 @pytest.mark.parametrize("task", ["two classes", "three classes", "real"])

@@ -1,121 +1,93 @@
-"""Parts of one's own beside rules and bounds: random rules, rules of leaves, growth, answer functions."""
+"""Ingredients of one's own, each a plain function: rule, stopping test, growth, proposal, answer."""
 
 from __future__ import annotations
-
-from functools import partial
 
 import numpy as np
 import pytest
 
-from bestleaf import Rule, Search, best_arm, best_leaf, testing, verify
-from bestleaf.engine.rules import children, count, is_leaf, level, mean, reaches, rounds, uniform, visits
+from bestleaf import Certificate, Rule, Search, best_arm, best_leaf, testing, verify
+from bestleaf.engine.records import INNER
+from bestleaf.engine.rules import children, strongest_rival
 from bestleaf.problems import TableProblem, paper_lattice, random_dag
-from bestleaf.search.answer import ANSWERS, highest_mean
-
-
-@Rule
-def dice(root, graph, known):
-    """Two random children."""
-    below = children(graph, root)
-    first = int(uniform(graph) * len(below))
-    second = int(uniform(graph) * (len(below) - 1))
-    return below[first], below[second if second < first else second + 1]
-
-
-@partial(Rule, leaves=True)
-def least_sampled(root, graph, known):
-    """The leaf with the fewest samples; of equals, a random one."""
-    chosen, lowest = -1, np.inf
-    for node in range(len(graph.nodes)):
-        if is_leaf(node, graph) and count(node, graph) + uniform(graph) < lowest:
-            chosen, lowest = node, count(node, graph) + uniform(graph)
-    return chosen, -1
-
 
 KEYWORDS = {"epsilon": 0.15, "delta": 0.1}
 
 
-@pytest.mark.parametrize("rule", [dice, least_sampled, "eb_tc"], ids=str)
-def test_a_random_rule_follows_from_the_seed(rule):
-    testing.check_rule(rule, seeds=(0,))
-    first, again, other = (best_arm(paper_lattice(), rule=rule, seed=seed, **KEYWORDS) for seed in (1, 1, 2))
-    assert first.leaves == again.leaves
-    assert first.leaves != other.leaves
+# A plain function as a rule, and as a stopping test.
 
 
-@pytest.mark.parametrize("rule", [dice, "eb_tc"], ids=str)
-def test_looking_at_a_search_does_not_change_what_a_random_rule_does(rule):
-    keywords = {"task": "arm", "rule": rule, "seed": 3, "epsilon": 0.3, "delta": 0.1}
-    search = Search(paper_lattice(), **keywords)
-    rng, samples = np.random.default_rng(0), []
-    while (state := search.ask()) is not None:
-        if len(samples) % 3 == 0:
-            search.progress()
-        samples.append((state, float(rng.random() < paper_lattice().mean(state))))
-        search.tell(samples[-1][1])
-    again = Search(paper_lattice(), **keywords)
-    for state, value in samples:
-        assert again.ask() == state
-        again.tell(value)
-    assert again.ask() is None
+def boldest(root, graph, known):
+    """The child with the highest upper bound; of equals, the one with the larger lot."""
+    best = children(graph, root)[0]
+    for child in children(graph, root):
+        above = known[child].upper > known[best].upper
+        if above or (known[child].upper == known[best].upper and known[child].lot > known[best].lot):
+            best = child
+    return best, strongest_rival(best, root, graph, known)
 
 
-@pytest.mark.parametrize("keywords", [{"rule": dice}, {"stopping": "pairwise"}], ids=str)
-def test_a_random_rule_goes_on_from_a_checkpoint_as_if_it_had_not_stopped(keywords, tmp_path):
-    whole = best_leaf(paper_lattice(), seed=4, expansion=0.6, **keywords, **KEYWORDS)
-    file = tmp_path / "search.ckpt"
-    for most in (150, 400, None):
-        found = best_leaf(
-            paper_lattice(), seed=4, expansion=0.6, checkpoint=file, max_samples=most, **keywords, **KEYWORDS
-        )
-    assert found.leaves == whole.leaves
-    assert found.samples == whole.samples > 400
+def far_apart(best, rival, root, graph, known, epsilon):
+    """The published test with half of epsilon."""
+    return known[rival].upper - known[best].lower < epsilon / 2
 
 
-def test_random_numbers_of_a_rule_are_uniform():
-    drawn = []
-    for seed in range(300):
-        search = Search(
-            TableProblem({0: list(range(1, 9))}, dict.fromkeys(range(1, 9), 0.5)), seed=seed, rule=dice, **KEYWORDS
-        )
-        for _ in range(4):
-            drawn.append(search.ask())
-            search.tell(0.5)
-    counts = np.bincount(drawn, minlength=9)[1:]
-    assert ((counts - 150) ** 2 / 150).sum() < 30  # chi-square with 7 degrees of freedom: 1 in 10,000
+def hasty(best, rival, root, graph, known, epsilon):
+    """Stop as soon as both have samples."""
+    return known[best].upper < 1 and known[rival].upper < 1
 
 
-def test_helpers_show_a_rule_what_is_known():
-    @partial(Rule, leaves=True)
-    def looks(root, graph, known):
-        chosen, highest = -1, -np.inf
-        for node in range(len(graph.nodes)):
-            if is_leaf(node, graph):
-                right = level(node, graph) == 1 and reaches(node, node, graph) and not reaches(node, 3 - node, graph)
-                right = right and rounds(root, graph) == count(1, graph) + count(2, graph) and visits(root, graph) == 0
-                index = mean(node, graph) - 0.01 * count(node, graph) if right else np.nan
-                if index > highest:
-                    chosen, highest = node, index
-        return chosen, -1
-
-    search = Search(TableProblem({0: [1, 2]}, {1: 0.5, 2: 0.5}), rule=looks, seed=0, epsilon=0.01, delta=0.1)
-    told = {1: [], 2: []}
-    for place in range(60):
-        leaf = search.ask()
-        if place % 10 != 9:  # one round in ten is the test's
-            index = {one: (np.mean(values) if values else 0.5) - 0.01 * len(values) for one, values in told.items()}
-            assert index[leaf] >= max(index.values()) - 1e-9
-        told[leaf].append(0.7 if leaf == 1 else 0.6)
-        search.tell(told[leaf][-1])
+def failing(best, rival, root, graph, known, epsilon):
+    return known[10**9].upper < epsilon
 
 
-def test_a_rule_of_leaves_that_names_no_leaf_is_told_so():
-    @partial(Rule, leaves=True)
-    def root_itself(root, graph, known):
-        return root, -1
+def test_a_plain_function_is_a_rule():
+    keywords = {"seed": 0, **KEYWORDS}
+    result = best_arm(paper_lattice(), rule=boldest, **keywords)
+    assert result.leaves == best_arm(paper_lattice(), rule=Rule(boldest), **keywords).leaves
+    assert result.settings["rule"] == "boldest"
+    assert result.settings["proof"] == "rigorous"
+    testing.check_ingredients(rule=boldest)
 
-    with pytest.raises(ValueError, match="rule root_itself must return leaves of the graph"):
-        best_arm(paper_lattice(), rule=root_itself, seed=0, **KEYWORDS)
+
+@pytest.mark.parametrize("find", [best_arm, best_leaf])
+def test_a_stopping_test_of_ones_own_decides_and_is_not_certified(find):
+    problem = TableProblem({0: [1, 2, 3]}, {1: 0.2, 2: 0.8, 3: 0.5})
+    paper, own = (find(problem, seed=0, stopping=one, **KEYWORDS) for one in ("paper", far_apart))
+    assert own.identified
+    assert own.samples > paper.samples
+    assert own.answer == 2
+    assert (own.settings["stopping"], own.settings["proof"]) == ("far_apart", "none")
+    assert "has no proof" in own.summary()
+    assert verify(own.certificate)
+    forged = Certificate({**own.certificate.content, "search": {**own.settings, "proof": "rigorous"}})
+    assert not verify(forged)
+
+
+def test_a_stopping_test_with_the_name_of_ours_is_not_taken_for_it():
+    def sound(best, rival, root, graph, known, epsilon):
+        return known[best].upper < 1.0
+
+    result = best_arm(paper_lattice(), stopping=sound, seed=0, **KEYWORDS)
+    assert (result.settings["stopping"], result.settings["proof"]) == ("own_sound", "none")
+    assert verify(result.certificate)
+
+
+def test_exact_leaves_end_a_search_whatever_the_test_says():
+    def never(best, rival, root, graph, known, epsilon):
+        return False
+
+    problem = random_dag(3, exact_share=1.0)
+    assert best_leaf(problem, stopping=never, seed=0, **KEYWORDS).identified
+
+
+def test_a_wrong_stopping_test_is_told_so():
+    with pytest.raises(AssertionError, match=r"stopping hasty must be wrong with probability 0.1 at most"):
+        testing.check_ingredients(stopping=hasty, runs=60)
+    testing.check_ingredients(stopping=far_apart, runs=20)
+    with pytest.raises(ValueError, match="stopping failing raised an error"):
+        best_arm(paper_lattice(), stopping=failing, seed=0, **KEYWORDS)
+    with pytest.raises(ValueError, match="stopping must be one of sound, paper or a function of two"):
+        best_arm(paper_lattice(), stopping="kl", **KEYWORDS)
 
 
 # Growth: when a child enters.
@@ -140,8 +112,8 @@ class UntilNodes:
 
 
 def test_the_graph_grows_when_the_schedule_says_so():
-    testing.check_growth(growth=every_fifty)
-    testing.check_growth(growth=UntilNodes(20))
+    testing.check_ingredients(growth=every_fifty)
+    testing.check_ingredients(growth=UntilNodes(20))
     result = best_arm(paper_lattice(), growth=UntilNodes(20), seed=0, epsilon=0.05, delta=0.1)
     assert result.nodes == 20
     assert result.settings["growth"] == "until_nodes"
@@ -182,10 +154,17 @@ def test_growth_must_be_a_function():
 # Which node is the answer.
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-@pytest.mark.parametrize("task", ["arm", "leaf"])
-def test_our_answer_functions_pass(name, task):
-    testing.check_answer(name, task=task)
+def surest(state, decision):
+    """The leaf or arm of highest lower bound."""
+    nodes = (
+        np.flatnonzero(state.graph.kinds != INNER) if state.settings.task == "leaf" else state.graph.linked("child", 0)
+    )
+    return int(nodes[state.known.known["lower"][nodes].argmax()])
+
+
+def test_the_answer_function_of_ours_and_one_of_ones_own_pass():
+    testing.check_ingredients()
+    testing.check_ingredients(answer=surest)
 
 
 def test_answers_are_named_and_may_be_a_node_alone():
@@ -197,11 +176,8 @@ def test_answers_are_named_and_may_be_a_node_alone():
     result = best_leaf(paper_lattice(), answer=last, **keywords)
     assert result.answer == result.leaves[-1].state
     assert verify(result.certificate)
-    by_mean = best_leaf(paper_lattice(), answer="highest_mean", **keywords)
-    assert by_mean.answer == max(by_mean.leaves, key=lambda leaf: leaf.mean or 0).state
-    by_bound = best_leaf(paper_lattice(), answer="highest_lower_bound", **keywords)
-    assert by_bound.answer == max(by_bound.leaves, key=lambda leaf: leaf.lower).state
-    assert best_leaf(paper_lattice(), answer=highest_mean, **keywords).answer == by_mean.answer
+    certain = best_leaf(paper_lattice(), answer=surest, **keywords)
+    assert certain.answer == max(certain.leaves, key=lambda leaf: leaf.lower).state
 
 
 def test_a_proved_answer_is_not_replaced_by_a_worse_one():
@@ -213,25 +189,22 @@ def test_a_proved_answer_is_not_replaced_by_a_worse_one():
 
 def test_a_move_of_a_game_may_be_named_alone():
     game = random_dag(np.random.default_rng(3), two_player=True)
-    for name in ("highest_lower_bound", "most_likely"):
-        result = best_arm(game, answer=name, seed=0, max_samples=50, epsilon=0.05, delta=0.1)
+    for answer in (surest, None):
+        result = best_arm(game, answer=answer, seed=0, max_samples=50, epsilon=0.05, delta=0.1)
         assert verify(result.certificate)
 
 
 def test_wrong_answers_are_one_sentence():
-    with pytest.raises(
-        ValueError, match="answer must be one of most_likely, highest_lower_bound, highest_mean or a fun"
-    ):
-        best_leaf(paper_lattice(), answer="best", **KEYWORDS)
-    with pytest.raises(TypeError, match=r"answer must be one of .* or a function of the state and the decision, got 3"):
-        best_leaf(paper_lattice(), answer=3, **KEYWORDS)
+    for given in ("best", 3):
+        with pytest.raises(TypeError, match="answer must be a function of the state and the decision or None, got"):
+            best_leaf(paper_lattice(), answer=given, **KEYWORDS)
     with pytest.raises(ValueError, match=r"answer must return a child of the root, got \(3, 4, 5\)"):
         best_arm(
             paper_lattice(), answer=lambda state, decision: state.graph.node_of[3, 4, 5], max_samples=9, **KEYWORDS
         )
-    with pytest.raises(AssertionError, match="answer bold must return a gap that is proved, at least"):
-        testing.check_answer(bold)
+    with pytest.raises(AssertionError, match="search with answer bold must be one that is proved, at least"):
+        testing.check_ingredients(answer=bold)
 
 
 def bold(state, decision):
-    return highest_mean(state, decision), -1.0
+    return surest(state, decision), -1.0

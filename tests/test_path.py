@@ -16,7 +16,6 @@ from bestleaf.certificate import path as words
 from bestleaf.certificate import verify_path
 from bestleaf.certificate.claims import words_of
 from bestleaf.certificate.path import path_cells, thinned
-from bestleaf.certificate.units import Units
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.report import report_html
 from forging import judged, reworded, strengthened, twin
@@ -315,7 +314,7 @@ def test_unknown_numbers_are_left_out_of_the_words(decided):
 
 def test_guarantees_beyond_the_graph_are_about_the_answer_by_these_rows():
     X, y = noisy_table(columns=8)
-    settings = {"guarantee": ["local", "quantile"], "epsilon": 0.05, "random_state": 0}
+    settings = {"guarantee": "local", "epsilon": 0.05, "random_state": 0}
     selector = made_selector(choose="training", search=SearchOptions(expansion=0.5), **settings).fit(X, y)
     content = selector.certificate_.content
     labels = {repr(label) for label in content["graph"]["labels"]}
@@ -327,7 +326,6 @@ def test_guarantees_beyond_the_graph_are_about_the_answer_by_these_rows():
     assert verify(found, X, y), verify(found, X, y)
     kinds = {claim["kind"]: claim["text"] for claim in found.content["claims"]}
     assert "improves the answer by these rows alone by more than 0.05" in kinds["local"]
-    assert "is better than the answer by these rows alone by more than 0.05" in kinds["quantile"]
     assert words_of(found.content)["claims"] == found.content["claims"]
 
 
@@ -349,7 +347,7 @@ def test_cells_are_what_a_table_shows(decided):
     assert cells[1].left_out == "0.8671 ± 0.0532"
     assert cells[1].difference.startswith("+0.0731 ± ")
     assert cells[-1].features.startswith("all: x0, x1")
-    assert words.with_error(None, None, Units()) == "–"  # noqa: RUF001
+    assert words.with_error(None, None) == "–"  # noqa: RUF001
 
 
 def test_a_path_goes_through_a_file(decided, tmp_path):

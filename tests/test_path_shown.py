@@ -1,4 +1,4 @@
-"""Where the path is shown: the page, the plots, a notebook, the terminal and the result file."""
+"""Where the path is shown: the page, a notebook, the terminal and the result file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from bestleaf import BestLeafSelector, Certificate, SearchOptions, best_leaf, problems
+from bestleaf import BestLeafSelector, Certificate, SearchOptions
 from bestleaf.cli.app import app
 from bestleaf.cli.outputs import path_table
 from bestleaf.report import report_html
-from bestleaf.report.content import leading_leaves, path_points
+from bestleaf.report.content import path_points
 from bestleaf.report.drawing import LogScale, WholeScale, draw_intervals, draw_path
-from bestleaf.report.plotting import plot_path
 from bestleaf.tables import prepared
 from bestleaf.tables import select as tables_select
 from bestleaf.tables.select import TableSelection
@@ -113,45 +112,15 @@ def test_what_is_not_known_is_not_drawn(hostile):
         ElementTree.fromstring(picture)
         assert "None" not in picture
     assert all(point.heights() == [] for point in path_points(content))
-    axes = pytest.importorskip("matplotlib.figure").Figure().subplots()
-    assert plot_path(Certificate(content), axes) is axes
-
-
-def test_axes_of_matplotlib_get_the_same_curves(hostile, long, tmp_path):
-    figure = pytest.importorskip("matplotlib.figure").Figure()
-    axes = plot_path(hostile, ax=figure.subplots())
-    labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels == ["training", "left out ± one standard error", "all features, left out", "chosen: 3"]
-    by_label = {line.get_label(): line for line in axes.get_lines()}
-    assert by_label["training"].get_ydata().tolist() == [row["training"] for row in hostile.path]
-    assert by_label["left out ± one standard error"].get_ydata().tolist() == [row["left_out"] for row in hostile.path]
-    assert axes.get_xscale() == "linear"
-    assert plot_path(long, ax=pytest.importorskip("matplotlib.figure").Figure().subplots()).get_xscale() == "log"
-    figure.savefig(tmp_path / "path.png")
-
-
-def test_a_selector_can_be_given_and_others_are_refused(hostile):
-    class Fitted:
-        certificate_ = hostile
-
-    axes = pytest.importorskip("matplotlib.figure").Figure().subplots(2)
-    curves = [plot_path(found, ax).get_lines() for found, ax in zip((Fitted(), hostile), axes, strict=True)]
-    one, other = ([list(line.get_ydata()) for line in lines] for lines in curves)
-    assert one == other
-    with pytest.raises(TypeError, match="found must be a fitted selector or a Certificate, got a BestLeafSelector"):
-        plot_path(BestLeafSelector(choose="training"))
-    other = best_leaf(problems.paper_lattice(), epsilon=0.2, delta=0.1, seed=0).certificate
-    with pytest.raises(ValueError, match="found must be fitted with choose='new_data'"):
-        plot_path(other)
 
 
 def test_the_limit_of_the_rivals_is_that_of_the_answer_by_these_rows():
     found = certificate(size=2, epsilon=0.001)[0]
-    drawing = draw_intervals(found.content, leading_leaves(found.content))
+    drawing = draw_intervals(found.content)
     assert "the answer by these rows alone + epsilon" in texts(drawing)
     assert "Left-out rows decided, so the answer need not be the best here" in report_html(found)
     best = certificate()[0].content  # whose answer is the best here, too
-    assert "answer + epsilon" in texts(draw_intervals(best, leading_leaves(best)))
+    assert "answer + epsilon" in texts(draw_intervals(best))
 
 
 def test_a_notebook_shows_a_table_of_the_path(hostile):

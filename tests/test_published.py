@@ -11,7 +11,6 @@ from bestleaf.features import STOP, FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear
 from bestleaf.paper.published import PublishedProposals
-from bestleaf.testing import check_growth
 
 SETTINGS = {"epsilon": 0.05, "delta": 0.1, "bound": "beta2", "stopping": "paper", "expansion": 0.5, "seed": 0}
 
@@ -52,7 +51,3 @@ def test_the_limits_of_a_lattice_hold(lattice):
     search = Search(small, task="leaf", proposal=PublishedProposals, max_samples=2_000, **SETTINGS)
     search.finish()
     assert max(len(small.subset_of(state)) for state in search.state.graph.states) == 2
-
-
-def test_it_obeys_the_rules_of_a_proposal(lattice):
-    check_growth(PublishedProposals, lattice)

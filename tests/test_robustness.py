@@ -14,7 +14,7 @@ import pytest
 from sklearn.datasets import make_classification, make_regression
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GroupKFold, LeaveOneOut
+from sklearn.model_selection import LeaveOneOut
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -138,26 +138,6 @@ def test_targets_that_cannot_be_ranked_are_one_sentence():
     X, y = make_regression(30, 3, random_state=0)
     with pytest.raises(ValueError, match="scoring concordance cannot score Ridge on these data: concordance needs two"):
         EstimatorOracle(X, y, estimator=Ridge(), cv=LeaveOneOut()).value([0])
-
-
-def test_groups_of_one_class_are_drawn_again(table):
-    X, y = table
-    order = np.argsort(y, kind="stable")
-    X, y, groups = X[order], y[order], np.arange(120) // 12
-    seen = []
-
-    class Seeing(GaussianNB):
-        def fit(self, X, y, sample_weight=None):
-            seen.append(np.bincount(y, minlength=2))
-            return super().fit(X, y)
-
-    oracle = EstimatorOracle(X, y, estimator=Seeing(), cv=GroupKFold(5), groups=groups, fresh_splits=True)
-    for seed in range(20):
-        oracle.sample([0], np.random.default_rng(seed))
-    assert len(seen) == 20
-    for trained in seen:  # some of both classes, and some are left for the other side
-        assert (trained > 0).all()
-        assert (trained < np.bincount(y)).all()
 
 
 def test_the_last_thread_out_gives_the_libraries_their_threads_back():
@@ -368,8 +348,7 @@ def test_a_challenger_called_zero_without_a_value_does_not_keep_the_search_waiti
         "epsilon": 0.3,
         "delta": 0.1,
         "seed": 0,
-        "guarantee": ["local", "quantile"],
-        "alpha": 0.2,
+        "guarantee": "local",
         "max_time": 20,
     }
     with pytest.warns(RuntimeWarning, match="0 has none"):

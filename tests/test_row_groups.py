@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
-from bestleaf import BestLeafSelector, FuseSelector, NeighbourVotes, validate, verify
+from bestleaf import BestLeafSelector, NeighbourVotes, validate, verify
 from bestleaf.certificate import Certificate
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
@@ -125,8 +125,6 @@ def test_forged_groups_are_refused():
 
 def test_other_searches_and_validations_know_groups():
     X, y, groups = patients()
-    fuse = FuseSelector(max_samples=200, random_state=0).fit(X, y, groups=groups)
-    assert verify(fuse.certificate_, X, y, groups=groups)
     judged = validate(BestLeafSelector(choose="training", random_state=0), X, y, holdout=0.5, groups=groups)
     rows = judged.rows
     assert verify(judged.selector.certificate_, X[rows], y[rows], groups=groups[rows])

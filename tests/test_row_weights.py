@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from bestleaf import BestLeafSelector, FuseSelector, NeighbourVotes, SearchOptions, validate, verify
+from bestleaf import BestLeafSelector, NeighbourVotes, SearchOptions, validate, verify
 from bestleaf.certificate import Certificate
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
@@ -60,7 +60,7 @@ def test_whole_weights_are_repeated_rows_in_the_ranking(task, ties):
     often = np.repeat(np.arange(60), weights.astype(int))  # each row as often as its weight says
     sums, targets = plain.sums([0, 1]), np.empty_like(plain.targets)
     targets[:, plain.rows] = plain.targets
-    assert oracle.value([0, 1]) == pytest.approx(plain.ranked_right(sums[often], targets[:, often]))
+    assert oracle.value([0, 1]) == pytest.approx(plain.fraction_in_order(targets[:, often], sums[often]))
     for factor in (1.0, 0.25):  # only the ratios of weights matter
         alike = oracle_of(task, X, y, ties=ties, sample_weight=np.full(60, factor))
         assert alike.value([0, 1]) == pytest.approx(plain.value([0, 1]))
@@ -119,10 +119,10 @@ def test_pulls_of_weighted_rows_are_derivatives_of_the_value():
     weights += 0.5
     votes = oracle_of("two classes", X, y).sums([0])[:, 0]
     for real, truth in ((False, y.astype(np.float32)), (True, table("real")[1].astype(np.float32))):
-        found = pulls(votes, truth, weights, real=real)
+        found = pulls(truth, votes, weights, real=real)
         more = weights.copy()
         more[7] *= 1.0 + 1e-6
-        risen = concordance(votes, truth, more) - concordance(votes, truth, weights)
+        risen = concordance(truth, votes, more) - concordance(truth, votes, weights)
         assert found[7] == pytest.approx(risen / 1e-6, abs=1e-4)
         assert found.sum() == pytest.approx(0.0, abs=1e-12)
 
@@ -143,7 +143,6 @@ def test_left_out_rows_count_by_their_weights():
         BestLeafSelector(choose="training"),
         BestLeafSelector(choose="training", epsilon=0.2, search=SearchOptions(guarantee=["grown", "local"])),
         BestLeafSelector(cv=3),
-        FuseSelector(max_samples=200),
     ],
 )
 def test_a_certificate_is_about_its_weights(selector, tmp_path):

@@ -13,13 +13,10 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 from bestleaf import (
     BestLeafSelector,
     Checkpoint,
-    FuseSelector,
     KNNOracle,
     NeighbourVotes,
     SearchOptions,
@@ -31,7 +28,7 @@ from bestleaf import (
 from bestleaf.checkpoint.file import read_file, write_file
 from bestleaf.checks import LONGEST_SENTENCE, LONGEST_VALUE, listed, sentence, shown
 from bestleaf.cli import at_once
-from bestleaf.tables import prepared, read_frame, read_table
+from bestleaf.tables import prepared, read_frame
 from bestleaf.tables.select import select_from_table
 from selecting import configured, made_selector
 
@@ -70,9 +67,6 @@ WRONG = {
     "a checkpoint's folder": search(checkpoint=f"{LONG[:200]}/{LONG[:200]}/run.blf"),
     "a scoring without an estimator": fit(scoring=LONG),
     "a scoring": fit(estimator=GaussianNB(), scoring=LONG),
-    "an estimator for a rival": lambda: FuseSelector(
-        max_samples=50, estimator=make_pipeline(FunctionTransformer(kw_args={"a": LONG}), GaussianNB())
-    ).fit(X, Y),
     "included features": fit(include=[LONG]),
     "features by name": lambda: BestLeafSelector(choose="training", include=[LONG]).fit(frame("a", LAST), Y),
     "groups that overlap": lambda: BestLeafSelector(choose="training", feature_groups={LONG: [0, 1], LAST: [1]}).fit(
@@ -355,8 +349,6 @@ def test_a_history_that_goes_back_is_refused(saved, name):
 def test_python_callers_hear_of_arguments_not_of_options(tmp_path):
     path = tmp_path / "t.csv"
     frame("age", "noise").to_csv(path, index=False)
-    with pytest.raises(ValueError, match=r"^target must be a column of 't\.csv', got 'Y' \(did you mean 'y'\?\)$"):
-        read_table(path, "Y")
     table = read_frame(path)
     with pytest.raises(ValueError, match=r"^target must be a column of the table, got 'ag' \(did you mean 'age'\?\)"):
         prepared(table, "ag")

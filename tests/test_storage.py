@@ -32,12 +32,13 @@ from bestleaf import (
 from bestleaf.checkpoint.codec import decoded, encoded
 from bestleaf.checkpoint.file import read_file
 from bestleaf.engine.bounds import BOUNDS
-from bestleaf.features import FeatureLattice, SampledLattice
+from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear, make_linear
 from bestleaf.search import saving
 from bestleaf.search.budget import Budget
 from selecting import configured, made_selector
+from toys import Pig
 
 
 class BrokenOffError(Exception):
@@ -119,10 +120,6 @@ def lattice(**settings):
     return FeatureLattice(KNNOracle(*make_linear(80, 10, seed=1, return_X_y=True)), max_features=4, **settings)
 
 
-def sampled():
-    return SampledLattice(lattice().oracle, max_features=3)
-
-
 def for_estimator():
     X, y = make_linear(80, 10, seed=1, return_X_y=True)
     return FeatureLattice(EstimatorOracle(X, y, estimator=GaussianNB()), max_features=4)
@@ -132,35 +129,27 @@ SEARCHES = {
     **{f"bound {name}": (best_leaf, problems.paper_lattice, {"bound": name, "epsilon": 0.25}) for name in BOUNDS},
     "rate that grows": (best_leaf, problems.paper_lattice, {"bound": "beta1", "expansion": 0.6}),
     "paper": (best_arm, problems.paper_lattice, {"bound": "beta2", "stopping": "paper", "expansion": 0.5}),
-    "both": (best_arm, problems.paper_lattice, {"rule": "lucb_micro", "bound": "theory", "epsilon": 0.25}),
     "ugape": (best_arm, problems.paper_lattice, {"rule": "ugape", "expansion": 0.5}),
     "tree": (best_leaf, lambda: problems.Unrolled(problems.paper_lattice()), {"expansion": 0.6}),
     "two players": (best_leaf, lambda: problems.random_dag(3, two_player=True), {}),
     "two players that grow": (best_arm, lambda: problems.random_game_tree(1), {"expansion": 0.7}),
     "plan": (best_leaf, lambda: problems.random_dag(32, chance_share=0.6), {}),
-    "plan that grows": (best_leaf, problems.Pig, {"expansion": 0.7, "max_samples": 500}),
+    "plan that grows": (best_leaf, Pig, {"expansion": 0.7, "max_samples": 500}),
     "chance that grows": (best_arm, lambda: problems.random_dag(52, chance_share=0.5, layers=5), {"expansion": 0.7}),
     "some exact": (best_leaf, lambda: problems.random_dag(5, exact_share=0.5, width=6), {"expansion": 0.5}),
     "sampled in Python": (best_leaf, Climb, {"epsilon": 0.3}),
     "grown in Python": (best_arm, Climb, {"epsilon": 0.3, "expansion": 0.4}),
-    "quantile": (best_leaf, Peaks, {"guarantee": "quantile", "alpha": 0.1, "expansion": 0.4}),
     "by rave": (best_leaf, lattice, {"proposal": "rave", "expansion": 0.5, "bound": "betting", "max_samples": 3000}),
     "at random": (best_leaf, lattice, {"proposal": "random", "expansion": 0.5, "max_samples": 3000}),
     "in batches": (best_leaf, problems.paper_lattice, {"batch_size": 9, "expansion": 0.6}),
     "in batches in Python": (best_arm, Peaks, {"batch_size": 5, "expansion": 0.5}),
     "lattice in batches": (best_leaf, lattice, {"batch_size": 12, "expansion": 0.5, "bound": "betting"}),
-    "sampled leaves": (best_leaf, sampled, {"expansion": 0.5, "bound": "betting", "max_samples": 3000}),
-    "sampled leaves in batches": (
-        best_leaf,
-        sampled,
-        {"expansion": 0.5, "bound": "betting", "batch_size": 12, "max_samples": 1500},
-    ),
     "estimator": (
         best_leaf,
         for_estimator,
         {"expansion": 0.5, "bound": "betting", "batch_size": 8, "max_samples": 400},
     ),
-    "local": (best_leaf, lattice, {"guarantee": ["local", "quantile"], "expansion": 0.5, "bound": "bernstein"}),
+    "local": (best_leaf, lattice, {"guarantee": "local", "expansion": 0.5, "bound": "hoeffding"}),
 }
 
 
@@ -216,15 +205,13 @@ def test_a_search_by_ask_and_tell_goes_on_where_it_was(path, monkeypatch):
         search = Search(
             problems.paper_lattice(),
             task="arm",
-            rule="lucb_micro",
             epsilon=0.3,
             delta=0.1,
             seed=0,
             checkpoint=checkpoint,
         )
         while (leaf := search.ask()) is not None:
-            half = search.state.first_value is not None
-            search.tell(float(np.random.default_rng([search.samples, half, *leaf]).random() < 0.1 * sum(leaf)))
+            search.tell(float(np.random.default_rng([search.samples, *leaf]).random() < 0.1 * sum(leaf)))
         return search
 
     unbroken = of_result(answered(None).result())[0]
@@ -265,17 +252,8 @@ def test_more_samples_later_are_as_good_as_at_once(proposal, few, path):
     )
 
 
-def test_two_samples_a_round_and_an_odd_budget(path):
-    settings = {"epsilon": 0.05, "delta": 0.1, "rule": "lucb_micro", "seed": 0}
-    for problem in (problems.paper_lattice(), Climb()):
-        path.unlink(missing_ok=True)
-        for samples in (101, 500, 900):
-            found = best_arm(problem, **settings, max_samples=samples, checkpoint=path)
-            assert of_result(found) == of_result(best_arm(problem, **settings, max_samples=samples))
-
-
 def test_a_finished_search_goes_on_for_a_smaller_epsilon_and_ends_at_once_for_a_larger(path):
-    settings = {"delta": 0.1, "bound": "bernoulli", "checkpoint": path}
+    settings = {"delta": 0.1, "bound": "hoeffding", "checkpoint": path}
     coarse = best_leaf(problems.paper_lattice(), epsilon=0.2, seed=1, **settings)
     fine = best_leaf(problems.paper_lattice(), epsilon=0.1, **settings)
     assert fine.settings["seed"] == 1
@@ -334,7 +312,7 @@ def test_the_result_does_not_depend_on_where_slices_end(monkeypatch):
         "epsilon": 0.003,
         "delta": 0.1,
         "random_state": 0,
-        "guarantee": ["local", "quantile"],
+        "guarantee": "local",
         "estimator": NeighbourVotes(scale=False),
     }
     found = [of_selector(made_selector(choose="training", **settings).fit(X, y))]

@@ -1,19 +1,13 @@
-"""`bestleaf.testing`: our own parts pass its checks, broken ones get a sentence; two typical changes."""
+"""`bestleaf.testing`: our own parts pass its checks, broken ones get a sentence; a typical change."""
 
 from math import log, sqrt
 
 import numpy as np
 import pytest
 
-from bestleaf import Bound, KNNOracle, Rule, Stopping, best_arm, best_leaf, problems, testing, verify
+from bestleaf import Bound, Rule, best_arm, best_leaf, problems, testing, verify
 from bestleaf.engine.bounds import BOUNDS, RIGOROUS
 from bestleaf.engine.rules import RULES, children
-from bestleaf.engine.stopping import STOPPINGS
-from bestleaf.features import FeatureLattice
-from bestleaf.paper import make_linear
-from bestleaf.search import Search
-from bestleaf.search.growth.random import RandomProposals
-from bestleaf.search.stages import DONE, REOPEN, Stage
 
 
 class Nim:
@@ -80,16 +74,15 @@ def test_a_broken_problem_gets_a_sentence(methods, sentence, monkeypatch):
 
 @pytest.mark.parametrize("name", RULES)
 def test_our_rules_pass(name):
-    testing.check_rule(name, seeds=(0,))
+    testing.check_ingredients(rule=name)
 
 
 def test_a_rule_that_names_no_child_is_told():
-    @Rule
     def lost(root, graph, known):
         return 10_000, -1
 
     with pytest.raises(ValueError, match="rule lost must return children"):
-        testing.check_rule(lost)
+        testing.check_ingredients(rule=lost)
 
 
 @pytest.mark.parametrize("name", sorted(name for name, bound in BOUNDS.items() if bound in RIGOROUS))
@@ -106,69 +99,35 @@ def test_a_bound_that_is_too_narrow_is_told():
         testing.check_bound(bold, runs=50, means=(0.3,))
 
 
-@pytest.mark.parametrize("name", ["sound", *STOPPINGS])
-def test_our_stopping_tests_pass(name):
-    testing.check_stopping(name, runs=25)
-
-
-@pytest.mark.parametrize(
-    ("function", "sentence"),
-    [
-        (lambda mean, count, other, others, epsilon, share, best: mean > other, "it was wrong in .* of 50 runs, and"),
-        (lambda mean, count, other, others, epsilon, share, best: mean < other, "must return False where the rival is"),
-        (lambda mean, count, other, others, epsilon, share, best: epsilon < 0.1, "a larger epsilon must not turn True"),
-    ],
-)
-def test_a_stopping_test_that_is_wrong_is_told(function, sentence):
-    function.__name__ = "hasty"
-    with pytest.raises(AssertionError, match=sentence):
-        testing.check_stopping(Stopping(function), runs=50)
-
-
-class LastFirst(RandomProposals):
+def last_first(children, node, state):
     """The last child that is not in the graph enters."""
-
-    name = "last_first"
-
-    def next(self, node):
-        return [self.opening(node)[-1]]
+    return children[-1]
 
 
-@pytest.mark.parametrize("proposal", ["random", RandomProposals, LastFirst])
-def test_our_proposals_pass(proposal):
-    testing.check_growth(proposal)
+def moody(children, node, state):
+    return children[int(np.random.default_rng().integers(len(children)))]
+
+
+@pytest.mark.parametrize("proposal", ["random", last_first])
+def test_proposals_pass(proposal):
+    testing.check_ingredients(proposal=proposal)
 
 
 def test_a_proposal_with_a_stream_of_its_own_is_told():
-    class Moody(RandomProposals):
-        name = "moody"
-
-        def next(self, node):
-            absent = self.opening(node)
-            return [absent[int(np.random.default_rng().integers(len(absent)))]]
-
-    with pytest.raises(AssertionError, match=r"proposal moody must take everything random from state.rng"):
-        testing.check_growth(Moody)
+    with pytest.raises(AssertionError, match=r"proposal moody must take everything random from its seed"):
+        testing.check_ingredients(proposal=moody)
 
 
 def test_a_graph_that_never_grows_is_told():
-    with pytest.raises(AssertionError, match=r"the graph must grow with growth never, got .* nodes and no growth"):
-        testing.check_growth(growth=never)
+    with pytest.raises(AssertionError, match=r"must grow in a search with growth never, got .* and no growth"):
+        testing.check_ingredients(growth=never)
 
 
 def never(step, node, state):
     return None
 
 
-def test_our_oracle_passes_and_a_moody_one_is_told(monkeypatch):
-    oracle = KNNOracle(*make_linear(60, 10, seed=0, return_X_y=True))
-    testing.check_oracle(oracle, subsets=5, samples=20)
-    monkeypatch.setattr(oracle, "values", lambda subsets: [0.5] * len(subsets), raising=False)
-    with pytest.raises(AssertionError, match="must give what value"):
-        testing.check_oracle(oracle, subsets=5, samples=20)
-
-
-# Two typical changes, each in this one file: a bound with the check of its evidence, and a guarantee as a stage.
+# A typical change in this one file: a bound with the check of its evidence.
 
 
 def check_union(side, value, delta, evidence):
@@ -192,42 +151,13 @@ def test_a_bound_is_added_in_one_file():
     assert not verify(result.certificate, bound=narrower)
 
 
-class Pairs(Stage):
-    """A guarantee of one's own: no pair of features is better than the answer by more than epsilon."""
-
-    def __init__(self, lattice):
-        self.lattice = lattice
-        self.looked_at = 0
-
-    def slice(self, state, evaluator):
-        answer = max((one for one in state.values if one in state.graph.node_of), key=state.values.__getitem__)
-        pairs = [self.lattice.terminal((one, two)) for one in range(10) for two in range(one)]
-        values = {pair: evaluator.look_up(tuple(sorted(pair[:-1])) + pair[-1:]) for pair in pairs}
-        self.looked_at += len(values)
-        best = max(values, key=values.__getitem__)
-        if values[best] <= state.values[answer] + state.settings.epsilon:
-            return DONE
-        state.join(self.lattice.path_to(tuple(sorted(best[:-1])) + best[-1:]), evaluator.budget)
-        return REOPEN
-
-
-def test_a_guarantee_is_added_in_one_file():
-    lattice = FeatureLattice(KNNOracle(*make_linear(60, 10, seed=0, return_X_y=True)), max_features=3)
-    stage = Pairs(lattice)
-    result = Search(lattice, task="leaf", epsilon=0.05, delta=0.1, expansion=0.5, seed=0, stages=[stage]).run()
-    assert result.identified
-    assert stage.looked_at >= 45
-    pairs = [lattice.exact((one, two, -1)) for two in range(10) for one in range(two)]
-    assert max(pairs) <= result.upper + 0.05
-
-
 def test_a_rule_of_ones_own_is_checked():
     @Rule
     def first_two(root, graph, known):
         both = children(graph, root)
         return both[0], both[1] if len(both) > 1 else -1
 
-    testing.check_rule(first_two, seeds=(0,))
+    testing.check_ingredients(rule=first_two)
     assert best_leaf(Nim(), epsilon=0.1, delta=0.1, seed=0, rule=first_two).identified
 
 

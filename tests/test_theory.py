@@ -136,13 +136,6 @@ class Chain:
         return 0.25
 
 
-def test_the_value_of_a_chance_state_is_a_mean():
-    """A die at b: 3/4 of 0.6 and 1/4 of 0.2; the player takes a, which is worth 0.55."""
-    dice = TableProblem({0: "ab", "b": "yz"}, {"a": 0.55, "y": 0.6, "z": 0.2})
-    dice.chance = lambda state: (0.75, 0.25) if state == "b" else None
-    assert theory.values(dice) == pytest.approx({0: 0.55, "a": 0.55, "b": 0.5, "y": 0.6, "z": 0.2})
-
-
 def test_values_of_a_very_deep_graph():
     assert theory.values(Chain(20_000))[0] == 0.25
 

@@ -7,12 +7,12 @@ from math import inf
 import numpy as np
 import pytest
 
-from bestleaf import Certificate, FuseSelector, NeighbourVotes, fuse_search, problems, uct_search, verify
+from bestleaf import fuse_search, problems, uct_search
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear
-from bestleaf.rivals.fuse import Fuse, FuseSettings
-from bestleaf.rivals.uct import UCT, VARIANTS, UCTSettings
+from bestleaf.paper.fuse import Fuse, FuseSettings
+from bestleaf.paper.uct import UCT, VARIANTS, UCTSettings
 from bestleaf.search.budget import SLICE
 from naive import NaiveCompeting, NaiveFuse, NaiveLattice, NaiveUCT
 
@@ -240,29 +240,6 @@ def test_fuse_with_hardly_any_budget(linear):
     found = fuse_search(lattice, max_samples=3, seed=0)
     assert len(found.answer) == 1
     assert found.samples == 3
-
-
-@pytest.mark.parametrize("variant", ["fuse", "fuse-ucd", "alphafuse"])
-def test_the_selector_by_a_rival_claims_nothing_but_exact_values(linear, variant):
-    settings = {"variant": variant, "estimator": NeighbourVotes(scale=False), "random_state": 0}
-    selector = FuseSelector(**settings, max_samples=5_000).fit(*linear)
-    found = selector.certificate_
-    assert found.samples == 5_000
-    assert not found.settled
-    assert len(found.claims) == 1
-    assert "Nothing is proved beyond exact values" in found.claims[0]
-    assert 0 < found.content["cost"]["rollouts"] < 5_000
-    assert "5,000 descents" in str(found)
-    assert selector.score_ == KNNOracle(*linear, scale=False).value(selector.subset_)
-    assert verify(Certificate.from_json(found.to_json()), *linear)
-    forged = {**found.content, "search": {**found.content["search"], "stopping": "sound"}}
-    assert not verify(Certificate(forged))
-    best = max(leaf["lower"] for leaf in found.leaves)
-    assert found.gap <= best - selector.score_
-    with pytest.raises(ValueError, match="max_samples or max_time must be given"):
-        FuseSelector(**settings).fit(*linear)
-    with pytest.raises(ValueError, match=r"options must hold .* only, got 'magic'"):
-        FuseSelector(**settings, max_samples=9, options={"magic": 1}).fit(*linear)
 
 
 def test_a_lattice_that_samples_in_its_own_way_is_refused(linear):

@@ -1,4 +1,4 @@
-"""Print the lowest version of every direct dependency as a pin for pip: python tools/lowest_versions.py plot test.
+"""Print the lowest version of every direct dependency as a pin for pip: python tools/lowest_versions.py test.
 
 The versions are the bounds of pyproject.toml, so that what is tested is what is promised. The arguments are optional
 dependencies to add; what the dependencies need themselves is left to pip.

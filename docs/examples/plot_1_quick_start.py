@@ -8,7 +8,7 @@ Select features, read how they did on left-out rows and what is proved, and look
 from sklearn.datasets import load_wine
 
 from bestleaf import BestLeafSelector
-from bestleaf.report.plotting import plot_path
+from bestleaf.report import figure
 
 X, y = load_wine(return_X_y=True, as_frame=True)
 selector = BestLeafSelector(random_state=0).fit(X, y)
@@ -21,6 +21,6 @@ print(selector.path_)
 print(*selector.at_size(3).subset_)
 
 # %%
-# The same as a plot:
+# The same as a figure:
 
-axes = plot_path(selector)
+figure(selector, "path")

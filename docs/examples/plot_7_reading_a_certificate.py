@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bestleaf import BestLeafSelector, Certificate, NeighbourVotes, verify
 from bestleaf.paper import load_linear
-from bestleaf.report.plotting import plot_intervals
+from bestleaf.report import figure
 
 X, y = load_linear(return_X_y=True)
 votes = NeighbourVotes(scale=False)
@@ -30,4 +30,4 @@ print(verify(certificate))
 # %%
 # The intervals of the answer and its closest rivals:
 
-axes = plot_intervals(selector)
+figure(selector, "intervals")

@@ -10,7 +10,7 @@ table.
 from sklearn.datasets import load_breast_cancer
 
 from bestleaf import BestLeafSelector
-from bestleaf.report.plotting import plot_path
+from bestleaf.report import figure
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X, y = X[::3], y[::3]
@@ -21,7 +21,7 @@ print(*selector.certificate_.new_data_in_words(), sep="\n")
 # Where the two curves part, the value on the rows given is partly fitted noise. The band is one standard error on each
 # side.
 
-axes = plot_path(selector)
+figure(selector, "path")
 
 # %%
 # The same path as rows, with the paired difference to all features:

@@ -10,58 +10,43 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bestleaf import paper, problems, report, rivals, tables, testing, watch
-    from bestleaf.certificate import Certificate, verify
-    from bestleaf.certificate.linear_record import LinearCertificate
+    from bestleaf import paper, problems, report, tables, testing
+    from bestleaf.certificate.record import Certificate
+    from bestleaf.certificate.verify import verify
     from bestleaf.encoding import TableEncoder
     from bestleaf.engine.bounds import Bound, Rate
     from bestleaf.engine.rules import Rule
-    from bestleaf.engine.stopping import Stopping
-    from bestleaf.features.leaps import LinearSubsets, best_linear_subset
     from bestleaf.features.neighbours import NeighbourVotes
     from bestleaf.problems import Problem
-    from bestleaf.report import plotting
-    from bestleaf.rivals.flat import FlatResult, flat_best_leaf
-    from bestleaf.rivals.fuse_selector import FuseSelector
     from bestleaf.search import Result, Search, best_arm, best_leaf
     from bestleaf.selector import BestLeafSelector, SearchOptions
     from bestleaf.validation import Validation, validate
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _NAMES = {  # by the module that defines them
     "certificate": ("Certificate", "Verdict", "verify"),
-    "certificate.linear_record": ("LinearCertificate",),
     "checkpoint": ("Checkpoint",),
     "encoding": ("TableEncoder",),
     "engine.bounds": ("Bound", "Rate"),
     "engine.rules": ("Rule",),
-    "engine.stopping": ("Stopping",),
     "features.estimator": ("EstimatorOracle",),
-    "features.leaps": ("LinearSubsets", "best_linear_subset"),
     "features.neighbours": ("KNNOracle", "NeighbourVotes"),
+    "paper.fuse": ("FuseResult", "fuse_search"),
+    "paper.uct": ("UCTResult", "uct_search"),
     "problems": ("Problem",),
-    "rivals.flat": ("FlatResult", "flat_best_leaf"),
-    "rivals.fuse": ("FuseResult", "fuse_search"),
-    "rivals.fuse_selector": ("FuseSelector",),
-    "rivals.uct": ("UCTResult", "uct_search"),
     "search": ("Progress", "Result", "Search", "best_arm", "best_leaf"),
     "selector": ("BestLeafSelector", "SearchOptions"),
     "validation": ("Validation", "validate"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
-_MODULES = {"features": "features", "paper": "paper", "problems": "problems", "report": "report", "rivals": "rivals"}
-_MODULES |= {"search": "search", "tables": "tables", "testing": "testing", "watch": "watch"}
-_MODULES |= {"bounds": "engine.bounds", "plotting": "report.plotting", "rules": "engine.rules"}
+_MODULES = {name: name for name in ("features", "paper", "problems", "report", "search", "tables", "testing")}
+_MODULES |= {"bounds": "engine.bounds", "rules": "engine.rules"}
 
 __all__ = [
     "BestLeafSelector",
     "Bound",
     "Certificate",
-    "FlatResult",
-    "FuseSelector",
-    "LinearCertificate",
-    "LinearSubsets",
     "NeighbourVotes",
     "Problem",
     "Rate",
@@ -69,24 +54,18 @@ __all__ = [
     "Rule",
     "Search",
     "SearchOptions",
-    "Stopping",
     "TableEncoder",
     "Validation",
     "__version__",
     "best_arm",
     "best_leaf",
-    "best_linear_subset",
-    "flat_best_leaf",
     "paper",
-    "plotting",
     "problems",
     "report",
-    "rivals",
     "tables",
     "testing",
     "validate",
     "verify",
-    "watch",
 ]
 
 

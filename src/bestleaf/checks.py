@@ -5,11 +5,13 @@ A sentence has at most 300 characters, because `shown` and `listed` shorten long
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
+from importlib import import_module
 from numbers import Integral, Real
 from reprlib import Repr
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -97,10 +99,21 @@ def did_you_mean(given: object, known: Iterable[object]) -> str:
     return f" (did you mean {shown(near[0])}?)" if near else ""
 
 
-def check_keywords(owner: str, given: Iterable[str], known: Iterable[str], probabilities: Iterable[str] = ()) -> None:
-    """Refuse keywords that a function does not have; `probabilities` are those that it cannot do without."""
+def check_keywords(
+    owner: str,
+    given: Iterable[str],
+    known: Iterable[str],
+    probabilities: Iterable[str] = (),
+    gone: Mapping[str, str] | None = None,
+) -> None:
+    """Refuse keywords that a function does not have; `probabilities` are those that it cannot do without.
+
+    `gone` says what to use instead of keywords of earlier versions.
+    """
     given, known = list(given), list(known)
     for name in given:
+        if gone is not None and name in gone:
+            raise TypeError(f"{owner} got an argument that it no longer has, {shown(name)}; use {gone[name]}")
         if name not in known:
             raise TypeError(f"{owner} got an argument that it does not have, {shown(name)}{did_you_mean(name, known)}")
     for name in probabilities:
@@ -129,6 +142,16 @@ def moved(**where: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
         return checked
 
     return decorated
+
+
+def library(module: str, extra: str, owner: str) -> ModuleType:
+    """Return a module that an extra of the package installs; raise one sentence if it is missing."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise ImportError(f"{owner} needs {module} (pip install 'bestleaf[{extra}]')", name=module) from None
 
 
 def bytes_in_words(size: int) -> str:

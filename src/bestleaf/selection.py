@@ -23,16 +23,14 @@ from bestleaf.certificate.chosen import answer_with, enter_values
 from bestleaf.certificate.claims import counted, first_of, shown
 from bestleaf.certificate.rows import groups_digest, weights_digest
 from bestleaf.certificate.schema import Content, named_objective
-from bestleaf.certificate.units import Units
 from bestleaf.checkpoint import Saved
 from bestleaf.data_checks import Data
 from bestleaf.engine.intervals import Leaf
 from bestleaf.features import STOP, Subset, SubsetLattice
+from bestleaf.features.all_subsets import Exhaustion
 from bestleaf.features.estimator import described
-from bestleaf.features.exhaust import Exhaustion
 from bestleaf.new_data.choosing import CHEAP_A_SECOND, Chosen, fresh_scores, in_certificate
 from bestleaf.search import Progress, Search
-from bestleaf.search.growth.random import RandomProposals
 from bestleaf.search.live import LiveLine
 from bestleaf.search.progress import ProgressLine
 from bestleaf.search.result import settings_told
@@ -128,7 +126,7 @@ class Selection:
     guide: float | None = None  # rough value of the answer, if it has no exact one
     fold_scores: dict[Any, list[float]] = field(default_factory=dict)  # of leaves whose value is the mean of these
     data: Data | None = None  # says which features the columns of the lattice are; None if each column is one
-    all_subsets: Content | None = None  # what the certificate says about all subsets, if they were evaluated in blocks
+    all_subsets: Content | None = None  # what the certificate says of all subsets, if they were counted
 
     @classmethod
     def of(cls, search: Search, lattice: SubsetLattice, history: list[Note]) -> Selection:
@@ -136,7 +134,6 @@ class Selection:
         search.ensure_value()
         state, result = search.state, search.result()
         means = {leaf.state: leaf.mean for leaf in result.leaves if leaf.terminal and leaf.mean is not None}
-        guides = state.rough if state.has_exact or state.rough else state.values
         return cls(
             lattice,
             result.leaf,
@@ -149,7 +146,7 @@ class Selection:
             state.values if state.has_exact else means,
             state.rollouts.global_rave_sums,
             history,
-            guides.get(result.answer),
+            state.rough.get(result.answer),
             search.evaluator.known_scores(),
         )
 
@@ -158,8 +155,8 @@ class Selection:
         cls, found: Exhaustion, settings: Settings, seed: int, history: list[Note], tolerance: float | None
     ) -> Selection:
         """Return what was found by evaluating all subsets, or some before a budget ended it: a root with the best."""
-        lattice, standing = found.lattice, found.standing.ended()
-        values = {lattice.terminal(units): value for units, value in standing.values().items()}
+        lattice = found.lattice
+        values = {lattice.terminal(units): value for units, value in found.values().items()}
         leaves = tuple(
             Leaf(state, state, True, True, 1, value, value, value, 0, 0.0) for state, value in values.items()
         )
@@ -170,10 +167,10 @@ class Selection:
             lattice,
             answer=min(close, key=lambda leaf: (len(leaf.state), -leaf.lower, leaf.state)),
             reason=found.reason or "unfinished",
-            settings=settings_told(settings, seed, RandomProposals, exact=True),
+            settings=settings_told(settings, seed, "random", exact=True),
             cost={
                 **dict.fromkeys(("samples", "warmup_samples", "growths"), 0),
-                "exact_evaluations": standing.evaluated,
+                "exact_evaluations": found.evaluated,
                 "seconds": found.budget.seconds,
             },
             leaves=leaves,
@@ -184,7 +181,7 @@ class Selection:
             values=values,
             rave=np.zeros((len(lattice.groups), 2)),
             history=history,
-            all_subsets=standing.entry(),
+            all_subsets=found.entry(),
         )
 
     def features_of(self, state: Subset) -> list[int]:
@@ -217,10 +214,10 @@ class Selection:
         subsets = [(float(value), len(state) - 1, self.features_of(state)) for state, value in self.values.items()]
         return sorted(subsets, key=lambda one: (-one[0], *one[1:]))
 
-    def evaluated(self, labels: Sequence[str | int], units: Units) -> EvaluatedSubsets:
-        """Return every subset evaluated, best first, with the labels of its features and its score in some units."""
+    def evaluated(self, labels: Sequence[str | int]) -> EvaluatedSubsets:
+        """Return every subset evaluated, best first, with the labels of its features."""
         return EvaluatedSubsets(
-            EvaluatedSubset(tuple(labels[feature] for feature in features), units.score(value), size)
+            EvaluatedSubset(tuple(labels[feature] for feature in features), value, size)
             for value, size, features in self.ranked
         )
 
@@ -242,9 +239,9 @@ class Selection:
                 "fingerprint": digest,
                 "groups": self._groups(data),
                 "choice": lattice.choice(),
-                "terminal": "noisy" if lattice.noisy else "exact",
+                "terminal": "exact",
                 "objective": named_objective(lattice.oracle.settings()),
-                **lattice.oracle.counts(sampled=lattice.noisy),
+                **lattice.oracle.counts(),
                 "standard_error": None,  # filled in below
                 **_row_digests(data),
                 **({} if data.encoded is None else {"encoding": data.encoded.encoder.settings()}),
@@ -257,7 +254,7 @@ class Selection:
         content["data"]["standard_error"] = self._standard_error(answer)
         if "new_data" not in content:  # the path has the score of all features
             content["data"]["all_features"] = self._value_of_all()
-        scores, best = self.feature_scores, self.evaluated(names, Units()).by_size()
+        scores, best = self.feature_scores, self.evaluated(names).by_size()
         certificate.content["report"] = {  # no claim rests on it
             "history": [{name: row[name] for name in SHOWN} for row in self.history],
             "by_size": [[size, one.score, list(one.features)] for size, one in best.items()],
@@ -290,7 +287,7 @@ class Selection:
     def _standard_error(self, answer: Subset) -> float | None:
         """Return the standard error of the exact value of the answer; None if there is none or it would take long."""
         oracle, columns, known = self.lattice.oracle, self.lattice.features_of(answer), self.fold_scores.get(answer)
-        if self.lattice.noisy or not hasattr(oracle, "standard_error"):
+        if not hasattr(oracle, "standard_error"):
             return None
         if known is not None:
             error = oracle.standard_error(columns, known)
@@ -305,8 +302,6 @@ class Selection:
         lattice, oracle = self.lattice, self.lattice.oracle
         units = tuple(sorted({*lattice.allowed, *lattice.forced}))
         columns, state = lattice.features_of(units), lattice.terminal(units)
-        if lattice.noisy:
-            return None
         if state in self.values:
             return float(self.values[state])
         cost = oracle.value_cost * (1 if oracle.parts else len(columns))
@@ -331,7 +326,7 @@ class Selection:
                 continue
             if left in self.values:
                 found[str(unit)] = float(self.values[left])
-            elif cheap and not lattice.noisy:
+            elif cheap:
                 found[str(unit)] = float(lattice.oracle.value(lattice.features_of(left)))
         return found
 
@@ -377,7 +372,6 @@ class Watch:
         subsets: int | None = None,
     ) -> None:
         self.history, self._lattice, self._data = history, lattice, data
-        self._units = Units.of({"objective": lattice.oracle.settings()})
         self._console = Console(quiet=not selector.verbose)
         most = selector._options().max_samples
         self._line = ProgressLine(self._console, self._in_words, max_time=max_time, max_samples=most)
@@ -405,8 +399,7 @@ class Watch:
         best: Any = max(values, key=values.__getitem__, default=now.best)
         if over or not self.history or now.seconds > HISTORY_RATIO * self.history[-1]["seconds"]:
             self.history.append({**now._asdict(), "best": self._in_words(best), "score": values.get(best)})
-        value = values.get(best)
-        self._line.show(now._replace(best=best), None if value is None else self._units.score(value))
+        self._line.show(now._replace(best=best), values.get(best))
         if self._task is None:
             return False
         part = self._task.subcontext(task_name="slice")

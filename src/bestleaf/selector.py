@@ -26,7 +26,7 @@ from bestleaf.certificate import Certificate
 from bestleaf.certificate.chosen import with_size
 from bestleaf.certificate.claims import unsettled_in_words
 from bestleaf.certificate.same_data import fingerprint
-from bestleaf.certificate.units import Units
+from bestleaf.certificate.schema import CALL, UNNAMED
 from bestleaf.checkpoint import Checkpoint
 from bestleaf.checks import moved, one_of, shown, whole
 from bestleaf.data_checks import (
@@ -42,18 +42,18 @@ from bestleaf.encoding import TableEncoder, pandas_frame, takes_missing
 from bestleaf.encoding.frames import selected_columns
 from bestleaf.encoding.inputs import is_on_gpu
 from bestleaf.engine.bounds import Bound, Rate, named_bound
-from bestleaf.engine.stopping import BY_INTERVALS
-from bestleaf.features import FeatureLattice, SampledLattice, SubsetLattice
+from bestleaf.engine.parts import STOPPINGS
+from bestleaf.features import FeatureLattice, SubsetLattice
+from bestleaf.features.all_subsets import Exhaustion, can_evaluate_all, seconds_for_all
 from bestleaf.features.estimator import EstimatorOracle
-from bestleaf.features.exhaust import Exhaustion, fits_blocks, seconds_for_all
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
-from bestleaf.features.saved_blocks import SEARCH, SavedBlocks, search_kind
-from bestleaf.features.scoring import ScoreOutsideError
+from bestleaf.features.scoring import chosen_score
 from bestleaf.new_data.choosing import Chosen, choose
 from bestleaf.new_data.path import Path
 from bestleaf.new_data.saved_folds import seed_of_folds
 from bestleaf.search import Progress, Search
 from bestleaf.search.answer import EvaluatedLeaf
+from bestleaf.search.ask_tell import Inside
 from bestleaf.search.budget import Budget
 from bestleaf.search.executors import executor_for, workers_there
 from bestleaf.search.saving import stored_seed
@@ -62,13 +62,12 @@ from bestleaf.search.stages import EveryLeaf, SmallerAnswer, Stage, SubsetsOfAns
 from bestleaf.selection import CallbackSupportMixin, Selection, Watch, call_of, check_history, telling_folds
 
 BATCH_OF_FITS = 32  # samples asked for at once if each one fits an estimator
-BATCH_OF_QUERIES = 16  # the same for the votes of nearest neighbours among very many rows
 FEW_SUBSETS = 4096  # guarantee "auto" evaluates all subsets if there are at most this many
 CHEAP = 4e9  # and if that takes at most this many distances: some seconds
 AUTO_SHARE = 0.5  # of `max_time`: longer than that "auto" does not take to evaluate all subsets
-MOST_SUBSETS = 1_000_000  # guarantee "exhaustive" evaluates at most this many, unless the oracle evaluates blocks
+MOST_SUBSETS = 1_000_000  # guarantee "exhaustive" evaluates at most this many, unless the oracle evaluates many at once
 WORTH_TELLING = 300.0  # seconds in which all subsets could be evaluated, so that a search without that says so
-IN_GRAPH, IN_BLOCKS = "graph", "blocks"  # how all subsets are evaluated
+IN_GRAPH, AT_ONCE = "graph", "at once"  # how all subsets are evaluated
 # If nobody gives a limit, the search on all rows takes at most so much of the time of the choice, with an estimator and
 # with votes; with votes it may take at least so many seconds.
 SEARCH_SHARE = (0.25, 0.5)
@@ -159,7 +158,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         What gives a subset its value: the votes of nearest neighbours (None is ``NeighbourVotes()``), or the
         cross-validated score of an estimator on the columns of the subset.
     scoring : str or callable, default=None
-        How the estimator is scored; None is accuracy for a classifier, the concordance index for a regressor.
+        How the estimator is scored; None is accuracy for a classifier, the concordance index for a regressor. Rows left
+        out take any scorer. A proof needs scores from 0 to 1: a negative R² counts as 0, and after a choice by an error
+        or by a function of one's own the search values subsets by the default score.
     cv : int, splitter or iterable, default=None
         The splits for the cross-validated score and for the rows left out, as scikit-learn understands them. None is 5
         folds for the score. For the rows left out it is 5 or 10 folds; those of a small table are drawn twice.
@@ -213,7 +214,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     subset_ : array
         The selected features: their names, or numbers if the data have no names.
     score_ : float
-        Exact value of the selected subset, or the mean of its samples, in the units of the scorer.
+        Exact value of the selected subset, or the mean of its samples.
     score_interval_ : (float, float)
         Its confidence interval; both ends are the same if the value is exact.
     path_ : Path
@@ -318,7 +319,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def set_params(self, **params: Any) -> BestLeafSelector:
         """Set parameters, also ``estimator__n_neighbors`` and ``search__bound`` where these are None."""
         defaults: dict[str, Any] = {"estimator": NeighbourVotes, "search": SearchOptions}
-        for name in defaults.keys() & set(self._get_param_names()):
+        for name in defaults:
             if params.get(name, getattr(self, name)) is None and any(one.startswith(f"{name}__") for one in params):
                 params[name] = defaults[name]()
         return super().set_params(**params)
@@ -353,7 +354,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         seed = seed_of(self) if seed is None else seed
         with ThreadPoolExecutor(1) as background:
             digest = background.submit(fingerprint, data.X, data.y)  # takes seconds with millions of rows
-            chosen, found = self._chosen_and_found(data, seed, budget)
+            lattice = self._lattice(data, seed)
+            chosen = self._choose(lattice, data, seed, budget)
+            found = replace(self._search(lattice, data, seed, budget, chosen), data=data)
         self.encoder_ = None if data.encoded is None else data.encoded.encoder
         self.levels_ = {} if self.encoder_ is None else self.encoder_.levels_
         self.notes_ = () if self.encoder_ is None else self.encoder_.notes_
@@ -363,31 +366,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         given = "".join(f", {name}={name}" for name in data.metadata)
         repeat = f"{call_of(self, seed)}.fit(X, y{given})"
         self.certificate_ = found.certificate(data, digest.result(), chosen, repeat)
-        units = Units.of(self.certificate_.content["data"])
-        self.evaluated_ = found.evaluated(labels.tolist(), units)
+        self.evaluated_ = found.evaluated(labels.tolist())
         self._set_answer(labels)
         by_rows = self.path_ is None  # a row of the path is exact
-        self.score_ = units.score(found.score) if by_rows else self.score_interval_[0]
-
-    def _chosen_and_found(self, data: Data, seed: int, budget: Budget) -> tuple[Chosen | None, Selection]:
-        """Choose and search; begin again if a score is outside of the range that a first look at the data has found."""
-        score_range: tuple[float, float] | None = None
-        while True:
-            lattice = self._lattice(data, seed, score_range)
-            try:
-                chosen = self._choose(lattice, data, seed, budget)
-                return chosen, replace(self._search(lattice, data, seed, budget, chosen), data=data)
-            except ScoreOutsideError as error:
-                if self.checkpoint is not None:  # it holds values of the former range
-                    raise ValueError(f"{error}; with a checkpoint it must be given") from None
-                score = cast(EstimatorOracle, lattice.oracle).score
-                low, high = score_range = score.widened(error.score)
-                warnings.warn(
-                    f"a {score.name} of {error.score:g} lies outside of [{score.low:g}, {score.high:g}], the range "
-                    f"that a first look at the data found; the search begins again with [{low:g}, {high:g}]",
-                    UserWarning,
-                    stacklevel=5,
-                )
+        self.score_ = found.score if by_rows else self.score_interval_[0]
 
     def _set_answer(self, labels: np.ndarray) -> None:
         """Set the attributes that follow from the answer of the certificate."""
@@ -396,12 +378,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         columns = [numbers[name] for name in content["features"]]
         self.support_ = np.isin(np.arange(len(labels)), columns)
         self.subset_ = labels[columns]
-        units = Units.of(content["data"])
-        self.score_interval_ = (units.score(float(content["lower"])), units.score(float(content["upper"])))
+        self.score_interval_ = (float(content["lower"]), float(content["upper"]))
         path, named = self.certificate_.path, {name: labels[one] for name, one in numbers.items()}
-        self.path_ = None if path is None else Path.of(path, named, units)
-        optimism = self.certificate_.optimism
-        self.optimism_ = None if optimism is None else units.difference(optimism)
+        self.path_ = None if path is None else Path.of(path, named)
+        self.optimism_ = self.certificate_.optimism
 
     def at_size(self, size: int) -> BestLeafSelector:
         """Return a fitted selector that selects the subset of another size of the path, without a new search.
@@ -430,7 +410,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _choose(self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget) -> Chosen | None:
         """Return what left-out rows decide; None if they are not asked."""
         ranks_others = isinstance(lattice.oracle, KNNOracle) and lattice.oracle.roles.apart  # rows that did not vote
-        if self.choose == "training" or lattice.noisy or ranks_others:
+        if self.choose == "training" or ranks_others:
             return None
         self._check_search(lattice, budget)
         kind = "threads" if votes_of(self.estimator) is not None else "processes"
@@ -444,17 +424,24 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=5,
             )
-        return chosen
+        score = None if kind == "threads" else chosen_score(self.estimator, self.scoring)
+        if score is None or score.is_bounded:
+            return chosen
+        if chosen.choice is None:
+            raise ValueError(
+                "scoring must have scores from 0 to 1, because no choice could be made by left-out rows, got "
+                f"{score.name}"
+            )
+        return chosen._replace(scoring=score.name if CALL.accepts(score.name) else UNNAMED)
 
     def _tell_result(self, stacklevel: int) -> None:
         """Print the result if `verbose`, and warn if the search ended before it was settled."""
         found = self.certificate_
         if self.verbose:
             Console().print(found.summary(), highlight=False, markup=False, soft_wrap=True)
-        rival = found.content["search"]["stopping"] == "budget"
         asked_for = found.reason != "max_time" or self.max_time is not None
         proved_local = "local" in found.content["challenges"]
-        if found.reason != "identified" and not found.settled and not rival and asked_for and not proved_local:
+        if found.reason != "identified" and not found.settled and asked_for and not proved_local:
             warnings.warn(
                 f"{ENDED_BY.get(found.reason, found.reason)} ended the search before it was settled. "
                 f"{unsettled_in_words(found.content)} Give it more time or samples, or a larger epsilon than "
@@ -463,14 +450,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 stacklevel=stacklevel,
             )
 
-    def _lattice(self, data: Data, seed: int, score_range: tuple[float, float] | None = None) -> SubsetLattice:
-        """Return the lattice of the subsets that may be chosen; `score_range` is a wider one than was found first."""
-        oracle = self._oracle(data, seed)
-        if isinstance(oracle, EstimatorOracle) and score_range is not None:
-            oracle = oracle.with_range(*score_range)
-        noisy = isinstance(oracle, KNNOracle) and oracle.too_many_vote
-        choice = choice_of(self, data)
-        return (SampledLattice if noisy else FeatureLattice)(
+    def _lattice(self, data: Data, seed: int) -> SubsetLattice:
+        """Return the lattice of the subsets that may be chosen."""
+        oracle, choice = self._oracle(data, seed, self._search_scoring()), choice_of(self, data)
+        return FeatureLattice(
             oracle,
             max_features=self.max_features,
             include=choice.include,
@@ -481,7 +464,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _options(self) -> SearchOptions:
         """Return the expert settings; all but `stopping` are checked by the search."""
         options = SearchOptions() if self.search is None else self.search
-        one_of("stopping", options.stopping, BY_INTERVALS)
+        one_of("stopping", options.stopping, STOPPINGS)
         return options
 
     def _tolerance(self) -> float | None:
@@ -493,7 +476,19 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             raise ValueError(f"parsimony must be {limit}, got {self.parsimony:g}")
         return float(self.parsimony)
 
-    def _oracle(self, data: Data, seed: int) -> KNNOracle | EstimatorOracle:
+    def _search_scoring(self) -> str | Callable[..., float] | None:
+        """Return the scoring that subsets are valued by; the default one if left-out rows are scored without bounds."""
+        if votes_of(self.estimator) is not None:
+            return self.scoring
+        score = chosen_score(self.estimator, self.scoring)
+        if self.choose == "training" and score.is_error:
+            raise ValueError(
+                f"scoring must have scores from 0 to 1, or at most 1 as r2 has, with choose='training', got the error "
+                f"{score.name}"
+            )
+        return self.scoring if self.choose == "training" or score.is_bounded else None
+
+    def _oracle(self, data: Data, seed: int, scoring: str | Callable[..., float] | None) -> KNNOracle | EstimatorOracle:
         """Return the oracle, which gives subsets their values."""
         votes, metadata = votes_of(self.estimator), cast("dict[str, Any]", data.metadata)
         if votes is None:
@@ -501,7 +496,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 data.X,
                 data.y,
                 estimator=self.estimator,
-                scoring=self.scoring,
+                scoring=scoring,
                 cv=self.cv,
                 random_state=seed,
                 **metadata,
@@ -519,7 +514,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         options, tolerance = self._options(), self._tolerance()
         guarantees = checked_guarantees(options.guarantee, ("auto", *GUARANTEES))
         plan = self._evaluates_all(lattice, guarantees, budget)
-        if plan == IN_BLOCKS:
+        if plan == AT_ONCE:
             if chosen is None:
                 self._check_time(lattice, guarantees, budget)
             return self._evaluate_all(
@@ -528,10 +523,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         whole = plan == IN_GRAPH
         voting = votes_of(self.estimator) is not None
         choice, by_default = None if chosen is None else chosen.choice, "auto" in guarantees
-        races = not whole and not lattice.noisy and bool(guarantees & {"auto", "local"}) and _can_race(lattice)
-        if races:
+        local = not (whole or voting) and bool(guarantees & {"auto", "local"})
+        if local:
             guarantees |= {"local"}
-        batch = _batch_size(lattice, voting)
+        batch = None if voting else BATCH_OF_FITS
 
         stages: list[Stage] = [EveryLeaf()] if whole else []
         if options.proposal in (None, "lookahead") and not whole:
@@ -549,10 +544,11 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if interrupted:
             limit = budget.seconds  # after Ctrl-C there is no time left
         elif limit is None and options.max_samples is None:
-            least = SHORTEST_SEARCH if voting else LOCAL_PROOF if races else 0.0
+            least = SHORTEST_SEARCH if voting else LOCAL_PROOF if local else 0.0
             limit = None if choice is None else budget.seconds + max(least, share)
             many = by_default and lattice.count_subsets() > FEW_SUBSETS  # of few subsets more can be proved soon
             wider = share if choice is not None else 0.0 if many else None
+        executor = None if batch is None else executor_for(self.n_jobs, "threads" if voting else "processes")
         search = Search(
             lattice,
             task="leaf",
@@ -568,14 +564,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             guarantee=guarantees - {"auto", "exhaustive"},
             seed=seed,
             batch_size=batch,
-            executor=None if batch is None else executor_for(self.n_jobs, "threads" if voting else "processes"),
             checkpoint=checkpoint,
             callback=look,
-            stages=stages,
             answer=EvaluatedLeaf(tolerance),
-            seconds=budget.seconds,
-            centre=lattice.terminal(choice.chosen.units) if races and choice is not None else None,
-            wider=wider,
+            inside=Inside(executor, stages, budget.seconds, wider),
         )
         watch = Watch(self, data, lattice, limit, search.state.notes)
         with watch:
@@ -583,7 +575,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 check_history(watch.history, search.samples, search.budget.seconds)
                 name = os.fspath(checkpoint.path)
                 watch.tell(f"Going on from {name}, saved after {search.samples:,} samples.")
-            elif self.verbose and not whole and fits_blocks(lattice):
+            elif self.verbose and not whole and can_evaluate_all(lattice):
                 watch.tell(_cheaper(lattice, limit))
             search.finish()
         found = Selection.of(search, lattice, watch.history)
@@ -592,8 +584,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _evaluate_all(
         self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget, *, interrupted: bool
     ) -> Selection:
-        """Evaluate all subsets in blocks; return what was found. After Ctrl-C there is time for a few of them only."""
-        options, checkpoint = self._options(), Checkpoint.of(self.checkpoint)
+        """Evaluate all subsets at once; return what was found. After Ctrl-C there is time for a few of them only."""
+        options = self._options()
         given: dict[str, Any] = {
             "epsilon": self.epsilon,
             "max_samples": options.max_samples,
@@ -605,16 +597,14 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         budget.look()
         own = Budget(options.max_samples, budget.seconds if interrupted else budget.max_time)
         own.start(budget.seconds)
-        found, history = Exhaustion.of(lattice, own), list[dict[str, Any]]()
+        found, history = Exhaustion(lattice, own), list[dict[str, Any]]()
         watch = Watch(self, data, lattice, budget.max_time, history, subsets=lattice.count_subsets())
 
         def look(now: Progress) -> bool:
-            known = {} if found.best_value is None else {found.best: found.best_value}
-            return watch.look(now, known, over=found.reason is not None)
+            return watch.look(now, {now.best: float(found.best_values[0])}, over=found.reason is not None)
 
-        saved = SavedBlocks(checkpoint, found, given, seed, history, lambda notes: check_history(notes, 0, 1e15))
         with watch:
-            found.run(look, saved)
+            found.run(look)
         selection = Selection.of_all(found, settings, seed, history, self._tolerance())
         return replace(selection, reason="interrupted") if interrupted else selection
 
@@ -622,38 +612,34 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """Refuse settings of the search before the choice, which takes longer."""
         options = self._options()
         guarantees = checked_guarantees(options.guarantee, ("auto", *GUARANTEES))
-        if self._evaluates_all(lattice, guarantees, budget) == IN_BLOCKS:
+        if self._evaluates_all(lattice, guarantees, budget) == AT_ONCE:
             self._check_time(lattice, guarantees, budget)
         guarantees -= {"auto", "exhaustive"}  # for the latter all subsets are evaluated, whatever `expansion` is
         given = {**options.get_params(deep=False), "guarantee": guarantees}
         Settings(task="leaf", epsilon=self.epsilon, delta=self.delta, **given)
 
     def _check_time(self, lattice: SubsetLattice, guarantees: frozenset[str], budget: Budget) -> None:
-        """Refuse to evaluate all subsets if there is not enough time; with a checkpoint it may take several runs."""
-        if budget.max_time is None or self.checkpoint is not None or "exhaustive" not in guarantees:
+        """Refuse to evaluate all subsets if there is not enough time."""
+        if budget.max_time is None or "exhaustive" not in guarantees:
             return
         seconds = seconds_for_all(lattice)
         if seconds > budget.look():
             raise ValueError(
                 f"max_time must be at least about {ceil(seconds):,} seconds to evaluate all "
-                f"{lattice.count_subsets():,} subsets, or checkpoint must be given to go on from, got {self.max_time:g}"
+                f"{lattice.count_subsets():,} subsets, got {self.max_time:g}"
             )
 
     def _evaluates_all(self, lattice: SubsetLattice, guarantees: frozenset[str], budget: Budget) -> str | None:
         """Return how all subsets are evaluated: with guarantee "exhaustive", or with "auto" if that is cheap.
 
-        A few subsets make a graph; more are evaluated in blocks, if the oracle can. None: not all are evaluated.
+        A few subsets make a graph; more are evaluated at once, if the oracle can. None: not all are evaluated.
         """
         many = lattice.count_subsets()
-        if lattice.noisy:
-            if beyond := sorted(guarantees - {"auto", "grown"}):
-                raise ValueError(f"guarantee {beyond[0]!r} needs exact values, got too many rows for them")
-            return None
-        if many > FEW_SUBSETS and fits_blocks(lattice):
+        if many > FEW_SUBSETS and can_evaluate_all(lattice):
             if "exhaustive" in guarantees or ("auto" in guarantees and self._is_cheap(lattice, many, budget)):
-                return IN_BLOCKS
+                return AT_ONCE
             return None
-        most = getattr(lattice.oracle, "most_in_blocks", 0) or MOST_SUBSETS
+        most = getattr(lattice.oracle, "most_subsets", 0) or MOST_SUBSETS
         if "exhaustive" in guarantees and many > most:
             raise ValueError(
                 f"guarantee='exhaustive' needs at most {most:,} subsets, got {many:,}; limit them by "
@@ -663,12 +649,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return IN_GRAPH if "exhaustive" in guarantees or ("auto" in guarantees and cheap) else None
 
     def _is_cheap(self, lattice: SubsetLattice, many: int, budget: Budget) -> bool:
-        """Whether "auto" evaluates all subsets in blocks; a search that was saved goes on as it began.
-
-        Who gives expert settings other than the guarantee wants a search.
-        """
-        if (kind := search_kind(self.checkpoint)) is not None:
-            return kind == SEARCH
+        """Whether "auto" evaluates all subsets at once; who gives other expert settings wants a search."""
         given = {**self._options().get_params(deep=False), "guarantee": "auto"}
         asked_for = given != SearchOptions().get_params(deep=False)
         if asked_for or many * lattice.value_cost > CHEAP:
@@ -728,11 +709,6 @@ def seed_of(selector: BestLeafSelector) -> int:
     return int(check_random_state(given).randint(np.iinfo(np.int32).max))
 
 
-def _can_race(lattice: SubsetLattice) -> bool:
-    """Whether subsets can be ruled out before all folds are scored: only if no score can exceed the range."""
-    return isinstance(lattice.oracle, EstimatorOracle) and lattice.oracle.score.is_bounded
-
-
 def _cheaper(lattice: SubsetLattice, limit: float | None) -> str:
     """Return one sentence if all subsets could be evaluated in the time of the search; otherwise nothing."""
     seconds = seconds_for_all(lattice)
@@ -740,11 +716,3 @@ def _cheaper(lattice: SubsetLattice, limit: float | None) -> str:
         return ""
     took = f"{seconds:.0f} s" if seconds >= 1 else "a second"
     return f"All {lattice.count_subsets():,} subsets could be evaluated in about {took}: guarantee='exhaustive'."
-
-
-def _batch_size(lattice: SubsetLattice, voting: bool) -> int | None:
-    """Return how many samples are asked for at once; None lets compiled code draw them one by one."""
-    if not voting:
-        return BATCH_OF_FITS
-    assert isinstance(lattice.oracle, KNNOracle)
-    return BATCH_OF_QUERIES if lattice.noisy and lattice.oracle.too_many_vote else None

@@ -1,6 +1,6 @@
-"""Checks for parts of your own: a problem, a rule, a bound, a stopping test, growth, an answer function, an oracle.
+"""Checks for what you have written yourself: a problem, a bound, the ingredients of a search.
 
-Each check tries the part on small cases. If the part is wrong, the check raises an `AssertionError` with one sentence.
+Each check tries it on small cases. If something is wrong, the check raises an `AssertionError` with one sentence.
 Call the checks in your own tests::
 
     from bestleaf.testing import check_problem
@@ -12,44 +12,31 @@ Call the checks in your own tests::
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 from itertools import product
 from math import sqrt
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 
 from bestleaf.certificate import verify
-from bestleaf.certificate.numbering import Block, Numbering
-from bestleaf.certificate.pairs import TESTS
 from bestleaf.checks import number, shown, whole
 from bestleaf.engine.bounds import Bound, Rate, named_bound
 from bestleaf.engine.chance import chances_of
 from bestleaf.engine.components import checked_endless
 from bestleaf.engine.kernels.loop import take
-from bestleaf.engine.rules import Rule, named_rule
-from bestleaf.engine.stopping import STOPPINGS, Stopping, named_stopping
+from bestleaf.engine.rules import Rule
 from bestleaf.problems import TableProblem, paper_lattice
 from bestleaf.search import Search, best_arm, best_leaf
-from bestleaf.search.answer import Answer, named_answer
-from bestleaf.search.growth.prior import priors_of
+from bestleaf.search.answer import Answer
+from bestleaf.search.growth.proposals import priors_of
 from bestleaf.search.settings import checked_problem, name_of
-
-if TYPE_CHECKING:
-    from bestleaf.features.oracle import BlockOracle, Oracle
 
 LONGEST = 10_000  # moves after which a random walk is taken to be endless
 TINY = 1e-9  # for rounding errors
 DEVIATIONS = 4.0  # a frequency or a mean that is off by more standard errors is taken to be wrong
 
-__all__ = [
-    "check_answer",
-    "check_bound",
-    "check_growth",
-    "check_oracle",
-    "check_problem",
-    "check_rule",
-    "check_stopping",
-]
+__all__ = ["check_bound", "check_ingredients", "check_problem"]
 
 
 def _require(condition: object, sentence: str) -> None:
@@ -58,11 +45,11 @@ def _require(condition: object, sentence: str) -> None:
         raise AssertionError(sentence)
 
 
-def _require_no_error(work: Callable[[], object]) -> None:
-    """Let the sentence of a `ValueError` be what is wrong."""
+def _asked(work: Callable[[], Any]) -> Any:
+    """Return what a function returns; let the sentence of its error be what is wrong."""
     try:
-        work()
-    except ValueError as error:
+        return work()
+    except (TypeError, ValueError) as error:
         raise AssertionError(str(error)) from None
 
 
@@ -146,7 +133,7 @@ def _checked_children(problem: Any, state: Hashable) -> list[Any]:
             f"count_children({shown(state)}) must be the number of children, {len(children)}, got {counted}",
         )
     if hasattr(problem, "prior"):
-        _require_no_error(lambda: priors_of(problem, state))
+        _asked(lambda: priors_of(problem, state))
     if hasattr(problem, "maximizes"):
         moves = problem.maximizes(state)
         _require(isinstance(moves, bool), f"maximizes({shown(state)}) must return True or False, got {shown(moves)}")
@@ -157,10 +144,7 @@ def _checked_chance(problem: Any, state: Hashable) -> bool:
     """Return whether chance decides at a state; its probabilities must be right, and the same every time."""
     if not hasattr(problem, "chance"):
         return False
-    try:
-        first, again = chances_of(problem, state), chances_of(problem, state)
-    except (TypeError, ValueError) as error:
-        raise AssertionError(str(error)) from None
+    first, again = _asked(lambda: (chances_of(problem, state), chances_of(problem, state)))
     _require(first == again, f"chance({shown(state)}) must return the same probabilities every time")
     return first is not None
 
@@ -179,10 +163,7 @@ def _check_parents(problem: Any, met: dict[Hashable, list[Any]]) -> None:
 def _check_endless(problem: Any, met: Iterable[Hashable]) -> None:
     for state in met if hasattr(problem, "endless") else ():
         value = problem.endless(state)
-        try:
-            checked_endless(value, state)
-        except ValueError as error:
-            raise AssertionError(str(error)) from None
+        _asked(partial(checked_endless, value, state))
         _require(value == problem.endless(state), f"endless({shown(state)}) must return the same value every time")
 
 
@@ -219,139 +200,91 @@ def _small_problems() -> list[TableProblem]:
     return [TableProblem(edges, means, root="root") for edges in (shared, deeper, *backwards)]
 
 
-def check_rule(rule: str | Rule, *, stopping: str | Stopping = "sound", seeds: Iterable[int] = range(3)) -> None:
-    """Check that searches with a rule end and find the best child, in whatever order children are listed.
-
-    Parameters
-    ----------
-    rule : str or Rule
-        What is sampled next.
-    stopping : str or Stopping, default="sound"
-        When the searches stop.
-    seeds : iterable of int
-        Seeds of the searches.
-    """
-    rule = named_rule(rule)
-    how: dict[str, Any] = {"rule": rule, "stopping": stopping, "max_samples": 200_000}
-    for problem in _small_problems():
-        for seed in seeds:
-            result = best_arm(problem, epsilon=0.2, delta=0.05, seed=seed, **how)
-            _require(
-                result.identified, f"a search with rule {rule.name} must end by itself, got {result.samples:,} samples"
-            )
-            _require(
-                result.answer == "x",
-                f"rule {rule.name} must not change what is right: the best child is 'x', got {result.answer!r}",
-            )
-            _require(verify(result.certificate), f"the certificate of a search with rule {rule.name} must pass verify")
-    lattice = paper_lattice()
-    for seed in seeds:
-        first, again = (best_arm(lattice, epsilon=0.2, delta=0.1, seed=seed, **how) for _ in range(2))
-        _require(first.identified, f"a search with rule {rule.name} must end on the paper's lattice")
-        same = first.leaves == again.leaves
-        _require(same, f"rule {rule.name} must take everything random from uniform(graph): one seed gave two searches")
-
-
 # Flat problems on which the rival is better than epsilon allows by little, so that a test that stops too early errs.
 CLOSE_CALLS = ((0.5, 0.62), (0.1, 0.21, 0.1), (0.8, 0.92, 0.85, 0.7), (0.3, 0.3, 0.3, 0.45, 0.3))
-GRID = (0.02, 0.2, 0.5, 0.8, 0.98)  # means that a stopping test is tried on
 
 
-def check_stopping(
-    stopping: str | Stopping, *, rule: str | Rule | None = None, delta: float = 0.1, runs: int = 200, seed: int = 0
+def check_ingredients(
+    *,
+    rule: str | Rule | Callable | None = None,
+    stopping: str | Callable = "sound",
+    answer: Answer | None = None,
+    growth: Callable[[int, int, Any], int | None] | None = None,
+    proposal: str | Callable | None = None,
+    delta: float = 0.1,
+    runs: int = 200,
+    seed: int = 0,
 ) -> None:
-    """Check a stopping test: it makes sense for single pairs, and searches are wrong no more often than delta.
+    """Check ingredients of a search, those that are given: searches with them end, are right, and can be repeated.
 
-    Searches with it end by themselves and find a leaf within epsilon of the best. As they are random, a few more errors
-    than delta are allowed: those that a right test exceeds with a probability of about 1 in 30,000 (four standard
-    errors of the binomial distribution).
+    With a stopping test of your own, searches must find a leaf within epsilon of the best, but for a fraction delta of
+    the runs. As they are random, a few more errors are allowed: those that a right test exceeds with a probability of
+    about 1 in 30,000 (four standard errors of the binomial distribution).
 
     Parameters
     ----------
-    stopping : str or Stopping
-        When the search is over.
-    rule : str or Rule, default=None
-        What is sampled next; None for the usual rule of the test.
+    rule, stopping, answer, growth, proposal
+        As in `best_leaf`.
     delta : float, default=0.1
         Probability with which the answer may be wrong.
     runs : int, default=200
-        Searches of each of the small problems.
+        Searches of each of the small problems by which a stopping test is checked.
     seed : int, default=0
         Everything random follows from it.
     """
     whole("runs", runs, 1)
-    test, epsilon = named_stopping(stopping), 0.1
-    name = test if isinstance(test, str) else test.name
-    if isinstance(test, Stopping):
-        _check_single_pairs(test)
+    given: dict[str, Any] = {"rule": rule, "growth": growth, "proposal": proposal, "answer": answer}
+    given["stopping"] = None if stopping == "sound" else stopping
+    named = [f"{name} {name_of(part)}" for name, part in given.items() if part is not None]
+    how = f"a search with {', '.join(named) or 'the usual ingredients'}"
+    rules: dict[str, Any] = {"rule": rule, "stopping": stopping, "delta": delta, "max_samples": 200_000}
+    if stopping != "sound":
+        _check_errors(how, runs, seed, rules)
+    for problem in _small_problems():
+        result = best_arm(problem, epsilon=0.2, seed=seed, **rules)
+        _require(result.identified, f"{how} must end by itself, got {result.samples:,} samples")
+        right = result.answer == "x" or stopping != "sound"
+        _require(right, f"{how} must be right: the best child is 'x', got {result.answer!r}")
+    _check_grown(how, seed, {**rules, "growth": growth, "proposal": proposal, "answer": answer})
+    for task, most in product(("arm", "leaf"), (1, 30, 500)):
+        search = Search(
+            paper_lattice(), task=task, epsilon=0.2, seed=seed, answer=answer, **{**rules, "max_samples": most}
+        )
+        found = search.run()
+        gap = found.certificate.gap
+        proved = found.gap >= gap - TINY or stopping != "sound"
+        _require(proved, f"the gap of {how} must be one that is proved, at least {gap:.4g} here, got {found.gap:.4g}")
+        _require(verify(found.certificate), f"the certificate of {how} must pass verify")
+
+
+def _check_errors(how: str, runs: int, seed: int, keywords: dict[str, Any]) -> None:
+    """Check that searches of flat problems end, and are wrong no more often than delta allows."""
+    epsilon, delta = 0.1, keywords["delta"]
     margin = delta + DEVIATIONS * sqrt(delta * (1.0 - delta) / runs)
     for means in CLOSE_CALLS:
         arms = range(1, len(means) + 1)
         problem = TableProblem({0: list(arms)}, dict(zip(arms, means, strict=True)))
-        search = Search(
-            problem, task="arm", epsilon=epsilon, delta=delta, rule=rule, stopping=test, max_samples=200_000
-        )
-        wrong = 0
+        search, wrong = Search(problem, task="arm", epsilon=epsilon, **keywords), 0
+        leaves = f"leaves of means {', '.join(map(str, means))}"
         for run in range(runs):
             result = search.again(np.random.SeedSequence([seed, run])).run()
-            ended = f"a search with stopping {name} must end by itself, got {result.samples:,} samples"
-            _require(result.identified, f"{ended} for leaves of means {', '.join(map(str, means))}")
+            _require(result.identified, f"{how} must end by itself, got {result.samples:,} samples for {leaves}")
             wrong += means[result.answer - 1] < max(means) - epsilon
         _require(
             wrong <= margin * runs,
-            f"stopping {name} must be wrong with probability {delta:g} at most: for leaves of means "
-            f"{', '.join(map(str, means))} it was wrong in {wrong} of {runs} runs, and {margin * runs:.0f} are allowed",
+            f"{how} must be wrong with probability {delta:g} at most: for {leaves} it was wrong in {wrong} of {runs} "
+            f"runs, and {margin * runs:.0f} are allowed",
         )
-    own = test if isinstance(test, Stopping) and test not in STOPPINGS.values() else None
-    for task in (best_arm, best_leaf):
-        result = task(paper_lattice(), epsilon=epsilon, delta=delta, stopping=test, seed=seed, expansion=0.5)
-        verdict = verify(result.certificate, stopping=own)
-        _require(verdict, f"the certificate of a search with stopping {name} must pass verify, got: {verdict}")
 
 
-def _check_single_pairs(test: Stopping) -> None:
-    """Check what a test says about single pairs of leaves."""
-    ours = test in STOPPINGS.values()
-    function = TESTS[test.name] if ours else test.function
-    for mean, rival_mean in product(GRID, GRID):
-        for count, rival_count in product((1.0, 30.0, 1000.0), (1.0, 30.0, 1000.0)):
-            told = [function(mean, count, rival_mean, rival_count, one, 0.05, 0.1) for one in (0.0, 0.05, 0.2, 0.5)]
-            pair = f"means {mean:g} and {rival_mean:g} of {count:g} and {rival_count:g} samples"
-            _require(
-                told == sorted(told, key=bool),
-                f"a larger epsilon must not turn True into False, but stopping {test.name} did so for {pair}",
-            )
-            if rival_mean > mean:
-                _require(
-                    not told[0], f"stopping {test.name} must return False where the rival is ahead, got True for {pair}"
-                )
-
-
-def check_answer(answer: str | Answer, *, task: str = "leaf", seed: int = 0) -> None:
-    """Check an answer function: at any time it names a node that may be the answer, with the gap that is proved.
-
-    Parameters
-    ----------
-    answer : str or callable
-        Which node is the answer; see `bestleaf.search.answer`.
-    task : {"leaf", "arm"}, default="leaf"
-        What is searched for.
-    seed : int, default=0
-        Everything random follows from it.
-    """
-    named = named_answer(answer)
-    name = name_of(named)
-    for problem in (paper_lattice(), *_small_problems()[:2]):
-        for most, expansion in product((1, 30, 500, None), (None, 0.5)):
-            how: dict[str, Any] = {"max_samples": most, "expansion": expansion, "stopping": "sound"}
-            search = Search(problem, task=task, epsilon=0.2, delta=0.1, answer=named, seed=seed, **how)
-            result = search.run()
-            gap = result.certificate.gap
-            _require(
-                result.gap >= gap - TINY,
-                f"answer {name} must return a gap that is proved, at least {gap:.4g} here, got {result.gap:.4g}",
-            )
-            _require(verify(result.certificate), f"the certificate of a search with answer {name} must pass verify")
+def _check_grown(how: str, seed: int, keywords: dict[str, Any]) -> None:
+    """Check searches of the paper's lattice that grows: the same seed gives the same search."""
+    keywords |= {"epsilon": 0.1, "expansion": 0.6, "max_samples": 5_000, "seed": seed}
+    first, again = (best_leaf(paper_lattice(), **keywords) for _ in range(2))
+    _require(first.growths > 0, f"the graph must grow in {how}, got {first.nodes} nodes and no growth")
+    one, other = ((found.answer, found.leaves, found.structure.states) for found in (first, again))
+    _require(one == other, f"{how} must take everything random from its seed: the same seed gave two searches")
+    _require(verify(first.certificate), f"the certificate of {how} must pass verify")
 
 
 def check_bound(
@@ -409,107 +342,3 @@ def _ever_leaves(search: Search, mean: float, drawn: np.ndarray) -> bool:
         if (known["lower"][1:3] > mean + TINY).any() or (known["upper"][1:3] < mean - TINY).any():
             return True
     return False
-
-
-def check_growth(
-    proposal: Any = "random",
-    problem: Any = None,
-    *,
-    growth: Callable[[int, int, Any], int | None] | None = None,
-    seed: int = 0,
-    max_samples: int = 5_000,
-) -> None:
-    """Check how a graph grows: that it does, that the same seed gives the same search, that the certificate is right.
-
-    Parameters
-    ----------
-    proposal : str or class, default="random"
-        Which child enters when the graph grows; see `bestleaf.search.growth.random.RandomProposals`.
-    growth : callable, default=None
-        When the graph grows, as in `best_leaf`; None for the schedule of `expansion`.
-    problem : Problem, default=None
-        What is searched; None for the paper's lattice.
-    seed, max_samples : int
-        As in `best_leaf`.
-    """
-    problem = paper_lattice() if problem is None else problem
-    keywords = {"epsilon": 0.1, "delta": 0.1, "expansion": 0.6, "max_samples": max_samples, "proposal": proposal}
-    keywords["growth"] = growth
-    first, again = (best_leaf(problem, **keywords, seed=seed) for _ in range(2))
-    name = first.settings["proposal"]
-    how = f"proposal {name}" if growth is None else f"growth {name_of(growth)}"
-    _require(first.growths > 0, f"the graph must grow with {how}, got {first.nodes} nodes and no growth")
-    first_found, second_found = ((one.answer, one.samples, one.structure.states) for one in (first, again))
-    same = first_found == second_found
-    _require(same, f"{how} must take everything random from state.rng: the same seed gave two searches")
-    _require(verify(first.certificate), f"the certificate of a search with {how} must pass verify")
-    search = Search(problem, task="leaf", **keywords, seed=seed)
-    kept = search.growth.proposals.snapshot()
-    _require(isinstance(kept, dict), f"snapshot() of proposal {name} must return a dict, got {shown(kept)}")
-
-
-def _check_blocks(oracle: BlockOracle, rng: np.random.Generator) -> None:
-    """Check that the values of a block are those of its subsets, with floors as without."""
-    many, most = oracle.n_features, min(oracle.n_features, 3)
-    numbering = Numbering(range(min(many, 50)), (), most)
-    start = int(rng.integers(numbering.total - 1)) if numbering.total > 100 else 0
-    block = Block(numbering, start, min(start + 100, numbering.total), [[feature] for feature in range(many)])
-    right = np.array([oracle.value(np.flatnonzero(row).tolist()) for row in block.columns(many)])
-    _require(
-        np.array_equal(oracle.block_values(block), right),
-        "block_values(block) must give what value(subset) gives for each subset, to the last digit",
-    )
-    floors = np.full(len(right), np.sort(right)[len(right) // 2])  # a value that is there
-    found = oracle.block_values(block, floors)
-    _require(
-        bool(((found == right) | ((found == -1.0) & (right < floors))).all()),
-        "block_values(block, floors) must give each value, or -1 where it is below its floor",
-    )
-
-
-def check_oracle(oracle: Oracle, *, subsets: int = 20, samples: int = 200, seed: int = 0) -> None:
-    """Check an oracle: values of subsets lie in [0, 1] and are the same every time, alone or together with others.
-
-    Parameters
-    ----------
-    oracle : Oracle
-        What a subset of features is worth; see `bestleaf.features.oracle.Oracle`.
-    subsets : int, default=20
-        Random subsets to check.
-    samples : int, default=200
-        Samples drawn for each of the first five subsets.
-    seed : int, default=0
-        Everything random follows from it.
-    """
-    needed = ("n_features", "value", "values", "sample")
-    if lacking := [name for name in needed if isinstance(oracle, type) or not hasattr(oracle, name)]:
-        raise TypeError(f"oracle must have {', '.join(needed)}, got {shown(oracle)} without {', '.join(lacking)}")
-    whole("subsets", subsets, 1)
-    whole("samples", samples, 1)
-    rng, many = np.random.default_rng(seed), oracle.n_features
-    drawn = [
-        sorted(rng.choice(many, int(rng.integers(1, min(many, 6) + 1)), replace=False).tolist()) for _ in range(subsets)
-    ]
-    values = [oracle.value(subset) for subset in drawn]
-    for subset, value in zip(drawn, values, strict=True):
-        _require(0.0 <= value <= 1.0, f"value({subset}) must lie in [0, 1], got {value:g}")
-        _require(value == oracle.value(subset), f"value({subset}) must return the same number every time")
-        mixed = rng.permutation(subset).tolist()
-        _require(
-            abs(value - oracle.value(mixed)) <= TINY, f"value({mixed}) must not depend on the order of the features"
-        )
-    together = oracle.values(drawn)
-    _require(together == values, "values(subsets) must give what value(subset) gives for each, in the same order")
-    if getattr(oracle, "most_in_blocks", 0):
-        _check_blocks(cast("BlockOracle", oracle), rng)
-    for subset in drawn[:5]:
-        first, again = (oracle.sample(subset, np.random.default_rng(1)) for _ in range(2))
-        _require(
-            first == again,
-            f"sample({subset}, rng) must take everything random from rng: the same stream gave two values",
-        )
-        some = [oracle.sample(subset, rng) for _ in range(samples)]
-        _require(
-            min(some) >= 0.0 and max(some) <= 1.0,
-            f"sample({subset}, rng) must lie in [0, 1], got {min(some):g} to {max(some):g}",
-        )

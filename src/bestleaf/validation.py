@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 
 from bestleaf.certificate.claims import words_of
-from bestleaf.certificate.units import Units
 from bestleaf.checks import check_keywords, number, shown
 from bestleaf.data_checks import METADATA, checked_fit_data
 from bestleaf.features.estimator import described
@@ -168,12 +167,12 @@ def validate(
     repeat = _keywords({"holdout": holdout, "delta": delta}, {**metadata, "test_set": test_set})
     fitted.certificate_.add_to_report(repeat=f"validate({call_of(fitted, seed)}, X, y{repeat})")
     fitted._tell_result(stacklevel=3)
-    proof, units = content.get("unseen", {}).get("proof", {}), Units.of(content["data"])
+    proof = content.get("unseen", {}).get("proof", {})
     return Validation(
         selector=fitted,
         rows=np.arange(len(data.X))[rows],
-        score=np.nan if scored is None else units.score(scored.score),
-        all_features_score=np.nan if scored is None else units.score(scored.all_features),
+        score=np.nan if scored is None else scored.score,
+        all_features_score=np.nan if scored is None else scored.all_features,
         interval=tuple(proof["interval"]) if proof else None,
         difference_interval=tuple(proof["difference_interval"]) if proof else None,
         reason=reason,

@@ -10,6 +10,7 @@ import csv
 import tempfile
 import warnings
 from collections.abc import Callable
+from inspect import signature
 from math import isfinite, log, sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,27 +18,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import parallel_config
 
+import selecting
 from bestleaf import (
     BestLeafSelector,
     Bound,
     Certificate,
     Checkpoint,
     KNNOracle,
+    NeighbourVotes,
     Rate,
     Rule,
     Search,
     Validation,
     best_arm,
     best_leaf,
-    flat_best_leaf,
     fuse_search,
     problems,
     uct_search,
     validate,
 )
 from bestleaf.engine.rules import children, strongest_rival
-from bestleaf.features import FeatureLattice, SampledLattice
-from bestleaf.rivals.fuse_selector import selector_from
+from bestleaf.features import FeatureLattice
 from golden.graphs import Climb, ExactClimb, ExactNim, Nim, Spread, Trap, data, framed
 
 # ---- results as plain numbers and words
@@ -191,10 +192,12 @@ def selected(
     return selected_by(judged.selector, judged)
 
 
-def made_selector(algorithm_options: dict[str, Any] | None = None, **keywords: Any) -> BestLeafSelector:
+def made_selector(**keywords: Any) -> BestLeafSelector:
     """Return a selector from one list of settings; it chooses by the rows given, unless said otherwise."""
-    options = {} if algorithm_options is None else {"options": algorithm_options}
-    return selector_from(**{"random_state": 0, "choose": "training", **keywords, **options})
+    votes = {name: keywords.pop(name) for name in signature(NeighbourVotes).parameters if name in keywords}
+    if votes:
+        keywords["estimator"] = NeighbourVotes(**votes)
+    return selecting.made_selector(**{"random_state": 0, "choose": "training", **keywords})
 
 
 def selected_and_resumed(table: str, *, breaks: tuple[int, ...], **keywords: Any) -> dict[str, Any]:
@@ -246,13 +249,6 @@ def fuse(problem: str, **keywords: Any) -> dict[str, Any]:
     return plain({**{name: getattr(result, name) for name in names}, "values": values})
 
 
-def flat(problem: str, **keywords: Any) -> dict[str, Any]:
-    """Search for the best leaf without the graph above it."""
-    result = flat_best_leaf(PROBLEMS[problem](), **_promise(keywords))
-    names = ("answer", "mean", "gap", "samples", "counts", "arms", "reason", "algorithm")
-    return plain({name: getattr(result, name) for name in names})
-
-
 def _promise(keywords: dict[str, Any]) -> dict[str, Any]:
     return {"epsilon": 0.1, "delta": 0.1, "seed": 0, **keywords}
 
@@ -298,7 +294,6 @@ PROBLEMS: dict[str, Callable[[], Any]] = {
     "subsets": lambda: subsets(FeatureLattice, "classes"),
     "pairs": lambda: subsets(FeatureLattice, "small", 2),
     "triples": lambda: subsets(FeatureLattice, "classes", 3),
-    "sampled pairs": lambda: subsets(SampledLattice, "small", 2),
     "real subsets": lambda: subsets(FeatureLattice, "real", task="regression"),
 }
 

@@ -17,7 +17,6 @@ from golden.cases import (
     boldest,
     case,
     commanded,
-    flat,
     fuse,
     leaf,
     own_rate,
@@ -51,20 +50,13 @@ CASES: dict[str, Case] = {
     "leaf_exhaustive": case(leaf, "trap", guarantee="exhaustive"),
     **{
         f"arm_bound_{name}": case(arm, "dag", bound=name, max_samples=20_000)
-        for name in ("theory", "beta1", "beta1_published", "beta2", "hoeffding", "bernstein", "bernoulli")
+        for name in ("theory", "beta1", "beta1_published", "beta2", "hoeffding")
     },
-    **{
-        f"leaf_bound_{name}_of_spread_values": case(leaf, "spread", bound=name, max_samples=20_000)
-        for name in ("bernstein", "bernoulli", "hoeffding")
-    },
+    "leaf_bound_hoeffding_of_spread_values": case(leaf, "spread", bound="hoeffding", max_samples=20_000),
     "arm_own_bound": case(arm, "dag", bound=union_over_time),
     "arm_own_rate": case(arm, "dag", bound=own_rate),
     "arm_own_rule": case(arm, "dag", rule=boldest),
-    **{
-        f"arm_rule_{rule}": case(arm, "lattice", rule=rule, bound="bernoulli")
-        for rule in ("lucb", "ugape", "lucb_mcts", "lucb_micro")
-    },
-    "leaf_rule_lucb_micro": case(leaf, "tied", rule="lucb_micro", bound="bernoulli"),
+    **{f"arm_rule_{rule}": case(arm, "lattice", rule=rule) for rule in ("lucb", "ugape", "lucb_mcts")},
     # the published test
     "arm_paper": case(arm, "lattice", stopping="paper", bound="beta2", epsilon=0.0),
     "arm_paper_ugape": case(arm, "dag", stopping="paper", bound="beta1", rule="ugape"),
@@ -79,10 +71,7 @@ CASES: dict[str, Case] = {
     "leaf_grown_exact": case(leaf, "exact climb", expansion=0.6),
     "leaf_grown_of_tree": case(leaf, "tree", expansion=0.5, epsilon=0.2),
     "leaf_grown_with_theory": case(leaf, "climb", expansion=0.5, bound="theory", epsilon=0.2),
-    "leaf_local_and_quantile": case(
-        leaf, "trap", guarantee=["local", "quantile"], alpha=0.03, expansion=0.05, epsilon=0.02
-    ),
-    "leaf_quantile": case(leaf, "trap", guarantee="quantile", alpha=0.05, expansion=0.05, epsilon=0.02),
+    "leaf_local": case(leaf, "trap", guarantee="local", expansion=0.05, epsilon=0.02),
     # two players
     "game_arm": case(arm, "game"),
     "game_leaf": case(leaf, "game", epsilon=0.2),
@@ -107,12 +96,10 @@ CASES: dict[str, Case] = {
     "batch_game": case(arm, "nim", batch_size=8, also=WORKERS),
     "batch_game_leaf": case(leaf, "game tree", batch_size=8, epsilon=0.2),
     "batch_local": case(leaf, "trap", guarantee="local", expansion=0.05, epsilon=0.02, batch_size=4),
-    "batch_rule_lucb_micro": case(arm, "climb", batch_size=4, rule="lucb_micro"),
     # ask and tell
     "asked_arm": case(asked, "climb", task="arm"),
     "asked_leaf": case(asked, "climb", task="leaf", expansion=0.4),
     "asked_leaf_exact": case(asked, "exact climb", task="leaf"),
-    "asked_two_at_a_time": case(asked, "dag", task="arm", rule="lucb_micro", max_samples=501, epsilon=0.01),
     "asked_game": case(asked, "nim", task="arm"),
     "asked_in_batches": case(asked_in_batches, "climb", sizes=(8,), task="leaf"),
     "asked_in_batches_of_many_sizes": case(asked_in_batches, "dag", sizes=(1, 5, 12), task="arm", expansion=0.6),
@@ -132,8 +119,6 @@ CASES: dict[str, Case] = {
     "subsets_lookahead": case(leaf, "subsets", expansion=0.5, proposal="lookahead"),
     "subsets_real": case(leaf, "real subsets", expansion=0.4),
     "subsets_in_batches": case(leaf, "triples", expansion=0.5, batch_size=8, also=WORKERS),
-    "subsets_sampled": case(leaf, "sampled pairs", expansion=0.5, epsilon=0.15),
-    "subsets_sampled_in_batches": case(leaf, "sampled pairs", expansion=0.5, epsilon=0.15, batch_size=8, also=WORKERS),
     "subsets_rave_in_batches": case(leaf, "triples", expansion=0.5, proposal="rave", batch_size=8, max_samples=1500),
     # the selector
     "select": case(selected, "classes", also=WORKERS),
@@ -164,7 +149,6 @@ CASES: dict[str, Case] = {
     ),
     "select_random": case(selected, "classes", proposal="random", epsilon=0.05, max_samples=1500, expansion=0.5),
     "select_rave": case(selected, "classes", proposal="rave", epsilon=0.05, max_samples=2000),
-    "select_bernstein": case(selected, "classes", bound="bernstein", epsilon=0.1, max_samples=3000),
     "select_paper": case(selected, "classes", stopping="paper", bound="beta2", epsilon=0.05, max_samples=3000),
     "select_other_objective": case(
         selected,
@@ -219,17 +203,6 @@ CASES: dict[str, Case] = {
         commanded, "small", "--estimator", "linear", further="n_jobs = 1\n[search]\nmax_samples = 60\n"
     ),
     # rivals
-    **{
-        f"select_{algorithm}": case(selected, "classes", algorithm=algorithm, max_samples=2000)
-        for algorithm in ("fuse", "fuse-ucd", "alphafuse")
-    },
-    "select_fuse_with_options": case(
-        selected,
-        "small",
-        algorithm="fuse",
-        max_samples=2000,
-        algorithm_options={"heuristic": "continuous", "initial_rollouts": 10},
-    ),
     "fuse": case(fuse, "subsets"),
     "fuse_continuous": case(fuse, "subsets", heuristic="continuous", initial_rollouts=20),
     "fuse_ucd": case(fuse, "subsets", variant="ucd", initial_rollouts=30),
@@ -245,9 +218,4 @@ CASES: dict[str, Case] = {
     "uct_exact": case(uct, "exact climb", variant="uct3"),
     "uct_game": case(uct, "nim"),
     "uct_game_ucd": case(uct, "game", variant="ucd"),
-    **{
-        f"flat_{name}": case(flat, "lattice", algorithm=name, max_samples=30_000)
-        for name in ("lucb", "kl_lucb", "ugape", "lil_ucb", "uniform")
-    },
-    "flat_python_problem": case(flat, "climb", algorithm="kl_lucb"),
 }

@@ -3,7 +3,6 @@
 from naive.batches import NaiveBatches
 from naive.chance import NaiveChance
 from naive.cycles import NaiveCycles
-from naive.flat import NaiveFlat
 from naive.lookahead import NaiveLookahead
 from naive.search import NaiveLattice, NaiveSearch, NaiveSelection
 from naive.uct import NaiveCompeting, NaiveFuse, NaiveUCT
@@ -14,7 +13,6 @@ __all__ = [
     "NaiveChance",
     "NaiveCompeting",
     "NaiveCycles",
-    "NaiveFlat",
     "NaiveFuse",
     "NaiveLattice",
     "NaiveLookahead",

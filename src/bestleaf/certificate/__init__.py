@@ -4,8 +4,7 @@ These modules import numpy and nothing of the search. There are two exceptions: 
 `verify_data` computes values again if it is given the data.
 """
 
-from bestleaf.certificate.linear_record import is_linear
 from bestleaf.certificate.record import Certificate
 from bestleaf.certificate.verify import Verdict, verify
 
-__all__ = ["Certificate", "Verdict", "is_linear", "verify"]
+__all__ = ["Certificate", "Verdict", "verify"]

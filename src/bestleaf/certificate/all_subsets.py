@@ -1,74 +1,103 @@
-"""All subsets in a certificate: the best are leaves, of the others there is a count and a hash for each block.
+"""All subsets in a certificate: the best thousand and the best of each size are leaves, of the others there is a count.
 
-Subsets have numbers (see `numbering`), and consecutive numbers make a block. A block has a floor: the value that a
-subset needed to be among the best listed when the block was begun. Subsets below the floor need not be computed to the
-end, so the hash of a block is of those at or above the floor only: their places in the block and their values. It does
-not depend on how, or how far, the others were computed. No floor is above `least`, so every subset above `least` was
-computed, and all of these are leaves of the certificate.
+Every subset has a number: its place in the order of a tree. Below a subset stand the subsets with one more unit, which
+comes after all of its units: (0), (0, 1), (0, 1, 2), (0, 2), (1), (1, 2), (2) for three units. So a subset begins with
+the units of the one it stands below, and its distances follow from those of the other by adding one unit at the end.
+The sums are then added in the order of the columns, as they are for a single subset, and no value differs in its last
+digit. (A Gray code also changes one unit at a time, but its sums would be added in another order.)
+
+Subsets were evaluated in this order. Every one of them above `least` is a leaf of the certificate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from hashlib import sha256
+from functools import cached_property
+from math import comb
 
 import numpy as np
 
-from bestleaf.certificate.numbering import Numbering
 from bestleaf.certificate.schema import Content
 
 LISTED = 1000  # best subsets that are leaves of the certificate
+MOST_NUMBERS = 2**30  # that are given to subsets
 
 
-@dataclass(frozen=True)
-class BlockSummary:
-    """What is written about one block."""
+def count_subsets(allowed: Sequence[int], forced: Sequence[int], limit: int, beyond: int = MOST_NUMBERS) -> int:
+    """Return how many subsets may be chosen; counting ends beyond a number."""
+    total = -(not forced)  # nobody can choose no unit at all
+    for size in range(min(limit - len(forced), len(allowed)) + 1):
+        total += comb(len(allowed), size)
+        if total > beyond:
+            break
+    return total
 
-    count: int  # subsets that may be chosen
-    reached: int  # those of them at or above the floor
-    floor: float
-    top: float | None  # the highest of their values; None if none reached the floor
-    digest: str  # SHA-256 of the places and values of those at or above the floor
 
+class Numbering:
+    """Numbers from 0 to `total` - 1 for all subsets of units that may be chosen.
 
-def summary_of(places: np.ndarray, values: np.ndarray, floor: float) -> BlockSummary:
-    """Return what is written about a block from the values of its subsets and their places in the block.
-
-    Values below the floor may be any numbers below it.
+    Parameters
+    ----------
+    allowed, forced : sequence of int
+        Units that may be added, and units that are always in.
+    limit : int
+        The largest number of units, those that are always in included.
     """
-    reached = values >= floor
-    digest = sha256(places[reached].astype("<i8").tobytes())
-    digest.update(values[reached].astype("<f8").tobytes())
-    top = float(values[reached].max()) if reached.any() else None
-    return BlockSummary(len(values), int(reached.sum()), floor, top, digest.hexdigest())
 
+    def __init__(self, allowed: Sequence[int], forced: Sequence[int], limit: int) -> None:
+        self.allowed, self.forced = np.array(sorted(allowed), np.int64), np.array(sorted(forced), np.int64)
+        self.most = min(limit - len(forced), len(allowed))  # units that may be added
+        self.total = count_subsets(allowed, forced, limit)
+        if self.total > MOST_NUMBERS:
+            raise ValueError(f"there must be at most {MOST_NUMBERS:,} subsets to be numbered, got more")
 
-def entry(numbers: int, block: int, least: float, summaries: Sequence[BlockSummary]) -> Content:
-    """Return the part of a certificate about the first so many numbers, in blocks of `block` numbers."""
-    return {
-        "numbers": numbers,
-        "block": block,
-        "least": least,
-        "counts": [one.count for one in summaries],
-        "reached": [one.reached for one in summaries],
-        "floors": [one.floor for one in summaries],
-        "tops": [one.top for one in summaries],
-        "hashes": [one.digest for one in summaries],
-    }
+    @classmethod
+    def of(cls, choice: Content) -> Numbering:
+        """Return the numbering of the choice in a certificate."""
+        return cls(choice["allowed"], choice["forced"], choice["limit"])
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """[units after the last one, units that may still be added]: how many subsets stand at or below a subset."""
+        units = len(self.allowed)
+        counts = [[comb(after, size) for size in range(self.most + 1)] for after in range(units + 1)]
+        return np.cumsum(np.array(counts, np.int64), axis=1)
+
+    def members(self, numbers: np.ndarray) -> np.ndarray:
+        """Return [numbers, allowed units]: which units, apart from those that are always in, each subset has."""
+        found = np.zeros((len(numbers), len(self.allowed)), bool)
+        left = numbers.astype(np.int64) - (len(self.forced) > 0)  # the first of them all adds nothing to `forced`
+        waiting, size = left >= 0, np.zeros(len(numbers), np.int64)
+        for place in range(len(self.allowed)):
+            below = self.table[len(self.allowed) - 1 - place, np.maximum(self.most - size - 1, 0)]
+            taken = waiting & (left < below)
+            found[:, place] = taken
+            waiting &= ~(taken & (left == 0))  # the unit that the subset ends with
+            left -= np.where(taken, 1, below)
+            size += taken
+        return found
+
+    def units(self, number: int) -> tuple[int, ...]:
+        """Return the units of the subset with this number, those that are always in included."""
+        added = self.allowed[self.members(np.array([number]))[0]]
+        return tuple(np.sort(np.concatenate([self.forced, added])).tolist())
+
+    def columns(self, members: np.ndarray, groups: Sequence[Sequence[int]]) -> np.ndarray:
+        """Return [subsets, columns]: which columns subsets have, given by their members; units have `groups`."""
+        owner = np.zeros(sum(map(len, groups)), np.int64)
+        for unit, group in enumerate(groups):
+            owner[list(group)] = unit
+        every = np.zeros((len(members), len(groups)), bool)
+        every[:, self.allowed], every[:, self.forced] = members, True
+        return every[:, owner]
 
 
 def has_all(content: Content) -> bool:
-    """Whether all subsets that may be chosen were evaluated, in blocks."""
+    """Whether all subsets that may be chosen were evaluated and counted."""
     part = content.get("all_subsets")
-    return part is not None and part["numbers"] == Numbering.of(content["data"]["choice"]).total
+    return part is not None and part["evaluated"] == Numbering.of(content["data"]["choice"]).total
 
 
 def has_some(content: Content) -> bool:
-    """Whether subsets were evaluated in blocks, but not all of them."""
+    """Whether subsets were evaluated and counted, but not all of them."""
     return content.get("all_subsets") is not None and not has_all(content)
-
-
-def many_evaluated(content: Content) -> int:
-    """Return how many subsets were evaluated in blocks."""
-    return int(sum(content["all_subsets"]["counts"]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from math import e, isclose, isfinite, lgamma, log, sqrt
+from math import e, isclose, isfinite, log, sqrt
 
 import numpy as np
 
@@ -23,58 +23,11 @@ GRID = np.array([*_HALF_GRID, 0.5, *(1.0 - node for node in reversed(_HALF_GRID)
 BETS = np.array([0.01, 0.019, 0.036, 0.069, 0.13, 0.25, 0.47, 0.9])
 HEAD = 3  # numbers of `betting` before the weights of the nodes
 WEIGHTS = slice(2 + HEAD, 2 + HEAD + len(GRID))  # of the nodes, in the evidence
-LARGEST_BET = 0.5  # of `bernstein`
 
 
 def _hoeffding(side: str, value: float, share: float, evidence: list[float]) -> bool:
     count, mean = evidence[0], evidence[1] / evidence[0]
     return _within(side, value, mean, 1.7 * sqrt((log(log(2 * count)) + 0.72 * log(10.4 / share)) / (4 * count)))
-
-
-def _bernstein(side: str, value: float, share: float, evidence: list[float]) -> bool:
-    bets, gains, spread = evidence[3:6]
-    level = log(2 / share)
-    return _samples_give(evidence, level) and _within(side, value, gains / bets, (level + spread) / bets)
-
-
-def _samples_give(evidence: list[float], level: float) -> bool:
-    """Whether any samples in [0, 1] have the sums that `bernstein` keeps.
-
-    A bet is at most 1/2 and never rises. It is at least what it would be if all squares had come first.
-    `squares` adds (v_i - m_i)^2, with m_i the mean of v_1, ..., v_i and one sample 1/2 more: that is at least half of
-    the sum of squares about the last mean, and at most all of it. `spread` adds (v_i - m_(i-1))^2 = ((i + 1) / i)^2
-    (v_i - m_i)^2, weighted by -log(1 - bet) - bet.
-    """
-    count, total, last, bets, gains, spread, added, squares = evidence
-    slack, misses, start, fewest = CLOSE * max(1.0, count), count - total, 1, 0.0
-
-    def least(place: float) -> float:
-        known = 0.25 + min(max(0.0, squares), place - 1)
-        return min(LARGEST_BET, sqrt(2 * level / (known * log(1 + place))))
-
-    while start <= count:  # adds the least bets of many places at a time, so that large counts are fast
-        end = min(int(count), start + start // 4)
-        fewest += (end - start + 1) * least(end)
-        start = end + 1
-    weights = [-log(1 - bet) - bet for bet in (least(count), LARGEST_BET)]
-    about = 0.25 - (total + 0.5) ** 2 / (count + 1)  # plus all squared samples: squares about the last mean
-    return (
-        _near(added, total)
-        and 0 <= last <= 1
-        and fewest - slack <= bets <= LARGEST_BET * count + slack
-        and least(count) * total - slack <= gains <= min(LARGEST_BET * total, bets - least(count) * misses) + slack
-        and bets - gains <= LARGEST_BET * misses + slack
-        and 0.5 * (total**2 / count + about) - slack <= squares <= total + about + slack
-        and weights[0] * squares - slack <= spread <= 4 * weights[1] * squares + slack
-    )
-
-
-def _bernoulli(side: str, value: float, share: float, evidence: list[float]) -> bool:
-    count, total = evidence[0], evidence[1]
-    if not 0 < value < 1 or (value > total / count) == (side == "lower"):
-        return False
-    mixed = lgamma(1 + total) + lgamma(1 + count - total) - lgamma(2 + count)
-    return mixed - total * log(value) - (count - total) * log(1 - value) >= log(1 / share) - CLOSE
 
 
 def _betting(side: str, value: float, share: float, evidence: list[float]) -> bool:
@@ -101,14 +54,8 @@ def _near(one: float, other: float) -> bool:
     return isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE)
 
 
-CHECKS: dict[str, Check] = {
-    "hoeffding": _hoeffding,
-    "bernstein": _bernstein,
-    "bernoulli": _bernoulli,
-    "betting": _betting,
-}
-WIDTHS = {"hoeffding": 0, "bernstein": 6, "bernoulli": 3, "betting": HEAD + len(GRID) + len(BETS)}
-RISING = {"bernstein": slice(3, 8), "betting": WEIGHTS}  # sums, which never go down
+CHECKS: dict[str, Check] = {"hoeffding": _hoeffding, "betting": _betting}
+WIDTHS = {"hoeffding": 0, "betting": HEAD + len(GRID) + len(BETS)}
 
 RATES: dict[str, Callable[[float, float, int], float]] = {
     "theory": lambda count, delta, leaves: (
@@ -127,7 +74,7 @@ def rate_gives(rate: str, side: str, value: float, delta: float, leaves: int, co
 
 def of_one_leaf(bound: str, looks: list[list[float]]) -> bool:
     """Whether pieces of evidence can come from one leaf at different times: samples are only added."""
-    rising = RISING.get(bound, slice(0, 0))
+    rising = WEIGHTS if bound == "betting" else slice(0, 0)  # sums, which never go down
     for early, late in pairwise(sorted(looks, key=lambda look: look[0])):
         slack = CLOSE * max(1.0, late[0])
         fresh = [new - old for old, new in zip([early[1], *early[rising]], [late[1], *late[rising]], strict=False)]

@@ -121,6 +121,6 @@ def certificate_of(
     all_subsets = getattr(found, "all_subsets", None)
     if all_subsets is not None:
         content["all_subsets"] = all_subsets
-    content |= answer_of(content, getattr(found, "own_test", None))
+    content |= answer_of(content)
     content |= words_of(content)
     return Certificate(content)

@@ -48,8 +48,6 @@ def answer_with(content: Content, size: int) -> None:
         "known_gap": known["known_gap"],
     }
     content["answer"], content["features"] = leaf["node"], _names(content, leaf["label"])
-    if content["challenges"].get("local", {}).get("centre", leaf["label"]) != leaf["label"]:
-        del content["challenges"]["local"]  # it is about another row of the path
     content |= answer_of(content)
     content |= words_of(content)
 
@@ -72,7 +70,7 @@ def with_size(content: Content, size: int, feature_scores: Mapping[str, float]) 
 def _best_leaf(content: Content, rows: list[Content]) -> Content:
     """Return the former answer, or the row of the path with a higher value on the rows of the search."""
     found = next(leaf for leaf in content["leaves"] if leaf["node"] == content["answer"])
-    if any("centre" not in challenge for challenge in content["challenges"].values()):  # about the former answer
+    if content["challenges"]:  # they are about the former answer
         return found
     limit = content["data"]["choice"]["limit"]  # the row of all features may be larger
     known = [row for row in rows if row["training"] is not None and row["size"] <= limit]

@@ -9,14 +9,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil, floor
 
-from bestleaf.certificate.all_subsets import has_all, has_some, many_evaluated
-from bestleaf.certificate.bound_checks import CHECKS, RATES
+from bestleaf.certificate.all_subsets import has_all, has_some
 from bestleaf.certificate.knots import groups_of, is_knot
-from bestleaf.certificate.local import SINGLE, Centre, centre_of
-from bestleaf.certificate.pairs import BY_BUDGET, TESTS, in_pairs
-from bestleaf.certificate.schema import CLOSE, Content, Json
+from bestleaf.certificate.schema import Content, Json
 from bestleaf.certificate.searched import STOP, known_gap, label_of_all, searched
-from bestleaf.certificate.units import Units
 
 FEW, MANY, LONGEST = 5, 20, 120  # features named in a claim and in the answer, and letters of a name that is shown
 # Letters of other alphabets, each above the Latin letter that it looks like.
@@ -45,18 +41,12 @@ LOOKED_AT = "looked at"  # kind of a claim that is about the leaves looked at on
 def words_of(content: Content) -> Content:
     """Return the claims that follow from the numbers of a certificate, and what is not claimed."""
     claims = [_about_graph(content), *_about_best(content)]
-    if not by_budget(content):
-        claims += _about_all_subsets(content) + _about_challenges(content)
-        if claims[0]["kind"] in ("open", LOOKED_AT):  # what is proved comes first
-            claims.sort(key=lambda claim: claim["kind"] != "local")
+    claims += _about_all_subsets(content) + _about_challenges(content)
+    if claims[0]["kind"] in ("open", LOOKED_AT):  # what is proved comes first
+        claims.sort(key=lambda claim: claim["kind"] != "local")
     claims += _about_new_rows(content)
     claims += _jointly(content, claims)
     return {"claims": claims, "not_claimed": _not_claimed(content, {claim["kind"] for claim in claims})}
-
-
-def by_budget(content: Content) -> bool:
-    """Whether only a budget could end the search, as with FUSE; then nothing is proved."""
-    return content["search"]["stopping"] == BY_BUDGET
 
 
 def is_certain(content: Content) -> bool:
@@ -75,27 +65,19 @@ def is_settled(content: Content) -> bool:
         search["task"] == "arm" or "plan" in content or any(leaf["label"] != leaves[0]["label"] for leaf in leaves)
     )
     within = min(content["gap"], searched(content).gap) <= search["epsilon"]
-    return within and (search["expansion"] is None or compared) and not by_budget(content)
+    return within and (search["expansion"] is None or compared)
 
 
 def _about_graph(content: Content) -> Content:
     """Return what the intervals say about the answer: a claim if it is proved, otherwise how much is still open."""
     search, gap, certain, where = content["search"], content["gap"], is_certain(content), _where(content)
-    limit, beyond, kind, units = _limit(content), gap > search["epsilon"], "open", Units.of(content["data"])
+    limit, beyond, kind = _limit(content), gap > search["epsilon"], "open"
     why = "" if searched(content).is_answer else f" {_why_chosen(content['new_data'])}"
-    if by_budget(content):
-        space, many = _choice_in_words(content["data"]), len(content["leaves"])
-        better = f"none is better by more than {units.gain(gap)}" if gap > 0 else "it is the best"
-        text = (
-            f"Nothing is proved beyond exact values: of {counted(many, 'subset')} evaluated exactly ({space}), "
-            f"{better}. {search['rule']} stops when its budget is spent, not when the answer is known."
-        )
-        kind = "evaluated"
-    elif is_settled(content):
+    if is_settled(content):
         first = 0 in content["graph"]["minimizes"] and "plan" not in content
         who = _on_average(content) + (" for the opponent, who moves first," if first else "")
         kind = "unproved" if search["proof"] == "none" and not certain else "chosen" if beyond else "grown"
-        better = f"no {where} is better{who} by more than {units.margin(limit)}{' on these rows' if beyond else ''}"
+        better = f"no {where} is better{who} by more than {limit:g}{' on these rows' if beyond else ''}"
         better += _beyond_reference(content["data"])
         text = _promise(better, search, certain=certain) + (why if beyond else "")
     elif beyond:
@@ -121,16 +103,15 @@ def _unsettled(
     `rows`: the answer was not chosen by its value on these rows. `than`: the answer in words, if it is another one.
     """
     search, many, looked = content["search"], len(content["leaves"]), content.get("looked_at", 0)
-    units = Units.of(content["data"])
     if has_some(content):
         return LOOKED_AT, *_of_some_subsets(content, gap, known, than, rows=rows)
     rest = many - looked
     by_moves = content["graph"]["two_player"] or "chance" in content["graph"]
     if looked < 2 or by_moves or known >= (gap if rest else 1.0):
         than += _on_average(content)
-        return "open", search["epsilon"], f"Another {_where(content)} may be better{than} by up to {units.gain(gap)}."
+        return "open", search["epsilon"], f"Another {_where(content)} may be better{than} by up to {gap:.4f}."
     limit = max(0.0, ceil(1e4 * known - 1e-6) / 1e4)
-    better = f"better{than}{' on these rows' if rows else ''}{f' by more than {units.gain(limit)}' if limit else ''}"
+    better = f"better{than}{' on these rows' if rows else ''}{f' by more than {limit:.4f}' if limit else ''}"
     none = f"none of these is {better}{_beyond_reference(content['data'])}"
     if search["task"] == "arm":
         none = f"none of these shows that another arm is {better}"
@@ -143,17 +124,17 @@ def _unsettled(
     text += f" {_promise(none, search, certain=exact == looked)}"
     if rest:
         was, they = ("one was", "it") if rest == 1 else (f"{rest:,} were", "they")
-        text += f" The other {was} not looked at, or not often enough: {they} may be better by up to {units.gain(gap)}."
+        text += f" The other {was} not looked at, or not often enough: {they} may be better by up to {gap:.4f}."
     return LOOKED_AT, limit, text
 
 
 def _of_some_subsets(content: Content, gap: float, known: float, than: str, *, rows: bool) -> tuple[float, str]:
     """Return limit and words of the claim about the subsets evaluated, if a budget ended before all of them were."""
-    units, limit = Units.of(content["data"]), max(0.0, ceil(1e4 * known - 1e-6) / 1e4)
-    better = f"better{than}{' on these rows' if rows else ''}{f' by more than {units.gain(limit)}' if limit else ''}"
-    some = f"Of the subsets that may be chosen ({_choice_in_words(content['data'])}), {many_evaluated(content):,} were"
-    text = f"{some} evaluated. It is certain that none of these is {better}."
-    return limit, f"{text} Another one may be better by up to {units.gain(gap)}."
+    limit = max(0.0, ceil(1e4 * known - 1e-6) / 1e4)
+    better = f"better{than}{' on these rows' if rows else ''}{f' by more than {limit:.4f}' if limit else ''}"
+    some, many = f"Of the subsets that may be chosen ({_choice_in_words(content['data'])})", content["all_subsets"]
+    text = f"{some}, {many['evaluated']:,} were evaluated. It is certain that none of these is {better}."
+    return limit, f"{text} Another one may be better by up to {gap:.4f}."
 
 
 def _larger_one(content: Content) -> str:
@@ -166,7 +147,7 @@ def _larger_one(content: Content) -> str:
     if best["lower"] <= own["lower"] or len(best["label"]) <= len(own["label"]):
         return ""
     size = counted(len(best["label"]) - 1, "feature")
-    more = Units.of(content["data"]).gain(best["lower"] - own["lower"])
+    more = f"{best['lower'] - own['lower']:.4f}"
     return f" The best subset evaluated has {size} and is better by {more}; the answer is smaller."
 
 
@@ -187,7 +168,7 @@ def _where(content: Content) -> str:
     """Return which leaves or arms a claim about the graph is about, how many there are, and what may be chosen."""
     search, data = content["search"], content["data"]
     if content.get("all_subsets") is not None:
-        other = f"other of the {many_evaluated(content):,} subsets" if has_all(content) else "other subset"
+        other = f"other of the {content['all_subsets']['evaluated']:,} subsets" if has_all(content) else "other subset"
         return f"{other} that may be chosen ({_choice_in_words(data)})"
     size = counted(len(content["leaves"]), "leaf", "leaves") + ("" if data is None else f"; {_choice_in_words(data)}")
     answer = "plan" if "plan" in content else search["task"]
@@ -218,15 +199,14 @@ def _beyond_reference(data: Content | None) -> str:
 def _about_best(content: Content) -> list[Content]:
     """Return the claim about the answer by these rows alone, if left-out rows decided for a subset worse here."""
     best, search, certain = searched(content), content["search"], is_certain(content)
-    if best.is_answer or by_budget(content) or content["gap"] <= search["epsilon"]:
+    if best.is_answer or content["gap"] <= search["epsilon"]:
         return []
-    units = Units.of(content["data"])
-    named = f"{_few(best.label[:-1], content['data'])} (value {units.text(best.value)})"
+    named = f"{_few(best.label[:-1], content['data'])} (value {best.value:.4f})"
     than = f"than {BY_THESE_ROWS}, which is {named}"
     if is_settled(content):
         limit = search["epsilon"]
         none = "no subset" if has_all(content) else "no leaf"
-        text = _promise(f"{none} is better by more than {units.margin(limit)} {than}", search, certain=certain)
+        text = _promise(f"{none} is better by more than {limit:g} {than}", search, certain=certain)
         kind = "unproved" if search["proof"] == "none" and not certain else "grown"
     else:
         kind, limit, text = _unsettled(content, best.gap, best.known_gap, than=f" {than}")
@@ -241,15 +221,8 @@ def _promise(what: str, search: Content, *, certain: bool) -> str:
         return f"It is certain that {what}."
     if search["proof"] == "none":
         return f"It seems that {what}; bound {search['bound']} with stopping {search['stopping']} has no proof."
-    condition = f", provided that {_own_parts(search)}" if search["proof"] == "conditional" else ""
+    condition = f", provided that bound {search['bound']} holds" if search["proof"] == "conditional" else ""
     return f"With probability at least 1 - {search['delta']:g} {what}{condition}."
-
-
-def _own_parts(search: Content) -> str:
-    """Return which parts of the user's own a claim depends on."""
-    own = [] if search["bound"] in (*CHECKS, *RATES) else [f"bound {search['bound']}"]
-    own += [f"stopping {search['stopping']}"] if in_pairs(search) and search["stopping"] not in TESTS else []
-    return f"{' and '.join(own)} {'holds' if len(own) == 1 else 'hold'}"
 
 
 def game_claim(search: Content, leaves: int, open_gap: float | None, *, certain: bool) -> str:
@@ -264,67 +237,47 @@ def game_claim(search: Content, leaves: int, open_gap: float | None, *, certain:
 def _about_all_subsets(content: Content) -> list[Content]:
     """Return the claim about all subsets, if all were evaluated or if no value can be higher."""
     data, epsilon, many = content["data"], content["search"]["epsilon"], len(content["leaves"])
-    in_blocks = content.get("all_subsets") is not None
+    counted_only = content.get("all_subsets") is not None
     if data is None:
         return []
     exact = any(leaf["exact"] for leaf in content["leaves"] if leaf["node"] == content["answer"])
     if has_all(content) and is_settled(content):
         kind, text = "exhaustive", _of_all_subsets(content)
-    elif content["search"]["expansion"] is None and is_settled(content) and is_certain(content) and not in_blocks:
-        limit = Units.of(data).margin(_limit(content))
-        better = f"no other subset is better by more than {limit}{_beyond_reference(data)}"
+    elif content["search"]["expansion"] is None and is_settled(content) and is_certain(content) and not counted_only:
+        better = f"no other subset is better by more than {_limit(content):g}{_beyond_reference(data)}"
         space = _choice_in_words(data)
         kind, text = "exhaustive", f"All {many:,} subsets that may be chosen were evaluated ({space}): {better}."
         if many == 1:
             text = f"The only subset that may be chosen was evaluated: there is no other. To choose from: {space}."
-    elif exact and 1.0 - content["lower"] <= epsilon and Units.of(data).is_bounded:
-        most, top = Units.of(data).margin(epsilon), f"{Units.of(data).score(1.0):g}"
-        kind, text = "ceiling", f"No subset at all can be better by more than {most}, because no value exceeds {top}."
+    elif exact and 1.0 - content["lower"] <= epsilon:
+        kind, text = "ceiling", f"No subset at all can be better by more than {epsilon:g}, because no value exceeds 1."
     else:
         return []
     return [{"kind": kind, "epsilon": epsilon, "text": text}]
 
 
 def _of_all_subsets(content: Content) -> str:
-    """Return the claim about all subsets, if they were evaluated in blocks."""
-    units, many, part = Units.of(content["data"]), many_evaluated(content), content["all_subsets"]
-    values = [leaf["lower"] for leaf in content["leaves"]]
-    best, listed = max(values), sum(value >= part["least"] for value in values)
-    ruled_out = f", or ruled out because they cannot be among the best {listed:,}" if max(part["floors"]) > 0 else ""
-    text = f"All {many:,} subsets that may be chosen were evaluated{ruled_out} ({_choice_in_words(content['data'])}): "
+    """Return the claim about all subsets, if they were evaluated and counted."""
+    many = content["all_subsets"]["evaluated"]
+    best = max(leaf["lower"] for leaf in content["leaves"])
+    text = f"All {many:,} subsets that may be chosen were evaluated ({_choice_in_words(content['data'])}): "
     if content["gap"] <= 0:
         return f"{text}no other has a higher value."
-    limit = units.margin(_limit(content))
-    return f"{text}the highest value is {units.text(best)}, no other subset is better by more than {limit}."
+    return f"{text}the highest value is {best:.4f}, no other subset is better by more than {_limit(content):g}."
 
 
 def _about_challenges(content: Content) -> list[Content]:
-    """Return the claims of the guarantees "local" and "quantile", unless one of their leaves beats the answer."""
-    found, search, value = [], content["search"], searched(content).value
-    for name, challenge in sorted(content["challenges"].items()):  # "local" comes before "quantile"
-        if name == "local":
-            found += _local(content, challenge)
-            continue
-        best = max((value for _, value in challenge["subsets"]), default=0.0)
-        if best - value <= search["epsilon"]:
-            about = {"epsilon": search["epsilon"], "delta": search["delta"], "alpha": challenge["alpha"]}
-            found.append({"kind": name, **about, "text": _quantile(content, challenge)})
-    return found
-
-
-def _local(content: Content, challenge: Content) -> list[Content]:
-    """Return the claim about all leaves one step away, with the limits on what may be chosen."""
-    data, centre, epsilon = content["data"], centre_of(content), content["search"]["epsilon"]
-    best = max((value for _, value in challenge["subsets"]), default=0.0)
-    if best > centre.limit or (challenge.get("pruned") and not Units.of(data).is_bounded):
+    """Return the claim of the guarantee "local", with the limits on what may be chosen; none if a leaf is better."""
+    challenge, data, about = content["challenges"].get("local"), content["data"], searched(content)
+    epsilon = content["search"]["epsilon"]
+    if challenge is None or max((value for _, value in challenge["subsets"]), default=0.0) > about.value + epsilon:
         return []
-    limit = epsilon if centre.gain <= epsilon + CLOSE else ceil(1e4 * centre.gain - 1e-6) / 1e4
-    better = f"by more than {Units.of(data).margin(limit)}"
-    nearby = _compared(challenge, "leaf" if data is None else "subset")
+    better = f"by more than {epsilon:g}"
+    nearby = _compared(len(challenge["subsets"]), "leaf" if data is None else "subset")
     if "choice" not in challenge:
         text = f"No leaf one step away, as the problem lists them, is better {better}: {nearby}."
         return [{"kind": "local", "epsilon": epsilon, "text": text}]
-    choice, chosen = challenge["choice"], len(centre.label) - 1
+    choice, chosen = challenge["choice"], len(about.label) - 1
     usable = len(choice["allowed"]) + len(choice["forced"])
     which = "" if data is None or usable == len(data["groups"]) else f" of the {usable:,} allowed"
     limits = ""
@@ -332,53 +285,16 @@ def _local(content: Content, challenge: Content) -> list[Content]:
         limits = f" within the limit of {counted(choice['limit'], 'feature')}"
     if choice["forced"]:
         limits += f" with {_few(choice['forced'], data)} always in"
-    step = "added or dropped" if challenge.get("steps") == SINGLE else "added, dropped or exchanged"
-    who = "the answer" if centre.is_answer else BY_THESE_ROWS
-    text = f"No single feature{which} {step}{limits} improves {who} {better}: {nearby}."
-    if limit > epsilon:
-        text += f" The best step is {_step(centre, data)}. {_why_chosen(content['new_data'])}"
-    return [{"kind": "local", "epsilon": limit, "text": text}]
+    who = "the answer" if about.is_answer else BY_THESE_ROWS
+    text = f"No single feature{which} added, dropped or exchanged{limits} improves {who} {better}: {nearby}."
+    return [{"kind": "local", "epsilon": epsilon, "text": text}]
 
 
-def _compared(challenge: Content, one: str) -> str:
-    """Return how the leaves one step away were compared: all evaluated, or some ruled out by a race."""
-    ruled_out, several = len(challenge.get("pruned", [])), {"leaf": "leaves"}.get(one, f"{one}s")
-    many = len(challenge["subsets"]) + ruled_out
-    where = "one step away" if challenge.get("steps") != SINGLE else "with one feature more or less"
-    if ruled_out:
-        folds = f"after some of the {len(challenge['folds'])} folds"
-        how = f"{len(challenge['subsets']):,} evaluated, {ruled_out:,} ruled out {folds}"
-        return f"all {many:,} {several} {where} were compared ({how})"
+def _compared(many: int, one: str) -> str:
+    """Return how many leaves one step away were evaluated."""
     if many < 2:
-        return f"the only {one} {where} was evaluated" if many else f"there is no {one} {where}"
-    return f"all {many:,} {several} {where} were evaluated"
-
-
-def _step(centre: Centre, data: Content) -> str:
-    """Return what the best leaf one step away adds and drops."""
-    mine, other = set(centre.label[:-1]), set(centre.best[:-1])
-    added, dropped = _few(sorted(other - mine), data), _few(sorted(mine - other), data)
-    if added and dropped:
-        return f"{added} in exchange for {dropped}"
-    return f"to add {added}" if added else f"to drop {dropped}"
-
-
-def _centre(content: Content) -> str:
-    """Return which leaf the guarantees "local" and "quantile" are about."""
-    return "the answer" if searched(content).is_answer else BY_THESE_ROWS
-
-
-def _quantile(content: Content, challenge: Content) -> str:
-    """Return the claim about random leaves."""
-    search, things = content["search"], "leaves" if content["data"] is None else "subsets"
-    than = "" if searched(content).is_answer else f" than {_centre(content)}"
-    most = Units.of(content["data"]).margin(search["epsilon"])
-    ways = {"rollouts": "drawn as rollouts from the root are", "uniform moves": "reached by uniform random moves"}
-    return (
-        f"With confidence 1 - {search['delta']:g} at most a share {challenge['alpha']:g} of random {things} "
-        f"({ways[challenge['drawn']]}) is better{than} by more than {most}: none of "
-        f"{len(challenge['subsets']):,} was."
-    )
+        return f"the only {one} one step away was evaluated" if many else f"there is no {one} one step away"
+    return f"all {many:,} {'leaves' if one == 'leaf' else f'{one}s'} one step away were evaluated"
 
 
 def has_all_features(content: Content) -> bool:
@@ -419,7 +335,7 @@ def _jointly(content: Content, claims: list[Content]) -> list[Content]:
 
     Claims that follow from the intervals of the leaves hold or fail together, so they count once.
     """
-    spending = [one for one in claims if one["kind"] in ("quantile", "new rows", "new rows, difference")]
+    spending = [one for one in claims if one["kind"] in ("new rows", "new rows, difference")]
     by_intervals = [one for one in claims if one["kind"] in ("grown", LOOKED_AT)]
     exact = sum(leaf["exact"] for leaf in content["leaves"])
     only_looked_at = all(one["kind"] == LOOKED_AT for one in by_intervals)
@@ -437,19 +353,17 @@ def _jointly(content: Content, claims: list[Content]) -> list[Content]:
 
 def _not_claimed(content: Content, kinds: set[str]) -> list[str]:
     """Return what a reader might think is proved, but is not."""
-    data, more, new = content["data"], "more " if kinds & {"local", "quantile"} else "", _not_of_new_rows(content)
+    data, more, new = content["data"], "more " if "local" in kinds else "", _not_of_new_rows(content)
     if data is None:
         grown = f"anything {more}about states that are not in the graph; it grew while it was searched."
         return ([] if content["search"]["expansion"] is None else [grown]) + _about_endless_play(content["graph"])
     if kinds & {"exhaustive", "ceiling"}:
         return [new]
-    if by_budget(content) or has_some(content):
+    if has_some(content):
         return ["anything about subsets that were not evaluated exactly.", new]
-    exactly = "Subsets evaluated exactly are compared exactly"
-    compared = exactly if data["terminal"] == "exact" else "Subsets in the graph are compared by their intervals"
     others = (
-        f"that no other subset is better. {compared}; of the others only the mean value of random completions of a "
-        "partial subset is bounded, and that bounds no single one of them."
+        "that no other subset is better. Subsets evaluated exactly are compared exactly; of the others only the mean "
+        "value of random completions of a partial subset is bounded, and that bounds no single one of them."
     )
     return [others, new]
 
@@ -482,13 +396,6 @@ def _not_of_new_rows(content: Content) -> str:
 def counted(number: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def values_in_words(content: Content, many: int) -> str:
-    """Return a number of values in words: exact values, or values that guided growth."""
-    if content["data"] is None or content["data"]["terminal"] == "exact":
-        return counted(many, "exact value")
-    return counted(many, "value that guided growth", "values that guided growth")
 
 
 def _choice_in_words(data: Content) -> str:

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from bestleaf.certificate.claims import counted, first_of, unit_names
 from bestleaf.certificate.schema import FAMILIES, Content
 from bestleaf.certificate.searched import label_of, unit_of
-from bestleaf.certificate.units import Units
 
 ERRORS = 2  # standard errors on each side of an interval
 SHOWN = 12  # rows of a path in a table that is not too long
@@ -56,18 +55,19 @@ def judged(new_data: Content) -> Content:
 
 
 def optimism(new_data: Content) -> float | None:
-    """Return the training value of the chosen subset minus its left-out score; None if one is not known."""
+    """Return the training value of the chosen subset minus its left-out score; None if one is not known.
+
+    It is also None if left-out rows are scored by an error, which no value can be compared with.
+    """
     training, left_out = chosen_row(new_data)["training"], judged(new_data)["left_out"]
-    return training - left_out if training is not None and left_out is not None else None
+    unknown = training is None or left_out is None or "scoring" in new_data
+    return None if unknown else training - left_out
 
 
 def default_guessing(data: Content) -> float | None:
     """Return the score of guessing if the measure alone says it: 0.5 for AUC and concordance; None otherwise."""
     objective = data["objective"]
-    by_rank = objective.get("kind") != "estimator" or (
-        objective["scoring"] in CHANCE and list(objective["score_range"]) == [0, 1]
-    )
-    return 0.5 if by_rank else None
+    return 0.5 if objective.get("kind") != "estimator" or objective["scoring"] in CHANCE else None
 
 
 def like_guessing(content: Content) -> float | None:
@@ -75,7 +75,7 @@ def like_guessing(content: Content) -> float | None:
     new_data, row = content["new_data"], judged(content["new_data"])
     guessing = new_data.get("guessing")
     guessing = default_guessing(content["data"]) if guessing is None else guessing
-    if guessing is None or row["left_out"] is None:
+    if guessing is None or row["left_out"] is None or "scoring" in new_data:
         return None
     told_apart = row["left_out"] - ERRORS * (row["standard_error"] or 0.0) > guessing
     return None if told_apart else float(guessing)
@@ -84,25 +84,24 @@ def like_guessing(content: Content) -> float | None:
 def new_data_in_words(content: Content) -> list[str]:
     """Return what left-out rows say of the answer: how it was chosen, its score, and its optimism."""
     new_data, row = content["new_data"], chosen_row(content["new_data"])
-    units = Units.of(content["data"])
-    lines = [f"{_choice(new_data)} {_score(new_data, row, units)}"]
+    lines = [f"{_choice(new_data)} {_score(new_data, row)}"]
     guessing, lost = like_guessing(content), optimism(new_data)
     if guessing is not None:
-        cannot = f"The left-out score cannot be told from guessing ({units.read(guessing):g})"
+        cannot = f"The left-out score cannot be told from guessing ({guessing:g})"
         lines.append(f"{cannot}: do not take these features for good.")
     if lost is not None:
         lines.append(
-            f"Optimism {units.signed(lost).removeprefix('+')}: the value on these rows, {units.text(row['training'])}, "
-            f"minus the left-out score, {units.text(judged(new_data)['left_out'])}."
+            f"Optimism {lost:.4f}: the value on these rows, {row['training']:.4f}, "
+            f"minus the left-out score, {judged(new_data)['left_out']:.4f}."
         )
     return lines
 
 
 def path_in_line(content: Content) -> str:
     """Return the left-out scores of some sizes in one line."""
-    new_data, units = content["new_data"], Units.of(content["data"])
+    new_data = content["new_data"]
     known = [row for row in new_data["path"] if row["left_out"] is not None]
-    rows = [_in_short(row, new_data, units) for row in thinned(known, new_data["size"], IN_LINE)]
+    rows = [_in_short(row, new_data) for row in thinned(known, new_data["size"], IN_LINE)]
     if not rows:
         return "No size was scored on left-out rows."
     # The score above is of folds that had no part in the choice; these folds decided, so the highest is partly luck.
@@ -110,11 +109,11 @@ def path_in_line(content: Content) -> str:
     return f"Left-out score by size{decided}: {', '.join(rows)}."
 
 
-def _in_short(row: Content, new_data: Content, units: Units) -> str:
+def _in_short(row: Content, new_data: Content) -> str:
     """Return size and left-out score of a row."""
     is_marked = {"chosen": row["size"] == new_data["size"], "all": row["family"] == ALL}
     marks = [word for word, here in is_marked.items() if here]
-    return f"{row['size']}: {units.text(row['left_out'])}" + (f" ({', '.join(marks)})" if marks else "")
+    return f"{row['size']}: {row['left_out']:.4f}" + (f" ({', '.join(marks)})" if marks else "")
 
 
 def _choice(new_data: Content) -> str:
@@ -137,31 +136,31 @@ def counted_errors(number: float) -> str:
     return f"{number:g} standard error{'' if number == 1 else 's'}"
 
 
-def _score(new_data: Content, row: Content, units: Units) -> str:
+def _score(new_data: Content, row: Content) -> str:
     """Return the left-out score and the difference to all features, with their errors."""
     family, row = row["family"], judged(new_data)
     if row["left_out"] is None:
         return "It was not scored on left-out rows."
     error = "" if row["standard_error"] is None else "one standard error; "
     parts = f"{error}{counted(new_data['folds'], 'left-out part')}, {new_data['rows']:,} rows"
-    text = f"Left-out score {with_error(row['left_out'], row['standard_error'], units)} ({parts})."
+    by = f" by {new_data['scoring']}" if "scoring" in new_data else ""
+    text = f"Left-out score{by} {with_error(row['left_out'], row['standard_error'])} ({parts})."
     difference, spread = row["difference"], row["difference_error"]
     if family != ALL and difference is not None:
-        text += f" Difference to all features {units.signed(difference)}"
+        text += f" Difference to all features {difference:+.4f}"
         if spread is not None:
-            ends = [difference - ERRORS * spread, difference + ERRORS * spread]
-            low, high = map(units.signed, ends[::-1] if units.is_error else ends)
-            text += f", from {low} to {high} (± {counted_errors(ERRORS)})"
+            low, high = difference - ERRORS * spread, difference + ERRORS * spread
+            text += f", from {low:+.4f} to {high:+.4f} (± {counted_errors(ERRORS)})"
         text += "."
     return f"{text} These are estimates, not proofs."
 
 
-def with_error(score: float | None, error: float | None, units: Units, *, is_difference: bool = False) -> str:
+def with_error(score: float | None, error: float | None, *, is_difference: bool = False) -> str:
     """Return a score, or a difference of scores, with its standard error, as far as they are known."""
     if score is None:
         return "–"  # noqa: RUF001
-    text = units.signed(score) if is_difference else units.text(score)
-    return text + ("" if error is None else f" ± {units.gain(error)}")
+    text = f"{score:+.4f}" if is_difference else f"{score:.4f}"
+    return text + ("" if error is None else f" ± {error:.4f}")
 
 
 def thinned(path: Sequence[Content], size: int, most: int = SHOWN) -> list[Content]:
@@ -188,14 +187,14 @@ def path_cells(content: Content, most: int | None = SHOWN) -> list[Cells]:
 
 
 def _cells(row: Content, content: Content, names: Sequence[str], units: dict[str, int]) -> Cells:
-    chosen, shown_in = row["size"] == content["new_data"]["size"], Units.of(content["data"])
-    difference = with_error(row["difference"], row["difference_error"], shown_in, is_difference=True)
+    chosen = row["size"] == content["new_data"]["size"]
+    difference = with_error(row["difference"], row["difference_error"], is_difference=True)
     listed = first_of([names[unit] for unit in label_of(row["features"], units)[:-1]])
     return Cells(
         f"{row['size']}{' *' if chosen else ''}",
         f"all: {listed}" if row["family"] == ALL else listed,
-        with_error(row["training"], None, shown_in),
-        with_error(row["left_out"], row["standard_error"], shown_in),
+        with_error(row["training"], None),
+        with_error(row["left_out"], row["standard_error"]),
         difference if row["family"] != ALL else "",
         row["family"],
         chosen,

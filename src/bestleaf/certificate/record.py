@@ -13,10 +13,17 @@ from bestleaf.certificate.claims import counted
 from bestleaf.certificate.path import ALL, new_data_in_words, optimism, path_html, path_in_line
 from bestleaf.certificate.schema import FORMAT, FORMAT_VERSION, Content, Json
 from bestleaf.certificate.searched import label_of_all, searched
-from bestleaf.certificate.units import Units
 from bestleaf.files import write_atomically
 
 LARGEST = 200 * 10**6  # bytes of a file that is read
+BELOW_0 = (  # scores that may be negative; as values they count as 0 then
+    "r2",
+    "explained_variance",
+    "matthews_corrcoef",
+    "d2_absolute_error_score",
+    "d2_brier_score",
+    "d2_log_loss_score",
+)
 
 
 WITHOUT_PROOF = {  # why there is no proof about new rows
@@ -120,9 +127,7 @@ class Certificate:
         """Return the answer with its value; of a feature selection, in two lines."""
         content, data = self.content, self.content["data"]
         label, low, high = content["graph"]["labels"][content["answer"]], content["lower"], content["upper"]
-        scale = Units.of(data)
-        ends = [scale.text(end) for end in sorted((low, high), key=scale.read)]
-        value = f"value {ends[0]}" if low == high else f"value between {ends[0]} and {ends[1]}"
+        value = f"value {low:.4f}" if low == high else f"value between {low:.4f} and {high:.4f}"
         if data is None:
             exactly = ", exactly" if low == high else ""
             if "plan" in content:
@@ -140,12 +145,11 @@ class Certificate:
         value = None if data is None else data.get("all_features")
         if value is None or content.get("new_data") is not None or words.has_all_features(content):
             return None
-        units = Units.of(data)
-        every = f"With all {counted(len(label_of_all(data)) - 1, 'feature')} the value is {units.text(value)}"
+        every = f"With all {counted(len(label_of_all(data)) - 1, 'feature')} the value is {value:.4f}"
         if content["lower"] < content["upper"]:
             return f"{every}."
         better = content["lower"] - value
-        how = f"{'better' if better > 0 else 'worse'} by {units.gain(abs(better))}" if better else "as good"
+        how = f"{'better' if better > 0 else 'worse'} by {abs(better):.4f}" if better else "as good"
         return f"{every}: the answer is {how}."
 
     def new_data_in_words(self) -> list[str]:
@@ -158,9 +162,10 @@ class Certificate:
         if unseen is None:
             return None
         kept = "handed in for a test" if unseen["given"] else "kept from the search"
-        units, every = Units.of(self.content["data"]), unseen["parts"][0]["all_features"]
-        difference = units.signed(unseen["score"] - every)
-        scores = f"{units.text(unseen['score'])}; all features {units.text(every)}, difference {difference}"
+        by = (self.content.get("new_data") or {}).get("scoring")  # another score than that of the values
+        every = unseen["parts"][0]["all_features"]
+        scores = f"{f'{by} ' if by else ''}{unseen['score']:.4f}"
+        scores += f"; all features {every:.4f}, difference {unseen['score'] - every:+.4f}"
         text = f"On {counted(unseen['rows'], 'row')} {kept}: {scores}."
         return text + (
             f" This is an estimate without proof, {WITHOUT_PROOF[unseen['unproved']]}." if "unproved" in unseen else ""
@@ -172,10 +177,9 @@ class Certificate:
         error = None if data is None else data.get("standard_error")
         if error is None or error <= search["epsilon"]:
             return None
-        units = Units.of(data)
         return (
             f"The proof is finer than the data: on other rows of the same kind the value would differ by about "
-            f"{units.gain(error)} (standard error), more than epsilon {units.margin(search['epsilon'])}."
+            f"{error:.4f} (standard error), more than epsilon {search['epsilon']:g}."
         )
 
     def cost_in_words(self) -> str:
@@ -183,13 +187,10 @@ class Certificate:
         content, search = self.content, self.content["search"]
         cost = counted(self.samples, "sample" if content["data"] is None else "rollout")
         how = f"bound {search['bound']}, stopping {search['stopping']}"
-        if words.by_budget(content):
-            drawn, how = counted(content["cost"]["rollouts"], "rollout"), f"algorithm {search['rule']}"
-            cost = f"{counted(self.samples, 'descent')} ({drawn}, the others to subsets evaluated before)"
         if self.warmup_samples:
             cost += f" ({self.warmup_samples:,} of them to warm up)"
         if self.exact_evaluations:
-            cost += f" and {words.values_in_words(content, self.exact_evaluations)}"
+            cost += f" and {words.counted(self.exact_evaluations, 'exact value')}"
         return f"{cost} in {self.seconds:.2f} s ({self.reason}; {how})."
 
     def summary(self) -> str:
@@ -233,6 +234,9 @@ class Certificate:
         except (ValueError, RecursionError) as error:
             raise ValueError(f"this is not a certificate: no JSON ({words.in_line(str(error), 200)})") from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:
+            if isinstance(content, dict) and content.get("format") == "bestleaf linear subsets":
+                instead = "search again with guarantee='exhaustive' and a linear estimator"
+                raise ValueError(f"this is a file of best_linear_subset, which bestleaf has no longer: {instead}")
             raise ValueError("this is not a certificate of bestleaf")
         version = content.get("format_version")
         if version != FORMAT_VERSION:
@@ -275,12 +279,12 @@ def checksum(content: Content) -> str:
 
 def objective_in_words(data: Content) -> str:
     """Return what the value of a subset is."""
-    objective, sampled = data["objective"], data["terminal"] == "noisy"
+    objective = data["objective"]
     if objective.get("kind") == "estimator":
-        return estimator_in_words(objective, sampled=sampled)
+        return estimator_in_words(objective)
     numbers = {name: data[name] for name in ("classes", "queries", "rows")}
     numbers |= {name: objective.get(name) for name in ("reference_rows", "query_rows")}
-    about_rows = {"sampled": sampled, **{name: bool(objective.get(name)) for name in ("grouped", "weighted")}}
+    about_rows = {name: bool(objective.get(name)) for name in ("grouped", "weighted")}
     return neighbours_in_words(n_neighbors=objective["n_neighbors"], **about_rows, **numbers)
 
 
@@ -292,37 +296,34 @@ def neighbours_in_words(
     rows: int,
     reference_rows: int | None = None,
     query_rows: int | None = None,
-    sampled: bool = False,
     grouped: bool = False,
     weighted: bool = False,
 ) -> str:
     """Return how the votes of nearest neighbours are scored (0 classes: real targets), and on which rows.
 
-    A value is computed on a fixed set of `queries` rows or, if `sampled`, on random ones. Neighbours are searched among
-    all rows. If there are `query_rows`, however, only these are ranked, and neighbours are searched among the
-    `reference_rows`, which are other rows. If rows are `grouped`, the neighbours are of other groups; if they are
-    `weighted`, a pair counts the product of its weights.
+    A value is computed on a fixed set of `queries` rows. Neighbours are searched among all rows. If there are
+    `query_rows`, however, only these are ranked, and neighbours are searched among the `reference_rows`, which are
+    other rows. If rows are `grouped`, the neighbours are of other groups; if they are `weighted`, a pair counts the
+    product of its weights.
     """
     kind = {0: "concordance index", 2: "AUC"}.get(classes, f"mean one-against-rest AUC ({classes} classes)")
     votes = f"the votes of {n_neighbors} nearest neighbours{' from other groups' * grouped}"
-    mean, weights, which = "mean " * sampled, ", rows weighted" * weighted, "random subsamples"
+    weights = ", rows weighted" * weighted
     if reference_rows is not None and query_rows is not None:
         others = rows - reference_rows
         where = "" if query_rows == others else f"a fixed random part of {query_rows:,} of "
-        where = f"{f'{which} of {queries:,} of ' if sampled else ''}{where}the other {others:,} examples"
-        return f"{mean}{kind} of {votes} in a fixed reference of {reference_rows:,} examples, on {where}{weights}"
+        where = f"{where}the other {others:,} examples"
+        return f"{kind} of {votes} in a fixed reference of {reference_rows:,} examples, on {where}{weights}"
     where = f"all {rows:,} examples"
-    if sampled or queries < rows:
-        which = which if sampled else "a fixed random subsample"
-        why = "" if sampled else "computing it on all would take too long; "
-        where = f"{which} of {queries:,} of the {rows:,} examples ({why}neighbours are searched among all)"
-    return f"{mean}leave-{'one-group' if grouped else 'one'}-out {kind} of {votes} on {where}{weights}"
+    if queries < rows:
+        why = "computing it on all would take too long; neighbours are searched among all"
+        where = f"a fixed random subsample of {queries:,} of the {rows:,} examples ({why})"
+    return f"leave-{'one-group' if grouped else 'one'}-out {kind} of {votes} on {where}{weights}"
 
 
-def estimator_in_words(settings: Content, *, sampled: bool = False) -> str:
-    """Return what the score of an estimator on a subset is, on fixed splits or, if `sampled`, on random ones."""
-    how = "random splits" if sampled and settings["fresh_splits"] else f"{settings['splits']} fixed splits"
-    units = Units.of({"objective": settings})
-    scale = "" if units.plain else f"; epsilon is a fraction of the range from {units.low:g} to {units.high:g}"
+def estimator_in_words(settings: Content) -> str:
+    """Return what the score of an estimator on a subset is."""
+    how = f"{settings['splits']} fixed splits"
+    clipped = ", each at least 0" if settings["scoring"] in BELOW_0 else ""
     weighted = "weighted " if settings["weighted"] else ""
-    return f"mean {weighted}{units.title} of {settings['name']} on {how}{scale}"
+    return f"mean {weighted}{settings['scoring']} of {settings['name']} on {how}{clipped}"

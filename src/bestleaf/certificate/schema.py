@@ -47,9 +47,9 @@ certificate: format=bestleaf certificate, format_version=2..2, bestleaf=release,
     challenges=<challenges>, claims=[<claim>], not_claimed=[text], report?=<report>?, unseen?=<held-out rows>?,
     new_data?=<left-out rows>?, table?=<table>, all_subsets?=<all subsets>, plan?=[[0..]],
     checksum?=any
-search: task=leaf|arm, epsilon=value, delta=fraction, rule=rule, bound=name, stopping=name, seed=seed,
-    expansion=value?, growth?=name, proposal=name, proof=none|conditional|rigorous, options?={option}
-cost: samples=0.., warmup_samples=0.., exact_evaluations=0.., values_outside=0.., growths=0.., rollouts?=0..,
+search: task=leaf|arm, epsilon=value, delta=fraction, rule=name, bound=name, stopping=name, seed=seed,
+    expansion=value?, growth?=name, proposal=name, proof=none|conditional|rigorous
+cost: samples=0.., warmup_samples=0.., exact_evaluations=0.., values_outside=0.., growths=0..,
     seconds=0.0..1e12
 graph: labels=list, children=[[0..]], minimizes=[0..], two_player=flag, created=0.., inner_orders=[0..],
     chance?=[<chance node>], endless?=[<endless play>]
@@ -57,13 +57,11 @@ chance node: node=0.., probabilities=[value]
 endless play: node=0.., lower=value, upper=value
 leaf: node=0.., label=any, terminal=flag, exact=flag, count=0.., mean=value?, lower=value, upper=value, order=0..,
     share=value, lower_evidence=list?, upper_evidence=list?
-claim: kind=text, text=text, epsilon?=value, delta?=value, alpha?=fraction, proof?=text
-challenges: local?=<challenge local>, quantile?=<challenge quantile>
-challenge local: subsets=[list], choice?=<choice>, steps?=single|all, folds?=[0..], pruned?=[list], centre?=list
-challenge quantile: subsets=[list], alpha=fraction, attempt=1..1000, drawn=rollouts|uniform moves
-all subsets: numbers=1.., block=1.., least=value, counts=[0..], reached=[0..], floors=[value], tops=[value?],
-    hashes=[digest]
-data: names=[text], rows=2.., fingerprint=digest, groups=[[0..]], choice=<choice>, terminal=exact|noisy,
+claim: kind=text, text=text, epsilon?=value, delta?=value, proof?=text
+challenges: local?=<challenge local>
+challenge local: subsets=[list], choice?=<choice>
+all subsets: evaluated=1.., least=value
+data: names=[text], rows=2.., fingerprint=digest, groups=[[0..]], choice=<choice>, terminal=exact,
     objective={any}, classes=0..?, queries=0..?, standard_error?=0.0..1e12?, all_features?=value?,
     row_groups?=digest, row_weights?=digest, encoding?=<encoding>
 encoding: impute=median|mean|most_frequent|keep?, dates=parts|number|drop, levels={[text]}, left_out=[text]
@@ -71,8 +69,8 @@ choice: allowed=[0..], forced=[0..], limit=1..
 objective of neighbours: task=classification|regression, n_neighbors=1.., subsample=2.., ties=half|strict|row_order,
     scale=flag, drop_zero=flag, grouped?=flag, weighted?=flag, reference_rows?=1..,
     query_rows?=2..
-objective of an estimator: kind=text, name=name, estimator=text, scoring=call, score_range=[number], cv=text,
-    splits=1.., fresh_splits=flag, weighted=flag, grouped=flag
+objective of an estimator: kind=text, name=name, estimator=text, scoring=call, cv=text, splits=1..,
+    fresh_splits=flag, weighted=flag, grouped=flag
 report: history=[<history>], by_size=[list], feature_scores={value?}, without={value}, repeat?=text, notes?=[text]
 history: seconds=0.0..1e12, samples=0.., gap=-1.0..1.0, score=value?, leaves?=0.., looked_at?=0..
 held-out rows: score=number, rows=1.., splits=1..1, times=[1..1], given=flag, parts=[<held-out part>],
@@ -81,7 +79,8 @@ held-out part: score=number, all_features=number, rows=1.., trained=1..
 held-out proof: measure=auc|concordance|accuracy, delta=fraction, table=[[0..]], interval=[number],
     difference_interval=[number]
 left-out rows: parsimony=0.0..1e6, folds=1.., rows=2.., size=1.., family=family, families={number?},
-    path=[<row of the path>], best?=<best leaf>, guessing?=number, decided?=1.., judged?=<judged choice>
+    path=[<row of the path>], best?=<best leaf>, guessing?=number, decided?=1..,
+    judged?=<judged choice>, scoring?=call
 row of the path: size=1.., features=[text], family=family, training=value?, left_out=number?,
     standard_error=0.0..1e300?, difference=number?, difference_error=0.0..1e300?
 best leaf: features=[text], value=value, gap=-1.0..1.0, known_gap?=-1.0..1.0
@@ -146,8 +145,6 @@ KINDS = {
     "text": _text("a text", ".*"),
     "name": NAME,
     "call": CALL,
-    "rule": _text(NAME.words, f"{_LETTERS}|fuse-ucd"),
-    "option": _text("a short text", r"[\w .,:;+*/='()\[\]<>{}~-]{1,200}"),
     "release": _text("a version of bestleaf", r"[\w.+-]{1,40}"),
     "family": _text(f"one of {', '.join(FAMILIES)}", "|".join(FAMILIES)),
     "digest": _text("64 hexadecimal digits", "[0-9a-f]{64}"),
@@ -205,8 +202,11 @@ def check_parts(place: Json, part: str) -> bool:
 
 def check_form(content: Json) -> None:
     """Check the kind of every part, and that the parts fit each other."""
+    search = content.get("search") if isinstance(content, dict) else None
+    of_fuse = isinstance(search, dict) and search.get("stopping") == "budget"
+    need(not of_fuse, "FUSE, whose search a budget ends, proves nothing and has no certificate any more")
     check_parts(content, "certificate")
-    graph, search, cost = content["graph"], content["search"], content["cost"]
+    graph, cost = content["graph"], content["cost"]
     nodes = len(graph["labels"])
     listed = len(graph["children"]) == len(graph["inner_orders"]) == nodes > 0
     need(listed, "the graph must list children and order of creation of every node")
@@ -223,16 +223,11 @@ def check_form(content: Json) -> None:
             raise RefusedError(
                 f"leaf {leaf['label']!r:.80} must be a node, and have a mean if and only if it has samples"
             )
-    fine = search["stopping"] == "budget" or (NAME.accepts(search["rule"]) and "options" not in search)
-    need(fine and all(map(NAME.accepts, search.get("options", ()))), "only an algorithm that a budget ends has options")
     need(cost["warmup_samples"] <= cost["samples"], "the samples to warm up must be part of all samples")
     need(bool(content["claims"]), "a certificate must claim something, got no claim")
     for challenge in content["challenges"].values():
         for label, value in challenge["subsets"]:
             need(VALUE.accepts(value), f"the value of {label!r:.80} must be {VALUE.words}, got {value!r:.40}")
-        for row in challenge.get("pruned", []):
-            fine = len(row) == 3 and VALUE.accepts(row[1]) and type(row[2]) is int
-            need(fine, f"a subset ruled out must have a label, a bound and a number of folds, got {row!r:.80}")
         if "choice" in challenge:
             _check_choice(challenge["choice"])
     if content["data"] is not None:
@@ -258,14 +253,10 @@ def _check_data(content: Content) -> None:
     by_estimator = objective.get("kind") == "estimator"
     check_parts(objective, "objective of an estimator" if by_estimator else "objective of neighbours")
     if by_estimator:
-        low, high = objective["score_range"]
-        need(low < high, f"score_range must be two numbers, the lower one first, got {[low, high]}")
         counted = data["classes"] is None and data["queries"] is None
         need(counted, "classes and queries are those of nearest neighbours, not of an estimator")
     else:
         _check_neighbours(data)
-    fine = data.get("all_features") is None or data["terminal"] == "exact"
-    need(fine, "all features can have an exact value only where subsets have exact values")
     for what, name, part in (("groups", "grouped", "row_groups"), ("weights", "weighted", "row_weights")):
         flag = objective.get(name, False)
         fits = flag if part in data else by_estimator or not flag  # there are older certificates of estimators
@@ -309,8 +300,7 @@ def _check_neighbours(data: Content) -> None:
         need(objective[name] <= most, f"{name} must be a whole number of at most {most:,}, got {objective[name]:,}")
     right = classes == 0 if objective["task"] == "regression" else 2 <= classes <= rows
     need(right, f"the number of classes must go with the task {objective['task']}, got {classes!r}")
-    some = queries == ranked or (2 <= queries < rows and not apart and rows**2 > VALUE_COST)
-    fits = queries == objective["subsample"] if data["terminal"] == "noisy" else some
+    fits = queries == ranked or (2 <= queries < rows and not apart and rows**2 > VALUE_COST)
     need(fits, f"values of {rows:,} rows cannot be of {queries!r} of them")
 
 

@@ -15,21 +15,19 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from bestleaf.certificate.bound_checks import CHECKS, RATES
-from bestleaf.certificate.claims import by_budget, counted, in_line, values_in_words, words_of
-from bestleaf.certificate.how_made import check_how_made
-from bestleaf.certificate.pairs import BY_BUDGET, TESTS, check_name, in_pairs
+from bestleaf.certificate.claims import counted, in_line, words_of
+from bestleaf.certificate.findings import check_how_made
 from bestleaf.certificate.record import Certificate, checksum
 from bestleaf.certificate.schema import MALFORMED, Content, OtherDataError, RefusedError, check_form, need
 from bestleaf.certificate.searched import searched
-from bestleaf.certificate.verify_blocks import check_blocks, checked_share
+from bestleaf.certificate.verify_all_subsets import check_all_subsets, checked_share
 from bestleaf.certificate.verify_data import check_data, check_values
 from bestleaf.certificate.verify_graph import check_answer, check_graph
-from bestleaf.certificate.verify_held_out import check_held_out
 from bestleaf.certificate.verify_leaves import EXACT, FOLLOWS, IDLE, WRITTEN, check_leaves
+from bestleaf.certificate.verify_path import check_held_out
 
 if TYPE_CHECKING:
     from bestleaf.engine.bounds import Bound
-    from bestleaf.engine.stopping import Stopping
     from bestleaf.features.estimator import EstimatorOracle
 
 
@@ -67,7 +65,6 @@ def verify(
     sample_weight: ArrayLike | None = None,
     oracle: EstimatorOracle | None = None,
     bound: Bound | None = None,
-    stopping: Stopping | None = None,
     audit: float | None = None,
 ) -> Verdict:
     """Check a certificate or its file; with the data, also compute the exact values again.
@@ -85,12 +82,9 @@ def verify(
     bound : Bound, default=None
         Your own bound, if the search used one. Its ``check`` says whether an interval follows from the samples; without
         it the intervals are taken as written.
-    stopping : Stopping, default=None
-        Your own stopping test, if the search used one. It is applied again to the samples of the leaves; without it the
-        gap is taken as written.
     audit : float, default=0.01
-        Share of the blocks, drawn at random, that are computed again with the data, where all subsets were evaluated;
-        at least one block, unless it is 0.
+        Share of the subsets, drawn at random, that are computed again with the data, where all subsets were evaluated;
+        at least one subset, unless it is 0.
 
     Returns
     -------
@@ -109,7 +103,7 @@ def verify(
         certificate = Certificate.load(certificate)
     try:
         with_oracle = X is not None and oracle is not None
-        checked = list(_checks(certificate, bound, stopping, with_data=X is not None, with_oracle=with_oracle))
+        checked = list(_checks(certificate, bound, with_data=X is not None, with_oracle=with_oracle))
         if X is not None and y is not None:
             checked.append(check_data(certificate.content, X, y, oracle, groups, sample_weight, share))
     except RefusedError as reason:
@@ -120,9 +114,7 @@ def verify(
     return Verdict(True, "\n".join(["The certificate holds.", *checked]))
 
 
-def _checks(
-    certificate: Certificate, bound: Bound | None, stopping: Stopping | None, *, with_data: bool, with_oracle: bool
-) -> Iterator[str]:
+def _checks(certificate: Certificate, bound: Bound | None, *, with_data: bool, with_oracle: bool) -> Iterator[str]:
     """Check everything that needs no data; yield what was found."""
     content = certificate.content
     sealed = "checksum" in content
@@ -130,11 +122,9 @@ def _checks(
     check_form(content)
     check_graph(content)
     found = check_leaves(content, bound)
-    if stopping is not None:
-        check_name(content["search"], stopping.name)
-    check_answer(content, None if stopping is None else stopping.function)
+    check_answer(content)
     check_values(content)
-    check_blocks(content)
+    check_all_subsets(content)
     check_held_out(content)
     check_how_made(content)
     _check_claims(content)
@@ -147,17 +137,9 @@ def _checks(
         name = content["search"]["bound"]
         text += f", those of {found[WRITTEN]:,} are taken as written, because bound {name} was not checked"
     if outside := content["cost"]["values_outside"]:
-        many = f"{values_in_words(content, outside)} of states that are not in the graph"
+        many = f"{counted(outside, 'exact value')} of states that are not in the graph"
         text += f"; {many} {'was' if outside == 1 else 'were'} computed, too"
     yield f"{text}."
-    if in_pairs(content["search"]):
-        again = stopping is not None or content["search"]["stopping"] in TESTS
-        how = (
-            "follows from the samples of pairs of leaves" if again else "is taken as written, because it was not given"
-        )
-        yield f"What stopping {content['search']['stopping']} tells apart {how}."
-    if "quantile" in content["challenges"]:
-        yield "That the random leaves were drawn at random, and on which attempt, cannot be seen from a certificate."
     yield from (claim["text"] for claim in content["claims"])
     not_shown = _not_shown(content, with_data=with_data, with_oracle=with_oracle)
     yield f"Taken as written, because a certificate cannot show it: {not_shown}."
@@ -176,23 +158,13 @@ def _check_claims(content: Content) -> None:
 def _check_search(content: Content) -> None:
     """Check that the settings fit each other, and that they can prove what is said to be proved."""
     search, reason = content["search"], content["reason"]
-    bound, proof, stopping, rule = (search[name] for name in ("bound", "proof", "stopping", "rule"))
-    if by_budget(content):
-        exact = content["data"] is not None and all(leaf["exact"] for leaf in content["leaves"])
-        fine = proof == "none" and exact and search["expansion"] is not None
-        need(fine, f"{rule} proves nothing, so its leaves must be exact subsets")
-        need(reason != "identified", f"{rule} identifies nothing, it ends with its budget")
-    need((bound == "none") == by_budget(content), f"bound {bound!r} does not go with stopping {stopping!r}")
+    bound, proof, stopping = (search[name] for name in ("bound", "proof", "stopping"))
     rigorous = bound in CHECKS or bound == "theory"  # the conditions of theory are checked with the leaves
     most = "rigorous" if rigorous else "none" if bound in RATES else "conditional"
-    if in_pairs(content["search"]):
-        alone = not content["graph"]["two_player"] and not {"chance", "endless"} & content["graph"].keys()
-        need(alone, f"stopping {stopping!r} is for one player without chance and cycles")
-        most = "conditional" if stopping not in TESTS and most == "rigorous" else most
-    fine = proof == "none" or (stopping not in ("paper", BY_BUDGET) and proof == most)
+    fine = proof == "none" or (stopping == "sound" and proof == most)
     need(fine, f"bound {bound!r} with stopping {stopping!r} is not {proof}")
     gap = min(content["gap"], searched(content).gap)
-    settled = gap <= search["epsilon"] or reason != "identified" or stopping == "paper"
+    settled = gap <= search["epsilon"] or reason != "identified" or stopping != "sound"
     need(settled, f"an answer that was identified must be within epsilon, got the gap {gap:.6g}")
 
 
@@ -202,7 +174,6 @@ def _not_shown(content: Content, *, with_data: bool, with_oracle: bool) -> str:
     problem, selection = data is None, data is not None
     by_estimator = selection and data["objective"].get("kind") == "estimator"
     no_values = not with_data or (by_estimator and not with_oracle)  # none is computed again
-    ruled_out = bool(content["challenges"].get("local", {}).get("pruned"))
     sampled = any(leaf["count"] for leaf in leaves if not leaf["exact"])
     cases = {
         "times, seed, why the search ended, number of samples beyond those of the leaves": True,
@@ -216,11 +187,10 @@ def _not_shown(content: Content, *, with_data: bool, with_oracle: bool) -> str:
         "values of subsets that are no leaves, apart from those computed again": content.get("all_subsets") is not None,
         "exact values (give the data to compute them again)": selection and not with_data,
         "how the table was read and what was found in it": content.get("table") is not None and not with_data,
-        "objective of the data": selection and with_data and (no_values or data["terminal"] == "noisy"),
+        "objective of the data": selection and with_data and no_values,
         "exact values (give the oracle of the estimator to compute them again)": by_estimator
         and with_data
         and not with_oracle,
-        "bounds of the subsets that were ruled out": ruled_out and no_values,
         "what may be chosen": selection,
         "that no leaf of the graph was left out": selection and content["search"]["expansion"] is not None,
         "course of the gap, means of the rollouts with a feature": report is not None,

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from math import log
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bestleaf.certificate.claims import subset_in_words
-from bestleaf.certificate.encoded import ByFeature, Judge
-from bestleaf.certificate.local import centre_of
 from bestleaf.certificate.rows import groups_digest, weights_digest
-from bestleaf.certificate.same_data import check_same_data
+from bestleaf.certificate.same_data import ByFeature, Judge, check_same_data
 from bestleaf.certificate.schema import (
     CLOSE,
     VALUE,
@@ -27,9 +24,8 @@ from bestleaf.certificate.schema import (
     same,
 )
 from bestleaf.certificate.searched import STOP, label_of, label_of_all, searched, unit_of
-from bestleaf.certificate.verify_blocks import audit_blocks
+from bestleaf.certificate.verify_all_subsets import audit_subsets
 from bestleaf.certificate.verify_graph import Choice
-from bestleaf.certificate.verify_local import check_local, check_race
 from bestleaf.certificate.verify_path import check_path, check_training, training_values
 
 if TYPE_CHECKING:
@@ -48,17 +44,10 @@ def check_values(content: Content) -> None:
     if content.get("new_data") is not None:
         check_path(content)
     if challenges:
-        about = [searched(content).label] if set(challenges) != {"local"} else []
-        about += [centre_of(content).label] if "local" in challenges else []
         exact = [leaf["label"] for leaf in content["leaves"] if leaf["exact"]]
-        fine = all(label in exact for label in about) and content["search"]["task"] == "leaf"
+        fine = searched(content).label in exact and content["search"]["task"] == "leaf"
         need(fine, "challenges need the exact value of a best leaf, got none")
-    if "local" in challenges:
-        check_local(content, exact_values(content))
-    if "quantile" in challenges:
-        one, got = challenges["quantile"], len(challenges["quantile"]["subsets"])
-        needed = (one["attempt"] * log(2) - log(content["search"]["delta"])) / one["alpha"]
-        need(got >= needed - CLOSE, f"the claim 'quantile' needs {needed:.0f} random subsets, got {got:,}")
+        _check_local(content)
     computed = {repr(leaf["label"]) for leaf in content["leaves"] if leaf["exact"]}
     if data is not None:
         choice = Choice(data["choice"])
@@ -70,6 +59,28 @@ def check_values(content: Content) -> None:
     if content.get("report") is not None:
         _check_report(content)
     exact_values(content)
+
+
+def _check_local(content: Content) -> None:
+    """Check that all leaves one step away are listed."""
+    challenge, data = content["challenges"]["local"], content["data"]
+    labels = [label for label, _ in challenge["subsets"]]
+    if "choice" not in challenge:
+        need(data is None and bool(labels), "the claim 'local' must say which leaves there are one step away")
+        return
+    fine = data is None or challenge["choice"] == data["choice"]
+    need(fine, "the claim 'local' must be about the features that the data give to choose from")
+    choice, mine = Choice(challenge["choice"]), set(searched(content).label[:-1])
+    for label in labels:
+        choice.check(label)
+    free, loose = len(choice.known - mine), len(mine - choice.forced)
+    many = free if len(mine) < choice.limit else 0  # added,
+    many += loose if len(mine) > 1 else 0  # dropped, but never to an empty subset,
+    many += loose * free  # or exchanged
+    others = {frozenset(label[:-1]) for label in labels}
+    near = all(max(len(other - mine), len(mine - other)) == 1 for other in others)
+    fine = near and len(others) == len(labels) == many
+    need(fine, f"the claim 'local' must be about all {many:,} subsets one step away")
 
 
 def exact_values(content: Content) -> dict[str, tuple[Json, float]]:
@@ -99,7 +110,7 @@ def _written_values(content: Content) -> Iterator[tuple[Json, float]]:
     for challenge in content["challenges"].values():
         yield from challenge["subsets"]
     report, data, answer = content.get("report"), content["data"], content["graph"]["labels"][content["answer"]]
-    if report is not None and data["terminal"] == "exact":
+    if report is not None:
         units = unit_of(data)
         for _, value, names in report["by_size"]:
             yield label_of(names, units), value
@@ -156,7 +167,7 @@ def check_data(
     sample_weight: ArrayLike | None = None,
     audit: float = 0.0,
 ) -> str:
-    """Compute every exact value again, and a share of the blocks of subsets; return what was checked, in words.
+    """Compute every exact value again, and of all subsets a share; return what was checked, in words.
 
     The votes of nearest neighbours are computed by the code of the search. All other checks have code of their own.
     """
@@ -178,15 +189,11 @@ def check_data(
             "estimator: give verify an oracle, EstimatorOracle(X, y, estimator=..., ...)."
         )
     else:
-        if oracle.score.is_found and len(data["objective"]["score_range"]) == 2:
-            oracle = oracle.with_range(*data["objective"]["score_range"])
         judge, mine = oracle, named_objective(oracle.settings())
         for name, right in data["objective"].items():
             need(mine.get(name) == right, f"the oracle has the {name} {mine.get(name)!r}, the certificate {right!r}")
-    for name, many in judge.counts(sampled=data["terminal"] == "noisy").items():
+    for name, many in judge.counts().items():
         need(many == data[name], f"the value is of {many!r} {name} on these data, not {data[name]!r}")
-    if data["terminal"] == "noisy":
-        return "The data are the ones it is about; values are sampled, so there are none to compute again."
     values, scorer = exact_values(content), judge if columns is None else ByFeature(judge, columns)
     listed = list(values.values())
     for some in (listed[begin : begin + AT_ONCE] for begin in range(0, len(listed), AT_ONCE)):
@@ -195,12 +202,11 @@ def check_data(
             if not same(value, written):
                 names = subset_in_words(units, data)
                 raise RefusedError(f"the value of {names} is {value:.6g} on these data, not {written:.6g}")
-    raced = "" if oracle is None else check_race(content, oracle, columns)
     path = check_training(content, scorer, values)
     _check_error(content, scorer)
-    blocks = audit_blocks(content, judge, columns, audit)
+    recounted = audit_subsets(content, judge, columns, audit)
     again = f"{len(values):,} exact values were computed again"
-    return f"The data are the ones it is about; {again}.{blocks}{raced}{path}"
+    return f"The data are the ones it is about; {again}.{recounted}{path}"
 
 
 def _check_rows(data: Content, what: str, part: str, digest: str | None) -> None:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from bestleaf.certificate.all_subsets import has_some
-from bestleaf.certificate.claims import by_budget
 from bestleaf.certificate.knots import Knot, check_endless, groups_of, is_knot
-from bestleaf.certificate.looked_at import looked_at_in
-from bestleaf.certificate.pairs import PairTest, gap_by_pairs, in_pairs
 from bestleaf.certificate.plan import chances_in, check_chance, mean_of, moves_of, plan_in, value_of
 from bestleaf.certificate.schema import Content, Json, RefusedError, need, same
-from bestleaf.certificate.searched import STOP, label_of, unit_of
+from bestleaf.certificate.searched import STOP, label_of, looked_at_in, unit_of
 
 
 class Choice:
@@ -52,11 +49,9 @@ def _check_lattice(content: Content) -> None:
         choice.check(label, complete=complete)
     need(len(set(map(tuple, labels))) == len(labels), "two nodes of the graph have the same label")
     need(labels[0] == sorted(choice.forced), f"the root must be the features always in, got {labels[0]!r:.80}")
-    in_blocks = content.get("all_subsets") is not None
-    if by_budget(content) or in_blocks:  # its graph is a root with the subsets that were evaluated
+    if content.get("all_subsets") is not None:  # its graph is a root with the subsets that were evaluated
         star = not any(children[1:]) and all(ends[1:])
-        who = "a search of all subsets" if in_blocks else content["search"]["rule"]
-        need(star, f"{who} must list the subsets it evaluated below the root")
+        need(star, "a search of all subsets must list the subsets it evaluated below the root")
         children = []
     chosen = _leaves_of_the_path(content)
     for node, (label, below) in enumerate(zip(labels, children, strict=False)):
@@ -119,8 +114,8 @@ def downwards(children: list[list[int]]) -> list[list[int]]:
     return groups_of(children)
 
 
-def answer_of(content: Content, own: PairTest | None = None) -> dict[str, float]:
-    """Return the interval and the gap of the answer that follow from the leaves; `own`: the user's own stopping test.
+def answer_of(content: Content) -> dict[str, float]:
+    """Return the interval and the gap of the answer that follow from the leaves.
 
     The gap says how much better than the answer another one may be, for the player who moves at the root. The known gap
     is the same among the leaves looked at. It is the gap if they hold no rival, and in a game or with chance, where one
@@ -155,10 +150,6 @@ def answer_of(content: Content, own: PairTest | None = None) -> dict[str, float]
         apart = [leaf for leaf in leaves if repr(leaf["label"]) not in inside]
         gaps = [leaf["upper"] - lower[answer] for leaf in apart]
         known = [leaf["upper"] - lower[answer] for leaf in apart if leaf["node"] in looked] or gaps
-        if in_pairs(content["search"]):
-            mine = [leaf for leaf in leaves if leaf["node"] in below]
-            gaps = [gap_by_pairs(content, mine, list(zip(apart, gaps, strict=True)), own)]
-            known = [min(*gaps, max(known, default=0.0))]
         if content.get("all_subsets") is not None:  # other subsets than the leaves are at most so good
             rest = content["all_subsets"]["least"] - lower[answer]
             known = [*known, rest]
@@ -173,9 +164,9 @@ def answer_of(content: Content, own: PairTest | None = None) -> dict[str, float]
     }
 
 
-def check_answer(content: Content, own: PairTest | None = None) -> None:
+def check_answer(content: Content) -> None:
     """Check the interval and the gaps of the answer, which follow from the leaves, and the names of its features."""
-    for name, value in answer_of(content, own).items():
+    for name, value in answer_of(content).items():
         if name not in content:  # certificates of earlier versions have no known gap; `check_form` asks for the others
             continue
         agrees = same(value, content[name]) if name.endswith("gap") else value == content[name]

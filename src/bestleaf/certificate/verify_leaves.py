@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bestleaf.certificate.bound_checks import CHECKS, RATES, Check, is_evidence, of_one_leaf, rate_gives
-from bestleaf.certificate.claims import by_budget
-from bestleaf.certificate.pairs import delta_of_intervals
 from bestleaf.certificate.schema import CLOSE, Content, RefusedError, need, part_name
 
 if TYPE_CHECKING:
@@ -47,7 +45,7 @@ def _check_kinds(content: Content, *, fixed: bool) -> None:
 
     Equal shares are allowed only if all leaves were there from the start and all are sampled (`fixed`).
     """
-    leaves, data, delta = content["leaves"], content["data"], delta_of_intervals(content["search"])
+    leaves, data, delta = content["leaves"], content["data"], content["search"]["delta"]
     names = ("lower", "upper", "count", "order", "share", "mean", "exact", "terminal")
     columns = np.array([[leaf[name] for name in names] for leaf in leaves], np.float64).T  # a mean of None is NaN
     lower, upper, count, order, share, mean, exact, terminal = columns
@@ -57,14 +55,13 @@ def _check_kinds(content: Content, *, fixed: bool) -> None:
     waits = (terminal == 1) & (lower == 0) & (upper == 1) & (count == 0) & bare
     equal = fixed and np.isclose(share, delta / len(leaves), CLOSE, 0).all()
     due = delta / np.where(order == 0, np.inf, len(leaves) if equal else order * (order + 1))
-    noisy = data is not None and data["terminal"] == "noisy"
     for fine, reason in (
         ((lower >= 0) & (lower <= upper) & (upper <= 1), "must have an interval in [0, 1]"),
         ((exact == 0) | value, "is exact, so it must have one value"),
         ((exact == 0) | bare, "is exact, so it must have no place in the order and no evidence"),
         ((exact == 1) | (order > 0) | waits, "has no share of delta, so nothing may be known of it but [0, 1]"),
         (np.isclose(share, due, CLOSE, 0), "must have the share of delta of its place in the order of creation"),
-        ((terminal == 0) | ((order > 0) == noisy) | (data is None), "must be sampled or exact as the data say"),
+        ((terminal == 0) | (order == 0) | (data is None), "is a subset, so it must be exact"),
     ):
         if not fine.all():
             raise RefusedError(f"leaf {leaves[int(np.argmin(fine))]['label']!r:.80} {reason}")
@@ -78,7 +75,7 @@ def _origin(leaf: Content, search: Content, sampled: int, prove: Check | None, *
     """
     if leaf["exact"]:
         return EXACT
-    bound, delta = search["bound"], delta_of_intervals(search)
+    bound, delta = search["bound"], search["delta"]
     looks = [leaf[f"{side}_evidence"] for side in ("lower", "upper")]
     known, now = [look for look in looks if look is not None], [leaf["count"], (leaf["mean"] or 0.0) * leaf["count"]]
     if not all(is_evidence(bound, look, leaf["count"]) for look in known):
@@ -131,16 +128,15 @@ def _check_whole(content: Content) -> None:
     """Check that all exact values are accounted for, and that a graph said to be whole has all subsets."""
     leaves, data, asked = content["leaves"], content["data"], content["cost"]["exact_evaluations"]
     exact, outside = sum(leaf["exact"] for leaf in leaves), content["cost"]["values_outside"]
-    whole, budget = content["search"]["expansion"] is None, by_budget(content)
+    whole = content["search"]["expansion"] is None
     found = f"{exact:,} exact values of leaves and {outside:,} of other states are written"
     need(exact + outside == asked, f"{found}, but {asked:,} were computed")
-    in_blocks = content.get("all_subsets") is not None
-    need(in_blocks or not outside or not (budget or (whole and exact)), f"{found}, but all must be of leaves")
-    need(exact == len(leaves) or not budget, f"{found}, but all {len(leaves):,} leaves must be exact")
+    counted_only = content.get("all_subsets") is not None
+    need(counted_only or not outside or not (whole and exact), f"{found}, but all must be of leaves")
     if whole:
         temporary = sum(not leaf["terminal"] for leaf in leaves)
         need(temporary == 0, f"the graph is not whole: {temporary:,} of its leaves have more below them")
-    if whole and data is not None and not in_blocks:
+    if whole and data is not None and not counted_only:
         many = _count_subsets(data["choice"], max(len(leaves), MANY))
         fine = many == len(leaves)
         need(fine, f"the whole graph must have all {many:,} subsets that may be chosen, got {len(leaves):,}")

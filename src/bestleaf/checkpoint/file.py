@@ -201,30 +201,6 @@ def _unlock(handle: int | None, name: Path, process: int) -> None:
             close_and_remove(handle, name, remove=os.getpid() == process)
 
 
-def in_use(checkpoint: Path) -> bool:
-    """Whether a run saves to a checkpoint, as far as its lock file tells. Asking disturbs no run.
-
-    A run that was killed leaves its lock file, with the number of a process that is there no more. On Windows the file
-    alone decides. A run on another machine is not seen.
-    """
-    name = name_beside(checkpoint, "lock")
-    try:
-        process = int(name.read_bytes()[:20])
-    except FileNotFoundError:
-        return False
-    except (OSError, ValueError):
-        return True
-    if os.name == "nt":  # there, signal 0 is Ctrl-C
-        return True
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:
-        return True
-    return True
-
-
 def checked_outputs(content: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return which files a command has written, according to its checkpoint."""
     found = content.get(OUTPUTS, {})

@@ -16,11 +16,10 @@ from bestleaf.cli import INTERRUPTED, at_once
 from bestleaf.cli.check import check
 from bestleaf.cli.compare import compare
 from bestleaf.cli.messages import StillWriting, UsageError, complaint, help_without_command, say
-from bestleaf.cli.options import PAGE, Drop, Encoding, Groups, Impute, Missing, Seed, Weights, check_ending
+from bestleaf.cli.options import PAGE, Drop, Encoding, Groups, Missing, Seed, Weights, check_ending
 from bestleaf.cli.outputs import check_new_file
 from bestleaf.cli.reproduce import app as experiments
 from bestleaf.cli.select import select
-from bestleaf.cli.watch import watch
 
 REFUSED, OTHER_DATA = 1, 4  # exit codes of verify
 
@@ -45,7 +44,6 @@ app = typer.Typer(
 app.command()(check)
 app.command()(select)
 app.command()(compare)
-app.command()(watch)
 app.add_typer(experiments, name="reproduce")
 
 
@@ -85,10 +83,9 @@ def verify(
     drop: Drop = None,
     missing: Missing = None,
     encoding: Encoding = None,
-    impute: Impute = None,
     audit: Annotated[
         float | None,
-        typer.Option(help="Share of the blocks of subsets that are computed again, at random (default: 0.01)."),
+        typer.Option(help="Share of all subsets that are computed again, at random (default: 0.01)."),
     ] = None,
 ) -> None:
     """Check a certificate (exit code 0: it holds, 1: refused, 4: it is about other data than --data).
@@ -98,19 +95,12 @@ def verify(
     with at_once():
         from bestleaf import certificate as proofs
 
-    options = {"target": target, "groups": groups, "weights": weights, "encoding": encoding, "impute": impute}
+    options = {"target": target, "groups": groups, "weights": weights, "encoding": encoding}
     if data is None and any(option is not None for option in (*options.values(), drop, missing)):
         raise ValueError("--data must be given with options that say how to read the table, got none")
     if data is None and audit is not None:
         raise ValueError("--data must be given with --audit, which computes values again, got none")
-    if proofs.is_linear(file):
-        if data is None or target is None:
-            raise ValueError(f"--data and --target must be given, because {file} is about a linear model of a table")
-        with at_once():
-            from bestleaf.tables.verify import verify_linear
-
-        verdict = verify_linear(file, data, target=target, missing=missing, encoding=encoding)
-    elif data is None:
+    if data is None:
         verdict = proofs.verify(proofs.Certificate.load(file))
     else:
         with at_once():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 from typer import Option
 
@@ -41,6 +42,7 @@ def compare(
     with at_once():
         from bestleaf.tables.compare import compare as compared
         from bestleaf.tables.compare import standings
+        from bestleaf.tables.peers import installed_peers
 
     table, estimator = options.table(include or ()), options.estimator
     console = Console() if Console().is_terminal else Console(width=160)
@@ -64,26 +66,31 @@ def compare(
         random_state=random_state,
         **settings,
     )
-    rows, code = [], 0
-    with console.status("Selecting") as status:
+    rows, code, many = [], 0, splits * (2 + len(peers or installed_peers()))
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task_id = bar.add_task("Selecting", total=many)
         try:
             for row in results:
                 rows.append(row)
-                status.update(f"Split {row.split + 1} of {splits}: {row.method} done")
+                bar.update(task_id, advance=1, description=f"Split {row.split + 1} of {splits}: {row.method} done")
         except KeyboardInterrupt:
             code = INTERRUPTED
     again = f" in each of {splits} splits" if splits > 1 else ""
     title = f"{options.data.name}, {holdout:.0%} of the rows held out{again}"
-    judge = None if estimator == "neighbours" else estimator
-    console.print(_as_table(title, standings(rows), splits, judge), markup=False)
-    print(
-        "value: the AUC or concordance of 5 nearest neighbours (leave-one-out) on the rows selected on; held-out: the "
-        "same measure of 5 nearest neighbours on the rows nobody has seen; difference: held-out score minus that of "
-        "bestleaf on the same rows. A category or a date is one feature for all methods."
+    console.print(_as_table(title, standings(rows), splits), markup=False)
+    votes = "AUC or concordance of 5 nearest neighbours"
+    measure = (
+        votes if estimator == "neighbours" else f"{scoring or 'accuracy or concordance'} of the estimator {estimator}"
     )
-    print(_peers_in_words(judge))
-    if judge is not None:
-        print(f"by {judge}: {scoring or 'accuracy or concordance'} of the estimator {judge} on the held-out rows.")
+    print(
+        f"held-out: {measure} on the rows nobody has seen; difference: held-out score minus that of bestleaf on the "
+        "same rows. A category or a date is one feature for all methods."
+    )
+    print(
+        "Peers use 5 folds and one core. RFECV goes by the importances of the estimator; if it has none, by those of a "
+        "forest. To save time a forest has 50 trees, and Boruta ends after 50 forests. Peers get medians for missing "
+        "values that are kept."
+    )
     if max_features is not None or include or exclude:
         print("--max-features limits bestleaf only; --include and --exclude columns are the same for all methods.")
     if options.groups is not None:
@@ -95,33 +102,19 @@ def compare(
     raise typer.Exit(code)
 
 
-def _peers_in_words(judge: str | None) -> str:
-    """Return how the peers work, and what was shortened so that a comparison takes a minute, not five."""
-    by = "a forest, not by neighbours" if judge is None else f"the estimator {judge}"
-    return (
-        f"Peers use 5 folds and one core; RFECV goes by {by}. To save time a forest has 50 trees, Boruta ends after 50 "
-        "forests, and floating selection takes at most 10 features. Peers get medians for missing values that are kept."
-    )
-
-
-def _as_table(title: str, found: list[Standing], splits: int, judge: str | None) -> Table:
-    """Return the results as a table for the terminal; `judge` is the estimator that judges, too."""
+def _as_table(title: str, found: list[Standing], splits: int) -> Table:
+    """Return the results as a table for the terminal."""
     shown = Table(title=title, title_justify="left")
-    more = [] if judge is None else [f"by {judge}"]
-    for name in ("method", "features", "value", "held-out", "difference", *more, "seconds", "which"):
+    for name in ("method", "features", "held-out", "difference", "seconds", "which"):
         shown.add_column(name, justify="left" if name in ("method", "which") else "right")
     for one in found:
         notes = "; ".join(dict.fromkeys(one.notes))
         numbers = [
             f"{one.features:.{0 if splits == 1 else 1}f}",
-            f"{one.score:.4f}",
             _with_error(f"{one.held_out:.4f}", one.held_out_error),
             "" if one.method == found[0].method else _with_error(f"{one.difference:+.4f}", one.difference_error),
         ]
         cells = ["-"] * len(numbers) if isnan(one.held_out) else numbers
-        if judge is not None:
-            known = not isnan(one.by_estimator)
-            cells.append(_with_error(f"{one.by_estimator:.4f}", one.by_estimator_error) if known else "-")
         which = _which(one.columns, splits)
         shown.add_row(f"{one.method} ({notes})" if notes else one.method, *cells, f"{one.seconds:.1f}", which)
     return shown

@@ -14,11 +14,8 @@ from bestleaf.engine.bounds import BOUNDS
 from bestleaf.engine.rules import RULES
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
-from bestleaf.paper import load_linear
+from bestleaf.paper import fuse_search, load_linear, uct_search
 from bestleaf.problems import TableProblem, paper_lattice
-from bestleaf.rivals.flat import ALGORITHMS, flat_best_leaf
-from bestleaf.rivals.fuse import fuse_search
-from bestleaf.rivals.uct import uct_search
 from bestleaf.search import Search, best_arm, best_leaf
 from bestleaf.selector import BestLeafSelector, SearchOptions
 
@@ -81,6 +78,4 @@ def warm_up() -> float:
     _fit_briefly(X, X[:, 0])
     uct_search(paper_lattice(), variant="uct3", max_samples=20, seed=0)
     fuse_search(FeatureLattice(KNNOracle(X, y)), max_samples=200, seed=0)
-    for algorithm in ALGORITHMS:
-        flat_best_leaf(paper_lattice(), algorithm=algorithm, max_samples=50, epsilon=0.5, delta=0.1, seed=0)
     return perf_counter() - started

@@ -17,14 +17,14 @@ from bestleaf.checks import shown
 from bestleaf.cli import INTERRUPTED, at_once
 from bestleaf.cli.messages import help_without_command
 from bestleaf.cli.options import Jobs, Seed, check_ending
+from bestleaf.files import write_atomically
 
 Names = Annotated[list[str] | None, Argument(metavar="[ROW]...", help="Names of rows (default: all; see --list).")]
 Listing = Annotated[bool, Option("--list", help="Print the names of the rows, and compute nothing.")]
 Runs = Annotated[int | None, Option(min=1, max=1_000_000, help="Runs of each row (default: the paper's number).")]
 Json = Annotated[Path | None, Option("--json", help="File of the rows; the same command goes on from it.")]
 Copies = Annotated[list[str] | None, Option(help="Your copy of a data set, madelon=PATH (.data file or its folder).")]
-Plot = Annotated[Path, Option(help="PNG or SVG file of the figure.")]
-FIGURE = Path("bestleaf-expansion.png")
+Plot = Annotated[Path, Option(help="SVG file of the figure.")]
 
 app = typer.Typer(help="Run the paper's experiments again.")
 app.callback(invoke_without_command=True)(help_without_command)
@@ -41,20 +41,6 @@ def fixed(
 ) -> None:
     """Compare fixed DAG and fixed tree: samples, node updates and recommended arms."""
     experiment = _experiment("fixed", names, listing)
-    _run(experiment, names, runs, json, seed, n_jobs)
-
-
-@app.command()
-def games(
-    names: Names = None,
-    listing: Listing = False,
-    runs: Runs = None,
-    json: Json = None,
-    seed: Seed = 2019,
-    n_jobs: Jobs = None,
-) -> None:
-    """Compare UCT, UCD, LUCB-MCTS, LUCB-MCDS and the default rule on games with many transpositions."""
-    experiment = _experiment("games", names, listing)
     _run(experiment, names, runs, json, seed, n_jobs)
 
 
@@ -86,26 +72,18 @@ def expansion(
     listing: Listing = False,
     runs: Runs = None,
     json: Json = None,
-    plot: Plot = FIGURE,
+    plot: Plot = Path("bestleaf-expansion.svg"),
     seed: Seed = 2019,
     n_jobs: Jobs = None,
 ) -> None:
     """Measure samples until stop as a function of the expansion exponent, against theorem 2."""
-    check_ending("--plot", plot, (".png", ".svg"))
+    check_ending("--plot", plot, (".svg",))
     if not plot.parent.is_dir():
         raise ValueError(f"--plot: the folder of {plot} does not exist")
     experiment = _experiment("expansion", names, listing)
-    try:
-        import matplotlib  # noqa: F401
-
-        drawn = True
-    except ImportError:
-        print("No figure: matplotlib is missing (pip install 'bestleaf[plot]').", file=sys.stderr)
-        drawn = False
     rows = _run(experiment, names, runs, json, seed, n_jobs)
-    if drawn:
-        experiment.plot(rows, plot)
-        print(f"Figure: {plot}")
+    write_atomically(plot, experiment.figure(rows))
+    print(f"Figure: {plot}")
 
 
 def _experiment(name: str, names: list[str] | None, listing: bool) -> ModuleType:
@@ -114,10 +92,10 @@ def _experiment(name: str, names: list[str] | None, listing: bool) -> ModuleType
         experiment = import_module(f"bestleaf.paper.experiments.{name}")
         from bestleaf.paper.experiments.rows import UnknownLineError, chosen
     if listing:
-        print("\n".join(experiment.LINES))
+        print("\n".join(experiment.EXPERIMENT.cases))
         raise typer.Exit
     try:
-        chosen(names or [], experiment.LINES)
+        chosen(names or [], experiment.EXPERIMENT.cases)
     except UnknownLineError as error:
         print(f"bestleaf: {error}", file=sys.stderr)  # whole: the names do not fit into 300 characters
         raise typer.Exit(2) from None
@@ -138,12 +116,11 @@ def _run(
         from joblib import cpu_count
 
         from bestleaf.paper.experiments.rows import Interrupted
-    name = experiment.__name__.rpartition(".")[2]
-    path, console = json or Path(f"bestleaf-{name}.json"), Console()
+    path, console = json or Path(f"bestleaf-{experiment.EXPERIMENT.name}.json"), Console()
     print(f"Rows are kept in {path}; the same command goes on from there.")
     try:
         rows = experiment.reproduce(
-            runs or experiment.RUNS,
+            runs or experiment.EXPERIMENT.runs,
             path,
             names or [],
             seed=seed,
@@ -162,12 +139,10 @@ def _run(
 
 
 def _show(experiment: ModuleType, rows: list[dict[str, object]], console: Console) -> None:
-    """Print the tables and the notes of an experiment."""
+    """Print the table and the notes of an experiment."""
     if not rows:
         return
     wide = console if console.is_terminal else Console(width=200)  # a file has room for wide tables
-    for table in ("table", "verdicts", "answers"):
-        if hasattr(experiment, table):
-            wide.print(getattr(experiment, table)(rows))
-    if hasattr(experiment, "NOTES"):
-        print(experiment.NOTES)
+    wide.print(experiment.EXPERIMENT.table(rows))
+    if experiment.EXPERIMENT.notes:
+        print(experiment.EXPERIMENT.notes)

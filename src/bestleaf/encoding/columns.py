@@ -1,7 +1,9 @@
-"""What each column of a table is: numbers, a category, dates, or left out; and its cells as numbers."""
+"""What each column of a table is: numbers, a category, dates, or left out; its cells as numbers; and how it looks."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -23,10 +25,16 @@ MARKERS = frozenset(  # unless it says that a value is missing
         *("unknown", "missing", "not available", "not known"),
     )
 )
+AT_ONCE = 5 * 10**6  # cells that are looked at together
+SOME = 200  # different texts that are looked at to tell what they are
+MOST_TEXTS = 20_000  # different texts that are looked at to find odd ones
+# A number with a unit or a currency is no identifier, although all of its texts may differ.
+MEASURED = re.compile(r"[-+]?\s*[$€£¥]?\s*[-+]?\d[\d.,' ]*\s*(%|°?[A-Za-zµ]{1,6}(/[A-Za-z]{1,4})?|[$€£¥])?")
 FEW = 0.1  # the largest share of odd cells in a column that stays numeric, or stays a date
 MISSING = "(missing)"  # the category of missing values
 
 NUMBER, CATEGORY, TEXT, DATE, LENGTH, MIXED, NESTED = "number", "category", "text", "date", "length", "mixed", "nested"
+LEFT_OUT, NOT_USED = "left out", "left out, because "
 KINDS = {  # by the type that pandas infers from the values
     **dict.fromkeys(("integer", "floating", "mixed-integer-float", "decimal", "empty"), NUMBER),
     **dict.fromkeys(("categorical", "boolean"), CATEGORY),
@@ -41,96 +49,40 @@ REFUSED = {  # the sentence about features, and what is said about the target
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """A column of numbers; cells that are no numbers are missing values."""
+class Column:
+    """What a column becomes in a table of numbers."""
 
+    kind: str  # NUMBER, CATEGORY, DATE, LENGTH, or LEFT_OUT if no search can use it
     note: str = ""
-    odd: str = ""  # the cells that are no numbers, in words
-    levels: tuple[str, ...] = ()
+    odd: str = ""  # cells that are no numbers or dates, in words; they are missing values
+    levels: tuple[str, ...] = ()  # of a category, or the parts of a date
+    written: times.Written | None = None  # how dates are written in text; None if the cells are dates
 
     def plain(self, column: pd.Series) -> np.ndarray:
-        """Return the numbers, [rows, 1]."""
+        """Return the cells as numbers, [rows, plain columns]; of a category, the number of the level or -1."""
+        if self.kind == LEFT_OUT:
+            return np.empty((len(column), 0))
+        if self.kind == DATE:
+            if self.written is None:
+                return times.parts_of(times.times_of(column), self.levels)
+            return times.parts_of(times.times_in_text(_known(column), self.written), self.levels)
+        if self.kind == LENGTH:
+            return times.length_in_days(column)[:, None]
+        if self.kind == CATEGORY:
+            return pd.Index(self.levels).get_indexer(pd.Index(_texts(column))).astype(np.float64)[:, None]
         return _finite(column, floats_of(column))[:, None]
 
     def names(self, name: str) -> list[str]:
         """Return the names of the numeric columns that a column of this name becomes."""
-        return [name]
+        if self.kind == CATEGORY:
+            return [f"{name}={level}" for level in self.levels]
+        if self.kind == DATE and self.levels != (times.DAYS,):
+            return [f"{name}.{part}" for part in self.levels]
+        return [] if self.kind == LEFT_OUT else [name]
 
 
-@dataclass(frozen=True)
-class Category:
-    """A column of text, categories or truth values; it becomes a column of zeros and ones for each of its levels."""
-
-    levels: tuple[str, ...]
-    note: str = ""
-
-    def plain(self, column: pd.Series) -> np.ndarray:
-        """Return the number of the level in each row, [rows, 1]; -1 for one that is not known."""
-        return pd.Index(self.levels).get_indexer(pd.Index(_texts(column))).astype(np.float64)[:, None]
-
-    def names(self, name: str) -> list[str]:
-        """Return the names of the columns of zeros and ones."""
-        return [f"{name}={level}" for level in self.levels]
-
-
-@dataclass(frozen=True)
-class Dates:
-    """A column of dates, as numbers of their parts or of days."""
-
-    levels: tuple[str, ...]  # the parts
-    written: times.Written | None  # None if the cells are dates, not text
-    note: str = ""
-    odd: str = ""
-
-    def plain(self, column: pd.Series) -> np.ndarray:
-        """Return the parts of each date, [rows, parts]."""
-        if self.written is None:
-            return times.parts_of(times.times_of(column), self.levels)
-        return times.parts_of(times.times_in_text(_known(column), self.written), self.levels)
-
-    def names(self, name: str) -> list[str]:
-        """Return the names of the parts."""
-        return [name if self.levels == (times.DAYS,) else f"{name}.{part}" for part in self.levels]
-
-
-@dataclass(frozen=True)
-class Lengths:
-    """A column of lengths of time, or of times of the day, in days."""
-
-    note: str = "a length of time, in days"
-    levels: tuple[str, ...] = ()
-
-    def plain(self, column: pd.Series) -> np.ndarray:
-        """Return the days, [rows, 1]."""
-        return times.length_in_days(column)[:, None]
-
-    def names(self, name: str) -> list[str]:
-        """Return the name of the column."""
-        return [name]
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """A column that no search can use."""
-
-    why: str
-    levels: tuple[str, ...] = ()
-
-    @property
-    def note(self) -> str:
-        """What is said about it."""
-        return f"left out, because {self.why}"
-
-    def plain(self, column: pd.Series) -> np.ndarray:
-        """Return no numbers, [rows, 0]."""
-        return np.empty((len(column), 0))
-
-    def names(self, name: str) -> list[str]:
-        """Return no names."""
-        return []
-
-
-Column = Numbers | Category | Dates | Lengths | LeftOut
+def _left_out(why: str) -> Column:
+    return Column(LEFT_OUT, f"{NOT_USED}{why}")
 
 
 def kind_of(column: pd.Series) -> str:
@@ -149,11 +101,11 @@ def read_column(column: pd.Series, way: str) -> Column | str:
     """Return what a column is, or the kind of a column that cannot be used; `way` is what becomes of dates."""
     kind = kind_of(column)
     if not column.notna().any():
-        return LeftOut("it has no value at all")
+        return _left_out("it has no value at all")
     if kind == NUMBER:
-        return Numbers()
+        return Column(NUMBER)
     if kind == LENGTH:
-        return Lengths()
+        return Column(LENGTH, "a length of time, in days")
     if kind == DATE:
         return _dates(times.times_of(column), way, None, "")
     if kind == CATEGORY:
@@ -164,7 +116,7 @@ def read_column(column: pd.Series, way: str) -> Column | str:
     return kind
 
 
-def _numbers_in_text(column: pd.Series) -> Numbers | None:
+def _numbers_in_text(column: pd.Series) -> Column | None:
     """Return a column of text as numbers, if almost all of its cells are; numbers with zeros in front are codes."""
     known = _known(column).dropna()
     numbers = pd.to_numeric(known, errors="coerce")
@@ -173,14 +125,14 @@ def _numbers_in_text(column: pd.Series) -> Numbers | None:
     if not _is_few(odd) or codes.any():
         return None
     if not odd.any():
-        return Numbers("numbers written as text")
+        return Column(NUMBER, "numbers written as text")
     repeated = {cell.strip().casefold() for cell in known[odd][known[odd].duplicated()]}
     if numbers.nunique() <= FEW_NUMBERS and repeated - MARKERS:  # such as 0, 1, 2, 3+
         return None
-    return Numbers(odd=_odd_cells(known[odd], "number"))
+    return Column(NUMBER, odd=_odd_cells(known[odd], "number"))
 
 
-def _dates_in_text(column: pd.Series, way: str) -> Dates | LeftOut | None:
+def _dates_in_text(column: pd.Series, way: str) -> Column | None:
     """Return a column of text as dates, if almost all of its cells are."""
     known = _known(column).dropna()
     found = times.dates_among(known, FEW)
@@ -191,25 +143,25 @@ def _dates_in_text(column: pd.Series, way: str) -> Dates | LeftOut | None:
     return _dates(times.times_in_text(known, written), way, written, cells)
 
 
-def _dates(found: pd.Series, way: str, written: times.Written | None, odd: str) -> Dates | LeftOut:
+def _dates(found: pd.Series, way: str, written: times.Written | None, odd: str) -> Column:
     if way == "drop":
-        return LeftOut("dates are dropped")
+        return _left_out("dates are dropped")
     parts = times.parts_that_vary(found) if way == "parts" else (times.DAYS,)
     as_what = "days since 1970" if parts == (times.DAYS,) else ", ".join(parts)
-    return Dates(parts, written, f"a date, as {as_what} (dates: {way})", odd)
+    return Column(DATE, f"a date, as {as_what} (dates: {way})", odd, parts, written)
 
 
-def _category(column: pd.Series) -> Category | LeftOut:
+def _category(column: pd.Series) -> Column:
     texts = _texts(column)
     levels = tuple(sorted(texts.unique()))
     hint = _almost_numbers(texts)
     if len(levels) == len(texts) > FEWEST_IDS:
-        return LeftOut("every row has a text of its own")
+        return _left_out("every row has a text of its own")
     if len(levels) > MOST_CATEGORIES:
-        return LeftOut(f"it has {len(levels):,} different texts, more than {MOST_CATEGORIES:,}{hint}")
+        return _left_out(f"it has {len(levels):,} different texts, more than {MOST_CATEGORIES:,}{hint}")
     missing = int(column.isna().sum())
     apart = f", {counted(missing, 'missing value')} as one of their own" if missing else ""
-    return Category(levels, f"{in_categories(len(levels))}{apart}{hint}")
+    return Column(CATEGORY, f"{in_categories(len(levels))}{apart}{hint}", levels=levels)
 
 
 def in_categories(many: int) -> str:
@@ -266,3 +218,122 @@ def _finite(column: pd.Series, found: np.ndarray) -> np.ndarray:
     if np.isinf(found).any():
         raise ValueError(f"the table must have no infinite numbers, got some in the columns {shown(column.name)}")
     return found
+
+
+# ---- what a look at a table finds
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a column looks like."""
+
+    name: str
+    kind: str  # NUMBER, TEXT, DATE (also lengths of time) or NESTED
+    missing: float  # share of the values that are missing
+    value: str | None = None  # its only value; None if it has several
+    whole: bool = False  # all of its numbers are whole numbers
+    low: float = np.nan  # of its numbers
+    high: float = np.nan
+    different: int | None = None  # how many different texts it has, or whole numbers where that was counted
+    rising: bool = False  # whole numbers that are all different are in order
+    measured: bool = False  # its texts are numbers with a unit
+    infinite: bool = False  # some of its numbers are infinite
+    odd: str | None = None  # cells that are no numbers in a column of numbers, in words
+    marker: tuple[int, str] | None = None  # cells that often mean a missing value: how many, and which
+    digest: int | None = None  # the same for columns with the same values
+
+
+def looked_at(features: pd.DataFrame) -> list[Look]:
+    """Return what each column of a table looks like, in the order of the table."""
+    blocks = (zip(names, columns, strict=True) for names, columns in numbers(features))
+    found = {name: _of_numbers(name, column) for block in blocks for name, column in block}
+    found |= {name: _of_texts(features[name], codes, values) for name, codes, values in texts(features)}
+    return [found.get(name) or _of_others(features[name]) for name in features.columns]
+
+
+def numbers(features: pd.DataFrame) -> Iterator[tuple[list[str], np.ndarray]]:
+    """Yield the columns of numbers [columns, rows], many at a time, with their names; missing values are nan."""
+    for some in _blocks(features, "biuf"):
+        yield list(some.columns), np.ascontiguousarray(some.to_numpy(np.float64, na_value=np.nan).T)
+
+
+def texts(features: pd.DataFrame) -> Iterator[tuple[str, np.ndarray, list[object]]]:
+    """Yield the other columns, except dates: the number of each value (-1 if it is missing), and the values."""
+    for some in _blocks(features, "OSUT"):
+        for name, column in zip(some.columns, some.to_numpy(object).T, strict=True):
+            try:
+                codes, values = pd.factorize(column)
+            except TypeError:  # lists and dictionaries
+                continue
+            yield name, codes, list(values)
+
+
+def _blocks(features: pd.DataFrame, kinds: str) -> Iterator[pd.DataFrame]:
+    """Yield the columns of some kinds of types, as many at a time as memory allows."""
+    places = [place for place, dtype in enumerate(features.dtypes) if dtype.kind in kinds and not _of_dates(dtype)]
+    many = max(1, AT_ONCE // max(1, len(features)))
+    for start in range(0, len(places), many):
+        yield features.iloc[:, places[start : start + many]]
+
+
+def _of_dates(dtype: np.dtype | pd.api.extensions.ExtensionDtype) -> bool:
+    return dtype.kind in "mM" or isinstance(dtype, pd.PeriodDtype)
+
+
+def _of_others(column: pd.Series) -> Look:
+    """Return what a column that holds neither numbers nor text looks like."""
+    return Look(str(column.name), DATE if _of_dates(column.dtype) else NESTED, float(column.isna().mean()))
+
+
+def _of_numbers(name: str, column: np.ndarray) -> Look:
+    """Return what a column of numbers looks like."""
+    low, high, known = column.min(), column.max(), column
+    if not (np.isfinite(low) and np.isfinite(high)):
+        known = column[np.isfinite(column)]
+        low, high = (known.min(), known.max()) if len(known) else (np.nan, np.nan)
+    gaps = int(np.isnan(column).sum()) if len(known) < len(column) else 0
+    whole = len(known) > 0 and _are_whole(known[:100]) and _are_whole(known)
+    apart = whole and len(known) - 1 <= high - low  # otherwise two of its numbers are the same
+    return Look(
+        name,
+        NUMBER,
+        gaps / len(column),
+        value=f"{low:g}" if low == high and len(known) == len(column) else None,
+        whole=whole,
+        low=float(low),
+        high=float(high),
+        different=len(np.unique(known)) if apart else None,
+        rising=apart and bool((np.diff(known) > 0).all()),
+        infinite=len(known) + gaps < len(column),
+        digest=hash((column + 0.0).tobytes()),  # so that -0.0 is 0.0
+    )
+
+
+def _are_whole(values: np.ndarray) -> bool:
+    return bool((values == np.floor(values)).all())
+
+
+def _of_texts(column: pd.Series, codes: np.ndarray, values: list[object]) -> Look:
+    """Return what a column of objects looks like: the encoder says whether it holds numbers, dates or text."""
+    name, missing, read = str(column.name), float((codes < 0).mean()), read_column(column, "parts")
+    texts = [str(value).strip() for value in values[:MOST_TEXTS]]
+    value = repr(texts[0]) if len(values) == 1 and missing == 0 else None
+    digest = hash((codes.tobytes(), *texts[:SOME]))
+    kind = read if isinstance(read, str) else read.kind
+    if kind in (DATE, LENGTH):
+        return Look(name, DATE, missing, value=value, digest=digest)
+    if isinstance(read, Column) and kind == NUMBER:
+        return Look(name, NUMBER, missing, value=value, odd=read.odd or None, digest=digest)
+    counts = np.bincount(codes[codes >= 0], minlength=len(values))[: len(texts)]
+    marks = [text.casefold() in MARKERS for text in texts]
+    named = [repr(text) for text, taken in zip(texts, marks, strict=True) if taken]
+    return Look(
+        name,
+        TEXT,
+        missing,
+        value=value,
+        different=len(values),
+        measured=2 * sum(MEASURED.fullmatch(text) is not None for text in texts[:SOME]) > len(texts[:SOME]),
+        marker=(int(counts[marks].sum()), ", ".join(named[:MOST_CELLS])) if named else None,
+        digest=digest,
+    )

@@ -1,4 +1,4 @@
-"""Data of unusual form: sparse matrices and arrays of a GPU become arrays, several targets are refused."""
+"""Data of unusual form: sparse matrices and arrays of a GPU, several targets, missing values for an estimator."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from bestleaf.checks import bytes_in_words, listed
 
@@ -82,3 +85,20 @@ def _memory_there() -> int | None:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return None
+
+
+def takes_missing(estimator: object) -> bool:
+    """Whether an estimator takes missing values (NaN), by its tags.
+
+    A pipeline does if all of its steps do, up to one that fills them: a step of `sklearn.impute`.
+    """
+    if isinstance(estimator, Pipeline):
+        for _, step in estimator.steps:
+            if step is None or step == "passthrough":
+                continue
+            if not takes_missing(step):
+                return False
+            if type(step).__module__.startswith("sklearn.impute"):
+                return True
+        return True
+    return isinstance(estimator, BaseEstimator) and bool(get_tags(estimator).input_tags.allow_nan)

@@ -1,32 +1,34 @@
-"""`TableEncoder`: a scikit-learn transformer that turns the columns of any data frame into numbers."""
+"""`TableEncoder`: a scikit-learn transformer that turns the columns of any data frame into numbers; encoded rows."""
 
 from __future__ import annotations
 
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from bestleaf.certificate.claims import counted
 from bestleaf.checks import listed, one_of, shown
 from bestleaf.encoding.columns import (
+    CATEGORY,
+    LEFT_OUT,
+    NOT_USED,
+    NUMBER,
     REFUSED,
-    Category,
     Column,
-    Dates,
-    LeftOut,
-    Numbers,
     in_categories,
     read_column,
 )
 from bestleaf.encoding.frames import pandas_frame
+from bestleaf.encoding.inputs import takes_missing
 from bestleaf.encoding.last_step import FILLED, LastStep
 
-KEEP = "keep"
+AUTO, KEEP = "auto", "keep"
 DATES = ("parts", "number", "drop")
 FEW_LINES = 6  # more columns that are just categories are told in one line
 
@@ -98,14 +100,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         one_of("dates", self.dates, DATES)
         frame = self._frame(X, reset=True)
         self._special, names = self._read(frame), frame.columns.tolist()
-        self.left_out_ = {name: one.why for name, one in self._special.items() if isinstance(one, LeftOut)}
+        self.left_out_ = {
+            name: one.note.removeprefix(NOT_USED) for name, one in self._special.items() if one.kind == LEFT_OUT
+        }
         if len(self.left_out_) == len(names):
             name, why = next(iter(self.left_out_.items()))
             raise ValueError(f"X must have a column that can be used, got none; {shown(name)} is left out: {why}")
         self._set_names(names)
         plain = self._plain(frame)
         self._missing = np.isnan(plain).sum(axis=0)
-        odd = {name: one.odd for name, one in self._special.items() if isinstance(one, Numbers | Dates) and one.odd}
+        odd = {name: one.odd for name, one in self._special.items() if one.odd}
         self._check_missing(plain, odd)
         self.last_step_ = LastStep(self._levels, self.impute).fit(plain)
         for name, cells in odd.items():
@@ -152,14 +156,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         made = pd.Index([one for some in self.groups_.values() for one in some])
         if clashes := sorted(set(made[made.duplicated()])):
             raise ValueError(f"a category must not have the name of another column, got {listed(clashes)}; rename one")
-        many = {name: len(one.levels) for name, one in self._special.items() if isinstance(one, Category)}
+        many = {name: len(one.levels) for name, one in self._special.items() if one.kind == CATEGORY}
         widths = [1 if name in many else len(some) for name, some in self.groups_.items()]
         self._plain_owners = np.repeat(np.arange(len(names)), widths)
         self._levels = np.array([many.get(names[owner], 0) for owner in self._plain_owners.tolist()])
 
     def _plain(self, frame: pd.DataFrame) -> np.ndarray:
         """Return [rows, plain columns]: numbers, parts of dates, and the number of the level of each category."""
-        names, usual = frame.columns.tolist(), Numbers()
+        names, usual = frame.columns.tolist(), Column(NUMBER)
         kinds = zip(names, frame.dtypes, strict=True)
         block = [name for name, dtype in kinds if name not in self._special and dtype.kind in "biuf"]
         numbers = frame[block].to_numpy(np.float64, na_value=np.nan)
@@ -219,7 +223,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     @property
     def changes_nothing(self) -> bool:
         """Whether all columns are numbers, and none of those seen was missing."""
-        plain = all(isinstance(one, Numbers) and not one.note for one in self._special.values())
+        plain = all(one.kind == NUMBER and not one.note for one in self._special.values())
         return plain and not self._missing.any()
 
     @property
@@ -231,17 +235,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return what was done to the columns; `where` says which rows a filling was computed from."""
         filled, names, told = self.last_step_.filled_with, list(self.groups_), dict[str, list[str]]()
         for name, one in self._special.items():
-            odd = one.odd if isinstance(one, Numbers | Dates) else ""
-            told[name] = [text for text in (one.note, odd) if text]
+            told[name] = [text for text in (one.note, one.odd) if text]
         for place in np.flatnonzero(self._missing).tolist():
             name = names[self._plain_owners[place]]
-            value = filled.get(place) if isinstance(self._special.get(name, Numbers()), Numbers) else None
+            value = filled.get(place) if self._special.get(name, Column(NUMBER)).kind == NUMBER else None
             with_what = "" if value is None else f" with {value:g}"
             done = f"filled{with_what} ({self.impute}{where})" if filled else "kept"
             text = f"{counted(int(self._missing[place]), 'missing value')} {done}"
             if text not in told.setdefault(name, []):  # it is the same for all parts of a date
                 told[name].append(text)
-        levels = {name: len(one.levels) for name, one in self._special.items() if isinstance(one, Category)}
+        levels = {name: len(one.levels) for name, one in self._special.items() if one.kind == CATEGORY}
         plain = [name for name in names if name in levels and told[name] == [in_categories(levels[name])]]
         if len(plain) <= FEW_LINES:
             plain = []
@@ -254,3 +257,48 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = self.impute is not None
         tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.sparse = True
         return tags
+
+
+class EncodedRows(NamedTuple):
+    """Rows of a table, as they were given and as numbers."""
+
+    encoder: TableEncoder  # fitted
+    frame: pd.DataFrame  # the rows as they were given
+    plain: np.ndarray  # their cells as numbers, before missing values are filled and levels become columns
+
+    @classmethod
+    def of(cls, encoder: TableEncoder, X: object) -> EncodedRows:
+        """Fit an encoder and encode the rows that it was fitted on."""
+        plain = encoder.fit_plain(X)
+        return cls(encoder, pandas_frame(X), plain)
+
+    def part(self, rows: np.ndarray | slice) -> EncodedRows:
+        """Return some of the rows."""
+        return self._replace(frame=self.frame.iloc[rows], plain=self.plain[rows])
+
+    def numbers(self) -> np.ndarray:
+        """Return the rows as numbers, by what the encoder has learned."""
+        return self.encoder.last_step_.transform(self.plain)
+
+    def learned_from(self, rows: np.ndarray) -> np.ndarray:
+        """Return all rows as numbers, by what some of them teach: what missing values are filled with, and levels."""
+        return self.encoder.learned_from(self.plain, rows)
+
+
+def encoder_for(encode: object, estimator: object) -> TableEncoder | None:
+    """Return the encoder that the parameter `encode` stands for; None if tables are not encoded.
+
+    With "auto", an estimator that takes missing values gets them; for others they are filled with medians. An encoder
+    that refuses missing values lets them through to an estimator that takes them.
+    """
+    if encode is None:
+        return None
+    found = TableEncoder(impute=None) if encode == AUTO else encode
+    if not isinstance(found, TableEncoder):
+        raise ValueError(f"encode must be None, 'auto' or a TableEncoder, got {shown(encode)}")
+    impute = found.impute
+    if impute is None and takes_missing(estimator):
+        impute = KEEP
+    elif impute is None and encode == AUTO:
+        impute = "median"
+    return clone(found).set_params(impute=impute)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from math import e, exp, lgamma, log, sqrt
+from math import e, exp, log, sqrt
 
 import numpy as np
 
@@ -115,63 +115,6 @@ def apart(lower, upper, least, most):
     return lower, max(min(upper, most), lower)
 
 
-def keep_last(row, value, count):
-    """Keep the last sample; the interval uses it, because only the interval knows the leaf's share of delta."""
-    row[0] = value
-
-
-@partial(Bound, width=6, observe=keep_last)
-def bernstein(mean, count, delta, row):
-    """Predictable plug-in empirical Bernstein (Waudby-Smith and Ramdas 2024), half of the share per side: rigorous."""
-    value, bets, gains, spread, total, squares = row[0], row[1], row[2], row[3], row[4], row[5]
-    level = log(2.0 / delta)
-    before = (0.5 + total) / count  # mean and variance as they were before the sample
-    variance = (0.25 + squares) / count
-    bet = min(sqrt(2.0 * level / (variance * count * log(1.0 + count))), 0.5)
-    bets += bet
-    gains += bet * value
-    spread += (value - before) ** 2 * (-log(1.0 - bet) - bet)
-    total += value
-    squares += (value - (0.5 + total) / (count + 1.0)) ** 2
-    row[1], row[2], row[3], row[4], row[5] = bets, gains, spread, total, squares
-    half = (level + spread) / bets
-    return gains / bets - half, gains / bets + half
-
-
-@helper
-def log_ratio(candidate, total, count):
-    """Return the log-likelihood of a uniform mixture of all means, minus that of one candidate mean."""
-    misses = count - total
-    mixed = lgamma(1.0 + total) + lgamma(1.0 + misses) - lgamma(2.0 + count)
-    hits = total * log(candidate) if total > 0.0 else 0.0
-    return mixed - hits - (misses * log(1.0 - candidate) if misses > 0.0 else 0.0)
-
-
-@partial(Bound, width=3)
-def bernoulli(mean, count, delta, row):
-    """Uniform mixture of all means against every candidate mean (Robbins 1970): rigorous, tightest for 0-1 samples."""
-    if count == 1:
-        row[1], row[2] = 0.0, 1.0
-    if count >= row[0]:
-        row[0] = count + 1 + count // SCHEDULE
-        threshold, total = log(1.0 / delta), mean * count
-        lower, upper = row[1], row[2]
-        kept_below, kept_above = mean, mean
-        for _ in range(HALVINGS):
-            middle = 0.5 * (lower + kept_below)
-            if log_ratio(middle, total, count) < threshold:
-                kept_below = middle
-            else:
-                lower = middle
-            middle = 0.5 * (upper + kept_above)
-            if log_ratio(middle, total, count) < threshold:
-                kept_above = middle
-            else:
-                upper = middle
-        row[1], row[2] = apart(lower, upper, row[1], row[2])
-    return row[1], row[2]
-
-
 # The grid to which `betting` rounds samples: fine towards 0 and 1, where the means of bad and good leaves lie.
 _HALF_GRID = (0.0, 0.002, 0.004, 0.007, 0.011, 0.016, 0.023, 0.033, 0.047, 0.067, 0.095, 0.135, 0.19, 0.27, 0.37)
 GRID = np.array([*_HALF_GRID, 0.5, *(1.0 - node for node in reversed(_HALF_GRID))])
@@ -245,10 +188,8 @@ def betting(mean, count, delta, row):
     return row[1], row[2]
 
 
-BOUNDS: dict[str, Rate | Bound] = {
-    b.name: b for b in (theory, beta1, beta1_published, beta2, hoeffding, bernstein, bernoulli, betting)
-}
-RIGOROUS = (hoeffding, bernstein, bernoulli, betting)
+BOUNDS: dict[str, Rate | Bound] = {b.name: b for b in (theory, beta1, beta1_published, beta2, hoeffding, betting)}
+RIGOROUS = (hoeffding, betting)
 
 
 def named_bound(given: str | Rate | Bound) -> Rate | Bound:

@@ -39,7 +39,7 @@ def _package_stamp() -> str:
     """Return one hash of all source files whose code may become part of a kernel."""
     engine = Path(__file__).parent
     files = sorted(engine.parent.glob("*/kernels/*.py"))
-    names = ("records", "compile", "vectors", "rule", "rules", "top_two", "bounds", "parts", "stopping")
+    names = ("records", "compile", "rules", "bounds", "parts")
     files += [engine / f"{name}.py" for name in names]
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
@@ -106,7 +106,6 @@ def _piece(**options: Any) -> Any:
 
 helper = _piece()
 inlined = _piece(forceinline=True)  # always inlined: for what runs at every sample
-shared = njit(**_OPTIONS)  # Python may call it, too: for what a user's part may use
 pasted = _piece(inline="always")  # its source becomes part of the caller: the only kind that may return an array
 bounded = _piece(boundscheck=True)  # an index out of bounds is an error: for a user's functions
 
@@ -125,12 +124,10 @@ def signature(result: Any, *arguments: Any) -> Any:
     return _type(result)(*map(_type, arguments))
 
 
-_GRAPH = typeof(Graph(np.zeros(1, NODE), np.zeros(1, np.int64), 0))
-_RULE = signature((np.int64, np.int64), np.int64, _GRAPH, [INTERVAL])
+_GRAPH = typeof(Graph(np.zeros(1, NODE), np.zeros(1, np.int64)))
 SIGNATURES = {
-    "rule": _RULE,
-    "rule of leaves": _RULE,
-    "stopping": signature(np.bool_, *[np.float64] * 7),
+    "rule": signature((np.int64, np.int64), np.int64, _GRAPH, [INTERVAL]),
+    "stopping": signature(np.bool_, np.int64, np.int64, np.int64, _GRAPH, [INTERVAL], np.float64),
     "rate": signature(np.float64, np.int64, np.float64, np.int64),
     "interval": signature((np.float64, np.float64), np.float64, np.int64, np.float64, [np.float64]),
     "observe": signature(types.void, [np.float64], np.float64, np.int64),
@@ -191,14 +188,12 @@ nodes_of = _array_of(NODE, "nodes", "size")
 edges_of = _array_of(np.int64, "edges", "pool")
 known_of = _array_of(INTERVAL, "known", "size")
 track_of = _array_of(TRACK, "track")
-order_of = _array_of(np.int64, "order")
 bucket_of = _array_of(np.int64, "bucket")
 stack_of = _array_of(np.int64, "stack")
 cones_of = _array_of(CONE, "cones")
 knots_of = _array_of(KNOT, "knots")
 exits_of = _array_of(EXIT, "exits")
 nodes_at = array_at(NODE)
-worlds_at = array_at(WORLD)
 floats_at = array_at(np.float64)
 singles_at = array_at(np.float32)
 words_at = array_at(np.uint64)
@@ -233,7 +228,7 @@ interval_at = function_at(SIGNATURES["interval"])
 observe_at = function_at(SIGNATURES["observe"])
 node_kernel_at = function_at(AT_NODE)
 arms_kernel_at = function_at(AT_ARMS)
-sampler_at = function_at(signature(np.float64, np.int64, np.int64))
+sampler_at = function_at(signature(np.float64, np.int64))
 
 
 _COMPILING = RLock()

@@ -20,8 +20,8 @@ from bestleaf.engine.kernels.chance import plan_choice, renew
 from bestleaf.engine.kernels.contest import contest
 from bestleaf.engine.kernels.cycles import refresh_knot
 from bestleaf.engine.kernels.loop import mark_descent
-from bestleaf.engine.kernels.pairs import test_pairs
 from bestleaf.engine.kernels.reach import count_ancestors, find_cone, strongest_outside
+from bestleaf.engine.parts import Stopping
 from bestleaf.engine.records import (
     CONE,
     EXACT,
@@ -38,10 +38,9 @@ from bestleaf.engine.records import (
 )
 from bestleaf.engine.rules import Rule
 from bestleaf.engine.saved_leaves import SavedLeaves
-from bestleaf.engine.stopping import Stopping
 from bestleaf.problems import State
 
-ARRAYS = ("known", "track", "order", "rows", "evidence", "bucket", "stack", "cones", "inside")  # see `WORLD`
+ARRAYS = ("known", "track", "rows", "evidence", "bucket", "stack", "cones", "inside")  # see `WORLD`
 WITH_CHANCE = ("gains", "losses", "reliefs")  # see `WORLD`
 CONES = 64  # cones remembered at least: more than a descent has levels
 WORDS_OF_CONES = 2**22  # numbers in all cones at most, where a node has many children
@@ -81,8 +80,7 @@ class Knowledge:
     """Intervals on every node of a graph under one bound; `settings` are fields of the `WORLD` record.
 
     Ties are broken by random lots; `lots` is their seed. Without a seed the later node wins a tie, as in the published
-    program. `stopping` is the test that tells leaves apart in pairs, if there is one. `stream` is the seed of the
-    random numbers of rules.
+    program. `stopping` is the user's own test, if there is one.
     """
 
     def __init__(
@@ -94,7 +92,6 @@ class Knowledge:
         *,
         lots: int | None,
         stopping: Stopping | None = None,
-        stream: int = 0,
     ) -> None:
         self.graph = graph
         self.bound = bound
@@ -115,14 +112,12 @@ class Knowledge:
         self.knots, self.exits = np.zeros(1, KNOT), np.zeros(1, EXIT)  # room only for a graph with cycles
         self.world = np.zeros(1, WORLD)[0]
         self._enter_world(rule, stopping, settings)
-        self.world["stream"] = stream
         self._reserve()
 
     def _enter_world(self, rule: Rule, stopping: Stopping | None, settings: dict[str, float]) -> None:
         kernels = [contest, mark_descent, narrow, backup, count_ancestors, find_cone, strongest_outside]
         parts = {"rule": rule.part}
         if stopping is not None:
-            kernels.append(test_pairs)  # compiled only if it is needed
             parts["stopping"] = stopping.part
         self.world["chance"] = self.graph.has_chance
         if self.graph.has_chance:
@@ -140,7 +135,6 @@ class Knowledge:
     def _survey(self) -> None:
         """Write the addresses and sizes of the arrays into the record of the kernels."""
         graph, world = self.graph, self.world
-        world["place"] = world.__array_interface__["data"][0]
         world["nodes"], world["size"] = graph.nodes.ctypes.data, len(graph)
         world["edges"], world["pool"] = graph.edges.ctypes.data, len(graph.edges)
         world["weights"] = graph.weights.ctypes.data
@@ -225,7 +219,6 @@ class Knowledge:
         leaves = np.flatnonzero(kinds != INNER).tolist()
         if fixed and not (kinds == EXACT).any():
             self.uniform_share = float(self.world["delta"]) / len(leaves)
-            self.world["equal"] = len(leaves)
         if leaves == [0]:  # a root without children is never sampled for its interval and needs no share
             self.created = -1
         self._make_leaves(np.array(leaves))
@@ -257,15 +250,14 @@ class Knowledge:
         self._make_leaves(nodes[self.graph.kinds[nodes] != INNER])
         self._refresh_all()
 
-    def copy(self, graph: GrowingGraph, *, lots: int | None, stream: int) -> Knowledge:
-        """Return an independent copy for a copy of the graph, with its own lots and random numbers."""
+    def copy(self, graph: GrowingGraph, *, lots: int | None) -> Knowledge:
+        """Return an independent copy for a copy of the graph, with its own lots."""
         twin = copy(self)
         twin.graph, twin.lots = graph, lots
         for name, value in vars(self).items():
             if isinstance(value, np.ndarray | list):
                 setattr(twin, name, value.copy())
         twin.world = np.array([self.world])[0]
-        twin.world["stream"] = stream
         twin._reserve()
         twin._refresh_all()
         return twin

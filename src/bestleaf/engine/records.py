@@ -118,16 +118,11 @@ EXIT = record(
 
 # The settings, the counters, the outcome of the last contest, and the addresses of the parts and of the arrays.
 WORLD = record(
-    place="i",  # address of this record
     epsilon="f",
     delta="f",
     to_leaf="i",  # best leaf, not best arm
     sound="i",  # a sound stopping test, not the published one
-    pairs="i",  # the stopping test tells leaves apart in pairs
-    pair_delta="f",  # the part of delta for these pairs
-    equal="i",  # number of leaves if they have equal shares of delta, otherwise 0
-    by_rule="i",  # 1: the rule names the two children to tell apart; 2: it names the leaf to sample
-    both="i",  # sample best and rival in every round
+    by_rule="i",  # the rule names the two children to tell apart
     rated="i",  # the bound is a rate
     intersect="i",  # intervals never widen and stay in [0, 1]
     growing="i",
@@ -146,18 +141,12 @@ WORLD = record(
     first="i",  # the leaf to sample, the wider of the two,
     second="i",  # the other leaf, -1 for none,
     gap="f",  # and how much better than `best` another child may be
-    leader="i",  # of the last test by pairs: the leaf of highest mean,
-    proved="i",  # the leaf itself or a child that reaches it: what is proved to be best,
-    challenger="i",  # and the leaf that is hardest to tell apart from it, -1 for none
-    stream="i",  # seed of the random numbers of rules
-    drawn="i",  # how many of them were drawn for this decision
     rule="i",  # addresses of the parts that a user may replace
-    stopping="i",
+    stopping="i",  # 0 unless it is a user's own
     rate="i",
     interval="i",
     observe="i",
     contest="i",  # addresses of separate kernels
-    test_pairs="i",
     mark_descent="i",
     narrow="i",
     backup="i",
@@ -171,7 +160,6 @@ WORLD = record(
     edges="i",  # -> [pool] nodes; children and parents of a node are contiguous blocks
     known="i",  # -> [size] INTERVAL
     track="i",  # -> [size] TRACK
-    order="i",  # -> [size] place of a leaf in the order of creation, from 1; 0 for none
     rows="i",  # -> [size, width] numbers that belong to the bound in use
     evidence="i",  # -> [size, 2, 2 + width] count, total and row of a leaf when its lower and its upper bound were set
     bucket="i",  # -> [levels] first node waiting for a refresh, -1 for none
@@ -199,7 +187,6 @@ class Graph(NamedTuple):
 
     nodes: np.ndarray  # [size] NODE
     edges: np.ndarray  # [pool] nodes
-    place: int  # address of the WORLD record, for the helpers of rules
 
 
 class Decision(NamedTuple):
@@ -208,8 +195,7 @@ class Decision(NamedTuple):
     action: int  # SAMPLE, SOLVED, ...
     root: int  # node at which to choose
     best: int  # its best child
-    first: int  # leaf to sample
-    second: int  # leaf to sample too, or -1
+    leaf: int  # the leaf to sample or to evaluate
     gap: float
 
 

@@ -115,8 +115,6 @@ class SavedLeaves:
 def _rows_fit(bound: str, rows: np.ndarray, count: np.ndarray, total: np.ndarray) -> bool:
     """Whether a bound's own numbers agree with the count and the sum of the samples."""
     near = CLOSE * np.maximum(1.0, count)
-    if bound == "bernstein":
-        return bool((np.abs(rows[:, 4] - total) <= near).all() and (rows[:, 1] > 0).all() and (rows >= 0).all())
     if bound == "betting":
         weights = rows[:, HEAD : HEAD + len(GRID)]
         fits = (np.abs(weights.sum(axis=1) - count) <= near) & (np.abs(weights @ GRID - total) <= near)

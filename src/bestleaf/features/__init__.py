@@ -1,6 +1,6 @@
 """Feature subsets as a problem: the lattice of subsets, the oracles that give them values, and rollouts."""
 
-from bestleaf.features.lattice import STOP, FeatureLattice, SampledLattice, SubsetLattice
+from bestleaf.features.lattice import STOP, FeatureLattice, SubsetLattice
 from bestleaf.features.oracle import Oracle
 from bestleaf.features.rollouts import NeighbourRollouts, PlainRollouts, Subset
 
@@ -10,7 +10,6 @@ __all__ = [
     "NeighbourRollouts",
     "Oracle",
     "PlainRollouts",
-    "SampledLattice",
     "Subset",
     "SubsetLattice",
 ]

@@ -1,11 +1,9 @@
-"""The value of a subset of features as the cross-validated score of a scikit-learn estimator, mapped to [0, 1]."""
+"""The value of a subset of features as the cross-validated score of a scikit-learn estimator."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
-from dataclasses import replace
 from hashlib import sha256
 from math import isnan
 from threading import Lock
@@ -22,14 +20,13 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
 from bestleaf.certificate.held_out import corrected_error
-from bestleaf.checks import shown
-from bestleaf.encoding.missing import takes_missing
-from bestleaf.features.closed_forms import closed_form
+from bestleaf.checks import moved, shown
+from bestleaf.encoding.inputs import takes_missing
+from bestleaf.features.closed_form import closed_form
 from bestleaf.features.data import checked_data, in_order, splits_by
-from bestleaf.features.scoring import Score, chosen_score, in_short, range_around
+from bestleaf.features.scoring import chosen_score, in_short
 
 DEFAULT_FOLDS = 5
-SINGLE_LOOKS, RANDOM_LOOKS = 8, 8  # single features and random subsets of the first look, if no range is given
 THREADS = ("n_jobs", "nthread", "num_threads", "thread_count")  # what libraries call the number of their threads
 QUICK = 10**5  # cost of a value by a closed form
 TOGETHER = 256  # values, or scores of single splits, that closed forms compute at once
@@ -60,15 +57,10 @@ class EstimatorOracle:
         A clone is fitted on the columns of each subset. A `random_state` of None gets a fixed value. Each fit uses one
         thread, unless a parameter such as `n_jobs` asks for another number than all.
     scoring : str or callable, default=None
-        Any scorer; None is the accuracy of a classifier and the concordance index of a regressor.
+        A scorer with scores of at most 1; those below 0 count as 0. None is the accuracy of a classifier and the
+        concordance index of a regressor. An error can score other rows, but no subsets.
     cv : int, splitter or iterable, default=None
         The fixed splits, as scikit-learn understands them; None is 5 folds.
-    score_range : (float, float), default=None
-        Lowest and highest score, mapped to 0 and 1. A score outside is an error. None is the range of the scorer; if
-        that has no bounds, it is found by a first look at the data, and may turn out to be too narrow.
-    fresh_splits : bool, default=False
-        `sample` draws a new random split with as many held-out rows as `cv` has. By default it takes one of the fixed
-        splits at random, so that its mean is `value`.
     sample_weight : array of shape (n_samples,), default=None
         Weights of the rows for fitting and scoring; an error if the estimator or the scorer cannot use them.
     groups : array of shape (n_samples,), default=None
@@ -85,11 +77,12 @@ class EstimatorOracle:
     0.95
     """
 
-    value_cost = rough_cost = 10**8  # stands for a tenth of a second
+    value_cost = 10**8  # stands for a tenth of a second
     part_cost = 2 * 10**7
     rollouts_a_unit = 1
     at_once = parts_at_once = 1
 
+    @moved(score_range="a scoring that has bounds, such as 'accuracy', 'roc_auc' or 'r2' (0 where it is negative)")
     def __init__(
         self,
         X: Any,
@@ -98,8 +91,6 @@ class EstimatorOracle:
         estimator: Any,
         scoring: Any = None,
         cv: Any = None,
-        score_range: Any = None,
-        fresh_splits: bool = False,
         sample_weight: Any = None,
         groups: Any = None,
         random_state: int = 0,
@@ -113,83 +104,57 @@ class EstimatorOracle:
         _fix_random_states(self.estimator, random_state)
         _keep_to_one_thread(self.estimator)
         _refuse_requests(self.estimator)
-        self.score = chosen_score(self.estimator, scoring, score_range)
-        self.fresh_splits = fresh_splits
+        self.score = chosen_score(self.estimator, scoring)
         self.sample_weight = self._checked_weights(sample_weight)
-        self.cv = self._checked_cv(DEFAULT_FOLDS if cv is None else cv, random_state)
+        given = DEFAULT_FOLDS if cv is None else cv
+        self.cv = fixed_splitter(given, self.y, random_state, classifier=is_classifier(self.estimator))
         self.groups = groups_for(self.cv, groups, self.n_samples)
         self.splits: list[Split] = splits_by("cv", self.cv, self.X, self.y, self.groups)
         if not self.splits:
             raise ValueError(f"cv must give at least one split, got none from {shown(cv)}")
         self.parts = len(self.splits)
-        self.test_size = float(np.mean([len(test) for _, test in self.splits])) / self.n_samples
         with ONE_THREAD:  # sums of many threads would depend on their number
             self.closed_form = closed_form(
                 self.estimator, self.score.scorer, self.X, self.y, self.splits, self.sample_weight
             )
         if self.closed_form is not None:
-            self.value_cost = self.rough_cost = QUICK
+            self.value_cost = QUICK
             self.at_once = self.parts_at_once = TOGETHER
             self.part_cost = QUICK // self.parts
-        if self.score.is_found:
-            self.score = self._ranged(random_state)
-
-    def _ranged(self, seed: int) -> Score:
-        """Return the score with a range that is found by a first look: all features, single ones, random subsets."""
-        rng, many, score = np.random.default_rng(seed), self.n_features, self.score
-        looks = [np.arange(many), *rng.permutation(many)[:SINGLE_LOOKS, None]]
-        looks += [rng.permutation(many)[: rng.integers(1, many + 1)] for _ in range(RANDOM_LOOKS)]
-        seen = [one for row in self._plain_scores([np.sort(features) for features in looks]) for one in row]
-        low, high = range_around([one for one in seen if np.isfinite(one)] or [0.0], score.low, score.high)
-        return replace(score, low=low, high=high)
-
-    def with_range(self, low: float, high: float) -> EstimatorOracle:
-        """Return this oracle with another range of scores."""
-        other = copy(self)
-        other.score = replace(self.score, low=low, high=high)
-        return other
 
     def value(self, subset: Iterable[int]) -> float:
-        """Return the mean score on the fixed splits, mapped to [0, 1]."""
+        """Return the mean score on the fixed splits."""
         return self.values([subset])[0]
 
     def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
         """Return the values of several subsets; those with a closed form are computed together."""
         every = [in_order(subset) for subset in subsets]
         return [
-            float(np.mean([self.score.mapped(score, features.tolist()) for score in scores]))
+            float(np.mean([self.score.value(score, features.tolist()) for score in scores]))
             for features, scores in zip(every, self._plain_scores(every), strict=True)
         ]
 
-    def rough_value(self, subset: Iterable[int]) -> float:
-        """Return the value itself."""
-        return self.value(subset)
-
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
-        """Return the score on one random split, mapped to [0, 1]."""
-        features, number = in_order(subset), self.drawn_part(rng)
-        if number is not None:
-            return self.part(features, number)
-        score = self._plain_score(features, self._fresh_split(int(rng.integers(2**32))))
-        return self.score.mapped(score, features.tolist())
+        """Return the score on one random split."""
+        return self.part(in_order(subset), self.drawn_part(rng))
 
     def part(self, subset: Iterable[int], number: int) -> float:
-        """Return the score on one of the fixed splits, mapped to [0, 1]."""
+        """Return the score on one of the fixed splits."""
         return self.part_scores([(subset, number)])[0]
 
     def part_scores(self, items: Sequence[tuple[Iterable[int], int]]) -> list[float]:
-        """Return the score of each (subset, number of a fixed split), mapped to [0, 1]."""
+        """Return the score of each (subset, number of a fixed split)."""
         found: dict[int, float] = {}
         for number in dict.fromkeys(number for _, number in items):
             places = [place for place, (_, other) in enumerate(items) if other == number]
             every = [in_order(items[place][0]) for place in places]
             for place, features, scores in zip(places, every, self._plain_scores(every, [number]), strict=True):
-                found[place] = self.score.mapped(scores[0], features.tolist())
+                found[place] = self.score.value(scores[0], features.tolist())
         return [found[place] for place in range(len(items))]
 
-    def drawn_part(self, rng: np.random.Generator) -> int | None:
-        """Return the number of the fixed split that `sample` takes; None if it takes a fresh one."""
-        return None if self.fresh_splits else int(rng.integers(len(self.splits)))
+    def drawn_part(self, rng: np.random.Generator) -> int:
+        """Return the number of the split that `sample` takes."""
+        return int(rng.integers(len(self.splits)))
 
     def fitted(self, subset: Iterable[int], rows: np.ndarray) -> BaseEstimator:
         """Return a clone of the estimator, fitted on some rows and the columns of a subset."""
@@ -202,7 +167,7 @@ class EstimatorOracle:
     def unseen(
         self, subset: Iterable[int], new_X: np.ndarray, new_y: np.ndarray, new_weight: np.ndarray | None
     ) -> Unseen:
-        """Fit the estimator on all rows; return its score on held-out rows, mapped as values are."""
+        """Fit the estimator on all rows; return its score on held-out rows, as the scorer gives it."""
         features = in_order(subset)
         fitted = self.fitted(features, np.arange(self.n_samples))
         score = self.score_of(fitted, features, new_X, new_y, new_weight)
@@ -216,10 +181,9 @@ class EstimatorOracle:
         new_y: np.ndarray,
         new_weight: np.ndarray | None,
     ) -> float:
-        """Return the score of a fitted estimator on other rows, mapped as values are."""
+        """Return the score of a fitted estimator on other rows, as the scorer gives it."""
         weights = {} if new_weight is None else {"sample_weight": new_weight}
-        score = self.score.of(fitted, new_X[:, in_order(subset)], new_y, **weights)
-        return self.score.placed(float(score))
+        return float(self.score.of(fitted, new_X[:, in_order(subset)], new_y, **weights))
 
     def _ranked(self, fitted: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray | None:
         """Return the numbers of each row that the score follows from; None if the scorer is none of those known."""
@@ -256,15 +220,14 @@ class EstimatorOracle:
             "name": self.name,
             "estimator": described(self.estimator),
             "scoring": self.score.name,
-            "score_range": [self.score.low, self.score.high],
             "cv": described(self.cv),
             "splits": len(self.splits),
-            "fresh_splits": self.fresh_splits,
+            "fresh_splits": False,
             "weighted": self.sample_weight is not None,
             "grouped": self.groups is not None,
         }
 
-    def counts(self, *, sampled: bool = False) -> dict[str, int | None]:
+    def counts(self) -> dict[str, int | None]:
         """Return None for both counts, which are about nearest neighbours."""
         return {"classes": None, "queries": None}
 
@@ -300,28 +263,6 @@ class EstimatorOracle:
         with ONE_THREAD:
             fitted = self.fitted(features, train)
             return self.score.of(fitted, self.X[np.ix_(test, features)], self.y[test], **self._weights(test))
-
-    def _fresh_split(self, seed: int) -> Split:
-        """Return a random split; a split by groups is drawn again while one side has only one class."""
-        keywords = {"test_size": self.test_size, "random_state": seed}
-        if self.groups is None:
-            kind = splitters.StratifiedShuffleSplit if is_classifier(self.estimator) else splitters.ShuffleSplit
-            return next(kind(n_splits=1, **keywords).split(self.X, self.y))
-        by_groups = splitters.GroupShuffleSplit(n_splits=MOST_TRIES, **keywords)
-        for split in by_groups.split(self.X, self.y, self.groups):
-            if is_regressor(self.estimator) or all(len(np.unique(self.y[side])) > 1 for side in split):
-                return split
-        raise ValueError(f"groups must leave two classes on both sides of a split, got none such in {MOST_TRIES} tries")
-
-    def _checked_cv(self, given: Any, random_state: int) -> Any:
-        """Return the splitter, with a fixed random state; refuse one that cannot give the fresh splits asked for."""
-        cv = fixed_splitter(given, self.y, random_state, classifier=is_classifier(self.estimator))
-        if self.fresh_splits and not isinstance(cv, (*FOLDS, *RANDOM_SPLITS)):
-            raise ValueError(
-                f"terminal='noisy' draws random splits, so cv must be a number of folds or a splitter at random or by "
-                f"groups, got {described(cv)}"
-            )
-        return cv
 
     def _checked_weights(self, given: Any) -> np.ndarray | None:
         if given is None:

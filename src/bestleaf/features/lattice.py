@@ -26,8 +26,6 @@ STOP = -1  # the last element of a terminal leaf
 class SubsetLattice:
     """All subsets of features that may be chosen; see `FeatureLattice`."""
 
-    noisy = False  # whether terminal leaves are sampled, too
-
     def __init__(
         self,
         oracle: Oracle,
@@ -186,10 +184,6 @@ class SubsetLattice:
             left -= 1
         return self.terminal(tuple(sorted(subset)))
 
-    def random_leaf(self, rng: np.random.Generator) -> Subset:
-        """Return the terminal leaf in which a rollout from the root ends."""
-        return self.complete(self.forced, rng)
-
     def sample(self, state: Subset, rng: np.random.Generator) -> float:
         """Return the value of one rollout; kernels use the random stream in the same way."""
         return self.oracle.sample(self.features_of(self.complete(state, rng)), rng)
@@ -202,7 +196,7 @@ class SubsetLattice:
 
     def compiled_oracle(self, rng: np.random.Generator) -> NeighbourRollouts | None:
         """Return the compiled form of `sample`; None if there is none."""
-        return NeighbourRollouts(self, rng, noisy_stop=self.noisy) if self.samples_compiled else None
+        return NeighbourRollouts(self, rng) if self.samples_compiled else None
 
     def plain_rollouts(self) -> PlainRollouts:
         """Return the object that keeps the RAVE sums of rollouts that are drawn outside of kernels."""
@@ -215,8 +209,8 @@ class SubsetLattice:
 
     @property
     def value_cost(self) -> int:
-        """Cost of one value: exact or, if terminal leaves are sampled, rough; see `Oracle`."""
-        return self.oracle.rough_cost if self.noisy else self.oracle.value_cost
+        """Cost of one value; see `Oracle`."""
+        return self.oracle.value_cost
 
     @property
     def part_cost(self) -> int:
@@ -243,8 +237,8 @@ class SubsetLattice:
         """How many scores the oracle computes in less time together than one by one; 1 if it does not."""
         return getattr(self.oracle, "parts_at_once", 1)
 
-    def drawn_part(self, rng: np.random.Generator) -> int | None:
-        """Return which of the scores `sample` would return with this random stream; None if it is a new one."""
+    def drawn_part(self, rng: np.random.Generator) -> int:
+        """Return which of the scores `sample` would return with this random stream."""
         return cast(SplitOracle, self.oracle).drawn_part(rng)
 
     def choice(self) -> dict[str, object]:
@@ -256,7 +250,7 @@ class SubsetLattice:
         if not hasattr(self.oracle, "fingerprint"):
             raise ValueError(f"checkpoint needs an oracle with a method fingerprint, got {type(self.oracle).__name__}")
         return {
-            "terminal": "noisy" if self.noisy else "exact",
+            "terminal": "exact",
             **self.oracle.settings(),
             "allowed": self.allowed,
             "forced": list(self.forced),
@@ -307,19 +301,6 @@ class FeatureLattice(SubsetLattice):
     def at_once(self) -> int:
         """How many values the oracle computes in less time together than one by one; 1 if it does not."""
         return getattr(self.oracle, "at_once", 1)
-
-
-class SampledLattice(SubsetLattice):
-    """A `FeatureLattice` whose values are known only from samples, so that terminal leaves have intervals, too.
-
-    It takes the same parameters. Rough values of the oracle guide growth; no claim depends on them.
-    """
-
-    noisy = True
-
-    def guide(self, state: Subset) -> float:
-        """Return the rough value of a terminal leaf."""
-        return self.oracle.rough_value(self.features_of(state))
 
 
 def checked_groups(argument: str, groups: Mapping[Any, Iterable[int]], names: Sequence[str]) -> list[list[int]]:

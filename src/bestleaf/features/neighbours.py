@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from itertools import repeat
 from threading import local
@@ -23,33 +23,39 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from bestleaf.certificate.numbering import MOST_NUMBERS, Block
+from bestleaf.certificate.all_subsets import MOST_NUMBERS
 from bestleaf.certificate.rows import check_voters, checked_weights, group_numbers
 from bestleaf.checks import one_of, shown, whole
 from bestleaf.engine.records import Workplace
-from bestleaf.features.blocks import MOST_ROWS, MOST_SUBSETS, values_of
+from bestleaf.features.all_subsets import values_of
 from bestleaf.features.data import (
+    LIGHTEST,
     Columns,
     checked_data,
     checked_targets,
+    cumulative_shares,
     drawn,
+    drawn_by_weight,
     fixed_queries,
     in_order,
     lanes,
+    lightest_share,
     reference_size,
     row_roles,
     task_of,
 )
 from bestleaf.features.gpu import DEVICES, CudaVotes, Gpu, PaddedSubsets, Subsets, values_on_gpu
 from bestleaf.features.kernels import neighbours as kernels
+from bestleaf.features.kernels import ranking
+from bestleaf.features.kernels.all_subsets import Voters
 from bestleaf.features.kernels.records import HALF, NEIGHBOURS, ROW_ORDER, STRICT
 from bestleaf.features.ranking import pulls
-from bestleaf.features.tree import Tree, tree_is_faster
-from bestleaf.features.weights import LIGHTEST, cumulative_shares, drawn_by_weight, lightest_share
 
 TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}
 TASKS = ("auto", "classification", "regression")
 DISTANCES_AT_ONCE, MOST_AT_ONCE = 2 * 10**10, 4096  # on a GPU: distances and values that take about 50 ms
+MOST_ROWS = 4096  # with more rows, all subsets of a table take too long without a GPU
+MOST_SUBSETS = 2**22  # whose values are all computed without a GPU
 SHARE_OF_A_THREAD = 8  # values that a thread gets at once
 VOTES = 256 * 2**20  # bytes for votes that are kept, by default
 SUBSAMPLE = 50  # rows that a sample is computed on, as in the paper
@@ -244,12 +250,6 @@ class KNNOracle:
         self.weights = self._weights()
         self.queries, self.rough_queries = fixed_queries(self.targets, self.roles, self.row_weights)
         self.value_cost = len(self.queries) * self.roles.references
-        self.rough_cost = len(self.rough_queries) * self.roles.references
-
-    @property
-    def too_many_vote(self) -> bool:
-        """Whether so many rows vote that an exact value ranks only some of them."""
-        return len(self.queries) < self.roles.queries
 
     def _labels(self, targets: np.ndarray) -> np.ndarray:
         """Return the class of each row by its number; all the same for real targets."""
@@ -296,28 +296,25 @@ class KNNOracle:
         return self.values_on(subsets, self.queries)
 
     @property
-    def most_in_blocks(self) -> int:
-        """How many subsets may be evaluated in blocks, more of them on a GPU; 0 if there are too many rows."""
+    def most_subsets(self) -> int:
+        """How many subsets may be evaluated at once, more of them on a GPU; 0 if there are too many rows."""
         if len(self.queries) < self.n_samples:
             return 0
         return MOST_NUMBERS if self._gpu.is_there else MOST_SUBSETS if self.n_samples <= MOST_ROWS else 0
 
-    def block_values(self, block: Block, floors: np.ndarray | None = None) -> np.ndarray:
-        """Return the exact values of all subsets of a block; see `BlockOracle`."""
-        if self._worth_a_gpu(len(block), block.widest, len(self.queries)):
-            found = self._gpu.tried(lambda votes: values_on_gpu(self, votes, self._listed(block), self.queries))
+    def table_values(self, columns: np.ndarray) -> np.ndarray:
+        """Return the exact values of many subsets; `columns` [subsets, features] says which features each has."""
+        if self._worth_a_gpu(len(columns), int(columns.sum(axis=1).max()), len(self.queries)):
+            subsets = PaddedSubsets.among(columns)
+            found = self._gpu.tried(lambda votes: values_on_gpu(self, votes, subsets, self.queries))
             if found is not None:
                 return found
-        return values_of(self, block.columns(self.n_features), floors)
+        return values_of(self, columns)
 
-    def _listed(self, block: Block) -> PaddedSubsets:
-        """Return the subsets of a block as lists of features."""
-        listed = block.listed()
-        return (
-            PaddedSubsets.among(block.columns(self.n_features))
-            if listed is None
-            else PaddedSubsets(listed, block.sizes)
-        )
+    def voters(self) -> Voters:
+        """Return what the kernel of all subsets needs to know."""
+        groups = np.empty(0, np.int64) if self.groups is None else np.asarray(self.groups, np.int64)
+        return Voters(self._columns.complete(), self.targets, groups, self.n_neighbors, self.classes is None)
 
     @property
     def counts_votes(self) -> bool:
@@ -384,10 +381,6 @@ class KNNOracle:
         worth = many * queries * self.roles.references >= DISTANCES_A_GPU and self._gpu.is_there
         return worth and CudaVotes.takes(widest, self.n_neighbors)
 
-    def rough_value(self, subset: Iterable[int]) -> float:
-        """Return the value on 500 to 2,000 rows, always the same ones."""
-        return self.value_on(subset, self.rough_queries)
-
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return the value on a random subsample, drawn again while all its targets are the same.
 
@@ -416,7 +409,7 @@ class KNNOracle:
         for score, target in zip(sums.T, self.targets[:, rows], strict=True):
             if target.min() < target.max():
                 weights = None if self.row_weights is None else self.row_weights[rows]
-                found.append(pulls(score, target, weights, real=self.classes is None))
+                found.append(pulls(target, score, weights, real=self.classes is None))
         by_row = np.mean(found, axis=0)
         if self.groups is not None:
             by_row = np.bincount(np.unique(self.groups[rows], return_inverse=True)[1], by_row)
@@ -447,10 +440,9 @@ class KNNOracle:
         roles |= {"query_rows": self.roles.queries} if self.roles.apart else {}
         return {"task": task, **{name: getattr(self, name) for name in names}, **flags, **roles}
 
-    def counts(self, *, sampled: bool = False) -> dict[str, int | None]:
-        """Return the number of classes (0 for real targets) and of the rows that a value (or a sample) ranks."""
-        classes = 0 if self.classes is None else len(self.classes)
-        return {"classes": classes, "queries": self.subsample if sampled else len(self.queries)}
+    def counts(self) -> dict[str, int | None]:
+        """Return the number of classes (0 for real targets) and of the rows that a value ranks."""
+        return {"classes": 0 if self.classes is None else len(self.classes), "queries": len(self.queries)}
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the data in the form that the kernels use."""
@@ -490,7 +482,7 @@ class KNNOracle:
             weighed=len(self.weights) > 0,
             grouped=groups is not None,
             sum_nearest=kernels.sum_nearest.address,
-            pairs_in_order=kernels.pairs_in_order.address if self.classes is None else 0,
+            pairs_in_order=ranking.pairs_in_order.address if self.classes is None else 0,
         )
         place.point(
             columns=columns,
@@ -560,16 +552,12 @@ class KNNOracle:
             if found is not None:
                 return found
         self._columns.need(features)
-        computed = self._computed_here
-        if tree_is_faster(len(features), len(queries), self.roles.references):
-            tree = Tree.of(self._columns.array[features, : self.roles.references])
-            computed = partial(self._computed_by, tree)
         threads = min(self.n_jobs, len(queries) * self.roles.references // DISTANCES_A_THREAD)
         if threads < 2:
-            return computed(features, queries)
+            return self._computed_here(features, queries)
         with ThreadPoolExecutor(threads) as pool:
             parts = np.array_split(queries, threads)
-            return np.concatenate(list(pool.map(computed, repeat(features), parts)))
+            return np.concatenate(list(pool.map(self._computed_here, repeat(features), parts)))
 
     def _computed_here(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
         sums, place = np.empty((len(queries), len(self.targets)), np.float32), self._of_this_thread()[0]
@@ -577,26 +565,21 @@ class KNNOracle:
         kernels.neighbour_sums(len(features), queries, place.record, sums)
         return sums
 
-    def _computed_by(self, tree: Tree, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
-        """Return the same sums by a tree of the rows that vote."""
-        at = np.ascontiguousarray(self._columns.array[features[:, None], queries].T)
-        return tree.sums(queries, at, self._of_this_thread()[0])[0]
-
     def _value(self, features: np.ndarray, queries: np.ndarray, weights: np.ndarray | None = None) -> float:
-        return self.ranked_right(self._sums(features, queries), self.targets[:, queries], weights)
+        return self.fraction_in_order(self.targets[:, queries], self._sums(features, queries), weights)
 
-    def ranked_right(self, sums: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None) -> float:
+    def fraction_in_order(self, targets: np.ndarray, sums: np.ndarray, weights: np.ndarray | None = None) -> float:
         """Return the fraction of pairs in the right order, averaged over the outputs with different targets."""
         fractions, ties = [], TIES[self.ties]
-        for score, target in zip(sums.T, targets, strict=True):
+        for target, score in zip(targets, sums.T, strict=True):
             if weights is not None and self.classes is None:
-                good, pairs = kernels.weighted_pairs(score, target, weights, ties)
+                good, pairs = ranking.weighted_pairs(target, score, weights, ties)
             elif weights is not None:
-                good, pairs = kernels.weighted_votes(score, target, weights, ties, *np.zeros((2, self.n_neighbors + 1)))
+                good, pairs = ranking.weighted_votes(target, score, weights, ties, *np.zeros((2, self.n_neighbors + 1)))
             elif self.classes is None:
-                good, pairs = kernels.counted_pairs(score, target, ties, kernels.pairs_in_order.address)
+                good, pairs = ranking.counted_pairs(target, score, ties, ranking.pairs_in_order.address)
             else:
-                good, pairs = kernels.votes_in_order(score, target, ties, *self._of_this_thread()[1])
+                good, pairs = ranking.votes_in_order(target, score, ties, *self._of_this_thread()[1])
             if pairs:
                 fractions.append(float(good / pairs))
         return sum(fractions) / len(fractions)

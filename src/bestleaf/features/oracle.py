@@ -7,8 +7,6 @@ from typing import Protocol
 
 import numpy as np
 
-from bestleaf.certificate.numbering import Block
-
 
 class Oracle(Protocol):
     """What gives subsets of features their values: all that the lattice, the search, the selector and `verify` use.
@@ -24,7 +22,6 @@ class Oracle(Protocol):
     rollouts_a_unit: int  # rollouts for each unit when the search first chooses at a node
     parts: int  # number of scores whose mean is the value; 0 if there are none, otherwise see `SplitOracle`
     value_cost: int  # cost of one value
-    rough_cost: int  # cost of one rough value
 
     def value(self, subset: Iterable[int]) -> float:
         """Return the exact value of a subset."""
@@ -32,17 +29,14 @@ class Oracle(Protocol):
     def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
         """Return the exact values of several subsets."""
 
-    def rough_value(self, subset: Iterable[int]) -> float:
-        """Return an approximate value that only guides the growth of the graph."""
-
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return one noisy value."""
 
     def settings(self) -> dict[str, object]:
         """Return the settings that values depend on, for checkpoints and certificates."""
 
-    def counts(self, *, sampled: bool = False) -> dict[str, int | None]:
-        """Return the number of classes and the number of rows that a value (or a sample) is computed on."""
+    def counts(self) -> dict[str, int | None]:
+        """Return the number of classes and the number of rows that a value is computed on."""
 
     def fingerprint(self) -> str:
         """Return a hash of the data."""
@@ -56,18 +50,5 @@ class SplitOracle(Oracle, Protocol):
     def part(self, subset: Iterable[int], number: int) -> float:
         """Return one of the scores."""
 
-    def drawn_part(self, rng: np.random.Generator) -> int | None:
-        """Return which of the scores `sample` would return with this random stream; None if it is a new one."""
-
-
-class BlockOracle(Oracle, Protocol):
-    """An oracle that computes the values of many subsets at once, so that all subsets can be evaluated."""
-
-    most_in_blocks: int  # how many subsets may be evaluated in blocks; 0 if none
-
-    def block_values(self, block: Block, floors: np.ndarray | None = None) -> np.ndarray:
-        """Return the value of every subset of a block, in the order of ``block.numbers``.
-
-        Each value is the one of `value`, to the last digit. `floors` has one number for each subset: where the value is
-        below it, the answer may be -1 instead, which saves the work of computing it.
-        """
+    def drawn_part(self, rng: np.random.Generator) -> int:
+        """Return which of the scores `sample` would return with this random stream."""

@@ -78,4 +78,4 @@ class UnseenVotes:
         return [self.score(subset) for subset in asked]
 
     def _ranked(self, sums: np.ndarray) -> float:
-        return self.oracle.ranked_right(sums, self.targets, self._new_weight)
+        return self.oracle.fraction_in_order(self.targets, sums, self._new_weight)

@@ -14,7 +14,6 @@ import numpy as np
 from bestleaf.certificate.schema import Content
 from bestleaf.data_checks import Data, task_for, votes_of
 from bestleaf.features import SubsetLattice
-from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.new_data.choice import Choice, LeftOut, decide
 from bestleaf.new_data.left_out import (
     Plan,
@@ -30,7 +29,7 @@ from bestleaf.new_data.part import Choosable, Subset
 from bestleaf.new_data.saved_folds import SavedFolds
 from bestleaf.new_data.splits import Split
 from bestleaf.search.budget import Budget, deferred_interrupt
-from bestleaf.search.executors import Executor, Serial, workers_there
+from bestleaf.search.executors import Serial, workers_there
 
 if TYPE_CHECKING:
     from bestleaf.selector import BestLeafSelector
@@ -54,6 +53,7 @@ class Chosen(NamedTuple):
     interrupted: bool = False
     affordable: float = 0.0  # distances that the training values of the path may take
     cut_short: bool = False  # time was over, or Ctrl-C pressed, before enough folds were done
+    scoring: str | None = None  # the score of left-out rows, if it is not that of the values
 
 
 def choose(
@@ -62,7 +62,7 @@ def choose(
     lattice: SubsetLattice,
     seed: int,
     budget: Budget,
-    executor: Executor,
+    executor: Serial,
     tell: Tell,
 ) -> Chosen:
     """Return what left-out rows decide about the subsets of a lattice."""
@@ -77,23 +77,16 @@ def choose(
     splits = [(number, split) for number, folds in enumerate(rounds) for split in folds]
     if len(splits) < 2:
         return Chosen(None)
-    names = [", ".join(str(data.names[feature]) for feature in data.features_of(group)) for group in lattice.groups]
-    told = {"names": names, "max_time": budget.max_time}
-    with (
-        deferred_interrupt() as interrupted,
-        SavedFolds(selector.checkpoint, lattice, choosable, splits, seed, told) as known,
-    ):
+    saved = SavedFolds(selector.checkpoint, lattice, choosable, splits, seed)
+    with deferred_interrupt() as interrupted, saved as known:
         budget.look()
         budget.start(budget.seconds + known.seconds)
 
         def over() -> bool:
             return interrupted() or _left(budget) < 0.0
 
-        if hasattr(executor, "until"):
-            executor.until(interrupted)
-        oracle = lattice.oracle
-        span = (oracle.score.low, oracle.score.high) if isinstance(oracle, EstimatorOracle) else None
-        plan = Plan(some, selector.estimator, selector.scoring, span, choosable, task, seed, over)
+        executor.until(interrupted)
+        plan = Plan(some, selector.estimator, selector.scoring, choosable, task, seed, over)
         _score(known, plan, splits, executor, workers_there(selector.n_jobs), budget, tell)
         stopped = interrupted()
     scores = known.scores
@@ -118,7 +111,7 @@ def _score(
     known: SavedFolds,
     plan: Plan,
     splits: list[tuple[int, Split]],
-    executor: Executor,
+    executor: Serial,
     workers: int,
     budget: Budget,
     tell: Tell,
@@ -207,6 +200,7 @@ def in_certificate(
         "families": choice.families,
         "path": path,
         "judged": _known(choice.judged),
+        **({} if chosen.scoring is None else {"scoring": chosen.scoring}),
     }
 
 

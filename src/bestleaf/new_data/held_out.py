@@ -111,9 +111,8 @@ def _scored(selector: BestLeafSelector, part: Part, every: np.ndarray, seed: int
     sets = [np.array(part.seen.columns_of(np.flatnonzero(mask))) for mask in (part.support, every)]
     if votes is not None:
         return _by_votes(votes, part, sets, over)
-    oracle = selector._oracle(part.seen, seed)
+    oracle = selector._oracle(part.seen, seed, selector.scoring)
     assert isinstance(oracle, EstimatorOracle)
-    oracle = oracle.with_range(*selector.certificate_.content["data"]["objective"]["score_range"])
     weights = part.new.metadata.get("sample_weight")
     chosen, others = (oracle.unseen(columns, part.new.X, part.new.y, weights) for columns in sets)
     return _by_estimator(oracle, part, chosen, others)
@@ -136,8 +135,7 @@ def _by_estimator(oracle: EstimatorOracle, part: Part, chosen: Unseen, every: Un
     """Return the scores of an estimator, and their table if there is a proof for its scorer."""
     found = HeldOut(chosen.score, every.score, len(part.new.y), len(part.seen.y))
     measure = MEASURES.get(oracle.score.name)
-    mapped = (oracle.score.low, oracle.score.high) != (0.0, 1.0)
-    if measure is None or mapped or chosen.rows is None or every.rows is None:
+    if measure is None or chosen.rows is None or every.rows is None:
         return found
     return _with_table(found, measure, part.seen.y, part.new.y, chosen.rows, every.rows)
 

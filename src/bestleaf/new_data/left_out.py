@@ -23,11 +23,10 @@ from sklearn.model_selection import (
 
 from bestleaf.certificate.rows import group_numbers, rows_of_others
 from bestleaf.data_checks import Data, votes_of
-from bestleaf.features.data import splits_by
+from bestleaf.features.data import LIGHTEST, lightest_share, splits_by
 from bestleaf.features.estimator import ONE_THREAD, EstimatorOracle, fixed_splitter, groups_for
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
 from bestleaf.features.unseen import UnseenVotes
-from bestleaf.features.weights import LIGHTEST, lightest_share
 from bestleaf.new_data.families import neighbour_families
 from bestleaf.new_data.fitted_families import fitted_families
 from bestleaf.new_data.part import Candidates, Choosable, Part, Subset
@@ -61,7 +60,6 @@ class Plan:
     data: Data
     estimator: BaseEstimator | None
     scoring: Scoring
-    score_range: tuple[float, float] | None
     choosable: Choosable
     task: str
     seed: int
@@ -72,7 +70,7 @@ class Plan:
         """Return some rows with their oracle; `number` gives the seed, `until` the end of time."""
         some, seed = self.data.part(rows), self.seed + 7919 * number
         check = partial(_check_time, until, self.over)
-        oracle = oracle_of(some, self.estimator, self.scoring, self.score_range, self.seed, self.threads)
+        oracle = oracle_of(some, self.estimator, self.scoring, self.seed, self.threads)
         return Part(some.X, some.y, oracle, self.choosable, self.task, seed, check, self.threads)
 
     def __getstate__(self) -> dict[str, object]:
@@ -84,7 +82,6 @@ def oracle_of(
     data: Data,
     estimator: BaseEstimator | None,
     scoring: Scoring,
-    score_range: tuple[float, float] | None,
     seed: int,
     threads: int = 1,
 ) -> KNNOracle | EstimatorOracle:
@@ -100,7 +97,6 @@ def oracle_of(
         estimator=estimator,
         scoring=scoring,
         cv=[(every, every)],
-        score_range=score_range,
         sample_weight=data.metadata.get("sample_weight"),
         random_state=seed,
     )

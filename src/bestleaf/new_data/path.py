@@ -7,7 +7,6 @@ from math import isnan, nan
 from typing import NamedTuple
 
 from bestleaf.certificate.schema import Content
-from bestleaf.certificate.units import Units
 
 
 class PathRow(NamedTuple):
@@ -34,13 +33,12 @@ class Path(tuple[PathRow, ...]):
         return smaller[-1]
 
     @classmethod
-    def of(cls, rows: Sequence[Content], labels: dict[str, str | int], units: Units) -> Path:
-        """Return the path of a certificate; `labels` has the label of each name, `units` those of the scorer."""
+    def of(cls, rows: Sequence[Content], labels: dict[str, str | int]) -> Path:
+        """Return the path of a certificate; `labels` has the label of each name."""
+        scored = ("training", "left_out", "standard_error", "difference", "difference_error")
         found = []
         for row in rows:
-            scores = [units.score(nan if row[name] is None else row[name]) for name in ("training", "left_out")]
-            spreads = ("standard_error", "difference", "difference_error")
-            scores += [units.difference(nan if row[name] is None else row[name]) for name in spreads]
+            scores = [nan if row[name] is None else row[name] for name in scored]
             found.append(PathRow(row["size"], tuple(labels[one] for one in row["features"]), row["family"], *scores))
         return cls(found)
 

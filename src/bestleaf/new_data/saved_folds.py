@@ -44,8 +44,7 @@ class SavedFolds:
     """A context with the candidates, the scores of the folds done so far, and the seconds they took.
 
     With a checkpoint they are read from its file, and saved to it. While the context lasts, no other run can save to
-    the same file. A file of other data or settings is refused. `told` is saved, too, for those who look at the file
-    while the search runs.
+    the same file. A file of other data or settings is refused.
     """
 
     def __init__(
@@ -55,14 +54,12 @@ class SavedFolds:
         choosable: Choosable,
         splits: list[tuple[int, Split]],
         seed: int,
-        told: dict[str, Json] | None = None,
     ) -> None:
         self.candidates: dict[str, Candidates] | None = None
         self.scores: list[Scores] = []
         self.seconds = 0.0
         self._choosable, self._folds, self._place = choosable, len(splits), folds_file(given)
         self._lock: Lock | None = None
-        self._told = told or {}
         checkpoint = Checkpoint.of(given)
         if checkpoint is not None:
             checkpoint.check()
@@ -98,7 +95,6 @@ class SavedFolds:
         content = {
             "identity": self._identity,
             "seconds": seconds,
-            "told": self._told,
             "candidates": {name: [list(units) for units in one.values()] for name, one in named.items()},
             "scores": [
                 {
@@ -117,7 +113,7 @@ class SavedFolds:
             warnings.warn(told, RuntimeWarning, stacklevel=4)
 
     def _read(self, place: Checkpoint) -> None:
-        """Read the file; if there is none, create it, so that the choice can be watched from its beginning."""
+        """Read the file; if there is none, create it, so that its seed is known from the beginning."""
         if not os.path.exists(place.file):
             self.save(self.seconds)
             return

@@ -8,17 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
-from bestleaf.certificate.ranks import auc
 from bestleaf.checks import number, shown
 from bestleaf.data_checks import task_for
 from bestleaf.features.data import unit_range
 from bestleaf.features.neighbours import NeighbourVotes
-from bestleaf.features.ranking import concordance
+from bestleaf.features.ranking import auc, concordance
 
 AT_A_TIME = 1000  # rows that are scored between two looks at the clock
 
@@ -133,10 +131,8 @@ def score_of_votes(
         if len(np.unique(new_y)) < 2:
             raise ValueError("sample_weight must give weight to two different targets among the held-out rows")
     if task_for(y, votes) == "regression":
-        return concordance(sums[:, 0], new_y, weights)
+        return concordance(new_y, sums[:, 0], weights)
     classes = np.unique(y)
     ranked = zip(classes[len(classes) == 2 :], sums.T, strict=True)
     known = [(new_y == one, ranks) for one, ranks in ranked if 0 < (new_y == one).sum() < len(new_y)]
-    if weights is None:
-        return float(np.mean([auc(positive, ranks) for positive, ranks in known]))
-    return float(np.mean([roc_auc_score(positive, ranks, sample_weight=weights) for positive, ranks in known]))
+    return float(np.mean([auc(positive, ranks, weights) for positive, ranks in known]))

@@ -1,5 +1,17 @@
-"""The paper again: its data sets, its theory and its experiments."""
+"""The paper again: its data sets, its theory, the algorithms it is compared with, and its experiments."""
 
 from bestleaf.paper.datasets import MADELON_RELEVANT, load_linear, load_madelon, make_linear, make_madelon_like
+from bestleaf.paper.fuse import FuseResult, fuse_search
+from bestleaf.paper.uct import UCTResult, uct_search
 
-__all__ = ["MADELON_RELEVANT", "load_linear", "load_madelon", "make_linear", "make_madelon_like"]
+__all__ = [
+    "MADELON_RELEVANT",
+    "FuseResult",
+    "UCTResult",
+    "fuse_search",
+    "load_linear",
+    "load_madelon",
+    "make_linear",
+    "make_madelon_like",
+    "uct_search",
+]

@@ -23,47 +23,47 @@ from scipy.special import lambertw
 
 from bestleaf.checks import shown
 from bestleaf.problems import State
-from bestleaf.rivals.flat import children_of_all
 
 LARGEST_LOGARITHM = 700.0  # of a floating-point number, about
+MOST_STATES = 1_000_000
+
+
+def children_of_all(problem: Any) -> dict[State, list[State]]:
+    """Return the children of every state of a problem, in the order in which a breadth-first walk meets the states."""
+    root = problem.root()
+    waiting, found = [root], {root: list[State]()}
+    for state in waiting:  # grows in this loop
+        found[state] = [] if problem.is_terminal(state) else list(dict.fromkeys(problem.children(state)))
+        fresh = [child for child in found[state] if child not in found]
+        found.update((child, []) for child in fresh)
+        waiting += fresh
+        if len(waiting) > MOST_STATES:
+            raise ValueError(f"problem must have at most {MOST_STATES:,} states, got more")
+    return found
 
 
 def values(problem: Any) -> dict[State, float]:
     """Return V(s) of every state of a graph whose leaf means are known; children come before their parents."""
-    return _values(problem, children_of_all(problem))
-
-
-def _values(problem: Any, below: dict[State, list[State]]) -> dict[State, float]:
     if not hasattr(problem, "mean"):
         raise TypeError(f"problem must know mean(state) of its leaves, {type(problem).__name__} does not")
+    below, found = children_of_all(problem), dict[State, float]()
     maximizes = getattr(problem, "maximizes", lambda state: True)
-    chance = getattr(problem, "chance", lambda state: None)
-    found: dict[State, float] = {}
     try:
         for state in TopologicalSorter(below).static_order():
-            probabilities = chance(state) if below[state] else None
-            if probabilities is not None:
-                weighted = zip(probabilities, problem.children(state), strict=True)
-                found[state] = sum(probability * found[child] for probability, child in weighted)
-            elif below[state]:
-                best = max if maximizes(state) else min
-                found[state] = best(found[child] for child in below[state])
-            else:
-                found[state] = problem.mean(state)
+            best = max if maximizes(state) else min
+            found[state] = best(found[child] for child in below[state]) if below[state] else problem.mean(state)
     except CycleError as error:
         raise ValueError(f"problem must have no cycle, got one through the state {shown(error.args[1][0])}") from None
     return found
 
 
-def arm_gap(problem: Any) -> float:
-    """Return Delta_*: how much better the best arm is than the best arm with a lower value (0 if all are equal)."""
-    return _arm_gap(problem, values(problem))
+def arm_gap(problem: Any, value: dict[State, float] | None = None) -> float:
+    """Return Delta_*: how much better the best arm is than the best arm with a lower value (0 if all are equal).
 
-
-def _arm_gap(problem: Any, value: dict[State, float]) -> float:
-    root = problem.root()
-    steps = {abs(value[root] - value[arm]) for arm in problem.children(root)}
-    return min(steps - {0.0}, default=0.0)
+    `value` are the values of all states, if they are known.
+    """
+    root, value = problem.root(), values(problem) if value is None else value
+    return min({abs(value[root] - value[arm]) for arm in problem.children(root)} - {0.0}, default=0.0)
 
 
 def leaf_gaps(problem: Any, epsilon: float = 0.0) -> dict[State, float]:
@@ -73,9 +73,8 @@ def leaf_gaps(problem: Any, epsilon: float = 0.0) -> dict[State, float]:
     largest Delta V(s) = max over parents p of |V(s) - V(p)|, where s is the leaf or one of its ancestors but the root.
     The paper's definition names only the ancestors; its proof has the leaf too, and so has its figure of 96,520.
     """
-    below = children_of_all(problem)
-    value = _values(problem, below)
-    gap = dict.fromkeys(value, max(_arm_gap(problem, value), epsilon))
+    value, below = values(problem), children_of_all(problem)
+    gap = dict.fromkeys(value, max(arm_gap(problem, value), epsilon))
     for state in reversed(value):  # parents before children
         for child in below[state]:
             gap[child] = max(gap[child], gap[state], abs(value[child] - value[state]))

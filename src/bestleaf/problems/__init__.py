@@ -1,6 +1,5 @@
 """What is searched: the `Problem` protocol, its optional methods, and synthetic problems with known values."""
 
-from bestleaf.problems.cyclic import SlidingPuzzle, cat_and_mouse, navigation_grid, random_cyclic_graph
 from bestleaf.problems.protocols import (
     Batched,
     Chance,
@@ -13,7 +12,6 @@ from bestleaf.problems.protocols import (
     State,
     TwoPlayer,
 )
-from bestleaf.problems.stochastic import ChanceProblem, Pig, SlipperyGrid
 from bestleaf.problems.synthetic import (
     PAPER_SCORES,
     Bernoulli,
@@ -35,25 +33,18 @@ __all__ = [
     "BernoulliProblem",
     "BernoulliTable",
     "Chance",
-    "ChanceProblem",
     "Endless",
     "Exact",
     "ExactMany",
     "Neighbourhood",
-    "Pig",
     "Prior",
     "Problem",
     "ScoreLattice",
-    "SlidingPuzzle",
-    "SlipperyGrid",
     "State",
     "TableProblem",
     "TwoPlayer",
     "Unrolled",
-    "cat_and_mouse",
-    "navigation_grid",
     "paper_lattice",
-    "random_cyclic_graph",
     "random_dag",
     "random_game_tree",
     "transposition_trap",

@@ -5,16 +5,13 @@ The library is an extra: ``pip install 'bestleaf[gymnasium]'``.
 
 from __future__ import annotations
 
-from bisect import bisect
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bestleaf.checks import number, shown, whole
-from bestleaf.problems.extras import library
+from bestleaf.checks import library, number, shown, whole
 
 if TYPE_CHECKING:
     import gymnasium
@@ -40,19 +37,18 @@ class GymnasiumModel:
 
     The model is ``env.unwrapped.P``: for each state of the environment (here a *place*) and each action the outcomes
     with their probabilities. A state of the search is (time, place, collected reward), so the graph is finite and has
-    no cycles, and paths that collect the same reward by the same time share their nodes. An action with one outcome
-    leads to the next state at once. An action with several leads to the state (time, place, collected reward, action),
-    where chance moves. An episode ends where the environment ends it or at the horizon; such a state has "end" as its
-    fourth entry.
+    no cycles, and paths that collect the same reward by the same time share their nodes. An action with several
+    outcomes leads to the state (time, place, collected reward, action), where chance moves. A state where the episode
+    is over, also by the horizon, has "end" as its fourth entry.
 
     The value of an episode is its return, the sum of its rewards (times ``discount**time``), moved from the smallest
-    and largest return that are possible from the start to [0, 1]. It is exact. A sample of any other state is the value
+    and largest return that are possible from the start to [0, 1]; it is exact. A sample of any other state is the value
     of an episode with random actions.
 
     Parameters
     ----------
     env : str or gymnasium.Env
-        Name of an environment, or an environment. Any object will do that has the table as ``env.unwrapped.P``.
+        Name of an environment, or anything that has the table as ``env.unwrapped.P``.
     horizon : int, default=None
         Most actions of an episode; None is the limit that the environment was registered with.
     start : int, default=None
@@ -64,8 +60,6 @@ class GymnasiumModel:
 
     Examples
     --------
-    >>> from bestleaf import best_leaf
-    >>> from bestleaf.problems.gymnasium import GymnasiumModel
     >>> lake = GymnasiumModel("FrozenLake-v1", is_slippery=False, horizon=8, discount=0.9)  # doctest: +SKIP
     >>> result = best_leaf(lake, epsilon=0.1, delta=0.1, seed=0)  # doctest: +SKIP
     >>> lake.actions(result.answer)  # doctest: +SKIP
@@ -88,10 +82,6 @@ class GymnasiumModel:
         self.start = _checked_start(start, made, self._moves)
         self.low, self.high = self._returns()
         self._origins: dict[State, tuple[State, int]] = {}  # a state and an action that lead to a state
-        self._playout = {
-            place: [(list(accumulate(one.probability for one in outcomes)), outcomes) for outcomes in actions.values()]
-            for place, actions in self._moves.items()
-        }
         if any(len(outcomes) > 1 for actions in self._moves.values() for outcomes in actions.values()):
             self.chance = self._chance
 
@@ -101,15 +91,7 @@ class GymnasiumModel:
 
     def children(self, state: State) -> list[State]:
         """Return what the actions lead to: a state, or the choice of chance among several."""
-        if len(state) == 4:
-            return list(self._outcomes(state))
-        found: dict[State, None] = {}
-        for action, outcomes in self._moves[state[1]].items():
-            child = self._after(state, outcomes[0]) if len(outcomes) == 1 else (*state, action)
-            if child not in found:
-                found[child] = None
-                self._origins.setdefault(child, (state, action))
-        return list(found)
+        return list(self._below(state))
 
     def is_terminal(self, state: State) -> bool:
         """Return whether the episode is over."""
@@ -125,16 +107,12 @@ class GymnasiumModel:
 
     def sample(self, state: State, rng: np.random.Generator) -> float:
         """Return the value of an episode that random actions lead to from a state."""
-        time, place, collected = state[:3]
-        actions, factor = self._playout[place], self.discount**time
-        if isinstance(state[-1], int) and len(state) == 4:
-            actions = [actions[list(self._moves[place]).index(state[-1])]]
-        over = self.is_terminal(state)
+        (time, place, collected), chosen, over = state[:3], state[3:], self.is_terminal(state)
         while not over and time < self.horizon:
-            shares, outcomes = actions[int(rng.random() * len(actions))]
-            drawn = outcomes[bisect(shares, rng.random() * shares[-1])] if len(outcomes) > 1 else outcomes[0]
-            collected += factor * drawn.reward
-            time, factor, over, actions = time + 1, factor * self.discount, drawn.over, self._playout[drawn.place]
+            actions = list(self._moves[place].values()) if not chosen else [self._moves[place][int(chosen[0])]]
+            drawn = _drawn(actions[int(rng.random() * len(actions))], rng)
+            collected += self.discount**time * drawn.reward
+            time, place, chosen, over = time + 1, drawn.place, (), drawn.over
         return self._scaled(collected)
 
     def fingerprint(self) -> dict[str, object]:
@@ -167,16 +145,21 @@ class GymnasiumModel:
 
     def _chance(self, state: State) -> list[float] | None:
         """Return the probabilities of the children, in their order; None where an action is chosen."""
-        return list(self._outcomes(state).values()) if len(state) == 4 and state[-1] != END else None
+        return list(self._below(state).values()) if len(state) == 4 and state[-1] != END else None
 
-    def _outcomes(self, state: State) -> dict[State, float]:
-        """Return the children of a state where chance moves, with their probabilities; equal ones are one."""
-        time, place, collected, action = state  # type: ignore[misc]  # there are four entries where chance moves
-        found: dict[State, float] = {}
-        for outcome in self._moves[place][int(action)]:
-            child = self._after((time, place, collected), outcome)
-            found[child] = found.get(child, 0.0) + outcome.probability
-            self._origins.setdefault(child, (state, -1))
+    def _below(self, state: State) -> dict[State, float]:
+        """Return the children and, where chance moves, their probabilities; equal ones are one."""
+        moves, found = self._moves[state[1]], dict[State, float]()
+        if len(state) == 4:
+            below = [(-1, self._after(state, one), one.probability) for one in moves[int(state[3])]]
+        else:
+            single = {
+                action: self._after(state, outcomes[0]) for action, outcomes in moves.items() if len(outcomes) == 1
+            }
+            below = [(action, single.get(action, (*state, action)), 1.0) for action in moves]
+        for action, child, probability in below:
+            found[child] = found.get(child, 0.0) + probability
+            self._origins.setdefault(child, (state, action))
         return found
 
     def _after(self, state: State, outcome: Outcome) -> State:
@@ -208,19 +191,27 @@ class GymnasiumModel:
         return found
 
 
+def _drawn(outcomes: tuple[Outcome, ...], rng: np.random.Generator) -> Outcome:
+    """Return one of the outcomes by their probabilities."""
+    left = rng.random() if len(outcomes) > 1 else 0.0
+    for outcome in outcomes:
+        left -= outcome.probability
+        if left < 0.0:
+            return outcome
+    return outcomes[-1]
+
+
 def _made(env: str | gymnasium.Env, settings: Mapping[str, object]) -> gymnasium.Env:
     """Return the environment."""
-    if isinstance(env, str):
-        gymnasium = library("gymnasium", "gymnasium", "GymnasiumModel")
-        try:
-            made = gymnasium.make(env, **settings)
-        except gymnasium.error.Error:
-            raise ValueError(f"env must be the name of an environment of Gymnasium, got {shown(env)}") from None
-    elif settings:
-        raise TypeError(f"{next(iter(settings))} needs the name of an environment, got one that is made already")
-    else:
-        made = env
-    return made
+    if not isinstance(env, str):
+        if settings:
+            raise TypeError(f"{next(iter(settings))} needs the name of an environment, got one that is made already")
+        return env
+    gymnasium = library("gymnasium", "gymnasium", "GymnasiumModel")
+    try:
+        return gymnasium.make(env, **settings)
+    except gymnasium.error.Error:
+        raise ValueError(f"env must be the name of an environment of Gymnasium, got {shown(env)}") from None
 
 
 def _read_model(env: gymnasium.Env) -> dict[int, dict[int, tuple[Outcome, ...]]]:

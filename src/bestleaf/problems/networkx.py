@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bestleaf.checks import function_or_none, number, one_of, shown
-from bestleaf.problems.extras import library
+from bestleaf.checks import function_or_none, library, number, one_of, shown
 from bestleaf.problems.protocols import State
 
 if TYPE_CHECKING:
@@ -22,14 +21,11 @@ if TYPE_CHECKING:
 
 LONGEST = 10_000  # moves of a random walk that looks for a leaf
 DIGITS = 12  # sums of weights are rounded, so that the order in which they were added makes no difference
-Sample = Callable[[Hashable, np.random.Generator], float]
 Path = tuple[Hashable, float]  # the node at the end of a path, and the sum of its weights
 
 
 class NetworkxGraph:
-    """A directed graph of networkx. Its leaves are the nodes that no edge leaves; one of them is the answer.
-
-    The graph may have cycles, unless chance moves in it.
+    """A directed graph of networkx, also with cycles. Its leaves are the nodes that no edge leaves.
 
     Parameters
     ----------
@@ -42,24 +38,18 @@ class NetworkxGraph:
     kind : {"exact", "mean"}, default="exact"
         Whether the attribute is the exact value of a leaf, or the probability that a sample of it is 1 (otherwise 0).
     sample : callable, default=None
-        ``sample(node, rng)`` returns one sample of a leaf in [0, 1]; then leaves need no attribute. A node that is not
-        a leaf is sampled at the end of a random walk.
-    opponent : str, default=None
-        Name of a node attribute that is true where an opponent moves.
-    probability : str, default=None
-        Name of an edge attribute: the probability of an edge that leaves a node where chance moves. Such a node has it
-        on all its edges, any other node on none.
+        ``sample(node, rng)`` returns one sample of a leaf in [0, 1]; then leaves need no attribute.
+    opponent, probability : str, default=None
+        Names of a node attribute that is true where an opponent moves, and of an edge attribute: the probability of an
+        edge that leaves a node where chance moves. Such a node has it on all its edges, any other node on none.
     endless : float, default=None
-        What play that never ends is worth, a number in [0, 1], if an opponent moves and the graph has cycles. None
-        leaves it open; see `bestleaf.problems.Endless`.
+        What play that never ends is worth, if an opponent moves and the graph has cycles; see `Endless`.
 
     Examples
     --------
     >>> import networkx  # doctest: +SKIP
     >>> graph = networkx.DiGraph([("start", "left"), ("start", "right")])  # doctest: +SKIP
     >>> graph.add_nodes_from([("left", {"value": 0.2}), ("right", {"value": 0.7})])  # doctest: +SKIP
-    >>> from bestleaf import best_leaf
-    >>> from bestleaf.problems.networkx import NetworkxGraph
     >>> best_leaf(NetworkxGraph(graph), epsilon=0, delta=0.1, seed=0).answer  # doctest: +SKIP
     'right'
     """
@@ -71,29 +61,34 @@ class NetworkxGraph:
         *,
         value: str = "value",
         kind: str = "exact",
-        sample: Sample | None = None,
+        sample: Callable[[Hashable, np.random.Generator], float] | None = None,
         opponent: str | None = None,
         probability: str | None = None,
         endless: float | None = None,
     ) -> None:
         self.graph, self._root = _checked_graph(graph, root, "NetworkxGraph")
-        self._kind = one_of("kind", kind, ("exact", "mean"))
-        self._sample: Sample | None = function_or_none("sample", sample)
-        self._value, self._opponent, self._probability = value, opponent, probability
+        self._kind, self._sample = one_of("kind", kind, ("exact", "mean")), function_or_none("sample", sample)
+        self._value, self._opponent, self._probability, self._endless = value, opponent, probability, endless
         if sample is None:
-            _check_values(graph, value)
+            self._check_values()
             if kind == "exact":
                 self.exact, self.exact_many = self._exact, self._exact_many
         if opponent is not None:
             self.maximizes = self._maximizes
         if probability is not None:
             self.chance = self._chance
-        self._endless = endless
         if endless is not None:
             number("endless", endless, "between 0 and 1, or None", 0, 1)
             if opponent is None:
                 raise ValueError(f"endless needs an opponent, because one player can leave a cycle, got {endless:g}")
             self.endless = self._worth_of_endless_play
+
+    def _check_values(self) -> None:
+        for node, attributes in self.graph.nodes(data=True):
+            found = attributes.get(self._value)
+            if self.is_terminal(node) and not (isinstance(found, Real) and 0.0 <= float(found) <= 1.0):
+                what = f"every leaf must have a number in [0, 1] as its attribute {self._value}"
+                raise ValueError(f"{what}, got {shown(found)} at {shown(node)}")
 
     def root(self) -> State:
         """Return the node where the search starts."""
@@ -117,15 +112,14 @@ class NetworkxGraph:
             drawn = int(rng.random() * len(below)) if shares is None else int(rng.choice(len(below), p=shares))
             state, moves = below[drawn], moves + 1
         if self._sample is not None:
-            return self._sample(state, rng)
+            return float(self._sample(state, rng))
         value = self._exact(state)
         return value if self._kind == "exact" else float(rng.random() < value)
 
-    def fingerprint(self) -> dict[str, str | float | None]:
-        """Return what distinguishes this problem from others: names of attributes, and a hash of the graph."""
-        names = {"kind": self._kind, "value": self._value, "opponent": self._opponent}
-        more = {"probability": self._probability, "endless": self._endless}
-        return {**names, **more, **_hashed(self.graph, self._root)}
+    def fingerprint(self) -> dict[str, object]:
+        """Return what distinguishes this problem from others: its settings, and a hash of the graph."""
+        settings = [self._kind, self._value, self._opponent, self._probability, self._endless]
+        return {"settings": settings, "graph": _hashed(self.graph, self._root)}
 
     def _exact(self, state: State) -> float:
         return float(self.graph.nodes[state][self._value])
@@ -133,8 +127,7 @@ class NetworkxGraph:
     def _exact_many(self, states: Sequence[State]) -> list[float]:
         return [self._exact(state) for state in states]
 
-    def _worth_of_endless_play(self, state: State) -> float:
-        assert self._endless is not None
+    def _worth_of_endless_play(self, state: State) -> float | None:
         return self._endless
 
     def _maximizes(self, state: State) -> bool:
@@ -154,8 +147,8 @@ class NetworkxGraph:
 class WeightedPaths:
     """Paths of an acyclic directed graph of networkx, from a root to a leaf; the sum of the weights is to be large.
 
-    A state is a node and the sum of the weights on the way to it. So paths with the same sum share their nodes. The
-    value of a path is its sum, moved from the smallest and largest sum of any path to [0, 1]. It is exact. For costs,
+    A state is a node and the sum of the weights on the way to it, so paths with the same sum share their nodes. The
+    value of a path is its sum, moved from the smallest and largest sum of any path to [0, 1]; it is exact. For costs,
     which are to be small, give negative weights.
 
     Parameters
@@ -207,7 +200,7 @@ class WeightedPaths:
 
     def fingerprint(self) -> dict[str, str]:
         """Return what distinguishes this problem from others: the name of the attribute, and a hash of the graph."""
-        return {"weight": self.weight, **_hashed(self.graph, self._root)}
+        return {"weight": self.weight, "graph": _hashed(self.graph, self._root)}
 
     def _sums(self) -> tuple[float, float]:
         """Return the smallest and the largest sum of a path from the root to a leaf, by dynamic programming."""
@@ -216,15 +209,14 @@ class WeightedPaths:
             raise ValueError("graph must have no cycles, because a path could go round and round, got one with cycles")
         reach: dict[Hashable, tuple[float, float]] = {}
         for node in reversed(list(networkx.topological_sort(self.graph))):
-            lows, highs = list[float](), list[float]()
+            sums = [(0.0, 0.0)] if self.is_terminal((node, 0.0)) else []
             for below, edge in self.graph.adj[node].items():
                 weight = edge.get(self.weight)
                 if not isinstance(weight, Real) or not isfinite(weight):
                     what = f"every edge must have a finite number as its attribute {self.weight}"
                     raise ValueError(f"{what}, got {shown(weight)} from {shown(node)} to {shown(below)}")
-                lows.append(float(weight) + reach[below][0])
-                highs.append(float(weight) + reach[below][1])
-            reach[node] = (min(lows, default=0.0), max(highs, default=0.0))
+                sums.append((float(weight) + reach[below][0], float(weight) + reach[below][1]))
+            reach[node] = min(low for low, _ in sums), max(high for _, high in sums)
         low, high = reach[self._root]
         if high - low <= 10.0**-DIGITS:
             raise ValueError(f"paths must have different sums of {self.weight}, got {low:g} for all of them")
@@ -247,16 +239,7 @@ def _checked_graph(graph: networkx.DiGraph, root: Hashable | None, owner: str) -
     return graph, root
 
 
-def _check_values(graph: networkx.DiGraph, value: str) -> None:
-    """Refuse a leaf without a value in [0, 1]."""
-    for node, attributes in graph.nodes(data=True):
-        found = attributes.get(value)
-        if not graph.out_degree(node) and not (isinstance(found, Real) and 0.0 <= float(found) <= 1.0):
-            what = f"every leaf must have a number in [0, 1] as its attribute {value}"
-            raise ValueError(f"{what}, got {shown(found)} at {shown(node)}")
-
-
-def _hashed(graph: networkx.DiGraph, root: Hashable) -> dict[str, str]:
+def _hashed(graph: networkx.DiGraph, root: Hashable) -> str:
     """Return a hash of the nodes and edges of a graph, with their attributes."""
-    content = sha256(repr((root, list(graph.nodes(data=True)), list(graph.edges(data=True)))).encode())
-    return {"graph": content.hexdigest()}
+    content = (root, list(graph.nodes(data=True)), list(graph.edges(data=True)))
+    return sha256(repr(content).encode()).hexdigest()

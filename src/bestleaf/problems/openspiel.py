@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bestleaf.checks import function_or_none, shown
-from bestleaf.problems.extras import library
+from bestleaf.checks import function_or_none, library, shown
 from bestleaf.problems.protocols import State
 
 if TYPE_CHECKING:
@@ -55,19 +54,16 @@ class OpenSpielGame:
     player : int, default=None
         Whose return is searched for; None is the player who moves first (player 0, if chance does).
     key : {"board", "history"} or callable, default=None
-        Which positions are one state. With "history" only the same actions lead to the same state, so the graph is a
-        tree; this is right for every game. With "board" positions with the same text, player and number of moves are
-        one state. That is wrong for a game with rules about earlier positions, such as repetition in chess. None is
-        "board" for the games in `MEMORYLESS`, otherwise "history". A function gets a position (pyspiel.State) and
-        returns something hashable.
+        Which positions are one state. "history": those after the same actions, so the graph is a tree; this is right
+        for every game. "board": those with the same text, player and number of moves; this is wrong where rules look
+        back, such as repetition in chess. None is "board" for the games in `MEMORYLESS`, otherwise "history". A
+        function gets a position (pyspiel.State) and returns something hashable.
     prior : callable, default=None
-        An opinion of the moves, as the evaluators of OpenSpiel's own search have it: ``prior(position)`` returns pairs
-        of action and probability. When the graph grows, the child of highest probability enters first.
+        ``prior(position)`` returns pairs of action and probability, as the evaluators of OpenSpiel's own search do.
+        When the graph grows, the child of highest probability enters first.
 
     Examples
     --------
-    >>> from bestleaf import best_arm
-    >>> from bestleaf.problems.openspiel import OpenSpielGame
     >>> game = OpenSpielGame("tic_tac_toe")  # doctest: +SKIP
     >>> result = best_arm(game, epsilon=0.1, delta=0.1, expansion=0.5, seed=0)  # doctest: +SKIP
     >>> game.moves(result.answer)  # doctest: +SKIP
@@ -84,17 +80,18 @@ class OpenSpielGame:
     ) -> None:
         self._start = _start(game)
         self.game: pyspiel.Game = self._start.get_game()
-        kind = self.game.get_type()
-        chance = _check_kind(self.game, kind)
-        self._low, self._high = _utilities(self.game)
-        self.player = _checked_player(player, self._start, self.game.num_players())
+        kind, self._low, self._high = self.game.get_type(), *_checked_returns(self.game)
+        self.player = max(0, self._start.current_player()) if player is None else player
+        if type(self.player) is not int or not 0 <= self.player < self.game.num_players():
+            last = self.game.num_players() - 1
+            raise ValueError(f"player must be a whole number from 0 to {last} or None, got {shown(player)}")
         self._key = _checked_key(key, kind.short_name)
         self._root = self._key(self._start)
-        self._reached: dict[State, tuple[State, int]] = {}  # parent and action that led to a state first
+        self._histories: dict[State, tuple[int, ...]] = {self._root: ()}  # actions by which a state was met first
         self._positions: dict[State, pyspiel.State] = {}
         if self.game.num_players() == 2 and kind.utility.name != "IDENTICAL":
             self.maximizes = self._maximizes
-        if chance:
+        if kind.chance_mode.name != "DETERMINISTIC":
             self.chance = self._chance
         self._opinion: Callable[[pyspiel.State], Iterable[tuple[int, float]]] | None = function_or_none("prior", prior)
         if prior is not None:
@@ -143,11 +140,9 @@ class OpenSpielGame:
 
     def actions(self, state: State) -> list[int]:
         """Return actions that lead from the start to a state: those by which it was met first."""
-        found: list[int] = []
-        while state != self._root:
-            state, action = self._origin(state)
-            found.append(action)
-        return found[::-1]
+        if state not in self._histories:
+            raise ValueError(f"{shown(state)} must be a state that children() has listed in this search")
+        return list(self._histories[state])
 
     def moves(self, state: State) -> list[str]:
         """Return the same actions in the words of the game."""
@@ -174,40 +169,34 @@ class OpenSpielGame:
         if self._opinion is None or position.is_chance_node():
             return None
         given = dict(self._opinion(position.clone()))
-        found: dict[State, float] = {}
-        for action in position.legal_actions():
-            child = self._key(position.child(action))
-            found[child] = found.get(child, 0.0) + given.get(action, 0.0)
-        return list(found.values())
+        return list(self._moves(state, [(one, given.get(one, 0.0)) for one in position.legal_actions()]).values())
 
-    def _moves(self, state: State) -> dict[State, float]:
-        """Return the children and, where chance moves, their probabilities; children met twice are one."""
-        position = self._position(state)
-        if position.is_chance_node():
-            outcomes = position.chance_outcomes()
-        else:
-            outcomes = [(action, 1.0) for action in position.legal_actions()]
-        found: dict[State, float] = {}
-        for action, probability in outcomes:
+    def _moves(self, state: State, weighted: Sequence[tuple[int, float]] | None = None) -> dict[State, float]:
+        """Return the children with the weights of their actions, where chance moves its probabilities.
+
+        Children that several actions lead to are one.
+        """
+        position, found = self._position(state), dict[State, float]()
+        if weighted is None and position.is_chance_node():
+            weighted = position.chance_outcomes()
+        for action, weight in weighted or [(action, 1.0) for action in position.legal_actions()]:
             after = position.child(action)
             child = self._key(after)
-            found[child] = found.get(child, 0.0) + probability
-            self._meet(child, after, (state, action))
+            found[child] = found.get(child, 0.0) + weight
+            self._meet(child, after, (*self._histories[state], action))
         return found
 
-    def _meet(self, child: State, after: pyspiel.State, origin: tuple[State, int]) -> None:
+    def _meet(self, child: State, after: pyspiel.State, history: tuple[int, ...]) -> None:
         """Remember how a state was reached; refuse a key that does not tell two positions apart."""
-        first = self._reached.setdefault(child, origin)
-        if first is origin:
+        first = self._histories.setdefault(child, history)
+        if first is history:
             if len(self._positions) >= MOST_POSITIONS:
                 self._positions.clear()
             self._positions[child] = after
-        elif first != origin:
-            other = self._position(child)
-            if _what_can_happen(other) != _what_can_happen(after):
-                what = "key must tell apart positions with different players, moves or ends"
-                one, two = shown(other.history()), shown(after.history())
-                raise ValueError(f"{what}, got the same after {one} and {two}; use key='history'")
+        elif first != history and _what_can_happen(other := self._position(child)) != _what_can_happen(after):
+            what = "key must tell apart positions with different players, moves or ends"
+            one, two = shown(other.history()), shown(after.history())
+            raise ValueError(f"{what}, got the same after {one} and {two}; use key='history'")
 
     def _position(self, state: State) -> pyspiel.State:
         """Return the position of a state; it must not be changed."""
@@ -218,11 +207,6 @@ class OpenSpielGame:
                 found.apply_action(action)
             self._positions[state] = found
         return found
-
-    def _origin(self, state: State) -> tuple[State, int]:
-        if state not in self._reached:
-            raise ValueError(f"{shown(state)} must be a state that children() has listed in this search")
-        return self._reached[state]
 
     def _scaled(self, utility: float) -> float:
         return (utility - self._low) / (self._high - self._low)
@@ -256,36 +240,26 @@ def _start(game: str | pyspiel.Game | pyspiel.State) -> pyspiel.State:
     return loaded.new_initial_state()
 
 
-def _check_kind(game: pyspiel.Game, kind: pyspiel.GameType) -> bool:
-    """Refuse games that are no search in a graph; return whether chance moves in this one."""
-    name, players = kind.short_name, game.num_players()
-    if kind.dynamics.name != "SEQUENTIAL":
-        raise ValueError(f"game must have players who move one after the other, got {name} with simultaneous moves")
-    if kind.information.name != "PERFECT_INFORMATION":
-        raise ValueError(f"game must have perfect information, got {name}, in which players do not see everything")
-    if players not in (1, 2):
-        raise ValueError(f"game must have one or two players, got {name} with {players}")
-    if players == 2 and kind.utility.name == "GENERAL_SUM":
-        raise ValueError(f"game of two players must be zero-sum or give both the same, got {name}, which does neither")
-    if kind.chance_mode.name == "SAMPLED_STOCHASTIC":
-        raise ValueError(f"game must give the probabilities of chance, got {name}, which only draws what happens")
-    return kind.chance_mode.name != "DETERMINISTIC"
-
-
-def _utilities(game: pyspiel.Game) -> tuple[float, float]:
-    """Return the smallest and the largest return of a game."""
-    low, high = float(game.min_utility()), float(game.max_utility())
-    if not (isfinite(low) and isfinite(high) and low < high):
-        raise ValueError(f"game must have returns between two finite numbers, got {game} with {low:g} and {high:g}")
-    return low, high
-
-
-def _checked_player(player: int | None, start: pyspiel.State, players: int) -> int:
-    if player is None:
-        return max(0, start.current_player())
-    if type(player) is not int or not 0 <= player < players:
-        raise ValueError(f"player must be a whole number from 0 to {players - 1} or None, got {shown(player)}")
-    return player
+def _checked_returns(game: pyspiel.Game) -> tuple[float, float]:
+    """Return the smallest and the largest return of a game; refuse games that are no search in a graph."""
+    kind, players, low, high = game.get_type(), game.num_players(), game.min_utility(), game.max_utility()
+    general = players == 2 and kind.utility.name == "GENERAL_SUM"
+    wanted = {  # what a game must have, and what this one has instead
+        "have players who move one after the other, got {} with simultaneous moves": kind.dynamics.name == "SEQUENTIAL",
+        "have perfect information, got {}, in which players do not see everything": kind.information.name
+        == "PERFECT_INFORMATION",
+        f"have one or two players, got {{}} with {players}": players in (1, 2),
+        "be zero-sum or give both the same, got {}, which does neither": not general,
+        "give the probabilities of chance, got {}, which only draws what happens": kind.chance_mode.name
+        != "SAMPLED_STOCHASTIC",
+        f"have returns between two finite numbers, got {{}} with {low:g} and {high:g}": isfinite(low)
+        and isfinite(high)
+        and low < high,
+    }
+    for words, fine in wanted.items():
+        if not fine:
+            raise ValueError(f"game must {words.format(kind.short_name)}")
+    return float(low), float(high)
 
 
 def _checked_key(

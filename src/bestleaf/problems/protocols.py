@@ -22,8 +22,7 @@ class Problem(Protocol):
     More methods are used where a problem has them: those of `Exact`, `ExactMany`, `TwoPlayer`, `Endless`, `Chance`,
     `Neighbourhood` and `Batched`; ``label(state)`` (states with equal labels have the same value, as two paths to one
     position have); ``parents(state)`` with ``count_children(state)`` (children of a wide node are then listed only when
-    needed);
-    ``random_leaf(rng)`` (a random terminal state); ``fingerprint()`` (anything that JSON can hold; it distinguishes
+    needed); ``fingerprint()`` (anything that JSON can hold; it distinguishes
     checkpoints of different problems); and that of `Prior`.
     """
 

@@ -11,10 +11,8 @@ from bestleaf.certificate.claims import BY_THESE_ROWS, all_shown, counted, in_li
 from bestleaf.certificate.path import path_cells
 from bestleaf.certificate.schema import CLOSE, Content
 from bestleaf.certificate.searched import searched
-from bestleaf.certificate.verify_graph import downwards, node_bounds
 
 LEADING = 30  # rivals of the answer whose intervals are drawn
-MOST_NODES = 5000  # drawn in the picture of the graph
 LONGEST, SHORTEST = 42, 12  # characters of a name beside a plot, and of each of several names in it
 LONGEST_CALL = 5000  # characters
 LEFT_OUT = "left out ± one standard error"
@@ -186,9 +184,22 @@ def value_range(leaves: Sequence[Content], limit: float) -> tuple[float, float]:
 
 
 def gap_runs(content: Content) -> list[Points]:
-    """Return the gap by time, in runs in which something was known of it; none if it was known less than twice."""
+    """Return the gap by time, in runs in which something was known of it; none if it was known less than twice.
+
+    A gap holds until the next entry of the history.
+    """
     epsilon = content["search"]["epsilon"]
-    return known_runs([(row["seconds"], known_gap(row, epsilon)) for row in content["report"]["history"]])
+    rows = [(row["seconds"], known_gap(row, epsilon)) for row in content["report"]["history"]]
+    if sum(gap is not None for _, gap in rows) < 2:
+        return []
+    runs: list[Points] = []
+    for is_known, group in groupby(enumerate(rows), key=lambda row: row[1][1] is not None):
+        numbered = list(group)
+        run = [(second, gap) for _, (second, gap) in numbered if gap is not None]
+        following = rows[numbered[-1][0] + 1 :]
+        if is_known:
+            runs.append([*run, (following[0][0], run[-1][1])] if following else run)
+    return runs
 
 
 def known_gap(row: Content, epsilon: float) -> float | None:
@@ -199,20 +210,6 @@ def known_gap(row: Content, epsilon: float) -> float | None:
     """
     most = 1.0 if "looked_at" in row else 1.0 - (row["score"] or 0.0)
     return row["gap"] if row["gap"] <= epsilon or row["gap"] < most - CLOSE else None
-
-
-def known_runs(rows: Sequence[tuple[float, float | None]]) -> list[Points]:
-    """Return the runs of rows whose number is known; none if less than two are. A number holds until the next row."""
-    if sum(number is not None for _, number in rows) < 2:
-        return []
-    runs: list[Points] = []
-    for is_known, group in groupby(enumerate(rows), key=lambda row: row[1][1] is not None):
-        numbered = list(group)
-        run = [(place, number) for _, (place, number) in numbered if number is not None]
-        following = rows[numbered[-1][0] + 1 :]
-        if is_known:
-            runs.append([*run, (following[0][0], run[-1][1])] if following else run)
-    return runs
 
 
 def size_points(content: Content) -> Points:
@@ -247,36 +244,3 @@ def how_to_repeat(content: Content) -> str | None:
         return None
     asked = f".at_size({new_data['size']})" if "decided" in new_data else ""
     return in_line(repeat, LONGEST_CALL) + asked
-
-
-def graph(content: Content) -> dict[str, int | list]:
-    """Return the nodes with their levels and intervals, and the edges; of a large graph only the best nodes."""
-    labels, children, answer = content["graph"]["labels"], content["graph"]["children"], content["answer"]
-    lower, upper = node_bounds(content["graph"], content["leaves"])
-    units, order = unit_names(content), downwards(children)
-    level, path = [0] * len(children), {answer}
-    for group in order:  # the nodes of a group reach each other and share a level
-        here, inside = max(level[node] for node in group), set(group)
-        for node in group:
-            level[node] = here
-            for child in set(children[node]) - inside:
-                level[child] = max(level[child], here + 1)
-    for group in reversed(order):
-        if any(not path.isdisjoint(children[node]) for node in group):
-            path.update(group)
-    strongest = sorted(range(len(labels)), key=lambda n: (n != answer, n not in path, -lower[n], -upper[n]))
-    kept = sorted(strongest[:MOST_NODES])
-    place = {node: number for number, node in enumerate(kept)}
-    kind, samples = [0] * len(labels), [0] * len(labels)  # 0: inner node, 1: leaf of rollouts, 2: exact leaf
-    for leaf in content["leaves"]:
-        kind[leaf["node"]], samples[leaf["node"]] = 2 if leaf["exact"] else 1, leaf["count"]
-    nodes = [
-        [level[n], name_of(labels[n], units), round(lower[n], 5), round(upper[n], 5), kind[n], samples[n]] for n in kept
-    ]
-    return {
-        "left_out": len(labels) - len(kept),
-        "answer": place[answer],
-        "way": sorted(place[node] for node in path if node in place),
-        "nodes": nodes,
-        "edges": [[place[node], place[child]] for node in kept for child in children[node] if child in place],
-    }

@@ -1,11 +1,12 @@
-"""The plots of the page as SVG, from templates: a page needs no matplotlib."""
+"""The figures of the page as SVG, from templates."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise, zip_longest
-from math import floor, log10
+from math import ceil, floor, log10
 from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -19,7 +20,7 @@ from bestleaf.report.content import (
     Points,
     bands_of,
     gap_runs,
-    known_runs,
+    leading_leaves,
     limit_of,
     path_points,
     size_points,
@@ -29,18 +30,45 @@ from bestleaf.report.content import (
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 760.0, 64.0, 16.0, 18.0, 40.0
 ROW, NAMES, HEIGHT = 18.0, 300.0, 260.0  # height of an interval, width of its name, height of a line plot
 LEGEND = 24.0  # height of the legend below a plot
+MANY_TICKS = 12  # on a logarithmic scale; more of them are powers of ten only
+LIGHT = {
+    "ink": "#1c2430",
+    "soft": "#5b6675",
+    "paper": "#ffffff",
+    "line": "#d9dee6",
+    "accent": "#0b6bcb",
+    "answer": "#c2410c",
+    "noise": "#8a94a3",
+    "exact": "#0f766e",
+}
+
+
+class Picture(str):
+    """An SVG as text, which a notebook shows as a picture."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return str(self)
 
 
 @cache
 def templates() -> Environment:
-    """Return the templates of the page and of its plots."""
+    """Return the templates of the page and of its figures."""
     found = Environment(
         loader=PackageLoader("bestleaf.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     found.filters["tenth"] = "{:.1f}".format
-    found.globals.update(width=WIDTH, top=TOP, bottom=BOTTOM)
-    found.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+    found.filters["tick"] = _tick
+    found.globals.update(width=WIDTH, top=TOP, bottom=BOTTOM, light=LIGHT)
     return found
+
+
+def standalone(svg: str) -> Picture:
+    """Return a figure of the page with the colours that the page gives it, on white."""
+    rules = templates().get_template("figures.css").render()
+    rules = re.sub(r"var\(--(\w+)\)", lambda name: LIGHT[name[1]], rules)
+    return Picture(str(svg).replace("<title>", f"<style>{rules}.bestleaf {{ background: white; }}</style><title>", 1))
 
 
 class Scale(NamedTuple):
@@ -95,15 +123,27 @@ class LogScale(Scale):
         """Return 1, 2, 5, 10, 20, 50 and so on between the ends, and the upper end if it is not too close to them."""
         steps = [factor * 10.0**power for power in range(int(log10(self.high)) + 1) for factor in (1, 2, 5)]
         inside = [step for step in steps if self.low <= step <= self.high]
+        if len(inside) > MANY_TICKS:
+            return [step for step in inside if log10(step).is_integer()]
         return inside if self.high < 1.15 * inside[-1] else [*inside, self.high]
 
 
-def draw_intervals(content: Content, leaves: Sequence[Content]) -> str:
-    """Draw the intervals of leaves, each in its own line, and the limit that rivals must stay below.
+class Curve(NamedTuple):
+    """A line through points, with a dot at each if there are `dots`, and bars as long as twice its `errors`."""
+
+    points: Points
+    kind: str = ""  # the class that gives its colour
+    words: str = ""  # in the legend
+    dots: bool = False
+    errors: Sequence[float] = ()
+
+
+def draw_intervals(content: Content) -> str:
+    """Draw the answer and its closest rivals, each in its own line, and the limit that rivals must stay below.
 
     The scale shows all upper bounds and most means; long intervals are cut at their lower ends.
     """
-    limit, called = limit_of(content)
+    leaves, (limit, called) = leading_leaves(content), limit_of(content)
     x = Scale(*value_range(leaves, limit), NAMES, WIDTH - RIGHT)
     height = TOP + BOTTOM + ROW * len(leaves)
     return _drawn("intervals.svg", leaves=leaves, x=x, limit=min(x.high, limit), called=called, height=height, row=ROW)
@@ -111,38 +151,33 @@ def draw_intervals(content: Content, leaves: Sequence[Content]) -> str:
 
 def draw_gap(content: Content) -> str | None:
     """Draw the gap over time; None if it was known less than twice."""
-    runs = gap_runs(content)
-    labels = ("seconds", "gap (dashed: epsilon)", "Gap by time")
-    return _draw_lines(runs, *labels, limit=content["search"]["epsilon"], steps=True) if runs else None
+    runs = [] if content.get("report") is None else gap_runs(content)
+    if not runs:
+        return None
+    curves = [Curve(_in_steps(run)) for run in runs]
+    return draw_curves("Gap by time", "seconds", "gap (dashed: epsilon)", curves, limit=content["search"]["epsilon"])
 
 
-def draw_progress(
-    rows: Sequence[tuple[float, float | None]],
-    x_label: str,
-    y_label: str,
-    *,
-    limit: float | None = None,
-    steps: bool = True,
-) -> str | None:
-    """Draw what is known of a number in the course of time; None if it is known less than twice."""
-    runs = known_runs(rows)
-    return _draw_lines(runs, x_label, y_label, y_label, limit=limit, steps=steps) if runs else None
+def draw_sizes(content: Content) -> str | None:
+    """Draw the best value of each number of features; None if there are not several."""
+    points = [] if content.get("report") is None else size_points(content)
+    if len(points) < 2:
+        return None
+    return draw_curves("Best value by number of features", "features", "value", [Curve(points, dots=True)])
 
 
-def draw_sizes(content: Content) -> str:
-    """Draw the best value of each number of features."""
-    labels = ("features", "value", "Best value by number of features")
-    return _draw_lines([size_points(content)], *labels, dots=True)
+def draw_path(content: Content) -> str | None:
+    """Draw training values and left-out scores by size, the chosen size, and the score of all features.
 
-
-def draw_path(content: Content) -> str:
-    """Draw training values and left-out scores by size, the chosen size, and the score of all features."""
+    None if the certificate has no path.
+    """
+    if content.get("new_data") is None:
+        return None
     points = path_points(content)
     sizes, scores = [point.size for point in points], [one for point in points for one in point.heights()] or [0.0, 1.0]
-    pad = 0.05 * ((max(scores) - min(scores)) or 0.1)
     scale = LogScale if len(sizes) > MANY_SIZES else WholeScale
-    x = scale(min(sizes), max(sizes), LEFT, WIDTH - RIGHT)
-    y = Scale(min(scores) - pad, max(scores) + pad, HEIGHT - BOTTOM, TOP)
+    y = _upwards(scores, HEIGHT)
+    x = scale(min(sizes), max(sizes), _beside(y), WIDTH - RIGHT)
     middles = [(x(one) + x(other)) / 2 for one, other in pairwise(sizes)]
     return _drawn(
         "path.svg",
@@ -159,29 +194,59 @@ def draw_path(content: Content) -> str:
     )
 
 
-def _draw_lines(
-    runs: Sequence[Points],
+def draw_curves(
+    title: str,
     x_label: str,
     y_label: str,
-    title: str,
+    curves: Sequence[Curve],
     *,
     limit: float | None = None,
-    dots: bool = False,
-    steps: bool = False,
+    shaded: tuple[float, float] | None = None,
+    height: float = HEIGHT,
+    log: bool = False,
 ) -> str:
-    """Draw a line through each run of points, and a dashed one at a limit; in `steps` a value holds until the next."""
-    points = [point for run in runs for point in run]
+    """Draw curves on one scale, a dashed line at a limit, and a shaded part of the width; `log`: of the heights."""
+    points = [point for curve in curves for point in curve.points]
     xs, ys = [x for x, _ in points], [y for _, y in points]
     ys += [] if limit is None else [0.0, limit]
-    pad = 0.05 * ((max(ys) - min(ys)) or 0.1)
-    x = Scale(min(xs), max(xs), LEFT, WIDTH - RIGHT)
-    y = Scale(min(ys) - pad, max(ys) + pad, HEIGHT - BOTTOM, TOP)
-    lines = [in_steps(run) for run in runs] if steps else runs
-    labels = {"x_label": x_label, "y_label": y_label, "title": title}
-    return _drawn("line.svg", points=points, lines=lines, x=x, y=y, height=HEIGHT, limit=limit, dots=dots, **labels)
+    y = _by_tens(ys, height) if log else _upwards(ys, height)
+    return _drawn(
+        "line.svg",
+        title=title,
+        x_label=x_label,
+        y_label=y_label,
+        curves=curves,
+        limit=limit,
+        shaded=shaded,
+        x=Scale(min(xs), max(xs), _beside(y), WIDTH - RIGHT),
+        y=y,
+        height=height,
+    )
 
 
-def in_steps(points: Points) -> Points:
+def _tick(value: float) -> str:
+    """Return a number of a scale in words."""
+    return f"{value:,.10g}"
+
+
+def _beside(y: Scale) -> float:
+    """Return where a plot begins, such that the numbers of its scale have room beside it."""
+    return max(LEFT, 12.0 + 6.5 * max(len(_tick(tick)) for tick in y.ticks()))
+
+
+def _upwards(values: Sequence[float], height: float) -> Scale:
+    """Return a scale upwards for these values, with some room at both ends."""
+    pad = 0.05 * ((max(values) - min(values)) or 0.1)
+    return Scale(min(values) - pad, max(values) + pad, height - BOTTOM, TOP)
+
+
+def _by_tens(values: Sequence[float], height: float) -> Scale:
+    """Return a logarithmic scale upwards from a power of ten to another."""
+    low, high = floor(log10(min(values))), ceil(log10(max(values)))
+    return LogScale(10.0**low, 10.0 ** max(high, low + 1), height - BOTTOM, TOP)
+
+
+def _in_steps(points: Points) -> Points:
     """Return points such that each value stays until the place of the next one."""
     between = [(later, value) for (_, value), (later, _) in pairwise(points)]
     return [one for pair in zip_longest(points, between) for one in pair if one is not None]

@@ -14,12 +14,11 @@ from inspect import Parameter, signature
 from typing import Any
 
 from bestleaf.checkpoint import Checkpoint
-from bestleaf.checks import check_keywords, shown
+from bestleaf.checks import check_keywords
 from bestleaf.search.answer import Answer
 from bestleaf.search.ask_tell import Search
-from bestleaf.search.executors import executor_for
 from bestleaf.search.result import Progress, Result
-from bestleaf.search.settings import Seed, Settings
+from bestleaf.search.settings import GONE, Seed, Settings
 
 __all__ = ["Progress", "Result", "Search", "Settings", "best_arm", "best_leaf"]
 
@@ -32,29 +31,28 @@ _KEYWORDS = """
         How much better than the answer another one may be, between 0 and 1.
     delta : float
         Probability with which the answer may be wrong, between 0 and 1.
-    rule : str, Rule or None, default=None
-        What is sampled next: "smallest_gap", "lucb" (the paper's), "ugape", "lucb_mcts", "lucb_micro", "eb_tc",
-        "lucb_plus_plus", "track_and_stop" or your own. None stands for "smallest_gap", for "lucb" with the published
-        stopping test, and for "eb_tc" or "lucb_plus_plus" with tests that tell leaves apart in pairs.
+    rule : str, callable or None, default=None
+        What is sampled next: "smallest_gap", "lucb" (the paper's), "ugape", "lucb_mcts", or your own
+        function ``(root, graph, known)`` that returns two children of the root, best and rival. None stands for
+        "smallest_gap", or for "lucb" with a stopping test other than "sound".
     bound : str, Rate or Bound, default="betting"
-        Confidence interval of a leaf. "betting", "bernstein", "bernoulli" and "hoeffding" hold at all times, also
-        while the graph grows; "betting" needs the fewest samples where samples vary little, "bernoulli" where they are
-        0 or 1. The paper's rates "theory", "beta1", "beta1_published" and "beta2" are for its tables. Or your own.
-    stopping : {"sound", "pairwise", "kl", "lucb_plus_plus", "paper"} or Stopping, default="sound"
-        When to stop. "sound" compares intervals. "pairwise", "kl" and "lucb_plus_plus" compare the answer with each of
-        the other leaves by the samples of both; "pairwise" needs the fewest samples where they are 0 or 1. For one
-        player, without chance and cycles. "paper" is the published test, kept to reproduce its tables; on graphs with
-        shared leaves it is wrong more often than delta. Or your own test, see `bestleaf.Stopping`.
+        Confidence interval of a leaf. "betting" and "hoeffding" hold at all times, also while the graph grows;
+        "betting" needs fewer samples. The paper's rates "theory", "beta1", "beta1_published" and "beta2" are for its
+        tables. Or your own.
+    stopping : {"sound", "paper"} or callable, default="sound"
+        When to stop. Only "sound" is certified. "paper" is the published test, kept to reproduce its tables; on graphs
+        with shared leaves it is wrong more often than delta. Or your own function
+        ``(best, rival, root, graph, known, epsilon)`` that says whether the choice between two children is settled.
     expansion : float or None, default=None
         Exponent b in [0, 1]: after t samples the graph has grown by about t^b nodes. None builds it all at once.
     growth : callable, default=None
         When the graph grows, instead of `expansion`: a function ``(rounds, node, state)`` that returns the first round
         from `rounds` on at which a child enters below `node`, or None for never.
-    proposal : {"random", "prior", "rave", "lookahead"} or None, default=None
+    proposal : {"random", "prior", "rave", "lookahead"}, callable or None, default=None
         Which child enters when the graph grows. "random": any child. "prior", the default for a problem with
         ``prior(state)``: the child of highest prior. On the lattice of feature subsets also "rave":
         the child whose rollouts were best; and "lookahead", the default there: the child of highest exact value among
-        the promising ones.
+        the promising ones. Or your own function ``(children, node, state)`` that returns one of the missing children.
     max_samples, max_time : default=None
         The budget: samples (exact values included) and seconds (building the graph counts, compiling does not). When it
         is spent, the result says how large the gap still is. A whole graph (``expansion=None``) that takes more than
@@ -63,9 +61,10 @@ _KEYWORDS = """
         Bytes that the graph may take. A search that needs more ends; a whole graph that needs more is an error.
     seed : int, Generator or None, default=None
         Everything random follows from it.
-    answer : {"most_likely", "highest_lower_bound", "highest_mean"} or callable, default="most_likely"
-        Which node is the answer before one is proved: a function ``(state, decision)`` that returns the number of a
-        node, or (node, gap). Once an answer is proved, a node whose gap is larger than epsilon does not replace it.
+    answer : callable, default=None
+        Which node is the answer before one is proved; None for the one that is most likely best. A function
+        ``(state, decision)`` that returns the number of a node, or (node, gap). Once an answer is proved, a node whose
+        gap is larger than epsilon does not replace it.
     callback : callable, default=None
         Called with a `Progress` about twenty times a second; the search ends when it returns True.
     batch_size : int, default=None
@@ -85,14 +84,11 @@ _KEYWORDS = """
 """
 
 
-_OF_LEAVES = """    guarantee : {"grown", "local", "quantile", "exhaustive"} or several, default="grown"
+_OF_LEAVES = """    guarantee : {"grown", "local", "exhaustive"} or several, default="grown"
         Which leaves the guarantee is about. "grown": the leaves of the graph as grown. "local": also all leaves one
-        step away from the answer (the problem needs ``neighbours(state)`` and ``path_to(state)``). "quantile": also all
-        random leaves but a fraction `alpha` (reached by uniform moves, or by the problem's ``random_leaf(rng)``).
-        "exhaustive": the whole graph, with ``expansion=None``. "local" and "quantile" compare exact values. If a leaf
-        is better than the answer by more than epsilon, it enters the graph and the search goes on.
-    alpha : float, default=0.01
-        Fraction of random leaves that the guarantee "quantile" leaves open.
+        step away from the answer (the problem needs ``neighbours(state)`` and ``path_to(state)``); it compares exact
+        values. If such a leaf is better than the answer by more than epsilon, it enters the graph and the search goes
+        on. "exhaustive": the whole graph, with ``expansion=None``.
 """
 
 
@@ -103,14 +99,24 @@ def best_arm(
     callback: Callable[[Progress], Any] | None = None,
     n_jobs: int | None = None,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
-    answer: str | Answer = "most_likely",
+    answer: Answer | None = None,
     **settings: Any,
 ) -> Result:
     """Return the child of the root whose best leaf is within epsilon of the best, with probability 1 - delta.
 
     With an opponent or chance it is the child whose value is within epsilon of the best.
     """
-    return _searched(best_arm, problem, "arm", seed, callback, n_jobs, checkpoint, answer, settings)
+    check_keywords("best_arm", settings, signature(best_arm).parameters, ("epsilon", "delta"), GONE)
+    return Search(
+        problem,
+        task="arm",
+        seed=seed,
+        callback=callback,
+        n_jobs=n_jobs,
+        checkpoint=checkpoint,
+        answer=answer,
+        **settings,
+    ).run()
 
 
 def best_leaf(
@@ -120,7 +126,7 @@ def best_leaf(
     callback: Callable[[Progress], Any] | None = None,
     n_jobs: int | None = None,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
-    answer: str | Answer = "most_likely",
+    answer: Answer | None = None,
     **settings: Any,
 ) -> Result:
     """Return the leaf whose value is within epsilon of the best in the graph, with probability 1 - delta.
@@ -132,33 +138,13 @@ def best_leaf(
     With chance the answer is a plan (`Result.plan`): a move for every state where the player moves and to which the
     plan may lead. No other plan is better on average by more than epsilon, with probability 1 - delta.
     """
-    return _searched(best_leaf, problem, "leaf", seed, callback, n_jobs, checkpoint, answer, settings)
-
-
-def _searched(
-    function: Callable[..., Result],
-    problem: Any,
-    task: str,
-    seed: Seed,
-    callback: Callable[[Progress], Any] | None,
-    n_jobs: int | None,
-    checkpoint: str | os.PathLike[str] | Checkpoint | None,
-    answer: str | Answer,
-    settings: dict[str, Any],
-) -> Result:
-    check_keywords(function.__name__, settings, signature(function).parameters, ("epsilon", "delta"))
-    batches = settings.get("batch_size") is not None
-    if n_jobs is not None and not batches:
-        raise ValueError(
-            f"n_jobs needs batch_size, the number of samples asked for at once, got n_jobs={shown(n_jobs)}"
-        )
-    executor = executor_for(n_jobs, "processes") if batches else None
+    check_keywords("best_leaf", settings, signature(best_leaf).parameters, ("epsilon", "delta"), GONE)
     return Search(
         problem,
-        task=task,
+        task="leaf",
         seed=seed,
         callback=callback,
-        executor=executor,
+        n_jobs=n_jobs,
         checkpoint=checkpoint,
         answer=answer,
         **settings,
@@ -178,5 +164,5 @@ def _complete(function: Callable[..., Result], doc: str, without: tuple[str, ...
     function.__doc__ = f"{function.__doc__}\n{doc}"
 
 
-_complete(best_arm, _KEYWORDS, ("task", "guarantee", "alpha"))
+_complete(best_arm, _KEYWORDS, ("task", "guarantee"))
 _complete(best_leaf, _KEYWORDS.replace("    callback :", _OF_LEAVES + "    callback :"), ("task",))

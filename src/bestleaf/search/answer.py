@@ -14,16 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from bestleaf.certificate.looked_at import looked_at
-from bestleaf.certificate.pairs import TESTS, Samples
 from bestleaf.certificate.plan import PlanValue
+from bestleaf.certificate.searched import looked_at
 from bestleaf.checks import shown
 from bestleaf.engine.components import end_of_play
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.intervals import Knowledge
 from bestleaf.engine.kernels.reach import list_below, strongest_rival_of
 from bestleaf.engine.records import EXACT, INNER, NOISY, SOLVED, TEMPORARY, Decision
-from bestleaf.engine.stopping import STOPPINGS
 from bestleaf.problems import State
 from bestleaf.search.plan import likely_plan, surest_plan
 from bestleaf.search.state import SearchState
@@ -32,36 +30,6 @@ SURROUNDINGS = 2.0  # the leaves beside a leaf count as much as two samples of i
 FEWEST_DRAWS, MOST_DRAWS, MOST_DRAWN = 32, 400, 2_000_000  # random draws of the values of all nodes; numbers in all
 
 Answer = Callable[[SearchState, Decision], tuple[int, float] | int]
-
-
-def highest_lower_bound(state: SearchState, decision: Decision) -> int:
-    """Answer with the leaf or arm of highest lower bound: the most certain one, often the one sampled most."""
-    candidates = _candidates(state)
-    lower = state.known.known["lower"][candidates]
-    return int(candidates[np.lexsort((state.known.known["lot"][candidates], lower))[-1]])
-
-
-def highest_mean(state: SearchState, decision: Decision) -> int:
-    """Answer with the leaf of highest mean, or with the arm above it: what EB-TC and LUCB++ recommend."""
-    graph, known = state.graph, state.known
-    leaves = np.flatnonzero((graph.kinds != INNER) & (graph.kinds != TEMPORARY))
-    leaves = leaves if len(leaves) else np.flatnonzero(graph.kinds != INNER)
-    rows = known.known[leaves]
-    means = np.where(rows["count"] > 0, rows["total"] / np.maximum(rows["count"], 1), -1.0)
-    best = int(leaves[np.lexsort((rows["lot"], means))[-1]])
-    if state.settings.task == "leaf":
-        return best
-    arms = [arm for arm in _candidates(state).tolist() if best in known.stack[: list_below(arm, known.world)]]
-    return max(arms, key=lambda arm: (float(known.known["lower"][arm]), int(known.known["lot"][arm])))
-
-
-def _candidates(state: SearchState) -> np.ndarray:
-    """Return the nodes that may be the answer: the arms, or the terminal leaves (all leaves, if none is terminal)."""
-    if state.settings.task == "arm":
-        return state.graph.linked("child", 0)
-    kinds = state.graph.kinds
-    terminal = np.flatnonzero((kinds == NOISY) | (kinds == EXACT))
-    return terminal if len(terminal) else np.flatnonzero(kinds != INNER)
 
 
 def most_likely(state: SearchState, decision: Decision) -> tuple[int, float]:
@@ -78,14 +46,13 @@ def most_likely(state: SearchState, decision: Decision) -> tuple[int, float]:
     if decision.action == SOLVED or published:
         node, gap = decision.best, decision.gap
         beyond = not known.intersects and known.world["sound"]  # the paper's rates reach beyond [0, 1]
-        if not graph.adversarial and (beyond or state.settings.pair_test is not None):
-            gap = proved_gap(node, state)
+        if not graph.adversarial and beyond:
+            gap = gap_of(node, task, graph, known)
     elif task == "leaf" and not graph.adversarial:
         node = likely_leaf(graph, known)
-        gap = proved_gap(node, state)
+        gap = gap_of(node, task, graph, known)
     else:
         node, gap = likely_play(task, graph, known)
-        gap = gap if state.settings.pair_test is None else min(gap, proved_gap(node, state))
     return node, min(1.0, gap)
 
 
@@ -124,8 +91,7 @@ class EvaluatedLeaf:
         terminal = nodes[graph.kinds[nodes] != TEMPORARY]
         candidates = exact if len(exact) else terminal if len(terminal) else nodes
         candidates = _strongest_first(candidates, rows)
-        guides = state.rough if state.has_exact or state.rough else state.values
-        likely = lower[candidates] if len(exact) else _guided_values(candidates, rows, graph.states, guides)
+        likely = lower[candidates] if len(exact) else _guided_values(candidates, rows, graph.states, state.rough)
         sizes = graph.nodes["level"][candidates]
         order = np.lexsort((sizes, -likely))
         candidates, sizes, likely = candidates[order], sizes[order], likely[order]
@@ -161,7 +127,7 @@ def _gaps(candidates: np.ndarray, leaves: np.ndarray, state: SearchState) -> np.
 
 
 def looked_at_now(state: SearchState) -> np.ndarray:
-    """Return which nodes are leaves that were looked at; see `bestleaf.certificate.looked_at`."""
+    """Return which nodes are leaves that were looked at; see `bestleaf.certificate.searched`."""
     kinds, rows = state.graph.kinds, state.known.known[: len(state.graph)]
     leaves = np.flatnonzero(kinds != INNER)
     exact = (kinds[leaves] == EXACT) & (rows["count"][leaves] > 0)
@@ -219,7 +185,7 @@ def checked_answer(answer: Answer, state: SearchState, decision: Decision) -> tu
 def _own_gap(node: int, state: SearchState) -> float:
     """Return the gap of a node that an answer function has named without one."""
     if not state.graph.adversarial:
-        return min(1.0, proved_gap(node, state))
+        return min(1.0, gap_of(node, state.settings.task, state.graph, state.known))
     return _gap_of_move(node, 0, state.graph, state.known) if state.settings.task == "arm" else 1.0
 
 
@@ -242,30 +208,6 @@ def gap_of(node: int, task: str, graph: GrowingGraph, known: Knowledge) -> float
     if rival < 0:
         return 0.0
     return min(1.0, float(known.known["upper"][rival])) - max(0.0, float(known.known["lower"][node]))
-
-
-def proved_gap(node: int, state: SearchState) -> float:
-    """Return the gap of a node as the answer, for one player: by intervals and, if the test works so, by pairs."""
-    settings, graph, known = state.settings, state.graph, state.known
-    gap, test = gap_of(node, settings.task, graph, known), settings.pair_test
-    if test is None or gap <= 0.0 or (graph.kinds[node] == TEMPORARY and settings.task == "leaf"):
-        return gap
-    rows, kinds, labels = known.known[: len(graph)], graph.kinds, graph.nodes["label"]
-    exact = (kinds == EXACT) & (rows["count"] > 0)
-    means = (rows["total"] / np.maximum(rows["count"], 1)).tolist()
-    counts, orders = np.where(exact, np.inf, rows["count"]).tolist(), known.order.tolist()
-    below = known.stack[: list_below(node, known.world)]
-    inside = below[kinds[below] != INNER].tolist()
-    leaves = np.flatnonzero(kinds != INNER)
-    apart = leaves[~np.isin(labels[leaves], labels[inside])].tolist()
-    gaps = (np.minimum(1.0, rows["upper"][apart]) - max(0.0, float(rows["lower"][node]))).tolist()
-    sampled = [leaf for leaf in inside if counts[leaf] > 0]
-    highest = max((means[leaf] for leaf in sampled), default=0.0)
-    answers = [(means[leaf], counts[leaf], orders[leaf]) for leaf in sampled if means[leaf] == highest]
-    rivals = [((means[leaf], counts[leaf], orders[leaf]), most) for leaf, most in zip(apart, gaps, strict=True)]
-    function = TESTS[test.name] if test in STOPPINGS.values() else test.function
-    samples = Samples(int(known.world["equal"]), settings.delta, function)
-    return samples.gap(answers, rivals, settings.epsilon)
 
 
 def estimates(graph: GrowingGraph, known: Knowledge) -> np.ndarray:
@@ -386,14 +328,10 @@ def _back_up(inner: np.ndarray, values: np.ndarray, graph: GrowingGraph) -> None
         values[inner[random]] = means[random]
 
 
-ANSWERS: dict[str, Answer] = {one.__name__: one for one in (most_likely, highest_lower_bound, highest_mean)}
-
-
 def named_answer(given: object) -> Answer:
-    """Return the answer function of that name, or the user's own."""
-    if isinstance(given, str) and given in ANSWERS:
-        return ANSWERS[given]
+    """Return the user's own answer function; None is ours."""
+    if given is None:
+        return most_likely
     if callable(given):
         return given
-    what = f"one of {', '.join(ANSWERS)} or a function of the state and the decision"
-    raise (ValueError if isinstance(given, str) else TypeError)(f"answer must be {what}, got {shown(given)}")
+    raise TypeError(f"answer must be a function of the state and the decision or None, got {shown(given)}")

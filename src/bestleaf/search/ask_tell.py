@@ -6,30 +6,40 @@ import os
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bestleaf.checkpoint import Checkpoint
 from bestleaf.checks import check_keywords, function_or_none, shown, whole
 from bestleaf.engine.records import LIMITED, SAMPLE, SOLVED
-from bestleaf.problems import State
 from bestleaf.search.answer import Answer, EvaluatedLeaf, checked_answer, gap_of, most_likely, named_answer
-from bestleaf.search.budget import Budget, SecondInterrupt, deferred_interrupt
+from bestleaf.search.budget import Budget, run_in_slices
 from bestleaf.search.evaluator import Evaluator, Request
-from bestleaf.search.executors import Executor
-from bestleaf.search.growth.lookahead import proposals_for
+from bestleaf.search.executors import Serial, executor_for
+from bestleaf.search.growth.lookahead import called, proposals_for
 from bestleaf.search.growth.pausing import Pause
-from bestleaf.search.growth.random import RandomProposals
+from bestleaf.search.growth.proposals import RandomProposals
 from bestleaf.search.growth.schedule import Growth
-from bestleaf.search.loop import act, check_time, let_the_best_in, run
+from bestleaf.search.loop import act, check_time, let_the_best_in, search_slice
 from bestleaf.search.result import Progress, Result
 from bestleaf.search.saving import Saver
-from bestleaf.search.settings import Seed, Settings, checked_problem, stream
+from bestleaf.search.settings import GONE, Seed, Settings, checked_problem, stream
 from bestleaf.search.snapshot import Running
-from bestleaf.search.stages import Challenge, LocalRace, Stage, challenges
-from bestleaf.search.stages.base import check_stages
+from bestleaf.search.stages import LocalOptimum, Stage
 from bestleaf.search.state import SearchState
+
+
+class Inside(NamedTuple):
+    """What bestleaf itself hands to a search, beside the keywords of users."""
+
+    executor: Serial | None = None  # draws the samples of a batch; None for this thread
+    stages: Sequence[Stage] = ()  # work to do once the answer is identified, before guarantees are checked
+    seconds: float = 0.0  # of `max_time` that are used already
+    wider: float | None = None  # seconds that a search may go on after an early proof; see `LocalOptimum`
+
+
+NOTHING_INSIDE = Inside()
 
 
 class Search:
@@ -41,18 +51,10 @@ class Search:
         What is searched.
     seed, callback, checkpoint : default=None
         As in `best_leaf`.
-    executor : Executor, default=None
-        Draws the samples of a batch (see `bestleaf.search.executors`); None for this thread.
-    stages : sequence of Stage
-        Work to do once the answer is identified, before guarantees are checked.
-    answer : str or callable
-        Names the answer, as in `best_leaf`.
-    seconds : float, default=0
-        Seconds of `max_time` already used.
-    centre : state, default=None
-        The leaf that the guarantee "local" is about, where values are means of several scores; None is the answer.
-    wider : float, default=None
-        Seconds that such a search may go on once that guarantee is proved; None for no limit of its own.
+    n_jobs, answer
+        As in `best_leaf`.
+    inside : Inside
+        What bestleaf itself hands in.
     **settings
         ``task="arm"`` or ``"leaf"``, and the other keywords of `best_leaf`.
 
@@ -74,30 +76,32 @@ class Search:
         *,
         seed: Seed = None,
         callback: Callable[[Progress], Any] | None = None,
-        executor: Executor | None = None,
+        n_jobs: int | None = None,
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
-        stages: Sequence[Stage] = (),
-        answer: str | Answer = most_likely,
-        seconds: float = 0.0,
-        centre: State | None = None,
-        wider: float | None = None,
+        answer: Answer | None = None,
+        inside: Inside = NOTHING_INSIDE,
         **settings: Any,
     ) -> None:
-        check_keywords("Search", settings, (one.name for one in fields(Settings)), ("epsilon", "delta"))
+        check_keywords("Search", settings, (one.name for one in fields(Settings)), ("epsilon", "delta"), GONE)
         self.settings = Settings(**settings)
         checked_problem(problem)
-        check_stages(stages)
         self.budget = Budget(self.settings.max_samples, self.settings.max_time, self.settings.max_memory)
         self._saver = Saver(checkpoint)
         self._callback = function_or_none("callback", callback)
         self._answer = named_answer(answer)
         self._asked: int | None = None
         self._requests: list[Request] = []
-        self._centre, self._wider = centre, wider
-        self._reported = 0.0  # seconds at the last call of the callback
+        self._inside = inside
+        self._begun = False  # the kernels are compiled, and the clock runs
         rng, number = self._saver.stream(seed)
-        self.challenges = self._challenges(problem, rng, number)
-        batches = self._seed_of_batches(rng, number, executor)
+        if n_jobs is not None and self.settings.batch_size is None:
+            needed = "n_jobs needs batch_size, the number of samples asked for at once"
+            raise ValueError(f"{needed}, got n_jobs={shown(n_jobs)}")
+        executor = inside.executor
+        if executor is None and self.settings.batch_size is not None:
+            executor = executor_for(n_jobs, "processes")
+        self._local = self._local_stage(problem)
+        batches = self._seed_of_batches(rng, number)
         compiled = problem.compiled_oracle(rng) if batches is None and hasattr(problem, "compiled_oracle") else None
         rollouts = compiled if batches is None else getattr(problem, "plain_rollouts", lambda: None)()
         proposals = proposals_for(
@@ -112,29 +116,26 @@ class Search:
         self.state.check_fit()
         if self.state.known.world["plans"] and self._answer is not most_likely:
             raise ValueError(f"answer must be the default one where best_leaf returns a plan, got {shown(answer)}")
-        self.stages: list[Stage] = [*stages, *self.challenges]
-        if seconds:
-            self.budget.start(seconds)
+        self.stages: list[Stage] = [*inside.stages, *self._local]
+        if inside.seconds:
+            self.budget.start(inside.seconds)
 
     def _growth(self, proposals: type[RandomProposals]) -> Growth:
         """Return what grows the graph."""
         pause = Pause(self.state, self.evaluator, opens_later=isinstance(self._answer, EvaluatedLeaf))
         return Growth(self.state, self.evaluator, proposals(self.state, self.evaluator), pause)
 
-    def _challenges(self, problem: Any, rng: np.random.Generator, seed: int | None) -> list[Challenge | LocalRace]:
-        """Return the stages that check guarantees; they have their own random stream."""
-        if self.settings.guarantee <= {"grown", "exhaustive"}:
+    def _local_stage(self, problem: Any) -> list[LocalOptimum]:
+        """Return the stage that checks the guarantee "local", if it is asked for."""
+        if "local" not in self.settings.guarantee:
             return []
-        own = np.random.default_rng([seed, 1] if seed is not None else int(rng.integers(2**63)))
-        return challenges(problem, self.settings, lambda: self._recommend()[0], own, self._centre, self._wider)
+        return [LocalOptimum(problem, lambda: self._recommend()[0], self._inside.wider)]
 
-    def _seed_of_batches(self, rng: np.random.Generator, seed: int | None, executor: Executor | None) -> int | None:
+    def _seed_of_batches(self, rng: np.random.Generator, seed: int | None) -> int | None:
         """Return the seed of samples drawn in batches; None if they are drawn one by one."""
-        if self.settings.batch_size is not None:
-            return int(rng.integers(2**63)) if seed is None else seed
-        if executor is not None:
-            raise ValueError("executor needs batch_size, the number of samples asked for at once, got None")
-        return None
+        if self.settings.batch_size is None:
+            return None
+        return int(rng.integers(2**63)) if seed is None else seed
 
     @property
     def _running(self) -> Running:
@@ -147,43 +148,42 @@ class Search:
 
     def finish(self) -> None:
         """Search as `run` does, but return no result."""
-        state, budget = self.state, self.budget
-        with deferred_interrupt() as interrupted:
-            budget.listen(interrupted)
-            try:
-                self.resume()
-                self.evaluator.propose()  # compiles the kernels, if need be, before the clock starts
-                run(*self._running, lambda: self._slice_over(interrupted))
-                self._saver.over(self._running)
-                self._open_root()
-                if state.reason != "identified":
-                    let_the_best_in(state, budget, smallest=getattr(self._answer, "prefer_small", False))
-                if self._callback is not None:
-                    self._callback(self.progress())
-            except SecondInterrupt:
-                raise
-            except KeyboardInterrupt:  # raised by the problem, a worker or the callback
-                state.reason = "interrupted"
-                budget.listen(lambda: True)
-                budget.cut()
-                self._saver.over(self._running)
+        self._begun = False
+        run_in_slices(self, self._callback)
 
-    def _slice_over(self, interrupted: Callable[[], bool]) -> None:
-        """Call the callback, check whether Ctrl-C was pressed, and save."""
-        state, seconds = self.state, self.budget.seconds
-        never = self._reported == 0.0 and state.reason is not None  # a search may be over within the first slice
-        if self._callback is not None and (never or seconds - self._reported >= self.budget.slice):
-            self._reported = seconds
-            if self._callback(self.progress()) is True and state.reason is None:
-                state.reason = "callback"
-        if interrupted() and state.reason is None:
-            state.reason = "interrupted"
-        if state.reason is None:
-            self._saver.slice_over(self._running)
+    @property
+    def reason(self) -> str | None:
+        """Why the search is over; None while it goes on."""
+        return self.state.reason
+
+    @reason.setter
+    def reason(self, reason: str | None) -> None:
+        self.state.reason = reason
+
+    def slice(self) -> None:
+        """Search for about 50 ms; the first time, only prepare it."""
+        if self._begun:
+            search_slice(*self._running)
+            return
+        self._begun = True
+        self.resume()
+        self.evaluator.propose()  # compiles the kernels, if need be, before the clock starts
+        self.budget.start()
+
+    def save(self, *, last: bool) -> None:
+        """Save the search to its checkpoint, if it is time; in any case if it is over."""
+        (self._saver.over if last else self._saver.slice_over)(self._running)
+
+    def close(self) -> None:
+        """Open the root and let the best state in, if the search ended before that."""
+        self._open_root()
+        if self.state.reason != "identified":
+            smallest = isinstance(self._answer, EvaluatedLeaf) and self._answer.tolerance != 0
+            let_the_best_in(self.state, self.budget, smallest=smallest)
 
     def resume(self) -> bool:
         """Continue from the checkpoint, if there is one; return whether there was. `run` and `ask` call it."""
-        self._saver.begin(self._running, self._answer, self.progress)
+        self._saver.begin(self._running, self._answer)
         return self._saver.resumed
 
     def again(self, seed: Seed) -> Search:
@@ -194,12 +194,11 @@ class Search:
         rng, number = stream(seed)
         other.budget = copy(self.budget)
         other.state = self.state.copy(rng, number)
-        executor = self.evaluator.executor if self.settings.batch_size is not None else None
-        batches = other._seed_of_batches(rng, number, executor)
-        other.evaluator = Evaluator(other.state, other.budget, self.evaluator.compiled, executor, batches)
+        batches, ours = other._seed_of_batches(rng, number), self.evaluator
+        other.evaluator = Evaluator(other.state, other.budget, ours.compiled, ours.executor, batches)
         other.growth = other._growth(type(self.growth.proposals))
-        other.challenges = other._challenges(self.state.problem, rng, number)
-        other.stages = [*self.stages[: len(self.stages) - len(self.challenges)], *other.challenges]
+        other._local = other._local_stage(self.state.problem)
+        other.stages = [*self._inside.stages, *other._local]
         other._saver = Saver(None)
         return other
 
@@ -213,7 +212,7 @@ class Search:
         while state.reason is None:
             decision = self.evaluator.propose()
             if decision.action == SAMPLE and self.evaluator.left > 0:
-                self._asked = decision.first if state.first_value is None else decision.second
+                self._asked = decision.leaf
                 break
             self._act_without_sampling()
         self._end_asking()
@@ -227,13 +226,7 @@ class Search:
         value = self.evaluator.checked([Request(leaf, None, ())], [value])[0]
         self.budget.look()
         self._asked = None
-        if state.first_value is None and decision.second >= 0 and self.evaluator.left > 1:
-            state.first_value = value
-        elif state.first_value is None:
-            self.evaluator.absorb(decision._replace(second=-1), value)
-        else:
-            self.evaluator.absorb(decision, state.first_value, value)
-            state.first_value = None
+        self.evaluator.absorb(decision, value)
         self._saver.slice_over(self._running)
 
     def ask_batch(self, size: int) -> list[Request]:
@@ -305,11 +298,10 @@ class Search:
         if not self.state.known.track["opened"][0]:
             return 0, 1.0
         node, gap = checked_answer(self._answer, self.state, self.evaluator.propose())
-        if gap > self.settings.epsilon:
-            for race in (one for one in self.challenges if isinstance(one, LocalRace)):
-                proved = race.stands_for(self.state, node)
-                if proved is not None:
-                    return proved, gap_of(proved, self.settings.task, self.state.graph, self.state.known)
+        for local in self._local if gap > self.settings.epsilon else ():
+            proved = local.stands_for(self.state, node)
+            if proved is not None:
+                return proved, gap_of(proved, self.settings.task, self.state.graph, self.state.known)
         return node, gap
 
     @property
@@ -329,7 +321,5 @@ class Search:
     def result(self) -> Result:
         """Return the result of the search now; its interval and its gap hold at any time."""
         node, gap = self._recommend()
-        stale = [one for one in self.challenges if isinstance(one, LocalRace) and not one.is_about(self.state, node)]
-        proofs = {stage.name: stage.proof for stage in self.challenges if stage.proof and stage not in stale}
-        proposals = type(self.growth.proposals)
-        return Result.of(self.state, node, gap, self.budget.seconds, proposals, proofs)
+        proofs = {one.name: one.proof for one in self._local if one.proves(self.state.graph.states[node])}
+        return Result.of(self.state, node, gap, self.budget.seconds, called(self.growth.proposals), proofs)

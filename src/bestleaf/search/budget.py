@@ -1,4 +1,4 @@
-"""The budget of a search: seconds, samples, memory, and Ctrl-C. Whatever may take long asks it in between.
+"""The budget of a search: seconds, samples, memory, and Ctrl-C; and the loop that works in slices within it.
 
 The time for compiling does not count: kernels are compiled once and kept.
 """
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
 from types import FrameType
+from typing import Any, Protocol
 
 from bestleaf.engine.compile import clock
 from bestleaf.engine.records import UNLIMITED
@@ -115,6 +116,65 @@ class Budget:
     def cut(self) -> None:
         """Note that something was left unfinished because the budget ran out."""
         self.cut_short = True
+
+
+class Job(Protocol):
+    """Work in slices within a budget: a search, the evaluation of all subsets, UCT."""
+
+    reason: str | None  # why it is over; None while it goes on
+
+    @property
+    def budget(self) -> Budget:
+        """Its budget."""
+
+    def slice(self) -> None:
+        """Work for about `Budget.slice` seconds, then look at the clock; set the reason if nothing is left to do."""
+
+    def progress(self) -> Any:
+        """Return the `Progress` for the callback."""
+
+    def save(self, *, last: bool) -> None:
+        """Save what is known if it is time; in any case if the job is over."""
+
+    def close(self) -> None:
+        """Do what belongs to the end of a job that was not broken off."""
+
+
+def run_in_slices(job: Job, callback: Callable[[Any], object] | None = None) -> None:
+    """Let a job work until it is over, its budget is spent, Ctrl-C is pressed or the callback returns True.
+
+    The callback is called with the progress after a slice, at most twenty times a second, and at the end.
+    """
+    budget, reported = job.budget, 0.0
+    with deferred_interrupt() as interrupted:
+        budget.listen(interrupted)
+        try:
+            while job.reason is None:
+                job.slice()
+                if budget.left <= 0 and job.reason is None:
+                    job.reason = "max_time"
+                if job.reason is None and budget.full:
+                    job.reason = "max_memory"
+                never = reported == 0.0 and job.reason is not None  # it may be over within the first slice
+                if callback is not None and (never or budget.seconds - reported >= budget.slice):
+                    reported = budget.seconds
+                    if callback(job.progress()) is True and job.reason is None:
+                        job.reason = "callback"
+                if interrupted() and job.reason is None:
+                    job.reason = "interrupted"
+                if job.reason is None:
+                    job.save(last=False)
+            job.save(last=True)
+            job.close()
+            if callback is not None:
+                callback(job.progress())
+        except SecondInterrupt:
+            raise
+        except KeyboardInterrupt:  # raised by the problem, a worker or the callback
+            job.reason = "interrupted"
+            budget.listen(lambda: True)
+            budget.cut()
+            job.save(last=True)
 
 
 class SecondInterrupt(KeyboardInterrupt):

@@ -1,8 +1,8 @@
-"""The loop of the search: decide, act and, after each slice of about 50 ms, check the budget, report and save."""
+"""The loop of the search: decide and act, in slices of about 50 ms; see `bestleaf.search.budget.run_in_slices`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from time import perf_counter
 
 from bestleaf.checks import shown
@@ -14,7 +14,6 @@ from bestleaf.engine.records import (
     EVALUATE,
     GROW,
     LIMITED,
-    NOISY,
     OPEN,
     SAMPLE,
     SOLVED,
@@ -24,52 +23,39 @@ from bestleaf.engine.records import (
 from bestleaf.search.budget import Budget
 from bestleaf.search.evaluator import Evaluator
 from bestleaf.search.growth.schedule import Growth
-from bestleaf.search.stages.base import DONE, REOPEN, Stage, check_outcome
+from bestleaf.search.stages.base import DONE, REOPEN, Stage
 from bestleaf.search.state import SearchState
 
 
-def run(
-    state: SearchState,
-    evaluator: Evaluator,
-    budget: Budget,
-    growth: Growth,
-    stages: Sequence[Stage],
-    slice_over: Callable[[], None],
+def search_slice(
+    state: SearchState, evaluator: Evaluator, budget: Budget, growth: Growth, stages: Sequence[Stage]
 ) -> None:
-    """Search until the answer is identified or a budget is spent; why it ended is in ``state.reason``.
+    """Search for one slice; why the search is over, if it is, is in ``state.reason``.
 
     The graph is searched first. Once the answer is identified, the stages follow, one after the other. A stage may
     return `REOPEN`; then the graph is searched again, and all stages run again. A stage that is due works before the
-    graph is searched on. `slice_over` reports and saves.
+    graph is searched on.
     """
-    budget.start()
-    check_time(state, budget)
-    while state.reason is None:
-        drawn, begun = state.samples, perf_counter()
-        first = None if state.step else next((stage for stage in stages if stage.due(state)), None)
-        stage = stages[state.step - 1] if state.step else first
-        if stage is None and growth.pause.closing:
-            outcome = growth.look_instead()
-        elif stage is None:
-            decision = evaluator.play()
-            if decision.action != OPEN or not growth.stays_closed(decision.root):
-                act(decision, state, evaluator, growth)
-            outcome = DONE if decision.action == SOLVED else None
-        else:
-            outcome = stage.slice(state, evaluator)
-            check_outcome(stage, outcome)
-        if outcome == REOPEN:
-            start_over(state, stages)
-        elif outcome == DONE and first is None and state.reason is None:
-            state.step += 1
-        budget.look()
-        if state.step > len(stages):
-            state.reason = "identified"
-        check_time(state, budget)
-        if state.reason is None and budget.full:
-            state.reason = "max_memory"
-        evaluator.pace(state.samples - drawn, perf_counter() - begun)
-        slice_over()
+    drawn, begun = state.samples, perf_counter()
+    first = None if state.step else next((stage for stage in stages if stage.due(state)), None)
+    stage = stages[state.step - 1] if state.step else first
+    if stage is None and growth.pause.closing:
+        outcome = growth.look_instead()
+    elif stage is None:
+        decision = evaluator.play()
+        if decision.action != OPEN or not growth.stays_closed(decision.root):
+            act(decision, state, evaluator, growth)
+        outcome = DONE if decision.action == SOLVED else None
+    else:
+        outcome = stage.slice(state, evaluator)
+    if outcome == REOPEN:
+        start_over(state, stages)
+    elif outcome == DONE and first is None and state.reason is None:
+        state.step += 1
+    budget.look()
+    if state.step > len(stages):
+        state.reason = "identified"
+    evaluator.pace(state.samples - drawn, perf_counter() - begun)
 
 
 def check_time(state: SearchState, budget: Budget) -> None:
@@ -102,11 +88,9 @@ def act(decision: Decision, state: SearchState, evaluator: Evaluator, growth: Gr
     elif action == DEEPEN:
         growth.deepen(decision.root)
     elif action == BAD_RULE:
-        rule = state.settings.rule
-        what = "leaves of the graph (the second may be -1)" if rule.leaves else "children of its root (rival may be -1)"
-        raise ValueError(f"rule {rule.name} must return {what}")
+        raise ValueError(f"rule {state.settings.rule.name} must return children of its root (rival may be -1)")
     elif action == BAD_BOUND:
-        leaf = shown(state.graph.states[decision.first])
+        leaf = shown(state.graph.states[decision.leaf])
         raise ValueError(f"bound {state.settings.bound.name} must return lower <= upper, but did not for {leaf}")
     if action != SAMPLE or evaluator.compiled is not None:
         state.decision = None
@@ -114,7 +98,7 @@ def act(decision: Decision, state: SearchState, evaluator: Evaluator, growth: Gr
 
 def evaluate(decision: Decision, state: SearchState, evaluator: Evaluator) -> None:
     """Compute the exact value of a leaf; with batches, also those of other leaves."""
-    first, world = decision.first, state.known.world
+    first, world = decision.leaf, state.known.world
     if hasattr(state.problem, "exact_many"):
         evaluator.evaluate_all(state.waiting_leaves())
         return
@@ -137,13 +121,10 @@ def let_the_best_in(state: SearchState, budget: Budget, *, smallest: bool) -> No
     """
     if not state.values or not hasattr(state.problem, "path_to"):
         return
-    sampled = state.known.known["count"][: len(state.graph)][state.graph.kinds == NOISY].any()
-    if sampled and not state.has_exact:  # samples then tell more than values that are not exact
-        return
     values, path_to = state.values, state.problem.path_to
     best = max(values, key=values.__getitem__)
     if best not in state.graph.node_of and values[best] > state.best_value():
         state.join(path_to(best), budget)
-    if smallest and state.has_exact:
+    if smallest:
         close = [one for one, value in values.items() if value >= values[best] - state.settings.epsilon]
         state.join(path_to(min(close, key=lambda one: (len(path_to(one)), -values[one]))), budget)

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from bestleaf.certificate import Certificate
 from bestleaf.certificate.build import Structure, certificate_of
 from bestleaf.certificate.claims import counted, game_claim, plan_in_words
-from bestleaf.certificate.pairs import PairTest
 from bestleaf.certificate.plan import CHANCE, LEAF, PLAYER, Moves, outcomes_of
 from bestleaf.certificate.schema import part_name
 from bestleaf.engine.bounds import BOUNDS
@@ -18,8 +17,6 @@ from bestleaf.engine.records import INNER
 from bestleaf.engine.rules import RULES
 from bestleaf.problems import State
 from bestleaf.search.answer import known_gap_of, recommended_plan
-from bestleaf.search.growth.lookahead import BY_NAME
-from bestleaf.search.growth.random import RandomProposals
 from bestleaf.search.settings import Settings, name_of
 from bestleaf.search.state import SearchState
 
@@ -42,7 +39,7 @@ class Result:
         How much better than the answer another one may be: at most `epsilon` when identified.
     known_gap, looked_at : float, int
         The gap among the leaves that were looked at, and how many these are. A leaf that has just entered the graph may
-        be worth anything; see `bestleaf.certificate.looked_at`.
+        be worth anything; see `bestleaf.certificate.searched`.
     reason : str
         Why the search ended: ``"identified"``, ``"max_samples"``, ``"max_time"``, ``"max_memory"``, ``"interrupted"``,
         ``"callback"``, ``"no_workers"`` or ``"endless"`` (what is open depends on what play without end is worth, which
@@ -60,7 +57,7 @@ class Result:
         How long the search took.
     settings : dict
         How the search was run: task, epsilon, delta, rule, bound, stopping, expansion, proposal, seed, and the kind of
-        proof ("rigorous", "conditional" on the user's own bound or stopping test, or "none").
+        proof ("rigorous", "conditional" on the user's own bound, or "none").
     leaves : tuple of Leaf
         Every leaf of the final graph with its statistics.
     """
@@ -85,7 +82,6 @@ class Result:
     structure: Structure = field(repr=False)
     challenges: dict[str, Any] = field(repr=False)  # what the answer was compared with, by guarantee
     plan: dict[State, State] | None = field(default=None, repr=False)
-    own_test: PairTest | None = field(default=None, repr=False)  # the user's own stopping test
 
     @classmethod
     def of(
@@ -94,7 +90,7 @@ class Result:
         node: int,
         gap: float,
         seconds: float,
-        proposals: type[RandomProposals],
+        proposal: str,
         challenges: dict[str, Any],
     ) -> Result:
         """Return the result of a search whose answer is `node`."""
@@ -122,11 +118,10 @@ class Result:
             node_updates=int(world["updates"]),
             node_refreshes=int(world["refreshes"]),
             seconds=seconds,
-            settings=settings_told(state.settings, state.seed, proposals, exact=state.has_exact),
+            settings=settings_told(state.settings, state.seed, proposal, exact=state.has_exact),
             leaves=state.known.list_leaves(),
             structure=_structure(state),
             challenges=challenges,
-            own_test=None if state.settings.pair_test is None else state.settings.pair_test.function,
         )
 
     @property
@@ -200,9 +195,7 @@ class Result:
         return "\n".join([*lines, *self.certificate.claims])
 
 
-def settings_told(
-    settings: Settings, seed: int | None, proposals: type[RandomProposals], *, exact: bool
-) -> dict[str, Any]:
+def settings_told(settings: Settings, seed: int | None, proposal: str, *, exact: bool) -> dict[str, Any]:
     """Return how a search was run, as its result and its certificate say it; `exact`: terminal states have values."""
     own_growth = {} if settings.growth is None else {"growth": part_name(name_of(settings.growth), (), ours=False)}
     return {
@@ -210,7 +203,7 @@ def settings_told(
         "stopping": settings.stopping_name,
         "rule": part_name(settings.rule.name, RULES, ours=settings.rule in RULES.values()),
         "bound": part_name(settings.bound.name, BOUNDS, ours=settings.bound in BOUNDS.values()),
-        "proposal": part_name(proposals.name, BY_NAME, ours=proposals in BY_NAME.values()),
+        "proposal": proposal,
         **own_growth,
         "seed": seed,
         "proof": settings.proof(exact=exact),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,16 +15,13 @@ from bestleaf.checkpoint import Checkpoint, Saved
 from bestleaf.checkpoint.codec import Json, fresh_stream, kind_of
 from bestleaf.checkpoint.file import OUTPUTS, File, Lock, checked_outputs, read_file, refuse, write_file
 from bestleaf.checkpoint.identity import difference, identity
-from bestleaf.checks import shown
 from bestleaf.engine.bounds import BOUNDS
 from bestleaf.engine.rules import RULES
 from bestleaf.files import in_words, remove_leftovers
-from bestleaf.search.growth.lookahead import BY_NAME
+from bestleaf.search.growth.lookahead import called
 from bestleaf.search.loop import start_over
-from bestleaf.search.result import Progress
 from bestleaf.search.settings import Seed, Settings, name_of, stream
 from bestleaf.search.snapshot import Running, Snapshot, pairs, restore, snapshot_of
-from bestleaf.search.state import SearchState
 
 
 class Saver:
@@ -47,7 +43,6 @@ class Saver:
         self._last: Snapshot = {}
         self._due = 0.0
         self._lock: Lock | None = None
-        self._now: Callable[[], Progress] | None = None  # the progress of the search, once it has begun
         self._seen: tuple[int, ...] | None = None  # inode, time and size of the file that was read
         self._outputs: dict[str, list[str]] = {}
         if self.checkpoint is not None:
@@ -73,11 +68,8 @@ class Saver:
         except Exception as error:
             refuse(self.checkpoint.file, error)
 
-    def begin(self, search: Running, answer: object, now: Callable[[], Progress]) -> None:
-        """Continue from the file if there is one, otherwise create it; a second call does nothing.
-
-        `now` returns the progress of the search, which is saved for those who watch the file.
-        """
+    def begin(self, search: Running, answer: object) -> None:
+        """Continue from the file if there is one, otherwise create it; a second call does nothing."""
         if self.checkpoint is None or self._identity is not None:
             return
         begun, file = perf_counter(), self.checkpoint.file
@@ -95,7 +87,6 @@ class Saver:
             self._lock.release()
             self._identity = None
             raise
-        self._now = now
         self._due = perf_counter() + self.checkpoint.pause(perf_counter() - begun)
 
     def slice_over(self, search: Running) -> None:
@@ -126,7 +117,7 @@ class Saver:
     def _snapshots(self, search: Running) -> list[Snapshot]:
         """Return the snapshot of now; if a budget has cut work short, the last snapshot before that goes first."""
         now, state = snapshot_of(search), search.state
-        cut = search.budget.cut_short or (state.reason == "max_samples" and state.settings.rule.both)
+        cut = search.budget.cut_short
         if not cut or state.reason is None:
             return [now]
         before = {**self._last, "seconds": search.budget.seconds}
@@ -145,7 +136,6 @@ class Saver:
             "epsilon": search.state.settings.epsilon,
             "max_samples": search.state.settings.max_samples,
             "max_time": search.state.settings.max_time,
-            "progress": {} if self._now is None or search.state.notes else _told(search.state, self._now()),
             "reason": search.state.reason,
             "samples": search.state.samples,
             OUTPUTS: self._outputs,
@@ -177,25 +167,17 @@ class Saver:
             start_over(search.state, search.stages)
 
 
-def _told(state: SearchState, now: Progress) -> dict[str, Json]:
-    """Return the progress of a search as JSON, for those who watch its file; a search never reads it."""
-    known = state.known.known[state.graph.node_of[now.best]]
-    told = {name: getattr(now, name) for name in ("samples", "exact_evaluations", "leaves", "seconds")}
-    ends = {"lower": max(0.0, float(known["lower"])), "upper": min(1.0, float(known["upper"]))}
-    return {**told, "gap": float(now.gap), "best": shown(now.best), **ends}
-
-
 def identity_of(search: Running, answer: object) -> dict[str, Any]:
     """Return what must stay the same if a search continues: all but epsilon, budgets and callback."""
-    state, settings, proposals = search.state, search.state.settings, type(search.growth.proposals)
+    state, settings = search.state, search.state.settings
     return identity(
         state.problem,
         {
-            **{name: getattr(settings, name) for name in ("task", "delta", "expansion", "alpha")},
+            **{name: getattr(settings, name) for name in ("task", "delta", "expansion")},
             "stopping": settings.stopping_name,
             "rule": part_name(settings.rule.name, RULES, ours=settings.rule in RULES.values()),
             "bound": part_name(settings.bound.name, BOUNDS, ours=settings.bound in BOUNDS.values()),
-            "proposal": part_name(proposals.name, BY_NAME, ours=proposals in BY_NAME.values()),
+            "proposal": called(search.growth.proposals),
             "guarantee": sorted(settings.guarantee),
             "batch_size": settings.batch_size,
             "growth": None if settings.growth is None else name_of(settings.growth),

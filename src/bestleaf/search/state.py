@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from copy import copy, deepcopy
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,7 @@ class SearchState:
         self.settings = settings
         self.rng, self.seed = rng, seed
         self.rollouts = rollouts
-        parts = (settings.rule, settings.bound, settings.pair_test)
+        parts = (settings.rule, settings.bound, settings.own_test)
         self._users_parts = [part for part in parts if part is not None and guarded(part)]
         self.reason: str | None = None  # why the search ended; None while it goes on
         self.step = 0  # 0 while the graph is searched, then the number of the current stage
@@ -72,7 +72,6 @@ class SearchState:
         self.fold_scores: dict[State, list[float]] = {}  # scores of the first folds of a state
         self.warmup_samples = 0  # samples that no interval uses
         self.requests = 0  # samples drawn in batches; the number of a sample gives its stream
-        self.first_value: float | None = None  # the first of two samples, until the second one is told
         self.growths = 0
         self.complete: set[int] = set()  # nodes below which no child is missing
         self.notes: list[dict[str, Any]] = []  # kept in the checkpoint for the caller
@@ -94,8 +93,7 @@ class SearchState:
             settings.bound,
             settings.for_kernels(),
             lots=self._lots(),
-            stopping=settings.pair_test,
-            stream=self._stream(),
+            stopping=settings.own_test,
         )
         self.known.start(settings.fixed)
 
@@ -103,16 +101,12 @@ class SearchState:
         """Return the seed of the lots that break ties; None for the published test, which has none."""
         return None if self.settings.stopping == "paper" else int(self.rng.integers(2**63))
 
-    def _stream(self) -> int:
-        """Return the seed of the random numbers of rules; it takes nothing from the random stream of the samples."""
-        return int(deepcopy(self.rng).integers(2**63))
-
     def copy(self, rng: np.random.Generator, seed: int | None) -> SearchState:
         """Return an independent copy with its own random stream; only for a graph that does not grow."""
         other = copy(self)
         other.rng, other.seed = rng, seed
         other.graph = self.graph.frozen_copy()
-        other.known = self.known.copy(other.graph, lots=other._lots(), stream=other._stream())
+        other.known = self.known.copy(other.graph, lots=other._lots())
         other.values, other.spare, other.fold_scores = dict(self.values), dict(self.spare), dict(self.fold_scores)
         return other
 
@@ -136,11 +130,9 @@ class SearchState:
         return np.flatnonzero((self.graph.kinds == EXACT) & (self.known.known["count"][: len(self.graph)] == 0))
 
     def best_value(self) -> float:
-        """Return the best value in the graph; where values are not exact, the best one that guides growth."""
-        if self.has_exact:
-            rows = self.known.known[: len(self.graph)]
-            return float(rows["lower"][(self.graph.kinds == EXACT) & (rows["count"] > 0)].max(initial=0.0))
-        return max((value for state, value in self.values.items() if state in self.graph.node_of), default=0.0)
+        """Return the best exact value in the graph."""
+        rows = self.known.known[: len(self.graph)]
+        return float(rows["lower"][(self.graph.kinds == EXACT) & (rows["count"] > 0)].max(initial=0.0))
 
     def check_parts(self) -> None:
         """Raise one sentence if the user's rule, bound or stopping test has raised an error in a kernel."""
@@ -258,11 +250,6 @@ class SearchState:
         settings, leaves = self.settings, int(self.known.world["stochastic"])
         if settings.bound.name == "theory" and leaves and settings.delta > 0.1 * leaves:
             raise ValueError(f"bound theory needs delta of at most 0.1 times the {leaves} leaves, got {settings.delta}")
-        if settings.pair_test is not None and (self.graph.adversarial or self.graph.has_chance):
-            got = "chance" if self.graph.has_chance else "an opponent"
-            raise ValueError(
-                f"stopping {settings.pair_test.name} compares leaves of one player, got a problem with {got}"
-            )
         if self.graph.has_chance:
             self._check_chance()
         if not self.graph.adversarial or settings.epsilon > 0 or self.graph.has_chance:
@@ -282,7 +269,8 @@ class SearchState:
                 "best_leaf returns a plan"
             )
         if settings.task == "leaf" and settings.stopping != "sound":
-            raise ValueError(f"stopping must be 'sound' where best_leaf returns a plan, got {shown(settings.stopping)}")
+            got = shown(settings.stopping_name)
+            raise ValueError(f"stopping must be 'sound' where best_leaf returns a plan, got {got}")
         if settings.epsilon == 0 and not (settings.fixed and self.has_exact):
             raise ValueError(
                 "epsilon must be positive in a graph with chance, unless its leaves have exact values and it does not "

@@ -3,6 +3,6 @@
 from bestleaf.tables.check import Finding, TableCheck, check_table
 from bestleaf.tables.encode import Table, prepared
 from bestleaf.tables.load import load_table
-from bestleaf.tables.read import read_frame, read_table
+from bestleaf.tables.read import read_frame
 
-__all__ = ["Finding", "Table", "TableCheck", "check_table", "load_table", "prepared", "read_frame", "read_table"]
+__all__ = ["Finding", "Table", "TableCheck", "check_table", "load_table", "prepared", "read_frame"]

@@ -12,9 +12,9 @@ import pandas as pd
 from bestleaf.certificate.claims import counted
 from bestleaf.certificate.findings import ALMOST_EMPTY, findings_in_words, left_out
 from bestleaf.checks import did_you_mean, listed, one_of, shown
+from bestleaf.encoding.columns import DATE, TEXT, Look, looked_at
 from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import TASKS
-from bestleaf.tables.columns import DATE, TEXT, Column, looked_at
 from bestleaf.tables.leaks import leaks
 
 FEW_ROWS = 50
@@ -272,7 +272,7 @@ def _look_at_target(found: _Findings, y: pd.Series, task: str) -> str | None:
     return task
 
 
-def _is_left_out(found: _Findings, column: Column, rows: int) -> bool:
+def _is_left_out(found: _Findings, column: Look, rows: int) -> bool:
     """Return whether a column should be left out of a search, and note why."""
     name, different, values = column.name, column.different or 0, round(rows * (1 - column.missing))
     if UNNAMED.fullmatch(name):
@@ -306,12 +306,12 @@ def _named_time(name: str) -> bool:
     return not TIMES.isdisjoint(_words(name)) and not _named_id(name)
 
 
-def _counts_rows(column: Column, rows: int) -> bool:
+def _counts_rows(column: Look, rows: int) -> bool:
     """Whether a column has consecutive whole numbers, each of them once."""
     return column.whole and column.different == rows > 2 and column.high - column.low == rows - 1
 
 
-def _numbers_rows(column: Column, rows: int) -> bool:
+def _numbers_rows(column: Look, rows: int) -> bool:
     """Whether consecutive whole numbers are numbers of rows: not years, other times or a few measurements."""
     if _named_id(column.name):
         return True
@@ -320,18 +320,18 @@ def _numbers_rows(column: Column, rows: int) -> bool:
     return not (years or _named_time(column.name)) and rows >= (FEWEST_NUMBERED if begins else MANY_NUMBERED)
 
 
-def _texts_are_ids(column: Column, values: int) -> bool:
+def _texts_are_ids(column: Look, values: int) -> bool:
     """Whether texts that are (almost) all different say nothing about other rows."""
     return values >= FEWEST_TEXTS and column.missing < MANY_TEXTS and not _named_time(column.name)
 
 
-def _ranks(columns: Iterable[Column], rows: int) -> set[str]:
+def _ranks(columns: Iterable[Look], rows: int) -> set[str]:
     """Return the columns that rank the rows: several that number them, each in another order, are no row numbers."""
     named = {one.name for one in columns if _counts_rows(one, rows) and not (one.rising or _named_id(one.name))}
     return {name for name in named if len(named) > 1 and not UNNAMED.fullmatch(name)}
 
 
-def _look_at_column(found: _Findings, column: Column, rows: int, *, ranked: bool) -> None:
+def _look_at_column(found: _Findings, column: Look, rows: int, *, ranked: bool) -> None:
     """Note what is strange about a column that a search does not leave out."""
     name, values = column.name, rows * (1 - column.missing)
     if column.value is not None:
@@ -353,7 +353,7 @@ def _look_at_column(found: _Findings, column: Column, rows: int, *, ranked: bool
         found.add("almost empty" if column.missing >= ALMOST_EMPTY else "missing", name, column.missing)
 
 
-def _look_for_duplicates(found: _Findings, columns: Iterable[Column]) -> None:
+def _look_for_duplicates(found: _Findings, columns: Iterable[Look]) -> None:
     """Note columns that have the same values as one before them."""
     first: dict[int, str] = {}
     for column in columns:

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from bestleaf.tables.columns import numbers, texts
+from bestleaf.encoding.columns import numbers, texts
+from bestleaf.features.ranking import auc
 
 ALMOST = 0.995  # AUC, or rank correlation, from which on a column may be a leak
 FEWEST_ROWS = 30  # on fewer rows a column may rank the target well by chance
@@ -53,19 +54,19 @@ def _by_auc(features: pd.DataFrame, classes: np.ndarray, many: int) -> Iterator[
             np.where(np.isnan(columns), np.inf, columns), axis=1
         )  # missing values are a group of their own
         bins = ((ranks - 1) * min(MOST_GROUPS, len(classes) // A_GROUP) / len(classes)).astype(np.int64)
-        in_order = _monotone_auc(ranks, classes) if many == 2 else np.zeros(len(names))
-        for name, groups, auc in zip(names, bins, in_order, strict=True):
-            yield name, max(float(auc), _grouped_auc(groups, classes, many))
+        in_order = _monotone_auc(classes, ranks) if many == 2 else np.zeros(len(names))
+        for name, groups, one in zip(names, bins, in_order, strict=True):
+            yield name, max(float(one), _grouped_auc(groups, classes, many))
     for name, groups in _categories(features):
         yield name, _grouped_auc(groups, classes, many)
 
 
-def _monotone_auc(ranks: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return how well large values of each column, or small ones, tell the second class from the first."""
+def _monotone_auc(classes: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    """Return how well large values of each column, or small ones, tell the second class from the first, all at once."""
     second = classes == 1
     many = int(second.sum())
-    auc = (ranks[:, second].sum(axis=1) - many * (many + 1) / 2) / (many * (len(classes) - many))
-    return np.maximum(auc, 1 - auc)
+    found = (ranks[:, second].sum(axis=1) - many * (many + 1) / 2) / (many * (len(classes) - many))
+    return np.maximum(found, 1 - found)
 
 
 def _grouped_auc(groups: np.ndarray, classes: np.ndarray, many: int) -> float:
@@ -78,13 +79,8 @@ def _grouped_auc(groups: np.ndarray, classes: np.ndarray, many: int) -> float:
     inside, outside = (table - 1) / others, table / others
     aucs = []
     for one in range(many) if many > 2 else [0]:
-        positive, negative = table[:, one], rows[:, 0] - table[:, one]
-        scores = np.concatenate([inside[:, one], outside[:, one]])
-        ranks = np.unique(scores, return_inverse=True)[1]
-        above = np.bincount(ranks[: len(table)], positive, ranks.max() + 1)
-        below = np.bincount(ranks[len(table) :], negative, ranks.max() + 1)
-        lower = np.cumsum(below) - below
-        aucs.append((above * (lower + below / 2)).sum() / (positive.sum() * negative.sum()))
+        scores = np.where(classes == one, inside[groups, one], outside[groups, one])
+        aucs.append(auc(classes == one, scores))
     return float(np.mean(aucs))
 
 

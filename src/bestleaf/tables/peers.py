@@ -7,21 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
-import sklearn
 from sklearn import ensemble
 from sklearn import feature_selection as selection
 from sklearn.base import BaseEstimator, clone
-from sklearn.linear_model import LassoCV, LogisticRegressionCV
 from sklearn.metrics import check_scoring, roc_auc_score
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
@@ -33,10 +29,10 @@ SMALLEST_GAIN = 1e-3  # forward selection adds a feature only for a larger gain
 TREES = 50  # of a forest: with more of them, RFECV takes most of the time of a comparison
 ONE_BY_ONE = 100  # RFECV drops features one at a time up to this many, else a share of all features
 SHARE = 0.05
-SIZES = 15  # numbers of features that are tried with an order of the features, in geometric steps
-MRMR_MOST = 100  # mRMR orders at most this many features
-FLOATING_MOST = 10  # floating selection takes at most this many features
+SIZES = 15  # numbers of features that are tried with the order of the F-test, in geometric steps
 BORUTA_ROUNDS = 50  # forests that Boruta grows, at most
+
+Folds = list[tuple[np.ndarray, np.ndarray]]  # rows of both sides of each fold
 
 
 def mean_auc(fitted: BaseEstimator, X: np.ndarray, y: np.ndarray) -> float:
@@ -98,26 +94,24 @@ class Setting:
         """How predictions are scored."""
         return mean_auc if self.classes else "r2"
 
-    def folds(self, y: np.ndarray) -> KFold | StratifiedKFold | Folds:
+    def folds(self, y: np.ndarray) -> Folds:
         """Return the folds of cross-validation; fewer than five if every class has fewer rows, or with fewer groups."""
         most = int(np.unique(y, return_counts=True)[1].max()) if self.classes else len(y)
         if self.groups is not None:
             most = min(most, len(np.unique(self.groups)))
-            by_groups = StratifiedGroupKFold if self.classes else GroupKFold
-            return list(by_groups(max(2, min(FOLDS, most))).split(np.zeros(len(y)), y, self.groups))
-        kind = StratifiedKFold if self.classes else KFold
-        return kind(max(2, min(FOLDS, most)), shuffle=True, random_state=self.seed)
-
-
-Folds = list[tuple[np.ndarray, np.ndarray]]  # rows of both sides of each fold
-Select = Callable[[np.ndarray, np.ndarray, Setting], np.ndarray]  # from X and y to which features are selected
+        many = max(2, min(FOLDS, most))
+        if self.groups is not None:
+            by = StratifiedGroupKFold(many) if self.classes else GroupKFold(many)
+        else:
+            by = (StratifiedKFold if self.classes else KFold)(many, shuffle=True, random_state=self.seed)
+        return list(by.split(np.zeros(len(y)), y, self.groups))
 
 
 class Peer(NamedTuple):
     """A method of feature selection that is not ours."""
 
     title: str
-    select: Select
+    select: Callable[[np.ndarray, np.ndarray, Setting], np.ndarray]  # from X and y to which features are selected
     module: str = "sklearn"  # what it needs
 
     @property
@@ -133,6 +127,26 @@ class Peer(NamedTuple):
             return np.asarray(self.select(X, y, setting), bool)
 
 
+def f_test(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
+    """Order the features by the F-test, on the training part of each fold; cross-validation chooses how many."""
+    sizes = np.unique(np.geomspace(1, X.shape[1], SIZES).round().astype(int)).tolist()
+    scores = dict.fromkeys(sizes, 0.0)
+    for train, test in setting.folds(y):
+        ranked = _by_f_test(X[train], y[train], setting)
+        for size in sizes:
+            columns, model = ranked[:size], setting.model
+            model.fit(X[np.ix_(train, columns)], y[train])
+            scores[size] += check_scoring(model, setting.scoring)(model, X[np.ix_(test, columns)], y[test])
+    size = max(scores, key=lambda one: (scores[one], -one))
+    return np.isin(np.arange(X.shape[1]), _by_f_test(X, y, setting)[:size])
+
+
+def _by_f_test(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
+    """Return the features in the order of the F-test; those without a score, such as constant ones, last."""
+    found, _ = (selection.f_classif if setting.classes else selection.f_regression)(X, y)
+    return np.argsort(-np.nan_to_num(found, nan=-np.inf), kind="stable")
+
+
 def forward_selection(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
     """Add the feature that improves the cross-validated score most, until no feature improves it by 0.001."""
     rule = {"n_features_to_select": "auto", "tol": SMALLEST_GAIN}
@@ -143,88 +157,19 @@ def forward_selection(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndar
 def recursive_elimination(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
     """Drop the least important features again and again; cross-validation chooses how many are kept.
 
-    Importances are those of the estimator. Nearest neighbours have none: then a forest drops, and is scored.
+    Importances are those of the estimator. If it has none, as nearest neighbours, a forest drops, and is scored.
     """
-    step = 1 if X.shape[1] <= ONE_BY_ONE else SHARE
-    model = setting.forest if setting.estimator is None else setting.model
+    model = setting.model
+    if importance_of(clone(model).fit(X, y), X.shape[1]) is None:
+        model = setting.forest
     found = selection.RFECV(
-        model, step=step, cv=setting.folds(y), scoring=setting.scoring, importance_getter=_importances
+        model,
+        step=1 if X.shape[1] <= ONE_BY_ONE else SHARE,
+        cv=setting.folds(y),
+        scoring=setting.scoring,
+        importance_getter=lambda fitted: importance_of(fitted, fitted.n_features_in_),
     )
     return found.fit(X, y).get_support()
-
-
-def _importances(fitted: BaseEstimator) -> np.ndarray:
-    """Return how important features are in a fitted estimator: by its own figures, or by the gains of its trees."""
-    found = importance_of(fitted, fitted.n_features_in_)
-    if found is not None:
-        return found
-    last = fitted[-1] if isinstance(fitted, Pipeline) else fitted
-    if not hasattr(last, "_predictors"):  # histogram boosting keeps the gains in its trees only
-        raise ValueError(f"{type(last).__name__} does not say how important features are")
-    gains = np.zeros(last.n_features_in_)
-    for tree in (tree for trees in last._predictors for tree in trees):
-        inner = tree.nodes[tree.nodes["is_leaf"] == 0]
-        np.add.at(gains, inner["feature_idx"], inner["gain"])
-    return gains
-
-
-Order = Callable[[np.ndarray, np.ndarray, Setting], np.ndarray]  # from X and y to all features, best first
-
-
-def best_of_order(order: Order, X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
-    """Order the features, best first; cross-validation chooses how many are kept.
-
-    The order is found anew on the training part of each fold.
-    """
-    scores: dict[int, float] = {}
-    folds = setting.folds(y)
-    for train, test in folds if isinstance(folds, list) else folds.split(X, y):
-        ranked = order(X[train], y[train], setting)
-        for size in np.unique(np.geomspace(1, len(ranked), SIZES).round().astype(int)).tolist():
-            columns, model = ranked[:size], setting.model
-            model.fit(X[np.ix_(train, columns)], y[train])
-            score = check_scoring(model, setting.scoring)(model, X[np.ix_(test, columns)], y[test])
-            scores[size] = scores.get(size, 0.0) + score
-    size = max(scores, key=lambda one: (scores[one], -one))
-    return np.isin(np.arange(X.shape[1]), order(X, y, setting)[:size])
-
-
-def _by(score: Callable[..., np.ndarray | tuple[np.ndarray, ...]], X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the order of the features by a score of each; features without a score, such as constant ones, last."""
-    found = score(X, y)
-    found = found[0] if isinstance(found, tuple) else found
-    return np.argsort(-np.nan_to_num(found, nan=-np.inf), kind="stable")
-
-
-def _f_test(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
-    return _by(selection.f_classif if setting.classes else selection.f_regression, X, y)
-
-
-def _mutual_information(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
-    score = selection.mutual_info_classif if setting.classes else selection.mutual_info_regression
-    return _by(partial(score, random_state=setting.seed), X, y)
-
-
-def _mrmr(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
-    import mrmr
-
-    ordered = mrmr.mrmr_classif if setting.classes else mrmr.mrmr_regression
-    most = min(X.shape[1], MRMR_MOST)
-    return np.array(ordered(pd.DataFrame(X), pd.Series(y), K=most, n_jobs=1, show_progress=False))
-
-
-def l1_penalty(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
-    """Keep the features with a coefficient in a linear model whose L1 penalty was chosen by cross-validation."""
-    folds = setting.folds(y)
-    if not setting.classes:
-        model = LassoCV(cv=folds, random_state=setting.seed)
-    else:
-        solver = "liblinear" if len(np.unique(y)) == 2 else "saga"
-        recent = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
-        only_l1 = {"l1_ratios": (1.0,), "use_legacy_attributes": False} if recent else {"penalty": "l1"}
-        model = LogisticRegressionCV(cv=folds, scoring=mean_auc, solver=solver, random_state=setting.seed, **only_l1)
-    fitted = make_pipeline(StandardScaler(), selection.SelectFromModel(model)).fit(X, y)
-    return fitted[-1].get_support()
 
 
 def boruta(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
@@ -236,51 +181,11 @@ def boruta(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
     return found.fit(X, y).support_
 
 
-def best_subset(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
-    """Keep the features of the best-subset regression of abess; cross-validation chooses how many."""
-    import abess
-
-    folds, chosen = setting.folds(y), {}
-    many = len(folds) if isinstance(folds, list) else FOLDS
-    if isinstance(folds, list):  # by groups of rows
-        chosen["cv_fold_id"] = np.zeros(len(y), int)
-        for number, (_, rows) in enumerate(folds):
-            chosen["cv_fold_id"][rows] = number
-    if not setting.classes:
-        model = abess.LinearRegression(cv=many, thread=1)
-    elif len(np.unique(y)) == 2:
-        model = abess.LogisticRegression(cv=many, thread=1)
-    else:
-        model = abess.MultinomialRegression(cv=many, thread=1)
-        y = np.eye(y.max() + 1)[y]
-    coefficients = model.fit(StandardScaler().fit_transform(X), y, **chosen).coef_
-    return np.abs(coefficients.reshape(X.shape[1], -1)).sum(axis=1) > 0
-
-
-def floating_selection(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
-    """Add and drop features by the cross-validated score (mlxtend); the best size up to 10 features is kept."""
-    from mlxtend.feature_selection import SequentialFeatureSelector
-
-    found = SequentialFeatureSelector(
-        setting.model,
-        k_features=(1, min(X.shape[1], FLOATING_MOST)),
-        floating=True,
-        scoring=setting.scoring,
-        cv=setting.folds(y),
-    ).fit(X, y)
-    return np.isin(np.arange(X.shape[1]), found.k_feature_idx_)
-
-
 PEERS: dict[str, Peer] = {  # the quick ones first
-    "f-test": Peer("F-test", partial(best_of_order, _f_test)),
-    "mutual-information": Peer("mutual information", partial(best_of_order, _mutual_information)),
-    "l1": Peer("L1 penalty", l1_penalty),
+    "f-test": Peer("F-test", f_test),
     "forward": Peer("forward selection", forward_selection),
     "rfecv": Peer("RFECV", recursive_elimination),
-    "abess": Peer("abess", best_subset, "abess"),
-    "mrmr": Peer("mRMR", partial(best_of_order, _mrmr), "mrmr"),
     "boruta": Peer("Boruta", boruta, "boruta"),
-    "mlxtend": Peer("floating selection (mlxtend)", floating_selection, "mlxtend"),
 }
 
 

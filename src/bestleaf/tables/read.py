@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bestleaf.checks import cut, did_you_mean, listed, shown
+from bestleaf.checks import cut, listed, shown
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 NUMBER_WITH_COMMA = r"\s*[+-]?\d+(,\d+([eE][+-]?\d+)?)?\s*"
@@ -26,29 +26,6 @@ BROKEN = (ValueError, OSError, EOFError, KeyError, TypeError, MemoryError, Overf
 
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")  # endings of compressed files of text
-
-
-def read_table(
-    path: str | Path, target: str, *, missing: Iterable[str] = (), encoding: str | None = None
-) -> tuple[pd.DataFrame, pd.Series]:
-    """Return (features, target column) of a CSV, TSV, Parquet or Feather file.
-
-    Parameters
-    ----------
-    path : path
-        The file; its ending says which kind of file it is.
-    target : str
-        Name of the target column; all other columns are features.
-    missing, encoding
-        As in `read_frame`.
-    """
-    frame = read_frame(path, missing=missing, encoding=encoding)
-    if target not in frame.columns:
-        raise ValueError(
-            f"target must be a column of {shown(Path(path).name)}, got {shown(target)}"
-            f"{did_you_mean(target, frame.columns)}"
-        )
-    return frame.drop(columns=target), frame[target]
 
 
 def read_frame(path: str | Path, *, missing: Iterable[str] = (), encoding: str | None = None) -> pd.DataFrame:

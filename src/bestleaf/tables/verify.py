@@ -12,9 +12,8 @@ from sklearn.base import BaseEstimator
 import bestleaf
 from bestleaf.certificate import Certificate, verify
 from bestleaf.certificate.claims import in_line
-from bestleaf.certificate.encoded import encoded
 from bestleaf.certificate.findings import left_out
-from bestleaf.certificate.linear_record import LinearCertificate
+from bestleaf.certificate.same_data import encoded
 from bestleaf.certificate.schema import Content, OtherDataError
 from bestleaf.certificate.verify import Verdict
 from bestleaf.checks import shown
@@ -60,7 +59,6 @@ def verify_table(
     encoding: str | None = None,
     groups: str | None = None,
     weights: str | None = None,
-    impute: str | None = None,
     audit: float | None = None,
 ) -> Verdict:
     """Check a certificate against a file: the table is made again as the certificate says, and its values, too.
@@ -76,10 +74,8 @@ def verify_table(
         The table it is about, as in `load_table`.
     target, drop, missing, encoding, groups, weights : default=None
         As in `load_table`; None is what the certificate says.
-    impute : {None, "median", "mean", "most_frequent"}, default=None
-        How missing values were filled, for a certificate that does not say how columns became numbers.
     audit : float, default=0.01
-        Share of the blocks that are computed again, as in `verify`.
+        Share of all subsets that are computed again, as in `verify`.
 
     Returns
     -------
@@ -110,10 +106,10 @@ def verify_table(
         raise ValueError("target must be given, because the certificate does not say which column it is")
     frame = frame_of(data, missing=made["missing"], encoding=made["text_encoding"])
     if "table" not in content:
-        rows = made_again(content, frame, made, impute)
+        rows = made_again(content, frame, made)
         return verify(certificate, rows.X, rows.y, **rows.metadata, audit=audit)
     try:
-        rows = made_again(content, frame, made, impute)
+        rows = made_again(content, frame, made)
         oracle = _oracle(content, rows, made)
     except (ValueError, KeyError, OtherDataError) as error:
         reason = in_line(" ".join(str(error.args[0] if error.args else error).split()))
@@ -122,33 +118,7 @@ def verify_table(
     return _with_findings(verdict, content, frame, made) if verdict else verdict
 
 
-def verify_linear(
-    certificate: str | Path,
-    data: str | Path | pd.DataFrame,
-    *,
-    target: str,
-    missing: Iterable[str] | None = None,
-    encoding: str | None = None,
-) -> Verdict:
-    """Check a file of `best_linear_subset` against a table whose columns have the names of the features.
-
-    Parameters
-    ----------
-    certificate : path
-        The file.
-    data, target, missing, encoding
-        As in `load_table`.
-    """
-    found = LinearCertificate.load(certificate)
-    frame = frame_of(data, missing=missing or (), encoding=encoding)
-    names = found.content.get("names")
-    if not isinstance(names, list) or (lost := [name for name in (*names, target) if name not in frame.columns]):
-        reason = f"there is no column {shown(lost[0])}" if isinstance(names, list) else "they have no names of columns"
-        return Verdict(False, f"Refused: these are not the data the certificate is about ({reason}).", other_data=True)
-    return found.verify(frame[names].to_numpy(), frame[target].to_numpy())
-
-
-def made_again(content: Content, frame: pd.DataFrame, made: Content, impute: str | None = None) -> Rows:
+def made_again(content: Content, frame: pd.DataFrame, made: Content) -> Rows:
     """Return the rows of a table that were searched, in the form in which they were searched."""
     target, names = made["target"], content["data"]["names"]
     frame, metadata = _without(frame, made)
@@ -158,7 +128,7 @@ def made_again(content: Content, frame: pd.DataFrame, made: Content, impute: str
         kept = split_of(made["holdout"], frame, y, by, content["search"]["seed"], metadata.get("groups")).kept
         frame, metadata = frame.iloc[kept], some_rows(metadata, kept)
     if "encoding" not in content["data"]:  # all columns are numbers, or the certificate is of an earlier version
-        table = prepared(frame, target, impute=impute, task=made["task"])
+        table = prepared(frame, target, task=made["task"])
         return Rows(table.X, table.y, metadata)
     X = frame.drop(columns=target)
     if "table" not in content and set(names).issubset(X.columns):
@@ -188,15 +158,13 @@ def _oracle(content: Content, rows: Rows, made: Content) -> EstimatorOracle | No
     estimator = _estimator(made, task_of(rows.y.to_numpy(), made["task"]))
     if estimator is None:
         return None
-    data, objective = content["data"], content["data"]["objective"]
+    data = content["data"]
     return EstimatorOracle(
         encoded(data, rows.X)[0] if "encoding" in data else rows.X,
         rows.y,
         estimator=estimator,
         scoring=made["scoring"],
         cv=folds_for(estimator, made["cv"], rows.metadata),
-        score_range=objective["score_range"],
-        fresh_splits=objective["fresh_splits"],
         random_state=content["search"]["seed"],
         **rows.metadata,
     )

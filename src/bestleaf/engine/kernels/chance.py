@@ -101,7 +101,7 @@ def outlook(node, world):
         worst = costliest_move(node, world)
         loss = max(0.0, part_of_loss(worst, node, world))
         return loss, reliefs[worst] if loss > 0.0 else 0.0
-    graph = Graph(nodes, edges_of(world), world.place)
+    graph = Graph(nodes, edges_of(world))
     best = highest_lower_bound(node, graph, known)
     rival = strongest_rival(best, node, graph, known)
     if rival < 0 or losses[best] >= known[rival].upper - known[best].lower:
@@ -170,7 +170,7 @@ def first_closed(world):
         start = nodes[node].child_start
         stop = start + nodes[node].child_count
         moves = nodes[node].chance == 0 and nodes[node].minimizes == 0
-        taken = highest_lower_bound(node, Graph(nodes, edges, world.place), known) if moves else -1
+        taken = highest_lower_bound(node, Graph(nodes, edges), known) if moves else -1
         for edge in range(start, stop):
             child = edges[edge]
             if track[child].seen != number and (taken < 0 or child == taken):
@@ -203,7 +203,7 @@ def plan_choice(node, world):
         if nodes[node].minimizes == 1:
             node = costliest_move(node, world)
             continue
-        graph = Graph(nodes, edges, world.place)
+        graph = Graph(nodes, edges)
         best = highest_lower_bound(node, graph, known)
         rival = strongest_rival(best, node, graph, known)
         if rival < 0 or losses[best] >= known[rival].upper - known[best].lower:

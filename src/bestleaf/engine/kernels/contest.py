@@ -7,9 +7,9 @@ from bestleaf.engine.compile import (
     inlined,
     known_of,
     node_kernel,
-    node_kernel_at,
     nodes_of,
     rule_at,
+    stopping_at,
     track_of,
     words_at,
 )
@@ -99,7 +99,7 @@ def test_moves(root, world):
 
     Which leaves a child reaches proves nothing here, so every other child is a rival.
     """
-    graph, known = Graph(nodes_of(world), edges_of(world), world.place), known_of(world)
+    graph, known = Graph(nodes_of(world), edges_of(world)), known_of(world)
     best, gap = smallest_regret(root, graph, known)
     rival = strongest_rival(best, root, graph, known)
     enter(best, known[best].leaf, known[rival].leaf, gap, width(rival, known) > width(best, known), world)
@@ -108,7 +108,7 @@ def test_moves(root, world):
 
 @inlined
 def test_pair(best, rival, root, world):
-    """Compare two children as the published test does; True if the choice is solved."""
+    """Compare two children as the published test or the user's own does; True if the choice is solved."""
     known = known_of(world)
     if rival < 0:
         enter(best, known[best].leaf, -1, 0.0, False, world)
@@ -120,13 +120,16 @@ def test_pair(best, rival, root, world):
     rival_wider = width(rival, known) > width(best, known)
     enter(best, known[best].leaf, known[rival].leaf, gap, rival_wider, world)
     exhausted = width(best, known) <= 0.0 and width(rival, known) <= 0.0
+    if world.stopping != 0 and not exhausted:
+        graph = Graph(nodes_of(world), edges_of(world))
+        return stopping_at(world.stopping)(best, rival, root, graph, known, world.epsilon)
     return gap < world.epsilon or (gap == world.epsilon and exhausted)
 
 
 @inlined
 def contest_published(root, world):
-    """Apply the rule and the published test; return 1 if solved, 0 if not, -1 if the rule failed."""
-    graph, known = Graph(nodes_of(world), edges_of(world), world.place), known_of(world)
+    """Apply the rule and a test of its two children; return 1 if solved, 0 if not, -1 if the rule failed."""
+    graph, known = Graph(nodes_of(world), edges_of(world)), known_of(world)
     best, rival = rule_at(world.rule)(root, graph, known)
     if best < 0:
         return -1
@@ -144,18 +147,13 @@ def contest_published(root, world):
 def named_pair(root, world):
     """Replace the pair of the stopping test by the pair of the rule; False if the rule failed.
 
-    A rule of leaves names the leaf to sample, and its rival. Other rules name two children.
     One round in ten keeps the pair of the test, and so do rounds in which the rule's intervals cannot get narrower.
     So a poor rule costs samples, but the search still ends.
     """
     if track_of(world)[root].rounds % TURNS == TURNS - 1:
         return True
     known = known_of(world)
-    best, rival = rule_at(world.rule)(root, Graph(nodes_of(world), edges_of(world), world.place), known)
-    if world.by_rule == 2:
-        if best >= 0 and (width(best, known) > 0.0 or (rival >= 0 and width(rival, known) > 0.0)):
-            enter(world.best, best, rival, world.gap, width(best, known) <= 0.0, world)
-        return best >= 0
+    best, rival = rule_at(world.rule)(root, Graph(nodes_of(world), edges_of(world)), known)
     if best >= 0 and rival >= 0 and (width(best, known) > 0.0 or width(rival, known) > 0.0):
         rival_wider = width(rival, known) > width(best, known)
         enter(best, known[best].leaf, known[rival].leaf, world.gap, rival_wider, world)
@@ -168,10 +166,6 @@ def contest(root, world):
     if world.sound == 0:
         return contest_published(root, world)
     one_player = nodes_of(world)[0].adversarial == 0
-    if world.pairs == 1:
-        solved = node_kernel_at(world.test_pairs)(root, world) == 1
-    else:
-        solved = test_leaves(root, world) if one_player else test_moves(root, world)
-    if solved:
+    if test_leaves(root, world) if one_player else test_moves(root, world):
         return 1
     return 0 if world.by_rule == 0 or named_pair(root, world) else -1

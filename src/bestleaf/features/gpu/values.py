@@ -17,7 +17,7 @@ def values_on_gpu(oracle: KNNOracle, votes: CudaVotes, subsets: PaddedSubsets, q
     targets = oracle.targets[:, queries]
     if oracle.row_weights is not None or oracle.ties == "row_order":  # the processor ranks the rows by their votes
         weights = None if oracle.row_weights is None else oracle.row_weights[queries]
-        return np.array([oracle.ranked_right(sums, targets, weights) for sums in votes.sums(subsets, queries)])
+        return np.array([oracle.fraction_in_order(targets, sums, weights) for sums in votes.sums(subsets, queries)])
     truth = np.stack([np.unique(target, return_inverse=True)[1] for target in targets])
     twice = votes.pairs_in_order(subsets, queries, truth, half=oracle.ties == "half")
     total, outputs = np.zeros(len(twice)), 0

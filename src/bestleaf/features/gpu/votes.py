@@ -53,7 +53,10 @@ class PaddedSubsets(NamedTuple):
     @classmethod
     def among(cls, columns: np.ndarray) -> PaddedSubsets:
         """Return subsets that are given by a matrix, [subsets, features], of truth values."""
-        return cls.of(np.split(np.nonzero(columns)[1], np.cumsum(columns.sum(axis=1))[:-1]))
+        sizes = columns.sum(axis=1)
+        features = np.zeros((len(columns), sizes.max()), np.int32)
+        features[np.arange(sizes.max()) < sizes[:, None]] = np.nonzero(columns)[1]
+        return cls(features, sizes)
 
 
 class Shape(NamedTuple):

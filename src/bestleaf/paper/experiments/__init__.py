@@ -1,5 +1,4 @@
 """The paper's tables and figures, one module each.
 
-A module has `LINES`, the names of the lines of its table; `reproduce`, which computes a row for each run of a line; and
-`table`, which shows them beside the published figures.
+A module has `EXPERIMENT`, its lines with what is measured and shown, and `reproduce`, which computes the rows.
 """

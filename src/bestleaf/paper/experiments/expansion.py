@@ -5,52 +5,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import numpy as np
-from rich.table import Table
 
-from bestleaf.paper.experiments.rows import (
-    Columns,
-    Row,
-    Task,
-    chosen,
-    mean,
-    mean_and_error,
-    reproducer,
-    seed_of,
-    table_of,
-    with_error,
-)
+from bestleaf.paper.experiments.rows import Columns, Experiment, Row, mean, mean_and_error, with_error
 from bestleaf.paper.theory import tau_max, tau_max_root
 from bestleaf.problems import ScoreLattice
+from bestleaf.report.drawing import Curve, Picture, draw_curves, standalone
 from bestleaf.search import best_arm
 
-EPSILON, DELTA, FEATURES, RUNS = 0.05, 0.1, 15, 10
+EPSILON, DELTA, FEATURES = 0.05, 0.1, 15
 EXPONENTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4)
 BOUNDS = ("beta1_published", "theory")
 CLAIMED_ABOVE = 0.25  # the paper claims agreement with theorem 2 for larger exponents
 
 Point = tuple[str, float]  # bound and exponent
 CASES: dict[str, Point] = {f"{bound} b={b:.2f}": (bound, b) for bound in BOUNDS for b in EXPONENTS}
-LINES = tuple(CASES)
 
 
-def run_row(seed: int, case: str, run: int) -> Row:
-    """Return the row of one run."""
-    bound, b = CASES[case]
-    lattice, stream = ScoreLattice([0.0] * FEATURES, FEATURES), seed_of(seed, CASES, case, run)
-    found = best_arm(lattice, epsilon=EPSILON, delta=DELTA, bound=bound, stopping="paper", expansion=b, seed=stream)
-    return {"case": case, "run": run, "samples": found.samples, "growths": found.growths}
-
-
-def plan(runs: int, names: Sequence[str] = ()) -> list[Task]:
-    """Return the runs of the lines asked for, the longest first."""
-    return [(case, run) for case in reversed(chosen(names, LINES)) for run in range(runs)]
-
-
-reproduce = reproducer("expansion", plan, run_row)
+def measured(point: Point, seed: np.random.SeedSequence) -> Row:
+    """Return what one run of a point measures."""
+    (bound, b), lattice = point, ScoreLattice([0.0] * FEATURES, FEATURES)
+    found = best_arm(lattice, epsilon=EPSILON, delta=DELTA, bound=bound, stopping="paper", expansion=b, seed=seed)
+    return {"samples": found.samples, "growths": found.growths}
 
 
 def limits(b: float) -> tuple[float, float]:
@@ -69,40 +45,43 @@ def verdict(rows: list[Row], b: float) -> str:
     return f"{'below' if ratio < 1 else 'ABOVE'} ({ratio:.2f} of tau_max)"
 
 
-def table(rows: list[Row]) -> Table:
-    """Return the samples until stop for each rate and exponent, compared with the theorem."""
-    columns: Columns[Point] = {
-        "rate": lambda point, mine: point[0],
-        "b": lambda point, mine: f"{point[1]:.2f}",
-        "samples ± s.e.": lambda point, mine: with_error(mine),
-        "growths": lambda point, mine: f"{mean(mine, 'growths'):.0f}",
-        "tau_max": lambda point, mine: f"{limits(point[1])[0]:,.0f}" if point[1] > 0 else "-",
-        "root with 15 leaves": lambda point, mine: f"{limits(point[1])[1]:,.0f}",
-        "theorem 2 (b > 0.25)": lambda point, mine: verdict(mine, point[1]),
-    }
-    title = "Samples until LUCB-exMCDS stops (15 arms of value 0.5, epsilon 0.05, delta 0.1)"
-    return table_of(title, columns, CASES, rows, left=("rate", "theorem 2 (b > 0.25)"))
+COLUMNS: Columns[Point] = {
+    "rate": lambda point, mine: point[0],
+    "b": lambda point, mine: f"{point[1]:.2f}",
+    "samples ± s.e.": lambda point, mine: with_error(mine),
+    "growths": lambda point, mine: f"{mean(mine, 'growths'):.0f}",
+    "tau_max": lambda point, mine: f"{limits(point[1])[0]:,.0f}" if point[1] > 0 else "-",
+    "root with 15 leaves": lambda point, mine: f"{limits(point[1])[1]:,.0f}",
+    "theorem 2 (b > 0.25)": lambda point, mine: verdict(mine, point[1]),
+}
+EXPERIMENT = Experiment(
+    name="expansion",
+    cases=CASES,
+    runs=10,
+    measured=measured,
+    title="Samples until LUCB-exMCDS stops (15 arms of value 0.5, epsilon 0.05, delta 0.1)",
+    columns=COLUMNS,
+    left=("rate", "theorem 2 (b > 0.25)"),
+)
+reproduce = EXPERIMENT.reproduce
 
 
-def plot(rows: list[Row], path: Path) -> None:
-    """Draw the figure to a PNG or SVG file."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    axes = figure.subplots()
-    for bound, marker in zip(BOUNDS, "os", strict=True):
+def figure(rows: list[Row]) -> Picture:
+    """Return the figure as SVG: what was measured with two standard errors, and the theorem."""
+    curves = []
+    for bound, kind in zip(BOUNDS, ("", "second"), strict=True):
         samples = {b: [row["samples"] for row in rows if CASES[row["case"]] == (bound, b)] for b in EXPONENTS}
-        points = [(b, *mean_and_error(found)) for b, found in samples.items() if found]
+        found = {b: mean_and_error(some) for b, some in samples.items() if some}
+        points = [(b, middle) for b, (middle, _) in found.items()]
+        errors = [2 * error if np.isfinite(error) else 0.0 for _, error in found.values()]
         if points:
-            x, middle, error = np.array(points).T
-            spread = 2 * np.where(np.isfinite(error), error, 0.0)
-            axes.errorbar(x, middle, spread, fmt=f"{marker}-", capsize=3, label=f"measured, {bound}")
-    fine = np.linspace(0.02, max(EXPONENTS), 100)
-    by_theorem, root = np.array([limits(b) for b in fine]).T
-    axes.plot(fine, by_theorem, "--", color="black", label=r"$\tau_{\max}$ (theorem 2)")
-    axes.plot(fine, root, ":", color="grey", label=r"root with $|L_0| = 15$")
-    axes.axvspan(CLAIMED_ABOVE, max(EXPONENTS), color="0.93", zorder=0, label="agreement claimed")
-    axes.set(yscale="log", xlabel="expansion exponent b", ylabel="samples until stop")
-    axes.set_title("Samples until LUCB-exMCDS stops", loc="left")
-    axes.legend(frameon=False)
-    figure.savefig(path, dpi=150)
+            curves.append(Curve(points, kind, f"measured, {bound}", dots=True, errors=errors))
+    fine = np.linspace(0.02, max(EXPONENTS), 100).tolist()
+    curves.append(Curve([(b, limits(b)[0]) for b in fine], "theory", "tau_max (theorem 2)"))
+    curves.append(Curve([(b, limits(b)[1]) for b in fine], "root", f"root with {FEATURES} leaves"))
+    labels = (
+        "Samples until LUCB-exMCDS stops",
+        "expansion exponent b",
+        "samples until stop (shaded: agreement claimed)",
+    )
+    return standalone(draw_curves(*labels, curves, shaded=(CLAIMED_ABOVE, max(EXPONENTS)), height=400.0, log=True))

@@ -1,7 +1,6 @@
-"""What all experiments use: rows computed in parallel and kept in a file, means with their errors, tables.
+"""What all experiments are: a plan, rows computed in parallel and kept in a file, and a table of means with errors.
 
-A row is one run of one case. A line of a table is what the command line calls a row: all runs of a case (in `games`, of
-a few cases).
+A row is one run of one case. A line of a table, which the command line calls a row, shows all runs of a case.
 """
 
 from __future__ import annotations
@@ -9,11 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 from math import inf, isfinite, sqrt
 from pathlib import Path
 from statistics import fmean
 from time import monotonic
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from rich.console import Console
@@ -48,7 +48,6 @@ class RowFile:
         self.path = path
         self.head: Row = {"experiment": experiment, "version": bestleaf.__version__, "settings": settings}
         self.rows: list[Row] = []
-        self._asked: set[Task] = set()
         if path is not None and not path.parent.is_dir():
             raise ValueError(f"the folder of {path} does not exist")
         if path is not None and path.exists():
@@ -81,7 +80,6 @@ class RowFile:
         the exception (`Interrupted`). Runs that have begun are not waited for.
         """
         name, before, saved = self.head["experiment"], list(self.rows), monotonic()
-        self._asked |= set(tasks)
         done = {(row["case"], row["run"]) for row in before}
         pool = ThreadPoolExecutor(n_jobs)
         futures = [pool.submit(run, *task) for task in tasks if task not in done]
@@ -93,50 +91,79 @@ class RowFile:
                     self.save()
                     saved = monotonic()
                     if not console.is_terminal:
-                        finished = f"{len(self._found()):,} of {len(self._asked):,} runs"
-                        console.print(f"{name}: {finished}", highlight=False)
+                        finished = len(tasks) - sum(not future.done() for future in futures)
+                        console.print(f"{name}: {finished:,} of {len(tasks):,} runs", highlight=False)
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
-            raise Interrupted(self._kept(before, futures)) from None
+            raise Interrupted(self._kept(before, futures, tasks)) from None
         except BaseException:
             pool.shutdown(cancel_futures=True)
-            self._kept(before, futures)
+            self._kept(before, futures, tasks)
             raise
         pool.shutdown()
-        return self._kept(before, futures)
+        return self._kept(before, futures, tasks)
 
-    def _kept(self, before: list[Row], futures: list[Future[Row]]) -> list[Row]:
-        """Save the old rows and those of the runs that have ended well; return the rows asked for."""
-        ended = [future for future in futures if future.done() and not future.cancelled()]
+    def _kept(self, before: list[Row], futures: list[Future[Row]], tasks: Sequence[Task]) -> list[Row]:
+        """Save the old rows and those of the runs that have ended well; return the rows of the tasks."""
+        ended, asked = [future for future in futures if future.done() and not future.cancelled()], set(tasks)
         self.rows = before + [future.result() for future in ended if future.exception() is None]
         self.save()
-        return self._found()
-
-    def _found(self) -> list[Row]:
-        return [row for row in self.rows if (row["case"], row["run"]) in self._asked]
+        return [row for row in self.rows if (row["case"], row["run"]) in asked]
 
 
-class Reproduce(Protocol):
-    """What `bestleaf reproduce` calls: it computes the rows that the file does not have yet."""
+@dataclass(frozen=True)
+class Experiment(Generic[Case]):
+    """One of the paper's tables: its lines, what one run of a line measures, and what is shown of its runs."""
 
-    def __call__(
-        self, runs: int, path: Path | None, names: Sequence[str] = (), *, seed: int, n_jobs: int, console: Console
-    ) -> list[Row]:
-        """Return the rows of the lines asked for; of all lines if no name is given."""
+    name: str
+    cases: dict[str, Case]  # by the name of the line
+    runs: int  # of a line, as in the paper
+    measured: Callable[[Case, np.random.SeedSequence], Row]
+    title: str
+    columns: Columns[Case]
+    left: Sequence[str]  # the columns that hold text
+    notes: str = ""
+    extra_runs: int | None = None  # most runs of a line that the paper does not have
 
+    def plan(self, runs: int, names: Sequence[str] = ()) -> list[Task]:
+        """Return the runs of the lines asked for; of all lines if no name is given."""
+        fewer = runs if self.extra_runs is None else min(runs, self.extra_runs)
+        lines = chosen(names, self.cases)
+        many = {line: runs if getattr(self.cases[line], "published", None) else fewer for line in lines}
+        return [(line, run) for line in lines for run in range(many[line])]
 
-def reproducer(
-    experiment: str, plan: Callable[[int, Sequence[str]], list[Task]], run_row: Callable[[int, str, int], Row]
-) -> Reproduce:
-    """Return the function `reproduce` of an experiment whose rows need only a seed, a case and a run."""
+    def run_row(self, seed: int, name: str, run: int) -> Row:
+        """Return the row of one run, whose seed follows from that of the experiment, the line and the run alone."""
+        stream = np.random.SeedSequence([seed, list(self.cases).index(name), run])
+        return {"case": name, "run": run, **self.measured(self.cases[name], stream)}
 
     def reproduce(
-        runs: int, path: Path | None, names: Sequence[str] = (), *, seed: int, n_jobs: int, console: Console
+        self,
+        runs: int,
+        path: Path | None,
+        names: Sequence[str] = (),
+        *,
+        seed: int,
+        n_jobs: int,
+        console: Console,
+        **settings: Any,
     ) -> list[Row]:
-        tasks, file = plan(runs, names), RowFile(path, experiment, {"seed": seed})
-        return file.complete(tasks, lambda case, run: run_row(seed, case, run), n_jobs=n_jobs, console=console)
+        """Return the rows of the lines asked for; compute those that the file does not have yet.
 
-    return reproduce
+        `settings` are written into the file, so that rows of other ones are not mixed with these.
+        """
+        tasks, file = self.plan(runs, names), RowFile(path, self.name, {"seed": seed, **settings})
+        return file.complete(tasks, lambda name, run: self.run_row(seed, name, run), n_jobs=n_jobs, console=console)
+
+    def table(self, rows: Sequence[Row]) -> Table:
+        """Return the table, with a line for every case that has rows."""
+        table = Table(title=self.title, title_justify="left")
+        for name in self.columns:
+            table.add_column(name, justify="left" if name in self.left else "right")
+        for name, case in self.cases.items():
+            if mine := [row for row in rows if row["case"] == name]:
+                table.add_row(*(cell(case, mine) for cell in self.columns.values()))
+        return table
 
 
 def chosen(names: Sequence[str], known: Iterable[str]) -> list[str]:
@@ -152,11 +179,6 @@ class UnknownLineError(ValueError):
 
     def __init__(self, name: str, lines: Sequence[str]) -> None:
         super().__init__(f"there is no row {shown(name)}; the rows are: {'; '.join(lines)}")
-
-
-def seed_of(seed: int, cases: Iterable[str], case: str, run: int) -> np.random.SeedSequence:
-    """Return the seed of one run; it depends only on the seed of the experiment, the case and the run."""
-    return np.random.SeedSequence([seed, list(cases).index(case), run])
 
 
 def mean(rows: Sequence[Row], name: str) -> float:
@@ -189,16 +211,3 @@ def agreement(values: Sequence[float], published: float, *, fewest: int, toleran
     relative = middle / published - 1
     agrees = abs(relative) <= tolerance or abs(middle - published) <= 2 * error
     return f"{'agrees' if agrees else 'DIFFERS'} ({relative:+.1%})"
-
-
-def table_of(
-    title: str, columns: Columns[Case], cases: dict[str, Case], rows: Sequence[Row], left: Sequence[str]
-) -> Table:
-    """Return a table with a line for every case that has rows; the columns in `left` hold text, the others numbers."""
-    table = Table(title=title, title_justify="left")
-    for name in columns:
-        table.add_column(name, justify="left" if name in left else "right")
-    for name, case in cases.items():
-        if mine := [row for row in rows if row["case"] == name]:
-            table.add_row(*(cell(case, mine) for cell in columns.values()))
-    return table

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from bestleaf.certificate.schema import part_name
 from bestleaf.checkpoint import Saved
 from bestleaf.checkpoint.codec import decoded, encoded
 from bestleaf.checks import shown
 from bestleaf.problems import State
 from bestleaf.search.evaluator import Evaluator
-from bestleaf.search.growth.prior import PriorProposals
-from bestleaf.search.growth.random import RandomProposals
+from bestleaf.search.growth.proposals import OwnProposals, PriorProposals, RandomProposals
 from bestleaf.search.growth.rave import RaveProposals, Subset
 from bestleaf.search.settings import Settings
 from bestleaf.search.state import SearchState
@@ -235,12 +235,16 @@ def proposals_for(settings: Settings, *, by_rave: bool, by_prior: bool = False) 
     """
     by_rave = by_rave and not settings.fixed
     wanted = settings.proposal or ("lookahead" if by_rave else "prior" if by_prior else "random")
-    found = BY_NAME[wanted] if isinstance(wanted, str) else wanted
-    if not issubclass(found, RandomProposals):
-        names = ", ".join(BY_NAME)
-        raise TypeError(f"proposal must be one of {names}, a subclass of RandomProposals or None, got {shown(found)}")
+    if not isinstance(wanted, str):
+        return wanted if isinstance(wanted, type) else OwnProposals
+    found = BY_NAME[wanted]
     if issubclass(found, RaveProposals) and not by_rave:
         raise ValueError(f"proposal {shown(wanted)} needs a growing lattice of feature subsets; use 'random' or None")
     if issubclass(found, PriorProposals) and not by_prior:
         raise ValueError(f"proposal {shown(wanted)} needs a problem with prior(state); use 'random' or None")
     return found
+
+
+def called(proposals: RandomProposals) -> str:
+    """Return what certificates and checkpoints call proposals."""
+    return part_name(proposals.name, BY_NAME, ours=not isinstance(proposals, OwnProposals))

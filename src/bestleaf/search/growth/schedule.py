@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +10,11 @@ from bestleaf.checkpoint import Saved
 from bestleaf.checks import shown
 from bestleaf.engine.kernels.reach import ripest
 from bestleaf.engine.records import UNLIMITED
-from bestleaf.problems import State
 
 if TYPE_CHECKING:
     from bestleaf.search.evaluator import Evaluator
     from bestleaf.search.growth.pausing import Pause
-    from bestleaf.search.growth.random import RandomProposals
+    from bestleaf.search.growth.proposals import RandomProposals
     from bestleaf.search.state import SearchState
 
 WARM_UP_SHARE = 0.1  # the fraction of max_time that one warm-up may take
@@ -101,7 +99,7 @@ class Growth:
             state.known.track["grow_at"][root] = UNLIMITED
             state.complete.add(root)
             return
-        states = self._checked("next", self.proposals.next(node), node, state.graph.relatives.absent)
+        states = self.proposals.next(node)
         state.growths += 1
         state.add(states, self.evaluator.budget)
 
@@ -127,27 +125,9 @@ class Growth:
 
     def open_now(self, node: int) -> None:
         """Open the choice at a node: let its first children enter."""
-        graph = self.state.graph
-        needed = graph.relatives.absent if not len(graph.linked("child", node)) else None
-        states = self._checked("opening", self.proposals.opening(node), node, needed)  # may be interrupted
+        states = self.proposals.opening(node)  # may be interrupted
         self.state.known.track["opened"][node] = 1
         self.state.add(states, self.evaluator.budget)
-
-    def _checked(
-        self, method: str, given: Any, node: int, children: Callable[[int], Iterable[State]] | None
-    ) -> list[State]:
-        """Return the states that enter; those of a class of the user's own must be new, with a child of the node."""
-        if not isinstance(self.state.settings.proposal, type):
-            return given
-        name, graph = f"{method}() of proposal {shown(self.proposals.name)}", self.state.graph
-        if not isinstance(given, list | tuple) or not all(isinstance(state, Hashable) for state in given):
-            raise TypeError(f"{name} must return a list of states, got {shown(given)}")
-        if len(set(given)) < len(given) or not graph.node_of.keys().isdisjoint(given):
-            raise ValueError(f"{name} must return states that are not in the graph, each once, got {shown(given)}")
-        if children is not None and set(given).isdisjoint(children(node)):
-            what = f"a child of {shown(graph.states[node])} that is not in the graph"
-            raise ValueError(f"{name} must return {what}, got {shown(given)}")
-        return list(given)
 
     def _warm_up(self, node: int) -> bool:
         """Draw some of the rollouts needed to open the choice at `node`; False if no more are needed or allowed."""
@@ -159,9 +139,6 @@ class Growth:
         most = max(evaluator.rounds, evaluator.batch_size or 1)
         rounds = max(0, min(most, evaluator.left))
         drawn = self.proposals.warm_up(node, rounds)
-        if drawn not in range(rounds + 1):  # it would never end
-            name = f"warm_up() of proposal {shown(self.proposals.name)}"
-            raise ValueError(f"{name} must return how many of the {rounds} rollouts it drew, got {shown(drawn)}")
         if evaluator.left <= 0:
             budget.cut()
         state.warmup_samples += drawn

@@ -17,10 +17,7 @@ REOPEN = "reopen"  # the graph or the answer has changed: search again, then run
 
 
 class Stage:
-    """Base class of stages, also of your own: work in slices of about 50 ms, once the answer is identified.
-
-    `Search` takes a list of stages. They run in this order, before the stages that check a guarantee.
-    """
+    """Base class of stages: work in slices of about 50 ms, once the answer is identified."""
 
     def slice(self, state: SearchState, evaluator: Evaluator) -> str | None:
         """Work for one slice; return `DONE`, `REOPEN`, or None to be called again."""
@@ -39,22 +36,6 @@ class Stage:
 
     def restore(self, saved: Saved, state: SearchState) -> None:
         """Restore a snapshot; the graph and the values of the search are restored already."""
-
-
-def check_stages(stages: Any) -> None:
-    """Refuse what is no list of stages."""
-    if not isinstance(stages, list | tuple):
-        raise TypeError(f"stages must be a list of stages, got {shown(stages)}")
-    for stage in stages:
-        if not isinstance(stage, Stage) or type(stage).slice is Stage.slice:
-            raise TypeError(f"stages must be objects of subclasses of Stage with a method slice, got {shown(stage)}")
-
-
-def check_outcome(stage: Stage, outcome: Any) -> None:
-    """Refuse what no stage may return; the search would call it for ever."""
-    if outcome not in (None, DONE, REOPEN):
-        name = type(stage).__name__
-        raise ValueError(f"slice() of stage {name} must return {DONE!r}, {REOPEN!r} or None, got {shown(outcome)}")
 
 
 def evaluate_waiting(waiting: list[State], state: SearchState, evaluator: Evaluator) -> bool:

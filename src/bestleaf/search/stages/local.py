@@ -1,4 +1,4 @@
-"""Guarantees beyond the graph as grown: compare the answer with more leaves; for "local" with those one step away."""
+"""The guarantee "local": no leaf one step away is better than the answer by more than epsilon."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from bestleaf.search.stages.base import DONE, REOPEN, Stage, evaluate_waiting, s
 from bestleaf.search.state import SearchState
 
 
-class Challenge(Stage):
-    """Evaluate leaves outside the graph. If one is better than the answer by more than epsilon, it enters the graph.
+class LocalOptimum(Stage):
+    """Evaluate all leaves one step away. If one is better than the answer by more than epsilon, it enters the graph.
 
-    Then the search goes on.
+    Then the search goes on. Where a value is the mean of several scores, as with an estimator, values take long, and
+    this is the claim that can be afforded. So there the stage works before the graph is searched, as soon as the
+    answer has an exact value.
 
     Parameters
     ----------
@@ -27,13 +29,22 @@ class Challenge(Stage):
         What is searched.
     answer : callable
         Returns the node that is the answer now.
+    wider : float, default=None
+        Seconds that the search may go on after such an early proof; None for no limit of its own.
     """
 
-    name: str
+    name = "local"
 
-    def __init__(self, problem: Any, answer: Callable[[], int]) -> None:
-        self.problem = problem
-        self.answer = answer
+    def __init__(self, problem: Any, answer: Callable[[], int], wider: float | None = None) -> None:
+        if not hasattr(problem, "exact"):
+            raise ValueError("guarantee local compares exact values, so the problem needs a method exact")
+        for method, who in (("maximizes", "an opponent"), ("chance", "chance")):
+            if hasattr(problem, method):
+                raise ValueError(f"guarantee local is about one player's leaves, got a problem with {who}")
+        if not (hasattr(problem, "neighbours") and hasattr(problem, "path_to")):
+            raise ValueError("guarantee local needs a problem with the methods neighbours and path_to")
+        self.problem, self.answer, self.wider = problem, answer, wider
+        self.early = getattr(problem, "parts", 0) > 0
         self.proof: dict[str, Any] | None = None
         self._about: State = None  # the answer that is compared
         self._all: list[State] | None = None  # what it is compared with
@@ -43,17 +54,22 @@ class Challenge(Stage):
         """Begin the comparison anew."""
         self.proof, self._all = None, None
 
-    def challengers(self, state: State) -> list[State]:
-        """Return the terminal states to compare the answer with."""
-        raise NotImplementedError
+    def due(self, state: SearchState) -> bool:
+        """Return whether to work before the graph is searched on."""
+        if not self.early or not state.known.track["opened"][0]:
+            return False
+        found = self._answer(state)
+        return found is not None and not (self.proof is not None and found[0] == self._about)
 
-    def path_to(self, state: State) -> list[State]:
-        """Return the states on the way to a challenger, without the root."""
-        return self.problem.path_to(state)
+    def stands_for(self, state: SearchState, node: int) -> int | None:
+        """Return the node of the answer that was proved early; None if `node` is better by more than epsilon."""
+        mine = state.graph.node_of.get(self._about) if self.early and self.proof is not None else None
+        lower = state.known.known["lower"]
+        return mine if mine is not None and lower[node] <= lower[mine] + state.settings.epsilon else None
 
-    def written(self) -> dict[str, Any]:
-        """Return what the certificate says besides the values."""
-        return {}
+    def proves(self, answer: State) -> bool:
+        """Return whether the guarantee is proved for this answer."""
+        return self.proof is not None and (not self.early or self._about == answer)
 
     def _answer(self, state: SearchState) -> tuple[State, float] | None:
         """Return the answer now and its exact value; None if it has none."""
@@ -68,9 +84,10 @@ class Challenge(Stage):
         found = self._answer(state)
         if found is None:
             return self._give_up("the answer")
-        if self._all is None:
+        if self._all is None or (self.early and found[0] != self._about):
+            self.reset()
             self._about = found[0]
-            self._all = self.challengers(self._about)
+            self._all = list(dict.fromkeys(self.problem.neighbours(self._about)))
             self._waiting = [one for one in self._all if one not in state.values]
         done = evaluate_waiting(self._waiting, state, evaluator)
         if valueless := [one for one in self._all if one in state.valueless]:
@@ -83,18 +100,21 @@ class Challenge(Stage):
             return REOPEN  # what was proved of the old answer has to be proved again
         best = max(self._all, key=state.values.__getitem__, default=self._about)
         if self._all and state.values[best] > found[1] + state.settings.epsilon:
-            state.join(self.path_to(best), evaluator.budget)
+            state.join(self.problem.path_to(best), evaluator.budget)
             return REOPEN
+        if self.early and self.wider is not None and self.proof is None:
+            evaluator.budget.end_in(self.wider)
         self._prove(state)
         return DONE
 
     def _give_up(self, what: str) -> str:
-        words = f"guarantee {self.name} compares exact values, and {what} has none, so it is not claimed"
+        words = f"guarantee local compares exact values, and {what} has none, so it is not claimed"
         warnings.warn(words, RuntimeWarning, stacklevel=2)
         return DONE
 
     def _prove(self, state: SearchState) -> None:
-        self.proof = {**self.written(), "subsets": [[one, state.values[one]] for one in self._all or []]}
+        choice = {"choice": self.problem.choice()} if hasattr(self.problem, "choice") else {}
+        self.proof = {**choice, "subsets": [[one, state.values[one]] for one in self._all or []]}
 
     def snapshot(self) -> dict[str, Any]:
         """Return what the answer is compared with, and which values are missing."""
@@ -122,17 +142,3 @@ class Challenge(Stage):
             if missing:
                 raise ValueError("a guarantee is proved only if the values of all challengers are known")
             self._prove(state)
-
-
-class LocalOptimum(Challenge):
-    """Check that no leaf one step away is better than the answer by more than epsilon."""
-
-    name = "local"
-
-    def challengers(self, state: State) -> list[State]:
-        """Return the leaves one step away, as the problem lists them."""
-        return list(dict.fromkeys(self.problem.neighbours(state)))
-
-    def written(self) -> dict[str, Any]:
-        """Return what may be chosen, if the problem says so."""
-        return {"choice": self.problem.choice()} if hasattr(self.problem, "choice") else {}

@@ -61,7 +61,7 @@ class SubsetsOfAnswers(Stage):
         best = state.best_value()
         fresh = [one for one in self._close(state, best) if one not in state.graph.node_of]
         state.join([step for one in fresh for step in self.lattice.path_to(one)], evaluator.budget)
-        if fresh and (not state.has_exact or max(state.values[one] for one in fresh) > best):
+        if fresh and max(state.values[one] for one in fresh) > best:
             return REOPEN  # leaves that are only sampled have to be compared with the best one, too
         return DONE
 

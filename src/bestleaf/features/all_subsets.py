@@ -1,0 +1,198 @@
+"""Evaluate all subsets: the best thousand, the best of each size, and how many were evaluated.
+
+Subsets stand in the order of a tree (see `Numbering`), so most of them add one feature to the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from bestleaf.certificate.all_subsets import LISTED, Numbering, count_subsets
+from bestleaf.certificate.schema import Content
+from bestleaf.engine.compile import clock
+from bestleaf.features.kernels import all_subsets as kernels
+from bestleaf.search.budget import Budget, SecondInterrupt, deferred_interrupt
+from bestleaf.search.result import Progress
+
+if TYPE_CHECKING:
+    from bestleaf.features.lattice import SubsetLattice
+    from bestleaf.features.neighbours import KNNOracle
+    from bestleaf.features.rollouts import Subset
+
+SLICE = 0.2  # seconds between two looks at the clock, the callback and Ctrl-C
+FIRST = 32  # subsets that are evaluated before the first look
+MEASURED = 0.1  # seconds for measuring how long all subsets take
+MOST_MEASURED = 2**18  # subsets that are evaluated for it
+VOTES_A_PART = 2 * 10**6  # votes that one call of the kernel writes
+PARTS_A_THREAD = 2  # one may be done sooner than the other
+FEWEST_A_PART = 16  # subsets; the first one of a part shares no distances with the one before
+NOBODY = -1  # number of a subset that is not there
+
+
+def values_of(oracle: KNNOracle, columns: np.ndarray) -> np.ndarray:
+    """Return the value of every subset, exactly as ``oracle.value`` gives it; in threads if there are any.
+
+    `columns` [subsets, features] says which features each subset has. Any order will do; fewest distances are computed
+    if subsets that begin with the same features stand together.
+    """
+    if oracle.n_neighbors > kernels.NEAREST or oracle.drop_zero:
+        return np.array(oracle.values([np.flatnonzero(row) for row in columns]))
+    many, largest = len(columns), max(1, VOTES_A_PART // oracle.targets.size)
+    threads = min(oracle.n_jobs, -(-many // FEWEST_A_PART))
+    shared_out = min(PARTS_A_THREAD * threads, many // FEWEST_A_PART) if threads > 1 else 1
+    edges = np.linspace(0, many, max(-(-many // largest), shared_out, 1) + 1).astype(int)
+    parts = [columns[start:stop] for start, stop in pairwise(edges.tolist()) if start < stop]
+    if threads < 2:
+        return np.concatenate([_part(oracle, one) for one in parts])
+    with ThreadPoolExecutor(threads) as pool:
+        return np.concatenate(list(pool.map(lambda one: _part(oracle, one), parts)))
+
+
+def _part(oracle: KNNOracle, columns: np.ndarray) -> np.ndarray:
+    """Return the values of some subsets in this thread."""
+    sizes, targets = columns.sum(axis=1), oracle.targets
+    (outputs, rows), widest = targets.shape, int(sizes.max())
+    voters = oracle.voters()
+    examples = -(-rows // kernels.LANES) * kernels.LANES
+    votes = np.empty((len(columns), outputs, rows), np.float32)
+    kernels.count_votes(
+        np.nonzero(columns)[1],
+        np.concatenate([[0], np.cumsum(sizes)]),
+        voters,
+        np.empty((widest + 1, examples * kernels.LANES), np.float32),
+        np.empty(widest, np.int64),
+        np.empty(kernels.SCRATCH, np.float32),
+        votes,
+    )
+    if not oracle.counts_votes:  # concordance indices, and rows with weights
+        return np.array([oracle.fraction_in_order(targets, one.T, oracle.row_weights) for one in votes])
+    values, histograms = np.empty(len(columns)), np.zeros((2, oracle.n_neighbors + 1), np.int64)
+    kernels.rank_votes(votes, targets, oracle.tie_code, *histograms, values)
+    return values
+
+
+def can_evaluate_all(lattice: SubsetLattice) -> bool:
+    """Whether the oracle of a lattice evaluates so many subsets at once."""
+    most = getattr(lattice.oracle, "most_subsets", 0)
+    return count_subsets(lattice.allowed, lattice.forced, lattice.limit, most) <= most
+
+
+class AllSubsets:
+    """The subsets of a lattice by their numbers, with their values."""
+
+    def __init__(self, lattice: SubsetLattice) -> None:
+        self.lattice, self.oracle = lattice, cast("KNNOracle", lattice.oracle)
+        self.numbering = Numbering(lattice.allowed, lattice.forced, lattice.limit)
+
+    def values(self, members: np.ndarray) -> np.ndarray:
+        """Return the values of subsets, given by their members."""
+        return self.oracle.table_values(self.numbering.columns(members, self.lattice.groups))
+
+
+def seconds_for_all(lattice: SubsetLattice) -> float:
+    """Return about how many seconds all subsets take, by evaluating some of them; compiling does not count."""
+    every = AllSubsets(lattice)
+    total = every.numbering.total
+    start, many, seconds = total // 2, 0, 0.0
+    every.values(every.numbering.members(np.array([start])))  # a device takes some time to begin
+    while seconds < MEASURED and many < min(MOST_MEASURED, total - start):
+        many = min(max(2 * many, 4), total - start)
+        begun = clock()
+        every.values(every.numbering.members(np.arange(start, start + many)))
+        seconds = clock() - begun
+    return total * seconds / many
+
+
+class Exhaustion:
+    """Evaluates all subsets of a lattice within a budget.
+
+    Parameters
+    ----------
+    lattice : SubsetLattice
+        Its oracle computes the values of many subsets at once.
+    budget : Budget
+        Seconds and values allowed.
+    """
+
+    def __init__(self, lattice: SubsetLattice, budget: Budget) -> None:
+        self.lattice, self.budget, self.every = lattice, budget, AllSubsets(lattice)
+        self.numbering = self.every.numbering
+        self.evaluated = 0  # subsets so far: those with the first numbers
+        self.best, self.best_values = np.empty(0, np.int64), np.empty(0)  # numbers and values, best first
+        sizes = len(lattice.forced) + self.numbering.most + 1
+        self.by_size, self.size_values = np.full(sizes, NOBODY), np.full(sizes, -1.0)  # the best of each size
+        self.reason: str | None = None  # why it ended
+        self._pace = FIRST  # subsets that are evaluated between two looks at the clock
+
+    def run(self, look: Callable[[Progress], object]) -> None:
+        """Evaluate until all subsets are done, the budget is spent, or `look` returns True."""
+        with deferred_interrupt() as interrupted:
+            self.budget.listen(interrupted)
+            try:
+                while self.reason is None:
+                    self._slice()
+                    self.budget.look()
+                    if self.reason is None:
+                        self.reason = "identified" if self.complete else self.budget.hurried
+                    if look(self.progress()) is True and self.reason is None:
+                        self.reason = "callback"
+            except SecondInterrupt:
+                raise
+            except KeyboardInterrupt:  # raised by the callback or the oracle
+                self.reason = "interrupted"
+
+    @property
+    def complete(self) -> bool:
+        """Whether all subsets were evaluated."""
+        return self.evaluated == self.numbering.total
+
+    def _slice(self) -> None:
+        """Evaluate for about `SLICE` seconds; of the first subsets at least some, whatever the budget is."""
+        left = self.budget.samples_left(self.evaluated)
+        if self.evaluated > 0 and (self.budget.hurried or left <= 0):
+            self.reason = self.budget.hurried or "max_samples"
+            return
+        begun, many = clock(), min(self._pace, max(1, left), self.numbering.total - self.evaluated)
+        numbers = np.arange(self.evaluated, self.evaluated + many)
+        members = self.numbering.members(numbers)
+        self._take(numbers, members.sum(axis=1) + len(self.lattice.forced), self.every.values(members))
+        affordable = many * SLICE / max(clock() - begun, 1e-6)
+        self._pace = int(max(1.0, min(affordable, 4.0 * self._pace)))
+
+    def _take(self, numbers: np.ndarray, sizes: np.ndarray, values: np.ndarray) -> None:
+        """Note the values of the next subsets; of equal values the first subsets are kept."""
+        self.evaluated += len(numbers)
+        for size in np.unique(sizes[values > self.size_values[sizes]]):
+            place = np.flatnonzero(sizes == size)[np.argmax(values[sizes == size])]
+            self.by_size[size], self.size_values[size] = numbers[place], values[place]
+        good = values >= self.least
+        numbers, values = np.concatenate([self.best, numbers[good]]), np.concatenate([self.best_values, values[good]])
+        order = np.lexsort((numbers, -values))[:LISTED]
+        self.best, self.best_values = numbers[order], values[order]
+
+    @property
+    def least(self) -> float:
+        """The lowest value that is listed; 0 while there is room for all."""
+        return float(self.best_values[-1]) if len(self.best) == LISTED else 0.0
+
+    def values(self) -> dict[Subset, float]:
+        """Return the values of the best subsets and of the best of each size, by units."""
+        there = self.by_size != NOBODY
+        numbers = np.concatenate([self.best, self.by_size[there]]).tolist()
+        values = np.concatenate([self.best_values, self.size_values[there]]).tolist()
+        return {self.numbering.units(number): value for number, value in zip(numbers, values, strict=True)}
+
+    def entry(self) -> Content:
+        """Return what a certificate says about all subsets."""
+        return {"evaluated": self.evaluated, "least": self.least}
+
+    def progress(self) -> Progress:
+        """Return the progress now; nothing is known of the gap before all subsets are done."""
+        done, gap = self.evaluated, 0.0 if self.complete else 1.0
+        best = self.lattice.terminal(self.numbering.units(int(self.best[0])))
+        return Progress(0, done, 0, self.numbering.total, gap, best, self.budget.seconds, done)

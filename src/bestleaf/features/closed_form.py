@@ -1,0 +1,323 @@
+"""Scores of linear models on many subsets without fitting them one by one.
+
+The training rows of a fold enter the fit of ridge regression only by sums of products of two columns. These are
+computed once. Then a subset takes a small system of equations. Least squares are ridge regression without a penalty.
+A `RidgeClassifier` of scikit-learn is ridge regression on -1 and 1 for each class. Where rounding could change a score,
+it is not a number: there the estimator itself is fitted.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
+from sklearn.metrics import get_scorer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bestleaf.features.kernels import fits
+from bestleaf.features.ranking import auc, concordance
+
+MOST_NUMBERS = 30_000_000  # that may be kept: products of two columns, and test rows, of all folds
+MOST_WORK = 3 * 10**10  # multiplications for the products of two columns: some seconds
+AT_ONCE = 1_000_000  # outputs that are computed at a time
+LOOKS, LARGEST_LOOK = 3, 8  # subsets on which the closed form is compared with the estimator, and the largest size
+SAME = 1e-9  # relative
+FAR_OFF = 1e4  # a mean that is so many standard deviations from 0 costs too many digits
+UNEVEN = 0.05  # smallest share of its spread on all rows that a column must have on the training rows of a fold
+SAFETY = 100.0  # how much larger than the doubt a difference must be that decides about a label or an order
+EXACT_SOLVERS = ("auto", "cholesky", "svd")  # the others stop when they are close enough
+
+Split = tuple[np.ndarray, np.ndarray]  # rows to fit on, test rows
+
+
+class Model(NamedTuple):
+    """A linear model with a closed form."""
+
+    penalty: float
+    intercept: bool
+    scaled: bool  # whether the columns are standardised on the training rows before the fit
+
+    @property
+    def centred(self) -> bool:
+        """Whether means are subtracted, so that columns may be shifted and constant ones get no weight."""
+        return self.intercept or self.scaled
+
+
+class Equations(NamedTuple):
+    """The normal equations of all columns on the training rows of a fold, their diagonal scaled to ones."""
+
+    correlation: np.ndarray
+    diagonal: np.ndarray  # what it was
+    blur: np.ndarray  # how many times the rounding of a standardised column each column has: means cost digits
+    right: np.ndarray  # [targets, columns]
+    unit: np.ndarray  # a solution times this is in the units of the columns
+    centre: np.ndarray
+    offset: np.ndarray  # of each target
+
+
+class Fold(NamedTuple):
+    """What is known of one fold."""
+
+    equations: Equations
+    columns: np.ndarray  # [columns, rows] of the test rows
+    truth: np.ndarray  # of the test rows; of a classifier, numbers of classes
+    weights: np.ndarray  # of the test rows; ones if rows have no weights
+
+
+class ClosedForm:
+    """Scores of a linear model on the fixed splits, for many subsets at once.
+
+    Parameters
+    ----------
+    folds : list of Fold
+        The normal equations and the test rows.
+    measure : str
+        The name of the score, one of MEASURES.
+    usable : array of bool
+        The columns that the closed form can be trusted with.
+    """
+
+    def __init__(self, folds: list[Fold], measure: str, usable: np.ndarray) -> None:
+        self.folds, self.measure, self.usable = folds, measure, usable
+
+    def scores(self, subsets: Sequence[np.ndarray], numbers: Sequence[int]) -> np.ndarray:
+        """Return the scores [subset, fold] of sorted subsets; not a number where the estimator has to be fitted."""
+        found = np.full((len(subsets), len(numbers)), np.nan)
+        able = [place for place, one in enumerate(subsets) if len(one) and self._can(one)]
+        many = max(1, AT_ONCE // max(fold.columns.shape[1] for fold in self.folds))
+        for some in (able[start : start + many] for start in range(0, len(able), many)):
+            for column, number in enumerate(numbers):
+                fold = self.folds[number]
+                outputs, doubt = outputs_of([subsets[place] for place in some], fold)
+                fine = np.isfinite(doubt)
+                margin = SAFETY * np.where(fine, doubt, 0.0) * (1.0 + np.abs(outputs).max(axis=(1, 2)))
+                scores = MEASURES[self.measure](outputs, margin, fold.truth, fold.weights)
+                found[some, column] = np.where(fine, scores, np.nan)
+        return found
+
+    def _can(self, subset: np.ndarray) -> bool:
+        """Return whether all columns of a sorted subset are there and can be trusted."""
+        return bool(subset[0] >= 0 and subset[-1] < len(self.usable) and self.usable[subset].all())
+
+
+def outputs_of(subsets: Sequence[np.ndarray], fold: Fold) -> tuple[np.ndarray, np.ndarray]:
+    """Return the outputs [subset, target, row] for the test rows of a fold, and the doubt about each subset."""
+    starts = np.cumsum([0, *(len(one) for one in subsets)])
+    out = np.empty((len(subsets), len(fold.equations.right), fold.columns.shape[1]))
+    doubt, size = np.empty(len(subsets)), max(len(one) for one in subsets)
+    scratch = np.empty((size, size)), np.empty((size, size)), np.empty(size)
+    fits.ridge(starts, np.concatenate(subsets), fold.equations, fold.columns, *scratch, out, doubt)
+    return out, doubt
+
+
+# ---- scores of the outputs [subset, target, row] by truth and weights of the rows; nan if a margin could change them
+
+
+def _r2(outputs: np.ndarray, margin: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    lost = (weights * (outputs[:, 0] - truth) ** 2).sum(axis=1)
+    return 1.0 - lost / float((weights * (truth - np.average(truth, weights=weights)) ** 2).sum())
+
+
+def _concordance(outputs: np.ndarray, margin: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    low, high = ((outputs[:, 0] + sign * margin[:, None]).astype(np.float32) for sign in (-1, 1))
+    sure = (low == high).all(axis=1)
+    return np.array([concordance(truth, one) if fine else np.nan for one, fine in zip(low, sure, strict=True)])
+
+
+def _accuracy(outputs: np.ndarray, margin: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    both = outputs if outputs.shape[1] > 1 else np.concatenate([-outputs, outputs], axis=1)
+    second, best = np.moveaxis(np.partition(both, -2, axis=1)[:, -2:], 1, 0)
+    right = np.where(best - second > margin[:, None], both.argmax(axis=1) == truth, np.nan)
+    return (weights * right).sum(axis=1) / weights.sum()
+
+
+def _auc(outputs: np.ndarray, margin: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    ranked = outputs[:, 0]
+    order = np.argsort(ranked, axis=1)
+    close = np.diff(np.take_along_axis(ranked, order, axis=1)) <= 2 * margin[:, None]
+    sure = ~(close & (np.diff(truth[order]) != 0)).any(axis=1)
+    return np.array([auc(truth, one, weights) if fine else np.nan for one, fine in zip(ranked, sure, strict=True)])
+
+
+LABELLED = ("accuracy", "roc_auc")  # scores of classifiers
+MEASURES: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
+    "r2": _r2,
+    "concordance": _concordance,
+    "accuracy": _accuracy,
+    "roc_auc": _auc,
+}
+
+
+def measure_of(scorer: Callable[..., float]) -> str | None:
+    """Return the name of the score that a scorer computes; None if it is none of those known here."""
+    if getattr(scorer, "_score_func", None) is concordance:
+        return "concordance"
+    parts = ("_score_func", "_sign", "_kwargs", "_response_method")
+    if not all(hasattr(scorer, part) for part in parts):
+        return None
+    known = (name for name in MEASURES if name != "concordance")
+    return next((n for n in known if all(getattr(get_scorer(n), p) == getattr(scorer, p) for p in parts)), None)
+
+
+def model_of(estimator: BaseEstimator) -> Model | None:
+    """Return the linear model that an estimator is; None if it is none, or has a parameter that is not known here."""
+    last: Any = estimator
+    scaled = type(estimator) is Pipeline
+    if scaled:
+        known = len(estimator.steps) == 2 and estimator.memory is None
+        if not known or type(estimator.steps[0][1]) is not StandardScaler:
+            return None
+        scaler, last = (step for _, step in estimator.steps)
+        if not (scaler.with_mean is True and scaler.with_std is True):
+            return None
+    if type(last) not in (Ridge, RidgeClassifier, LinearRegression):  # derived classes may do anything
+        return None
+    if last.positive or not isinstance(last.fit_intercept, bool):
+        return None
+    if type(last) is LinearRegression:
+        return Model(0.0, last.fit_intercept, scaled)
+    if isinstance(last.alpha, bool) or not isinstance(last.alpha, Real) or not 0.0 <= float(last.alpha) < np.inf:
+        return None  # an array has a penalty for each target
+    if last.solver not in EXACT_SOLVERS or getattr(last, "class_weight", None) is not None:
+        return None
+    return Model(float(last.alpha), last.fit_intercept, scaled)
+
+
+def closed_form(
+    estimator: BaseEstimator,
+    scorer: Callable[..., float],
+    X: np.ndarray,
+    y: np.ndarray,
+    splits: Sequence[Split],
+    weights: np.ndarray | None,
+) -> ClosedForm | None:
+    """Return the closed form of an estimator with a scorer on some data; None if there is none.
+
+    It is compared with the estimator on a few subsets, and used only if their outputs agree.
+    """
+    model, measure, classifier = model_of(estimator), measure_of(scorer), hasattr(estimator, "decision_function")
+    if model is None or measure is None or classifier != (measure in LABELLED):
+        return None
+    if not _can_take(X, y, splits, weights, classifier=classifier):
+        return None
+    truth = np.unique(y, return_inverse=True)[1] if classifier else y.astype(np.float64)
+    usable = _trusted(X, splits, constant=model.penalty > 0 and model.centred)
+    if not _has_scores(measure, truth, splits) or not usable.any():
+        return None
+    heavy = np.ones(len(X)) if weights is None else weights
+    folds = [_fold(model, X, truth, heavy, split, classifier=classifier) for split in splits]
+    if not _agrees(folds[0], estimator, (X, y, weights), splits[0], np.flatnonzero(usable)):
+        return None
+    return ClosedForm(folds, measure, usable)
+
+
+def _can_take(
+    X: np.ndarray, y: np.ndarray, splits: Sequence[Split], weights: np.ndarray | None, *, classifier: bool
+) -> bool:
+    """Return whether data are finite numbers in double precision, and not too many."""
+    if X.dtype != np.float64 or y.shape != (len(X),) or not _plain(y, classifier) or not np.isfinite(X).all():
+        return False
+    if weights is not None and not (weights > 0).all():
+        return False
+    features, tested, trained = X.shape[1], sum(len(test) for _, test in splits), sum(len(rows) for rows, _ in splits)
+    kept = features * (tested + features * len(splits))
+    small = kept <= MOST_NUMBERS and trained * features**2 <= MOST_WORK
+    return small and all(len(rows) and len(test) for rows, test in splits)
+
+
+def _plain(y: np.ndarray, classifier: bool) -> bool:
+    """Return whether targets are what the estimator takes as they are: finite numbers, or labels."""
+    if y.dtype.kind in "iu" or (y.dtype.kind == "f" and bool(np.isfinite(y).all())):
+        return not classifier or y.dtype.kind != "f" or bool((y == np.round(y)).all())
+    return classifier and (y.dtype.kind in "bU" or (y.dtype.kind == "O" and all(type(one) is str for one in y)))
+
+
+def _has_scores(measure: str, truth: np.ndarray, splits: Sequence[Split]) -> bool:
+    """Return whether scores are defined in every fold; every class must be among its training rows."""
+    tested = min(len(np.unique(truth[test])) for _, test in splits)
+    if measure not in LABELLED:
+        return tested > 1
+    classes = 1 + int(truth.max())
+    trained = min(len(np.unique(truth[rows])) for rows, _ in splits)
+    return trained == classes >= 2 and (measure == "accuracy" or tested == classes == 2)
+
+
+def _trusted(X: np.ndarray, splits: Sequence[Split], *, constant: bool) -> np.ndarray:
+    """Return which columns can be used: those that vary in the training rows of every fold, not too far from 0.
+
+    With `constant` they may also be exactly constant there.
+    """
+    spread = X.std(axis=0)
+    fine = (np.abs(X.mean(axis=0)) <= FAR_OFF * spread) & (spread > 0)
+    fine |= constant & (np.ptp(X, axis=0) == 0)
+    for train, _ in splits:
+        rows = X[train]
+        fine &= (rows.std(axis=0) > UNEVEN * spread) | (constant & (np.ptp(rows, axis=0) == 0))
+    return fine
+
+
+def _fold(
+    model: Model, X: np.ndarray, truth: np.ndarray, weights: np.ndarray, split: Split, *, classifier: bool
+) -> Fold:
+    """Return the normal equations on the training rows of a split, and its test rows."""
+    (rows, test), heavy = split, weights[split[0]]
+    mean, spread = X.mean(axis=0), X.std(axis=0)
+    shift = mean if model.centred else np.zeros(len(mean))
+    train, targets = X[rows] - shift, truth[rows][None].astype(np.float64)
+    if classifier:
+        classes = np.arange(1 + int(truth.max()))
+        targets = np.where(truth[rows] == classes[len(classes) == 2 :, None], 1.0, -1.0)
+    centre = np.average(train, axis=0, weights=heavy) if model.centred else shift
+    offset = np.average(targets, axis=1, weights=heavy) if model.intercept else np.zeros(len(targets))
+    constant = np.ptp(train, axis=0) == 0
+    unit = np.where(constant, 1.0, train.std(axis=0)) if model.scaled else np.ones(len(mean))
+    train -= centre
+    if model.centred:
+        train[:, constant] = 0.0  # without rounding; such a column gets no weight if there is a penalty
+    weighted = train * heavy[:, None]
+    gram = weighted.T @ train / np.outer(unit, unit)
+    right = (targets - offset[:, None]) @ weighted / unit
+    gram[np.diag_indices(len(mean))] += model.penalty
+    diagonal = np.where(np.diag(gram) > 0, np.diag(gram), 1.0)  # a column that does not vary is never asked for
+    root = np.sqrt(diagonal)
+    correlation = gram / np.outer(root, root)
+    correlation[np.diag_indices(len(mean))] = 1.0
+    blur = 1.0 + np.abs(mean) / np.where(spread > 0, spread, 1.0)
+    equations = Equations(correlation, diagonal, blur, right / root, 1.0 / (root * unit), centre, offset)
+    return Fold(equations, np.ascontiguousarray((X[test] - shift).T), truth[test], weights[test])
+
+
+def _agrees(
+    fold: Fold,
+    estimator: BaseEstimator,
+    data: tuple[np.ndarray, np.ndarray, np.ndarray | None],
+    split: Split,
+    features: np.ndarray,
+) -> bool:
+    """Return whether the closed form and the estimator have the same outputs on a few subsets, for one split."""
+    (X, y, weights), (train, test), rng = data, split, np.random.default_rng(0)
+    keywords = {} if weights is None else {"sample_weight": weights[train]}
+    compared = 0
+    for size in np.linspace(1, min(len(features), LARGEST_LOOK), LOOKS).astype(int):
+        subset = np.sort(rng.permutation(features)[:size])
+        mine, doubt = outputs_of([subset], fold)
+        if not np.isfinite(doubt[0]):
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what the estimator says of a subset is said when it is asked for
+            try:
+                fitted = clone(estimator).fit(X[np.ix_(train, subset)], y[train], **keywords)
+            except ValueError:
+                return False
+            outputs = getattr(fitted, "decision_function", fitted.predict)
+            theirs = np.atleast_2d(outputs(X[np.ix_(test, subset)]).T)
+        if not np.abs(mine[0] - theirs).max() <= SAME * (np.abs(mine).max() + np.abs(theirs).max()):
+            return False
+        compared += 1
+    return compared > 0

@@ -1,0 +1,208 @@
+"""FUSE: UCT on the lattice of feature subsets (Gaudel and Sebag 2010), also with UCD and with samples for ancestors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bestleaf.checks import number, one_of, shown
+from bestleaf.features import STOP, FeatureLattice, NeighbourRollouts, Subset, SubsetLattice
+from bestleaf.paper.uct import UCT, UCTResult, UCTSettings, full_signature
+from bestleaf.search.growth.rave import rave_scores
+from bestleaf.search.result import Progress
+
+REFRESH_RATIO = 1.1  # priors are computed again when the visits of a node have grown by this factor
+
+
+@dataclass(frozen=True, kw_only=True)
+class FuseSettings(UCTSettings):
+    """The keywords of `fuse_search`, checked; the defaults are those of the published program."""
+
+    bonus: str = "ucb1_tuned"
+    widening: float = 0.26
+    initial_rollouts: int = 100
+    recommend: str = "mean"
+    heuristic: str = "discrete"
+    exact_stop: bool = True
+    locality: float = 200.0
+    trust: float = 200.0
+
+    def record(self) -> dict[str, float]:
+        """Return the settings as fields of the kernels' `DESCENT` record."""
+        continuous = one_of("heuristic", self.heuristic, ("discrete", "continuous")) == "continuous"
+        trust = number("trust", self.trust, "more than 0", 0.0, 1e9, open_ends=True)
+        number("locality", self.locality, "at least 0", 0.0, 1e12)
+        if not isinstance(self.exact_stop, bool):
+            raise TypeError(f"exact_stop must be True or False, got {shown(self.exact_stop)}")
+        return super().record() | ({"widening": 1.0, "trust": trust} if continuous else {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class FuseResult(UCTResult):
+    """What FUSE recommends; nothing is proved but exact values. A unit is a feature or a group of features.
+
+    Attributes
+    ----------
+    answer : tuple of int
+        Units of the subset at the end of the recommended path.
+    value : float
+        Its exact value.
+    scores : array of float
+        g-RAVE: mean value of the rollouts with each unit; nan for a unit that was in no rollout.
+    ranking : array of int
+        All units by `scores`, the best first (FUSE^R); units without a score come last.
+    values : dict
+        Exact value of every terminal leaf that was evaluated.
+    rollouts : int
+        Descents that drew a rollout; the others ended at subsets already evaluated.
+    path, arms, samples, exact_evaluations, nodes, edges, reason, seconds, seed
+        As in `bestleaf.UCTResult`.
+    """
+
+    answer: Subset
+    value: float
+    ranking: np.ndarray = field(repr=False)
+    scores: np.ndarray = field(repr=False)
+    values: dict[Subset, float] = field(repr=False)
+    rollouts: int
+
+    def __str__(self) -> str:
+        return (
+            f"Recommended: {self.answer}, value {self.value:.4f} after {self.samples:,} samples ({self.reason}). "
+            "FUSE gives no guarantee."
+        )
+
+
+class Fuse(UCT):
+    """One search by FUSE.
+
+    With the discrete heuristic the children of a subset get their edges one by one: first the terminal leaf, then the
+    units in the order of their RAVE scores. With the continuous heuristic all children have edges from the start, and
+    the RAVE score is the prior of the mean. The prior of a terminal leaf is the mean value of the rollouts that ended
+    with as many units.
+    """
+
+    settings: FuseSettings
+    oracle: NeighbourRollouts
+
+    def __init__(self, lattice: SubsetLattice, settings: FuseSettings, seed: Any = None) -> None:
+        if not isinstance(lattice, FeatureLattice):
+            raise TypeError(f"lattice must be a FeatureLattice, got a {type(lattice).__name__}")
+        if not lattice.samples_compiled:
+            raise TypeError("lattice must be sampled by nearest neighbours, got one with a sample method of its own")
+        super().__init__(lattice, settings, seed)
+        self._given: dict[int, set[int]] = {}  # units with an edge, by node
+
+    def compiled_oracle(self) -> NeighbourRollouts:
+        """Return the rollouts on the lattice."""
+        return NeighbourRollouts(self.problem, self.rng, noisy_stop=not self.settings.exact_stop)
+
+    def exact_value(self, state: Subset) -> float | None:
+        """Return the exact value of a terminal leaf; None if terminal leaves are sampled."""
+        return self.problem.exact(state) if self.settings.exact_stop else None
+
+    def rave(self, node: int) -> np.ndarray:
+        """Return the RAVE score of every unit at a node."""
+        here = self.oracle.rave_sums(self.statistics.below(node))
+        return rave_scores(here, self.oracle.global_rave_sums, self.settings.locality)
+
+    def next_child(self, node: int, edge: int) -> Subset | None:
+        """Return the next child of a node: the child of `edge` or, if that is -1, of a new edge; see the class."""
+        subset, lattice = self.statistics.graph.states[node], self.problem
+        given = self._given.setdefault(node, set())
+        if edge >= 0:
+            unit = int(self.statistics.edges["child"][edge])
+        elif self.settings.heuristic == "continuous":
+            for child in [*([STOP] if subset else []), *lattice.missing(subset)]:
+                self.statistics.connect(node, -1, child)
+            self.refresh_priors(node)
+            return None
+        elif subset and STOP not in given:
+            unit = STOP
+        else:
+            units = np.array([unit for unit in lattice.missing(subset) if unit not in given], np.int64)
+            unit = int(units[np.argmax(self.rave(node)[units])])
+        given.add(unit)
+        return lattice.terminal(subset) if unit == STOP else lattice.grown(subset, unit)
+
+    def refresh_priors(self, node: int) -> None:
+        """Compute the priors of the edges of a node."""
+        edges, crossing, scores = self.statistics.edges, self.statistics.crossings[node], self.rave(node)
+        total, count = self.oracle.place.arrays["by_size"][len(self.statistics.graph.states[node])]
+        for edge in self.statistics.leaving(node):
+            child = edges["child"][edge]
+            edges["prior"][edge] = scores[child] if child != STOP else (total / count if count else 0.5)
+        crossing["refresh_at"] = int(REFRESH_RATIO * int(crossing["visits"])) + 1
+
+    def result(self) -> FuseResult:
+        """Return what is recommended now, with its exact value.
+
+        If the search ended before the root had edges, it answers with the unit of the highest RAVE score.
+        """
+        found, lattice = super().result(), self.problem
+        sums, counts = self.oracle.global_rave_sums.T
+        scores = np.where(counts > 0, sums / np.maximum(counts, 1.0), np.nan)
+        state = found.path[-1] if found.path else lattice.root()
+        subset = lattice.subset_of(state)
+        if not subset:
+            units = list(lattice.missing(()))
+            subset = (units[int(np.argmax(np.nan_to_num(scores, nan=-np.inf)[units]))],)
+        if (leaf := lattice.terminal(subset)) not in self.values:
+            self.values[leaf] = lattice.exact(leaf)
+        answer = {"answer": subset, "value": self.values[leaf], "exact_evaluations": len(self.values)}
+        return FuseResult(
+            **vars(found) | answer,
+            ranking=np.argsort(np.where(counts > 0, -scores, np.inf), kind="stable"),
+            scores=scores,
+            values=dict(self.values),
+            rollouts=int(self.oracle.place.arrays["by_size"][:, 1].sum()),
+        )
+
+
+def fuse_search(
+    lattice: FeatureLattice,
+    *,
+    seed: Any = None,
+    callback: Callable[[Progress], object] | None = None,
+    **settings: Any,
+) -> FuseResult:
+    """Search the lattice of feature subsets by FUSE and recommend a subset, without a guarantee.
+
+    Parameters
+    ----------
+    lattice : FeatureLattice
+        What is searched.
+    heuristic : {"discrete", "continuous"}, default="discrete"
+        Which children of a node have edges after t descents. "discrete": t^b of them, the terminal leaf first, then by
+        RAVE score. "continuous": all, with the RAVE score as the prior of the mean.
+    variant, backup, bonus, exploration, recommend, max_samples, max_time, seed, callback
+        As in `bestleaf.uct_search`: ``variant="ucd"`` is FUSE with UCD, ``backup=0.5`` is AlphaFUSE.
+    widening : float, default=0.26
+        b of the discrete heuristic.
+    initial_rollouts : int, default=100
+        Rollouts at a node before it gets edges; t does not count them.
+    exact_stop : bool, default=True
+        Whether a descent to a terminal leaf gives its exact value, or a sample.
+    locality : float, default=200
+        c_l: weight of the RAVE score of all rollouts, compared with that of the rollouts below a node.
+    trust : float, default=200
+        c of the continuous heuristic: the prior of an edge with n samples has the weight c / (c + n).
+
+    Examples
+    --------
+    >>> from bestleaf.features.neighbours import KNNOracle
+    >>> from bestleaf.paper import load_linear
+    >>> lattice = FeatureLattice(KNNOracle(*load_linear(return_X_y=True), scale=False))
+    >>> found = fuse_search(lattice, max_samples=5000, seed=0)
+    >>> found.value == lattice.oracle.value(found.answer)
+    True
+    """
+    search = Fuse(lattice, FuseSettings(**settings), seed)
+    search.run(callback)
+    return search.result()
+
+
+fuse_search.__signature__ = full_signature(fuse_search, FuseSettings)  # type: ignore[attr-defined]

@@ -1,1 +1,0 @@
-"""Other algorithms for the same problems: UCT and its variants, FUSE, and searches without a graph."""
