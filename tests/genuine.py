@@ -158,12 +158,13 @@ def of_selections(seed):
 
 
 def of_estimators(seed):
-    """Yield a certificate about the score of an estimator."""
+    """Yield certificates about the score of an estimator."""
     X, y = table(seed, 4)
     settings = {"cv": 3, "epsilon": 0.25, "max_features": 2, "max_samples": 150, "random_state": seed}
-    found = made_selector(GaussianNB(), choose="training", **settings).fit(X, y)
     oracle = EstimatorOracle(X, y, estimator=GaussianNB(), cv=3, random_state=seed)
-    yield Genuine("estimator", found.certificate_, (X, y), {"oracle": oracle})
+    for guarantee in ("grown", "local"):
+        found = made_selector(GaussianNB(), choose="training", guarantee=guarantee, **settings).fit(X, y)
+        yield Genuine(f"estimator {guarantee}", found.certificate_, (X, y), {"oracle": oracle})
 
 
 def of_guarantees(seed):

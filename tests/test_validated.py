@@ -44,7 +44,8 @@ def test_intervals_of_whole_validations_hold():
         sets = support, np.ones(4, bool)
         truth = [votes_score(NeighbourVotes(), X[kept][:, s], y[kept], many_X[:, s], many_y).score for s in sets]
         intervals = found.interval, found.difference_interval
-        missed += [not low <= true <= high for (low, high), true in zip(intervals, (truth[0], truth[0] - truth[1]))]
+        truths = truth[0], truth[0] - truth[1]
+        missed += [not low <= true <= high for (low, high), true in zip(intervals, truths, strict=True)]
     assert (missed <= tables * DELTA + 3 * sqrt(tables * DELTA * (1 - DELTA))).all()
 
 
