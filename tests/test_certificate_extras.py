@@ -17,7 +17,6 @@ from bestleaf.report import report_html
 from forging import changed, mutated, twin
 from selecting import made_selector
 
-
 X = pd.DataFrame(np.random.default_rng(0).normal(size=(90, 8)), columns=[f"c{number}" for number in range(8)])
 Y = (X.c0 + X.c3 > 0).astype(int)
 

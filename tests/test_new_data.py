@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from joblib import parallel_config
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
