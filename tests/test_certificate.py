@@ -146,14 +146,11 @@ def test_a_trap_is_left_when_a_step_away_is_better():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 14))
     y = ((X[:, 3] > 0) ^ (X[:, 8] > 0)).astype(int)
-    settings = {"epsilon": 0.02, "max_features": 2, "random_state": 0, "search": SearchOptions(proposal="rave")}
-    local = made_selector(choose="training", **settings, search=SearchOptions(guarantee=["grown", "local"])).fit(X, y)
+    settings = {"epsilon": 0.02, "max_features": 2, "random_state": 0, "proposal": "rave"}
+    local = made_selector(choose="training", **settings, guarantee=["grown", "local"]).fit(X, y)
     assert verify(local.certificate_, X, y)
     assert "one step away were evaluated" in str(local.certificate_)
-    assert (
-        local.score_
-        >= made_selector(choose="training", **settings, search=SearchOptions(guarantee="grown")).fit(X, y).score_ - 0.02
-    )
+    assert local.score_ >= made_selector(choose="training", **settings, guarantee="grown").fit(X, y).score_ - 0.02
 
 
 def test_saved_and_read_again(selection, tmp_path):
