@@ -215,7 +215,7 @@ def test_rave_sums_take_memory_only_where_a_rollout_was_and_never_more_than_fixe
     lattice = FeatureLattice(KNNOracle(rng.normal(size=(60, 500)), rng.integers(0, 2, 60)))
     rollouts = lattice.compiled_oracle(rng)
     for node in range(2000):
-        rollouts.add(node, (node,))
+        rollouts.add(node, (node % 500,))
     for node in range(0, 2000, 10):
         rollouts.warm_up(node, 5)
     assert rollouts.memory == 200 * 8 * 1501  # of 2,000 nodes

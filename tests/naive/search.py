@@ -337,7 +337,7 @@ class NaiveSearch:
     # ---- one round
 
     def decide(self):
-        """Open and grow what is due; return (root, best, leaf, leaf to sample with it or None), or None when done."""
+        """Open and grow what is due; return (root, best, leaf to sample or to evaluate), or None when done."""
         while True:
             root = self.problem.root()
             if root not in self.opened:
@@ -354,7 +354,7 @@ class NaiveSearch:
                     continue
                 if self.task == "arm" or self.problem.is_terminal(best):
                     self.answer = best
-                    return (root, best, best, None) if self.task == "leaf" and self._pending(best) else None
+                    return (root, best, best) if self.task == "leaf" and self._pending(best) else None
                 if best not in self.opened:
                     self.open(best)
                     root = self.problem.root()
