@@ -10,8 +10,9 @@ from time import sleep
 import numpy as np
 import pytest
 from joblib import parallel_config
+from sklearn.naive_bayes import GaussianNB
 
-from bestleaf import Search, SearchOptions, best_arm, best_leaf, problems, verify
+from bestleaf import Search, best_arm, best_leaf, problems, verify
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear
@@ -139,15 +140,17 @@ def test_growth_keeps_pace_with_batches(lattice):
     assert 0.7 < grown[1] / grown[0] < 1.4
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_selector_gives_the_same_with_any_number_of_workers_and_any_backend():
     X, y = load_linear(return_X_y=True)
     X, y = X[:100], y[:100]
     settings = {
+        "estimator": GaussianNB(),
         "epsilon": 0.05,
         "max_features": 3,
         "random_state": 0,
         "guarantee": "grown",
-        "search": SearchOptions(batch_size=8),
+        "max_samples": 300,
     }
     alone = made_selector(choose="training", **settings).fit(X, y)
     found = [made_selector(choose="training", **settings, n_jobs=2).fit(X, y)]

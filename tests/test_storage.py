@@ -227,29 +227,17 @@ def test_a_search_by_ask_and_tell_goes_on_where_it_was(path, monkeypatch):
 @pytest.mark.parametrize("few", [20, 150, 161, 300, 650])
 def test_more_samples_later_are_as_good_as_at_once(proposal, few, path):
     X, y = load_linear(return_X_y=True)
-    settings = {
-        "epsilon": 0.005,
-        "delta": 0.1,
-        "random_state": 0,
-        "estimator": NeighbourVotes(scale=False),
-        "search": SearchOptions(proposal=proposal),
-    }
-    first = made_selector(choose="training", **settings, checkpoint=path, search=SearchOptions(max_samples=few)).fit(
-        X, y
-    )
-    assert of_selector(first) == of_selector(
-        made_selector(choose="training", **settings, search=SearchOptions(max_samples=few)).fit(X, y)
-    )
-    again = made_selector(choose="training", **settings, checkpoint=path, search=SearchOptions(max_samples=few)).fit(
-        X, y
-    )
-    assert of_selector(again) == of_selector(first)
-    more = made_selector(choose="training", **settings, checkpoint=path, search=SearchOptions(max_samples=1200)).fit(
-        X, y
-    )
-    assert of_selector(more) == of_selector(
-        made_selector(choose="training", **settings, search=SearchOptions(max_samples=1200)).fit(X, y)
-    )
+    settings = {"epsilon": 0.005, "delta": 0.1, "random_state": 0, "proposal": proposal}
+
+    def fitted(samples, checkpoint=None):
+        votes = NeighbourVotes(scale=False)
+        selector = made_selector(votes, choose="training", **settings, max_samples=samples, checkpoint=checkpoint)
+        return of_selector(selector.fit(X, y))
+
+    first = fitted(few, path)
+    assert first == fitted(few)
+    assert fitted(few, path) == first
+    assert fitted(1200, path) == fitted(1200)
 
 
 def test_a_finished_search_goes_on_for_a_smaller_epsilon_and_ends_at_once_for_a_larger(path):
