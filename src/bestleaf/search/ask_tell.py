@@ -18,6 +18,7 @@ from bestleaf.search.budget import Budget, run_in_slices
 from bestleaf.search.evaluator import Evaluator, Request
 from bestleaf.search.executors import Serial, executor_for
 from bestleaf.search.growth.lookahead import called, proposals_for
+from bestleaf.search.growth.pausing import Pause
 from bestleaf.search.growth.proposals import RandomProposals
 from bestleaf.search.growth.schedule import Growth
 from bestleaf.search.loop import act, check_time, let_the_best_in, search_slice
@@ -121,7 +122,8 @@ class Search:
 
     def _growth(self, proposals: type[RandomProposals]) -> Growth:
         """Return what grows the graph."""
-        return Growth(self.state, self.evaluator, proposals(self.state, self.evaluator))
+        pause = Pause(self.state, self.evaluator, opens_later=isinstance(self._answer, EvaluatedLeaf))
+        return Growth(self.state, self.evaluator, proposals(self.state, self.evaluator), pause)
 
     def _local_stage(self, problem: Any) -> list[LocalOptimum]:
         """Return the stage that checks the guarantee "local", if it is asked for."""

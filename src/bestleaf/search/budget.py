@@ -108,6 +108,11 @@ class Budget:
         """Return how many samples and values are left after `drawn` of them."""
         return UNLIMITED if self.max_samples is None else self.max_samples - drawn
 
+    def foreseen(self, drawn: int, pace: float) -> float:
+        """Return how many samples and values are still to come after `drawn` of them, with `pace` of them a second."""
+        allowed = inf if self.max_samples is None else float(self.max_samples - drawn)
+        return min(allowed, pace * self.look()) if self.max_time is not None else allowed
+
     def cut(self) -> None:
         """Note that something was left unfinished because the budget ran out."""
         self.cut_short = True

@@ -39,9 +39,12 @@ def search_slice(
     drawn, begun = state.samples, perf_counter()
     first = None if state.step else next((stage for stage in stages if stage.due(state)), None)
     stage = stages[state.step - 1] if state.step else first
-    if stage is None:
+    if stage is None and growth.pause.closing:
+        outcome = growth.look_instead()
+    elif stage is None:
         decision = evaluator.play()
-        act(decision, state, evaluator, growth)
+        if decision.action != OPEN or not growth.stays_closed(decision.root):
+            act(decision, state, evaluator, growth)
         outcome = DONE if decision.action == SOLVED else None
     else:
         outcome = stage.slice(state, evaluator)

@@ -58,6 +58,10 @@ class LookaheadProposals(RaveProposals):
         most = super().rollouts(node)
         return most if node == 0 else -(-most // self.LESS)
 
+    def opening_cost(self, node: int) -> int:
+        """Also count a value for each unit that may be added."""
+        return super().opening_cost(node) + min(self.affordable, self.lattice.count_children(self.graph.states[node]))
+
     def value(self, subset: Subset) -> float:
         """Return the exact value of a subset, -1 if the budget is spent."""
         value = self.evaluator.look_up(self.lattice.terminal(subset))

@@ -32,6 +32,10 @@ class RandomProposals:
         """Draw up to `rounds` of the rollouts that `opening` needs; return how many, 0 if no more are needed."""
         return 0
 
+    def opening_cost(self, node: int) -> int:
+        """Return about how many rollouts and values are needed before the choice at `node` can open."""
+        return 0
+
     def opening(self, node: int) -> list[State]:
         """Return the states that enter when the choice at `node` opens, parents first."""
         return list(self.graph.relatives.absent(node))

@@ -86,6 +86,10 @@ class RaveProposals(RandomProposals):
         self._left[node] -= drawn
         return drawn
 
+    def opening_cost(self, node: int) -> int:
+        """Return how many rollouts are drawn from the node before its choice opens."""
+        return self.rollouts(node) * self.lattice.count_children(self.graph.states[node])
+
     def rollouts(self, node: int) -> int:
         """Return how many rollouts for each feature are needed to open the choice at a node."""
         return self.lattice.oracle.rollouts_a_unit

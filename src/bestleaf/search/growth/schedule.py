@@ -13,6 +13,7 @@ from bestleaf.engine.records import UNLIMITED
 
 if TYPE_CHECKING:
     from bestleaf.search.evaluator import Evaluator
+    from bestleaf.search.growth.pausing import Pause
     from bestleaf.search.growth.proposals import RandomProposals
     from bestleaf.search.state import SearchState
 
@@ -53,17 +54,25 @@ def own_due(name: str, given: Any, step: int) -> int:
 
 
 class Growth:
-    """Grows the graph of one search: the schedule says when, the visits of nodes say where, the proposals say which."""
+    """Grows the graph of one search: the schedule says when, the visits of nodes say where, the proposals say which.
 
-    def __init__(self, state: SearchState, evaluator: Evaluator, proposals: RandomProposals) -> None:
+    Near the end of a budget growth pauses; see `bestleaf.search.growth.pausing`.
+    """
+
+    def __init__(self, state: SearchState, evaluator: Evaluator, proposals: RandomProposals, pause: Pause) -> None:
         self.state = state
         self.evaluator = evaluator
         self.proposals = proposals
+        self.pause = pause
+        self._opening = -1  # the choice that is being opened; -1 for none
         self._warming: tuple[int, float] | None = None  # node of the current warm-up, and the seconds at its begin
 
     def grow(self, root: int) -> None:
         """Let one child enter below `root`, as the schedule says (`BAIAdd`)."""
         track = self.state.known.track
+        if self.pause.before(leaves=1):
+            track["grow_at"][root] = FAR
+            return
         rounds, due = int(track["rounds"][root]), int(track["grow_at"][root])
         if due == 0:  # the schedule has not been asked yet
             due = self.state.next_growth(root, 0)
@@ -94,10 +103,25 @@ class Growth:
         state.growths += 1
         state.add(states, self.evaluator.budget)
 
+    def stays_closed(self, node: int) -> bool:
+        """Whether the choice at a node is not opened, because growth pauses; one that is being opened is finished."""
+        return node != self._opening and self.pause.before_opening(self.proposals.opening_cost(node))
+
     def open(self, node: int) -> None:
         """Open the choice at a node; if rollouts have to be drawn first, only draw some of them."""
+        self._opening = node
         if not self._warm_up(node):
             self.open_now(node)
+            self._opening = -1
+
+    def look_instead(self) -> str | None:
+        """Look at the leaves that are there for one slice; return what a stage returns. If that cannot help, go on."""
+        outcome = self.pause.slice()
+        if not self.pause.begun:
+            track = self.state.known.track
+            for root in np.flatnonzero(track["grow_at"] == FAR).tolist():
+                track["grow_at"][root] = self.state.next_growth(root, int(track["rounds"][root]))
+        return outcome
 
     def open_now(self, node: int) -> None:
         """Open the choice at a node: let its first children enter."""
@@ -122,11 +146,14 @@ class Growth:
 
     def snapshot(self) -> dict[str, Any]:
         """Return what a checkpoint keeps."""
-        kept = {"growths": self.state.growths, "complete": sorted(self.state.complete)}
+        growths, complete = self.state.growths, sorted(self.state.complete)
+        kept = {"growths": growths, "complete": complete, "opening": self._opening}
         return {**kept, "proposals": self.proposals.snapshot()}
 
     def restore(self, saved: Saved) -> None:
         """Restore a snapshot."""
         self.state.growths = saved.whole("growths")
         self.state.complete = set(saved.nodes("complete", len(self.state.graph)))
+        if "opening" in saved.content:  # not in the files of earlier versions
+            self._opening = saved.whole("opening", -1, len(self.state.graph) - 1)
         self.proposals.restore(saved.part("proposals"))

@@ -1,0 +1,127 @@
+"""Growth pauses near the end of a budget: what is left of it goes to the leaves that are there."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+from bestleaf.engine.records import (
+    BAD_BOUND,
+    EVALUATE,
+    EXACT,
+    INNER,
+    LIMITED,
+    NOISY,
+    OPEN,
+    SAMPLE,
+    SOLVED,
+    TEMPORARY,
+)
+from bestleaf.search.answer import looked_at_now
+from bestleaf.search.stages.base import DONE
+
+if TYPE_CHECKING:
+    from bestleaf.search.evaluator import Evaluator
+    from bestleaf.search.state import SearchState
+
+MARGIN = 1.5  # leaves that enter later need more samples than earlier ones: the gap is smaller then
+ROUNDING = 1e-12  # so that an upper bound minus the value is at most epsilon in floating point, too
+FEWEST = 2  # leaves that must have been sampled before growth can pause
+
+
+class Pause:
+    """Says when growth pauses, and looks at the leaves that are there instead.
+
+    A new leaf takes about as many samples as a leaf has taken so far on average. If what is left of the budget does not
+    suffice for the new leaves and for those that still wait to be looked at, nothing enters any more. How much is left
+    follows from `max_samples`, and from `max_time` by the pace of the search.
+
+    Parameters
+    ----------
+    state, evaluator : SearchState, Evaluator
+        State and evaluator of the search.
+    opens_later : bool
+        Whether choices stay closed, too, while growth pauses. Then the leaves of largest upper bound are sampled until
+        none is better than the best leaf by more than epsilon. The answer must be named by the bounds of leaves.
+    """
+
+    def __init__(self, state: SearchState, evaluator: Evaluator, *, opens_later: bool) -> None:
+        self.state, self.evaluator = state, evaluator
+        settings, budget = state.settings, evaluator.budget
+        limited = budget.max_samples is not None or budget.max_time is not None
+        self._possible = limited and settings.stopping == "sound" and not settings.fixed and not state.graph.adversarial
+        self._opens_later = opens_later
+        self._asked: tuple[float, int] | None = None  # seconds and draws when it was asked first
+        self.begun = False  # growth pauses
+        self.closing = False  # instead of opening a choice, leaves are looked at
+        self._target: float | None = None  # no upper bound shall be above it
+
+    @property
+    def _drawn(self) -> int:
+        """Samples and values so far."""
+        return self.state.samples + self.state.exact_evaluations
+
+    def _left(self) -> float:
+        """Return how many samples and values are still to come."""
+        budget, drawn = self.evaluator.budget, self._drawn
+        if self._asked is None:
+            self._asked = (budget.seconds, drawn)
+        passed, fresh = budget.seconds - self._asked[0], drawn - self._asked[1]
+        return budget.foreseen(drawn, fresh / passed if passed > 0 and fresh > 0 else inf)
+
+    def before(self, *, leaves: float, draws: float = 0.0) -> bool:
+        """Whether growth pauses before `leaves` new leaves, which take some more `draws` to enter."""
+        if not self._possible or self.begun:
+            return self.begun
+        left, state = self._left(), self.state
+        if left == inf:
+            return False
+        rows, kinds = state.known.known[: len(state.graph)], state.graph.kinds
+        counts = rows["count"][(kinds != INNER) & (rows["count"] > 0) & (rows["upper"] > rows["lower"])]
+        if len(counts) < FEWEST:
+            return False
+        waiting = int(((kinds != INNER) & ~looked_at_now(state)).sum())
+        if left < MARGIN * ((waiting + leaves) * counts.mean() + draws):
+            self.begun = True
+            self.evaluator.budget.cut()  # a larger budget continues from the last checkpoint before the pause
+        return self.begun
+
+    def before_opening(self, draws: int) -> bool:
+        """Whether growth pauses before a choice opens, for which `draws` are needed.
+
+        As many leaves will enter as for the choices opened so far.
+        """
+        state = self.state
+        opened = int(state.known.track["opened"][: len(state.graph)].sum())
+        if not self._opens_later or not opened:
+            return False
+        temporary = int((state.graph.kinds == TEMPORARY).sum())
+        self.closing = self.before(leaves=temporary / opened, draws=draws)
+        return self.closing
+
+    def slice(self) -> str | None:
+        """Look at the leaves of largest upper bound for one slice; return `DONE` once the best leaf is settled.
+
+        If the leaf of largest upper bound is known to be better, only growth can help. Then growth goes on.
+        """
+        state, evaluator, epsilon = self.state, self.evaluator, self.state.settings.epsilon
+        if self._target is None:
+            self._target = self._best() + epsilon - min(ROUNDING, epsilon / 2)
+        stands = evaluator.press(self._target, evaluator.rounds)
+        state.check_parts()
+        if stands == SAMPLE:
+            return None
+        if stands == BAD_BOUND:
+            raise ValueError(f"bound {state.settings.bound.name} must return lower <= upper")
+        if stands == LIMITED or (stands == EVALUATE and not evaluator.evaluate(int(state.known.known["leaf"][0]))):
+            state.reason = "max_samples"
+        if stands == OPEN and self._best() + epsilon <= self._target + ROUNDING:
+            self.begun = self.closing = self._possible = False
+        self._target = None  # set anew only here, so that the result does not depend on the clock
+        return DONE if stands == SOLVED else None
+
+    def _best(self) -> float:
+        """Return the highest lower bound of a terminal leaf."""
+        kinds = self.state.graph.kinds
+        lower = self.state.known.known["lower"][: len(kinds)]
+        return float(lower[(kinds == NOISY) | (kinds == EXACT)].max(initial=0.0))
