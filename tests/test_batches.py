@@ -12,7 +12,7 @@ import pytest
 from joblib import parallel_config
 
 from bestleaf import Search, SearchOptions, best_arm, best_leaf, problems, verify
-from bestleaf.features import FeatureLattice, SampledLattice
+from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear
 from bestleaf.search.ask_tell import Inside
@@ -137,19 +137,6 @@ def test_growth_keeps_pace_with_batches(lattice):
         for size in (1, 40)
     ]
     assert 0.7 < grown[1] / grown[0] < 1.4
-
-
-def test_terminal_leaves_may_be_sampled():
-    X, y = load_linear(return_X_y=True)
-    sampled = SampledLattice(KNNOracle(X[:120], y[:120], scale=False), max_features=2)
-    exact = FeatureLattice(sampled.oracle, max_features=2)
-    for size in (None, 16):
-        found = Search(
-            sampled, task="leaf", epsilon=0.1, delta=0.1, bound="betting", expansion=0.4, seed=0, batch_size=size
-        ).run()
-        assert found.reason == "identified"
-        assert found.lower <= exact.exact(found.answer) <= found.upper
-        assert not any(leaf.exact for leaf in found.leaves)
 
 
 def test_the_selector_gives_the_same_with_any_number_of_workers_and_any_backend():

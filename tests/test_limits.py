@@ -210,18 +210,25 @@ def test_the_links_of_a_subset_do_not_depend_on_how_its_children_are_found(order
         assert one.linked("child", node).tolist() == other.linked("child", node).tolist()
 
 
-def test_rave_sums_take_memory_only_where_a_rollout_was():
+def test_rave_sums_take_memory_only_where_a_rollout_was_and_never_more_than_fixed(monkeypatch):
     rng = np.random.default_rng(0)
-    lattice = FeatureLattice(KNNOracle(rng.normal(size=(60, 5000)), rng.integers(0, 2, 60)))
+    lattice = FeatureLattice(KNNOracle(rng.normal(size=(60, 500)), rng.integers(0, 2, 60)))
     rollouts = lattice.compiled_oracle(rng)
     for node in range(2000):
         rollouts.add(node, (node,))
     for node in range(0, 2000, 10):
         rollouts.warm_up(node, 5)
-    assert 0 < rollouts.memory < 1_000_000  # 2,000 rows of 5,000 units would take 160 MB
+    assert rollouts.memory == 200 * 8 * 1501  # of 2,000 nodes
     here = rollouts.rave_sums(np.arange(2000))
     np.testing.assert_allclose(here, rollouts.global_rave_sums)
     assert rollouts.rave_sums(np.array([1, 2, 3])).sum() == 0
+    monkeypatch.setattr("bestleaf.features.rollouts.MOST_SUMS", 10**6)
+    few = lattice.compiled_oracle(rng)
+    for node in range(200):
+        few.add(node, (node,))
+        few.warm_up(node, 1)
+    assert 0 < few.memory <= 10**6
+    assert few.global_rave_sums[:, 1].sum() >= 200 > few.memory // (8 * 1501)  # later nodes count in total only
 
 
 class Slow(ScoreLattice):

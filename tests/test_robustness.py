@@ -140,26 +140,6 @@ def test_targets_that_cannot_be_ranked_are_one_sentence():
         EstimatorOracle(X, y, estimator=Ridge(), cv=LeaveOneOut()).value([0])
 
 
-def test_groups_of_one_class_are_drawn_again(table):
-    X, y = table
-    order = np.argsort(y, kind="stable")
-    X, y, groups = X[order], y[order], np.arange(120) // 12
-    seen = []
-
-    class Seeing(GaussianNB):
-        def fit(self, X, y, sample_weight=None):
-            seen.append(np.bincount(y, minlength=2))
-            return super().fit(X, y)
-
-    oracle = EstimatorOracle(X, y, estimator=Seeing(), cv=GroupKFold(5), groups=groups, fresh_splits=True)
-    for seed in range(20):
-        oracle.sample([0], np.random.default_rng(seed))
-    assert len(seen) == 20
-    for trained in seen:  # some of both classes, and some are left for the other side
-        assert (trained > 0).all()
-        assert (trained < np.bincount(y)).all()
-
-
 def test_the_last_thread_out_gives_the_libraries_their_threads_back():
     def threads():
         return [one["num_threads"] for one in threadpool_info()]

@@ -32,7 +32,7 @@ from bestleaf import (
 from bestleaf.checkpoint.codec import decoded, encoded
 from bestleaf.checkpoint.file import read_file
 from bestleaf.engine.bounds import BOUNDS
-from bestleaf.features import FeatureLattice, SampledLattice
+from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear, make_linear
 from bestleaf.search import saving
@@ -120,10 +120,6 @@ def lattice(**settings):
     return FeatureLattice(KNNOracle(*make_linear(80, 10, seed=1, return_X_y=True)), max_features=4, **settings)
 
 
-def sampled():
-    return SampledLattice(lattice().oracle, max_features=3)
-
-
 def for_estimator():
     X, y = make_linear(80, 10, seed=1, return_X_y=True)
     return FeatureLattice(EstimatorOracle(X, y, estimator=GaussianNB()), max_features=4)
@@ -149,12 +145,6 @@ SEARCHES = {
     "in batches": (best_leaf, problems.paper_lattice, {"batch_size": 9, "expansion": 0.6}),
     "in batches in Python": (best_arm, Peaks, {"batch_size": 5, "expansion": 0.5}),
     "lattice in batches": (best_leaf, lattice, {"batch_size": 12, "expansion": 0.5, "bound": "betting"}),
-    "sampled leaves": (best_leaf, sampled, {"expansion": 0.5, "bound": "betting", "max_samples": 3000}),
-    "sampled leaves in batches": (
-        best_leaf,
-        sampled,
-        {"expansion": 0.5, "bound": "betting", "batch_size": 12, "max_samples": 1500},
-    ),
     "estimator": (
         best_leaf,
         for_estimator,

@@ -122,8 +122,6 @@ CASES: dict[str, Case] = {
     "subsets_lookahead": case(leaf, "subsets", expansion=0.5, proposal="lookahead"),
     "subsets_real": case(leaf, "real subsets", expansion=0.4),
     "subsets_in_batches": case(leaf, "triples", expansion=0.5, batch_size=8, also=WORKERS),
-    "subsets_sampled": case(leaf, "sampled pairs", expansion=0.5, epsilon=0.15),
-    "subsets_sampled_in_batches": case(leaf, "sampled pairs", expansion=0.5, epsilon=0.15, batch_size=8, also=WORKERS),
     "subsets_rave_in_batches": case(leaf, "triples", expansion=0.5, proposal="rave", batch_size=8, max_samples=1500),
     # the selector
     "select": case(selected, "classes", also=WORKERS),
