@@ -31,6 +31,9 @@ HOLDER = textwrap.dedent(
 )
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "run.blf"
@@ -54,27 +57,16 @@ def beside(path):
     return sorted(one.name for one in path.parent.iterdir() if one != path)
 
 
-def test_another_process_is_refused_in_a_sentence_that_names_the_first(path, another):
-    with pytest.raises(ValueError, match=rf"{REFUSED} \(process {another.pid}\); wait until it ends, or give another"):
-        best_leaf(problems.paper_lattice(), **SETTINGS, checkpoint=path)
-    assert not path.exists()
-
-
-def test_a_search_that_was_refused_is_refused_again_until_the_file_is_free(path, another):
+def test_another_process_is_refused_in_a_sentence_until_the_first_one_ends(path, another):
     search = Search(problems.paper_lattice(), task="leaf", **SETTINGS, checkpoint=path)
     for _ in range(2):
-        with pytest.raises(ValueError, match=REFUSED):
+        with pytest.raises(ValueError, match=rf"{REFUSED} \(process {another.pid}\); wait until it ends, or give"):
             search.run()
+    assert not path.exists()
     another.send_signal(signal.SIGKILL)
     another.wait()
+    assert beside(path) == [".run.blf.lock"]  # a process that was killed leaves the file, but no lock
     assert search.run().reason == "identified"
-
-
-def test_a_process_that_was_killed_leaves_no_lock(path, another):
-    another.send_signal(signal.SIGKILL)
-    another.wait()
-    assert beside(path) == [".run.blf.lock"]
-    best_leaf(problems.paper_lattice(), **SETTINGS, checkpoint=path)
     assert beside(path) == []
 
 
@@ -149,49 +141,3 @@ def test_where_nothing_can_be_written_a_search_that_is_over_can_still_be_read(pa
 
     monkeypatch.setattr(locks.os, "open", fail)
     assert best_leaf(problems.paper_lattice(), **SETTINGS, checkpoint=path).samples == first.samples
-
-
-def test_a_lock_whose_file_was_removed_by_its_last_owner_is_taken_on_a_new_file(path, monkeypatch):
-    """The owner may remove the file between the moment it is opened here and the moment it is locked."""
-    real, removed = locks.try_lock, []
-
-    def locked(handle):
-        if not removed:
-            removed.append(True)
-            path.with_name(".run.blf.lock").unlink()
-        return real(handle)
-
-    monkeypatch.setattr(locks, "try_lock", locked)
-    mine = Lock(path)
-    assert beside(path) == [".run.blf.lock"]
-    with pytest.raises(ValueError, match=REFUSED):
-        subprocess_lock(path)
-    mine.release()
-
-
-def subprocess_lock(path):
-    code = "import sys; from pathlib import Path; from bestleaf.checkpoint.file import Lock; Lock(Path(sys.argv[1]))"
-    end = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
-    if end.returncode:
-        raise ValueError(end.stderr.splitlines()[-1])
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of a fork beside threads
-def test_a_forked_child_that_ends_does_not_let_go_of_it(path):
-    mine = Lock(path)
-    child = os.fork()
-    if child == 0:
-        mine.release()
-        os._exit(0)
-    os.waitpid(child, 0)
-    with pytest.raises(ValueError, match=REFUSED):
-        subprocess_lock(path)
-    mine.release()
-    subprocess_lock(path)
-
-
-def test_long_names_have_a_lock_too(tmp_path):
-    path = tmp_path / ("n" * 250)
-    best_leaf(problems.paper_lattice(), **SETTINGS, checkpoint=path)
-    assert beside(path) == []
