@@ -7,12 +7,13 @@ import copy
 import numpy as np
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from bestleaf import BestLeafSelector, Certificate
+from bestleaf import Certificate
 from bestleaf.certificate.claims import words_of
 from bestleaf.certificate.searched import label_of, unit_of
 from bestleaf.certificate.verify_graph import answer_of
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.new_data import votes_score
+from selecting import made_selector
 
 FOLDS = RepeatedStratifiedKFold(n_splits=5, n_repeats=3, random_state=0)
 
@@ -26,7 +27,7 @@ def noisy_table(seed=0, columns=7, rows=80):
 
 def fitted(X, y, **settings):
     """Return a selector that has evaluated every subset."""
-    return BestLeafSelector(choose="training", **{"guarantee": "exhaustive", "random_state": 0, **settings}).fit(X, y)
+    return made_selector(choose="training", **{"guarantee": "exhaustive", "random_state": 0, **settings}).fit(X, y)
 
 
 def path_of(selector, X, y):

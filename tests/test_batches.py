@@ -25,7 +25,7 @@ from selecting import made_selector
 RUNS, DELTA = 60, 0.1
 
 
-class Shuffled:
+class Shuffled(Serial):
     """Works through its items in another order and puts the results back in order."""
 
     def map(self, work, problem, items):
@@ -115,7 +115,7 @@ def test_the_first_of_a_batch_is_the_wider_of_best_and_rival():
     search = Search(problems.paper_lattice(), task="leaf", epsilon=0.1, delta=0.1, seed=0, batch_size=5)
     proposal = search.evaluator.propose()
     leaves = useful_leaves(proposal, search.state.graph, search.state.known, 5)
-    assert leaves[0] == proposal.first
+    assert leaves[0] == proposal.leaf
     assert len(leaves) == 5
 
 

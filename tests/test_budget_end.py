@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bestleaf import Checkpoint, Search, best_arm, best_leaf, verify
 from bestleaf.certificate.claims import unsettled_in_words
-from bestleaf.certificate.looked_at import looked_at, looked_at_in
+from bestleaf.certificate.searched import looked_at, looked_at_in
 from bestleaf.problems import ScoreLattice, paper_lattice, random_game_tree
 from bestleaf.search.budget import Budget
 from bestleaf.search.growth.pausing import Pause

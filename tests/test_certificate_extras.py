@@ -18,16 +18,17 @@ from bestleaf.report import report_html
 from selecting import made_selector
 
 
-def selected(**settings):
+def selected(holdout=None, **settings):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(90, 8)), columns=[f"c{number}" for number in range(8)])
     y = (X.c0 + X.c3 > 0).astype(int)
-    return validate(made_selector(choose="training", random_state=0, **settings), X, y, holdout=0.25).selector
+    selector = made_selector(choose="training", random_state=0, **settings)
+    return selector.fit(X, y) if holdout is None else validate(selector, X, y, holdout=holdout).selector
 
 
 @pytest.fixture(scope="module")
 def whole():
-    return selected(feature_groups=[[0, 1], *([number] for number in range(2, 8))])
+    return selected(holdout=0.25, feature_groups=[[0, 1], *([number] for number in range(2, 8))])
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def test_the_verdict_says_what_cannot_be_told(whole, linear):
 
 
 CHANGES = [
-    (("unseen", "score"), 1.5, "'score' of held-out rows is"),
+    (("unseen", "score"), 1.5, "the score of held-out rows must be a number from 0 to 1"),
     (("unseen", "score"), float("nan"), "'score' of the held-out rows must be a number"),
     (("unseen", "remark"), "All is proved.", "an unknown part"),
     (("unseen", "rows"), 0, "'rows' of the held-out rows must be a whole number of at least 1"),

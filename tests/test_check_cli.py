@@ -13,9 +13,10 @@ from bestleaf import cli
 from bestleaf.certificate import Certificate, verify
 from bestleaf.tables import read_frame
 from bestleaf.tables.verify import verify_table
+from selecting import configured
 
 ROWS = 120
-QUICK = ("--choose", "training", "--quiet")
+QUICK = configured(choose="training", verbose=0)
 
 
 @pytest.fixture(scope="module")
@@ -194,17 +195,16 @@ def test_leaks_are_loud_and_options_are_named(run, shop):
     assert lines[1].startswith("A leak? refund alone ranks the target almost perfectly (AUC 1.0000).")
     for words in ("--keep COLUMN takes", "--missing TEXT takes cells", "--drop COLUMN leaves"):
         assert any(line.startswith(words) for line in lines)
-    options = ["--choose", "training", "--max-samples", "50", "--impute", "median"]
+    options = [*configured(choose="training", max_samples=50), "--impute", "median"]
     code, shown, _ = run("select", "t.csv", "--target", "bought", *options)
     assert shown.startswith("A leak? refund alone")
 
 
-def test_forced_and_grouped_columns_are_kept(run, shop):
+def test_included_and_grouped_columns_are_kept(run, shop):
     shop.assign(number=np.arange(ROWS), other=np.arange(ROWS) + 1).to_csv("t.csv", index=False)
-    with open("groups.json", "w") as file:
-        file.write('{"both": ["number", "age"]}')
-    options = ["--include", "other", "--feature-groups", "groups.json", "--json", "r.json"]
-    assert run("select", "t.csv", "--target", "bought", *options, *QUICK)[0] == 0
+    together = configured('feature_groups = {both = ["number", "age"]}', choose="training", verbose=0)
+    options = ["--include", "other", "--json", "r.json"]
+    assert run("select", "t.csv", "--target", "bought", *options, *together)[0] == 0
     with open("r.json") as file:
         found = json.load(file)
     assert "other" in found["features"]
@@ -212,16 +212,18 @@ def test_forced_and_grouped_columns_are_kept(run, shop):
 
 
 VERIFIED = {
-    "holdout and filled values": ["--missing", "?", "--impute", "mean", "--holdout", "0.25"],
-    "estimator": ["--missing", "?", "--impute", "median", "--estimator", "linear", "--cv", "3", "--holdout", "0.2"],
-    "scoring": ["--drop", "age", "--estimator", "linear", "--scoring", "roc_auc", "--cv", "3"],
+    "holdout and filled values": (["--missing", "?", "--impute", "mean", "--holdout", "0.25"], {}),
+    "estimator": (["--missing", "?", "--impute", "median", "--estimator", "linear", "--holdout", "0.2"], {"cv": 3}),
+    "scoring": (["--drop", "age", "--estimator", "linear"], {"scoring": "roc_auc", "cv": 3}),
 }
 
 
 @pytest.mark.parametrize("case", VERIFIED)
 def test_verify_makes_again_what_select_made(run, shop, case):
     with_markers(shop).to_csv("t.csv", index=False)
-    assert run("select", "t.csv", "--target", "bought", *VERIFIED[case], "--certificate", "c.json", *QUICK)[0] == 0
+    options, settings = VERIFIED[case]
+    more = [*options, "--certificate", "c.json", *configured(choose="training", verbose=0, **settings)]
+    assert run("select", "t.csv", "--target", "bought", *more)[0] == 0
     code, shown, _ = run("verify", "c.json", "--data", "t.csv")
     assert code == 0
     assert "exact values were computed again" in shown

@@ -16,8 +16,7 @@ from sklearn.feature_selection import RFECV, SequentialFeatureSelector
 import genuine
 from bestleaf import NeighbourVotes, cli
 from bestleaf.certificate.held_out import corrected_error
-from bestleaf.features.exhaust import Exhaustion
-from bestleaf.new_data import splits_of
+from bestleaf.features.all_subsets import Exhaustion
 from bestleaf.tables import prepared
 from bestleaf.tables.compare import Compared, compare, standings
 from bestleaf.tables.peers import PEERS, Peer

@@ -74,13 +74,6 @@ def test_samples_have_the_value_as_their_mean(table):
     assert abs(np.mean(drawn) - oracle.value([0, 1])) < 4 * spread
 
 
-def test_fresh_splits_differ_and_have_the_size_of_the_folds(table):
-    oracle = EstimatorOracle(*table, estimator=MODEL, cv=3, fresh_splits=True)
-    parts = [oracle._fresh_split(seed) for seed in range(20)]
-    assert len({tuple(test) for _, test in parts}) == 20
-    assert all(len(test) == 50 for _, test in parts)
-
-
 def test_a_regressor_is_scored_by_concordance_unless_told_otherwise():
     X, y = make_regression(80, 5, n_informative=2, noise=1, shuffle=False, random_state=0)
     oracle = EstimatorOracle(X, y, estimator=Ridge())
@@ -162,11 +155,9 @@ def test_weights_reach_the_fit_and_the_score(table):
 def test_groups_stay_together(table):
     X, y = table
     groups = np.arange(150) // 10
-    for fresh in (False, True):
-        oracle = EstimatorOracle(X, y, estimator=MODEL, cv=GroupKFold(3), groups=groups, fresh_splits=fresh)
-        parts = [oracle._fresh_split(3)] if fresh else oracle.splits
-        for train, test in parts:
-            assert not set(groups[train]) & set(groups[test])
+    oracle = EstimatorOracle(X, y, estimator=MODEL, cv=GroupKFold(3), groups=groups)
+    for train, test in oracle.splits:
+        assert not set(groups[train]) & set(groups[test])
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 from bestleaf import EstimatorOracle, Search, best_leaf
 from bestleaf.checkpoint import Saved
 from bestleaf.engine.compile import kernel
-from bestleaf.features import STOP, FeatureLattice, SampledLattice
+from bestleaf.features import STOP, FeatureLattice
 from bestleaf.features.kernels.records import draw_at
 from bestleaf.features.kernels.rollout import complete, spell_out
 from bestleaf.features.neighbours import KNNOracle
@@ -66,10 +66,9 @@ def test_a_subset_has_one_terminal_leaf(oracle):
 
 
 def test_a_lattice_tells_what_looking_at_subsets_costs(oracle):
-    exact, sampled = FeatureLattice(oracle), SampledLattice(oracle)
+    exact = FeatureLattice(oracle)
     assert (exact.parts, exact.rollouts_a_unit) == (0, 20)
     assert exact.part_cost == exact.value_cost == oracle.value_cost
-    assert sampled.part_cost == sampled.value_cost == oracle.rough_cost
     by_fits = FeatureLattice(EstimatorOracle(*load_linear(return_X_y=True), estimator=GaussianNB(), cv=3))
     assert (by_fits.parts, by_fits.rollouts_a_unit) == (3, 1)
     assert by_fits.part_cost < by_fits.value_cost

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from bestleaf import BestLeafSelector, KNNOracle, NeighbourVotes, SearchOptions
-from bestleaf.certificate.numbering import Block, Numbering
+from bestleaf.certificate.all_subsets import Numbering
 from bestleaf.features import neighbours
-from bestleaf.features.exhaust import FastNumbering
 from bestleaf.features.gpu import device, votes
 from bestleaf.features.gpu.device import GpuError, cuda
 from bestleaf.features.unseen import UnseenVotes
@@ -57,14 +56,14 @@ def kernels_run(tmp_path_factory):
 
 
 @pytest.mark.usefixtures("kernels_run")
-@pytest.mark.parametrize("kind", [Numbering, FastNumbering])
-def test_blocks_have_the_values_of_the_processor(kind):
+def test_all_subsets_have_the_values_of_the_processor():
     X = table("whole numbers", 20, 6)
     ours, theirs = pair(X, (X[:, 0] > 0).astype(int))
-    block = Block(kind(range(6), (), 6), 0, 30, [[feature] for feature in range(6)])
-    assert ours.most_in_blocks == 2**30
-    assert theirs.most_in_blocks == 2**22
-    assert ours.block_values(block).tolist() == theirs.block_values(block).tolist()
+    numbering = Numbering(range(6), (), 6)
+    columns = numbering.columns(numbering.members(np.arange(30)), [[feature] for feature in range(6)])
+    assert ours.most_subsets == 2**30
+    assert theirs.most_subsets == 2**22
+    assert ours.table_values(columns).tolist() == theirs.table_values(columns).tolist()
 
 
 def table(kind: str, rows: int, features: int, seed: int = 0) -> np.ndarray:

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
@@ -64,7 +64,7 @@ def test_an_answer_function_that_returns_nonsense_is_told(found):
 def test_an_answer_must_be_a_leaf_and_a_function():
     with pytest.raises(ValueError, match="answer must return a leaf, got node 1 with children"):
         searched(answer=lambda state, decision: (1, 0.0))
-    with pytest.raises(ValueError, match=r"answer must be one of .* or a function"):
+    with pytest.raises(TypeError, match="answer must be a function"):
         searched(answer="best")
     assert searched(answer=lambda state, decision: most_likely(state, decision)).identified
 
@@ -91,25 +91,17 @@ def test_own_proposals_with_a_name_of_ours_do_not_continue_our_checkpoint(tmp_pa
 def test_workers_are_a_whole_number(n_jobs):
     with pytest.raises(ValueError, match="n_jobs must be a whole number of workers"):
         grown("random", n_jobs=n_jobs, batch_size=4)
-    with pytest.raises(ValueError, match="n_jobs must be a whole number of workers"):
-        validate(BestLeafSelector(choose="training"), X, Y, n_jobs=n_jobs)
 
 
 @pytest.mark.parametrize(
     ("holdout", "told"),
     [
-        ([(np.arange(60), np.arange(60))], "holdout must not score on rows of the search, got row 0 on both sides"),
-        ([(np.ones(60, bool), np.arange(30))], "holdout must not score on rows of the search"),
-        ([(np.arange(30), np.arange(30, 90))], "holdout must give pairs of row numbers from 0 to 59"),
-        ([("a", "b")], "holdout must give pairs of row numbers"),
-        ([(1, 2)], "holdout must give pairs of row numbers"),
-        ([(1, 2, 3)], "holdout cannot split these 60 rows"),
-        (1000, "holdout cannot split these 60 rows"),
         *[
-            (one, "holdout must be a fraction between 0 and 1, a number")
-            for one in (0, 1, True, "0.25", KFold, object())
+            (one, "holdout must be a fraction between 0 and 1, got")
+            for one in (0, 1, True, "0.25", KFold, KFold(3), 3, [(np.arange(30), np.arange(30, 60))], object())
         ],
-        (GroupKFold(3), "groups must be given, because holdout=GroupKFold"),
+        (0.0, "holdout must be strictly between 0 and 1, got 0"),
+        (0.001, "holdout must leave rows of every class on both sides, got a fraction of 0.001 of 60 rows"),
     ],
 )
 def test_a_holdout_that_holds_nothing_out_is_refused(holdout, told):
@@ -119,7 +111,7 @@ def test_a_holdout_that_holds_nothing_out_is_refused(holdout, told):
 
 def test_validation_of_clumsy_users():
     selector = BestLeafSelector(choose="training", random_state=0)
-    assert len(validate(selector, X, Y, holdout=np.float32(0.25)).scores) == 1
+    assert validate(selector, X, Y, holdout=np.float32(0.25)).score > 0
     with pytest.raises(TypeError, match=r"'holdouts' \(did you mean 'holdout'\?\)"):
         validate(selector, X, Y, holdouts=0.25)
     with pytest.raises(

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bestleaf import Certificate, Rule, Search, best_arm, best_leaf, testing, verify
+from bestleaf.engine.records import INNER
 from bestleaf.engine.rules import children, strongest_rival
 from bestleaf.problems import TableProblem, paper_lattice, random_dag
-from bestleaf.search.answer import ANSWERS, highest_mean
 
 KEYWORDS = {"epsilon": 0.15, "delta": 0.1}
 
@@ -154,9 +154,17 @@ def test_growth_must_be_a_function():
 # Which node is the answer.
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-def test_our_answer_functions_pass(name):
-    testing.check_ingredients(answer=name)
+def surest(state, decision):
+    """The leaf or arm of highest lower bound."""
+    nodes = (
+        np.flatnonzero(state.graph.kinds != INNER) if state.settings.task == "leaf" else state.graph.linked("child", 0)
+    )
+    return int(nodes[state.known.known["lower"][nodes].argmax()])
+
+
+def test_the_answer_function_of_ours_and_one_of_ones_own_pass():
+    testing.check_ingredients()
+    testing.check_ingredients(answer=surest)
 
 
 def test_answers_are_named_and_may_be_a_node_alone():
@@ -168,11 +176,8 @@ def test_answers_are_named_and_may_be_a_node_alone():
     result = best_leaf(paper_lattice(), answer=last, **keywords)
     assert result.answer == result.leaves[-1].state
     assert verify(result.certificate)
-    by_mean = best_leaf(paper_lattice(), answer="highest_mean", **keywords)
-    assert by_mean.answer == max(by_mean.leaves, key=lambda leaf: leaf.mean or 0).state
-    by_bound = best_leaf(paper_lattice(), answer="highest_lower_bound", **keywords)
-    assert by_bound.answer == max(by_bound.leaves, key=lambda leaf: leaf.lower).state
-    assert best_leaf(paper_lattice(), answer=highest_mean, **keywords).answer == by_mean.answer
+    certain = best_leaf(paper_lattice(), answer=surest, **keywords)
+    assert certain.answer == max(certain.leaves, key=lambda leaf: leaf.lower).state
 
 
 def test_a_proved_answer_is_not_replaced_by_a_worse_one():
@@ -184,18 +189,15 @@ def test_a_proved_answer_is_not_replaced_by_a_worse_one():
 
 def test_a_move_of_a_game_may_be_named_alone():
     game = random_dag(np.random.default_rng(3), two_player=True)
-    for name in ("highest_lower_bound", "most_likely"):
-        result = best_arm(game, answer=name, seed=0, max_samples=50, epsilon=0.05, delta=0.1)
+    for answer in (surest, None):
+        result = best_arm(game, answer=answer, seed=0, max_samples=50, epsilon=0.05, delta=0.1)
         assert verify(result.certificate)
 
 
 def test_wrong_answers_are_one_sentence():
-    with pytest.raises(
-        ValueError, match="answer must be one of most_likely, highest_lower_bound, highest_mean or a fun"
-    ):
-        best_leaf(paper_lattice(), answer="best", **KEYWORDS)
-    with pytest.raises(TypeError, match=r"answer must be one of .* or a function of the state and the decision, got 3"):
-        best_leaf(paper_lattice(), answer=3, **KEYWORDS)
+    for given in ("best", 3):
+        with pytest.raises(TypeError, match="answer must be a function of the state and the decision or None, got"):
+            best_leaf(paper_lattice(), answer=given, **KEYWORDS)
     with pytest.raises(ValueError, match=r"answer must return a child of the root, got \(3, 4, 5\)"):
         best_arm(
             paper_lattice(), answer=lambda state, decision: state.graph.node_of[3, 4, 5], max_samples=9, **KEYWORDS
@@ -205,5 +207,4 @@ def test_wrong_answers_are_one_sentence():
 
 
 def bold(state, decision):
-    leaves = state.graph.linked("child", 0).tolist() if state.settings.task == "arm" else []
-    return (leaves[0] if leaves else highest_mean(state, decision)), -1.0
+    return surest(state, decision), -1.0

@@ -126,7 +126,6 @@ def test_every_rule_works_with_every_bound(rule, name):
 def test_rules_are_found_by_their_published_names():
     assert named_rule("LUCB-exMCDS") is named_rule("lucb")
     assert named_rule("UGapE-MCTS") is named_rule("ugape")
-    assert named_rule("lucb-micro") is named_rule("lucb_micro")
     assert "LUCB-exMCDS" in named_rule("lucb").__doc__
 
 

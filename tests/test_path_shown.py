@@ -15,7 +15,6 @@ from rich.console import Console
 
 from bestleaf import BestLeafSelector, Certificate, SearchOptions
 from bestleaf.cli.app import app
-from bestleaf.cli.messages import complaint
 from bestleaf.cli.outputs import path_table
 from bestleaf.report import report_html
 from bestleaf.report.content import path_points
@@ -24,6 +23,7 @@ from bestleaf.tables import prepared
 from bestleaf.tables import select as tables_select
 from bestleaf.tables.select import TableSelection
 from paths import certificate, chosen, fitted, noisy_table, path_of
+from selecting import configured
 
 HOSTILE = ["<script>alert(1)</script>", "[bold]x[/bold]", "a&b", '"quoted"', "e", "f", "g"]
 
@@ -162,7 +162,7 @@ def test_the_command_prints_the_path_and_its_exit_code_is_that_of_the_search(tmp
         return found
 
     monkeypatch.setattr(tables_select, "select_from_table", with_path)
-    for quiet in ([], ["--quiet"]):
+    for quiet in ([], configured(verbose=0)):
         typed = ["select", str(tmp_path / "table.csv"), "--target", "target", "--json", str(tmp_path / "found.json")]
         assert not app([*typed, "--force-overwrite", *quiet], standalone_mode=False)  # the exit code
         assert ("The path: one subset of each size" in capsys.readouterr().out) == (not quiet)
@@ -184,8 +184,3 @@ def test_the_result_file_has_the_path(hostile):
     assert result["path"] == hostile.path
     assert math.isclose(result["optimism"], hostile.optimism)
     assert result["new_data"][0].startswith("Chosen by left-out rows")
-
-
-def test_complaints_about_the_choice_name_the_option():
-    assert complaint(ValueError("choose must be new_data, got 7")).startswith("--choose must be")
-    assert complaint(ValueError("parsimony must be at least 0, got -1")).startswith("--parsimony must be")

@@ -78,12 +78,6 @@ def test_no_round_begins_after_the_end_of_a_slice():
     assert problem.asked == 0
 
 
-def test_rules_that_sample_two_leaves_end_with_the_last_sample():
-    for limit in (5, 6, 7):
-        found = best_arm(Slots(), epsilon=0.01, delta=0.1, rule="lucb_micro", max_samples=limit, seed=0)
-        assert found.samples == limit
-
-
 class Many(Slots):
     """Thousands of leaves whose values are an array."""
 

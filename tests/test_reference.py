@@ -19,7 +19,7 @@ from bestleaf.features.data import row_roles
 from bestleaf.features.unseen import UnseenVotes
 from bestleaf.tables.verify import verify_table
 from forging import judged, reworded
-from selecting import made_selector
+from selecting import configured, made_selector
 
 ROWS, REFERENCE = 400, 120
 
@@ -246,7 +246,7 @@ def test_the_command_line_takes_the_size_of_the_reference(tmp_path, capsys, monk
     X, y = table("two classes")
     frame = pd.DataFrame(X, columns=[f"c{number}" for number in range(8)]).assign(label=y)
     frame.to_csv(tmp_path / "rows.csv", index=False)
-    arguments = ["--reference-rows", "100", "--epsilon", "0.1", "--max-samples", "2000"]
+    arguments = ["--epsilon", "0.1", *configured("[neighbours]\nreference_rows = 100", max_samples=2000)]
     files = [tmp_path / "rows.csv", "--target", "label", "--certificate", tmp_path / "found.json"]
     monkeypatch.setattr("sys.argv", ["bestleaf", "select", *map(str, (*files, *arguments))])
     with pytest.raises(SystemExit):

@@ -13,9 +13,9 @@ import pytest
 from bestleaf import cli
 from bestleaf.checkpoint.file import Lock, read_file, write_file
 from bestleaf.cli import outputs
+from selecting import configured
 
-SELECT = ["select", "table.csv", "--target", "label", "--config", "config.toml"]
-SETTINGS = 'choose = "training"\n[search]\nguarantee = "grown"\nmax_samples = '
+SELECT = ["select", "table.csv", "--target", "label"]
 RUN = ["--checkpoint", "run.blf"]
 FILES = [*RUN, "--out", "a.csv", "--json", "a.json"]
 
@@ -33,8 +33,8 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def select(folder, monkeypatch, capsys):
     def run(samples, *more, seed=0):
-        (folder / "config.toml").write_text(f"random_state = {seed}\n{SETTINGS}{samples}\n")
-        monkeypatch.setattr(sys, "argv", ["bestleaf", *SELECT, *more])
+        further = configured(choose="training", guarantee="grown", max_samples=samples, random_state=seed, verbose=0)
+        monkeypatch.setattr(sys, "argv", ["bestleaf", *SELECT, *further, *more])
         with pytest.raises(SystemExit) as end:
             cli.main()
         return end.value.code, capsys.readouterr().err
@@ -51,7 +51,7 @@ def test_the_same_command_goes_on_and_writes_its_own_files_again(folder, select)
     assert select(400, *FILES)[0] in (0, 3)
     again = (folder / "a.json").read_text()
     assert again != first
-    assert sorted(os.listdir(folder)) == ["a.csv", "a.json", "config.toml", "run.blf", "table.csv"]
+    assert sorted(os.listdir(folder)) == ["a.csv", "a.json", "run.blf", "table.csv"]
     select(400, "--json", "c.json")
     assert (folder / "c.json").read_text().split('"seconds"')[0] == again.split('"seconds"')[0]
     told = "bestleaf: run.blf is the checkpoint of another search: seed was 0, got 7\n"
@@ -138,4 +138,4 @@ def test_a_disk_that_is_full_is_told_on_the_command_line_and_nothing_is_left(fol
         f"bestleaf: checkpoint could not be written: {folder / 'run.blf'} cannot be read or written: no space left on "
         "device; the search goes on\n"
     )
-    assert sorted(os.listdir(folder)) == ["config.toml", "run.blf", "table.csv"]
+    assert sorted(os.listdir(folder)) == ["run.blf", "table.csv"]

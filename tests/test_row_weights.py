@@ -18,6 +18,7 @@ from bestleaf.features.unseen import UnseenVotes
 from bestleaf.tables import load_table
 from bestleaf.tables.compare import compare
 from naive import naive_value
+from selecting import configured
 from test_features import draws
 from test_select import bestleaf
 
@@ -165,7 +166,7 @@ def test_validation_scores_by_weights():
     rows, aside = judged.rows, np.setdiff1d(np.arange(60), judged.rows)
     columns = judged.selector.support_
     unseen = UnseenVotes(NeighbourVotes().oracle(X[rows], y[rows]), X[rows], X[aside], y[aside], weights[aside])
-    assert judged.mean == pytest.approx(unseen.score(np.flatnonzero(columns)), abs=0.01)  # ties of distances aside
+    assert judged.score == pytest.approx(unseen.score(np.flatnonzero(columns)), abs=0.01)  # ties of distances aside
     assert judged.interval is None
     assert "because the rows are weighted" in str(judged.selector.certificate_)
     assert verify(judged.selector.certificate_, X[rows], y[rows], sample_weight=weights[rows])
@@ -211,7 +212,7 @@ def test_groups_and_weights_are_columns_that_are_no_features(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     patients().to_csv("t.csv", index=False)
     about = ["--target", "y", "--groups", "patient", "--weights", "weight"]
-    options = ["--choose", "training", "--certificate", "c.json", "--quiet"]
+    options = ["--certificate", "c.json", *configured(choose="training", verbose=0)]
     assert bestleaf("select", "t.csv", *about, *options) == 0
     assert Certificate.load("c.json").content["data"]["names"] == list("abcde")
     assert bestleaf("verify", "c.json", "--data", "t.csv", *about) == 0
@@ -235,8 +236,7 @@ def test_groups_and_weights_are_columns_that_are_no_features(tmp_path, monkeypat
 def test_an_estimator_gets_folds_by_groups(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     patients().to_csv("t.csv", index=False)
-    (tmp_path / "c.toml").write_text("choose = 'training'\ncv = 2\nverbose = 0\n")
-    options = ["--target", "y", "--groups", "patient", "--exclude", "weight", "--config", "c.toml"]
+    options = ["--target", "y", "--groups", "patient", "--exclude", "weight", *configured(choose="training", cv=2)]
     limits = ["--estimator", "linear", "--max-features", "1", "--certificate", "c.json"]
     assert bestleaf("select", "t.csv", *options, *limits) == 0
     assert "StratifiedGroupKFold(n_splits=2" in Certificate.load("c.json").content["data"]["objective"]["cv"]

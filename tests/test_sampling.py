@@ -101,7 +101,7 @@ def test_a_rule_decides_what_is_sampled():
 
 def test_no_rule_is_wrong_more_often_than_delta_on_shared_leaves():
     runs = 60
-    for rule in (weakest_rival, "ugape", "lucb_micro"):
+    for rule in (weakest_rival, "ugape"):
         wrong = 0
         for seed in range(runs):
             problem = random_dag(seed, layers=3, width=4, grid=0.1)

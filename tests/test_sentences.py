@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import ShuffleSplit
 from sklearn.naive_bayes import GaussianNB
 
 from bestleaf import (
@@ -31,7 +30,7 @@ from bestleaf.checks import LONGEST_SENTENCE, LONGEST_VALUE, listed, sentence, s
 from bestleaf.cli import at_once
 from bestleaf.tables import prepared, read_frame
 from bestleaf.tables.select import select_from_table
-from selecting import made_selector
+from selecting import configured, made_selector
 
 LONG = "n" * 5000
 LAST = "m" * 5000
@@ -66,10 +65,9 @@ WRONG = {
     "a checkpoint": search(checkpoint=[LONG]),
     "a checkpoint's name": search(checkpoint=LONG),
     "a checkpoint's folder": search(checkpoint=f"{LONG[:200]}/{LONG[:200]}/run.blf"),
-    "a size": fit(max_memory=LONG),
     "a scoring without an estimator": fit(scoring=LONG),
     "a scoring": fit(estimator=GaussianNB(), scoring=LONG),
-    "forced features": fit(forced=[LONG]),
+    "included features": fit(include=[LONG]),
     "features by name": lambda: BestLeafSelector(choose="training", include=[LONG]).fit(frame("a", LAST), Y),
     "groups that overlap": lambda: BestLeafSelector(choose="training", feature_groups={LONG: [0, 1], LAST: [1]}).fit(
         X, Y
@@ -154,22 +152,10 @@ def test_truth_values_are_no_numbers(name):
 
 
 def test_truth_values_are_no_numbers_in_expert_settings():
-    with pytest.raises(TypeError, match="batch_size must be a whole number of at least 1 or None, got True"):
-        BestLeafSelector(choose="training", search=SearchOptions(batch_size=True)).fit(X, Y)
+    with pytest.raises(TypeError, match="max_samples must be a whole number of at least 1 or None, got True"):
+        BestLeafSelector(choose="training", search=SearchOptions(max_samples=True)).fit(X, Y)
     with pytest.raises(TypeError, match="n_neighbors must be a whole number"):
         BestLeafSelector(choose="training", estimator=NeighbourVotes(n_neighbors=True)).fit(X, Y)
-
-
-@pytest.mark.parametrize("empty", [[], (), iter([]), [(range(0), range(0))][:0]])
-def test_a_holdout_without_splits_is_refused_before_the_search(empty, monkeypatch):
-    monkeypatch.setattr("bestleaf.selector.Search", lambda *given, **settings: pytest.fail("the search began"))
-    with pytest.raises(ValueError, match="holdout must give at least one split, got none from"):
-        validate(BestLeafSelector(choose="training"), X, Y, holdout=empty)
-
-
-def test_splits_given_as_an_iterator_are_used_once():
-    splits = iter(list(ShuffleSplit(3, test_size=0.4, random_state=0).split(X)))
-    assert len(validate(BestLeafSelector(choose="training", random_state=0), X, Y, holdout=splits).scores) == 3
 
 
 @pytest.mark.parametrize("rows", [2, 6, 49, 50])
@@ -185,15 +171,14 @@ def test_a_subsample_that_is_given_is_still_checked():
         KNNOracle(X, Y, subsample=50)
 
 
-@pytest.mark.parametrize("extra", [{}, {"holdout": 0.3}, {"holdout": 3}])
-def test_the_largest_numbers_there_are_can_be_predicted(extra):
+def test_the_largest_numbers_there_are_can_be_predicted():
     y = np.where(Y == 1, 1.7e308, -1.7e308)
     selector = BestLeafSelector(
         choose="training", estimator=NeighbourVotes(n_neighbors=3, task="regression"), random_state=0, epsilon=0.1
     )
-    huge, usual = validate(selector, X, y, **extra), validate(selector, X, Y, **extra)
+    huge, usual = validate(selector, X, y, holdout=0.3), validate(selector, X, Y, holdout=0.3)
     assert huge.selector.score_ == usual.selector.score_
-    assert huge.scores.tolist() == usual.scores.tolist()
+    assert huge.score == usual.score
     BestLeafSelector(choose="training", random_state=0, epsilon=0.1).fit(X, y)  # as classes
 
 
@@ -216,7 +201,7 @@ LOOPS = [
     ["select", "t.csv", "--target", "y", "--out", "here/a.csv"],
     ["select", "t.csv", "--target", "y", "--report", "loop.html", "--force-overwrite"],
     ["select", "t.csv", "--target", "y", "--checkpoint", "loop.blf"],
-    ["select", "t.csv", "--target", "y", "--feature-groups", "loop.json"],
+    ["select", "t.csv", "--target", "y", "--config", "loop.json"],
     ["compare", "loop.csv", "--target", "y"],
     ["verify", "loop.json"],
     ["report", "loop.json"],
@@ -260,7 +245,7 @@ entry.main()
 @pytest.mark.parametrize("name", ["typer", "bestleaf.cli.select", "numba", "pandas", "sklearn.feature_selection"])
 def test_ctrl_c_during_import_is_one_line(tmp_path, name):
     frame("a", "b").to_csv(tmp_path / "t.csv", index=False)
-    arguments = ["select", str(tmp_path / "t.csv"), "--target", "y", "--max-samples", "100", "--quiet"]
+    arguments = ["select", str(tmp_path / "t.csv"), "--target", "y", *configured(max_samples=100)]
     code = IMPORTING.format(name=name, arguments=arguments)
     end = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert end.returncode == 130
@@ -429,20 +414,11 @@ def test_the_command_line_speaks_of_options(tmp_path, monkeypatch, capsys):
 )
 def test_an_output_that_cannot_be_written_does_not_lose_the_result(tmp_path, output, told):
     frame("a", "b").to_csv(tmp_path / "t.csv", index=False)
-    command = f"{sys.executable} -m bestleaf select t.csv --target y --max-samples 100 --json r.json {output}"
+    further = " ".join(configured(max_samples=100))
+    command = f"{sys.executable} -m bestleaf select t.csv --target y {further} --json r.json {output}"
     end = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert end.returncode in (0, 3)
     assert (tmp_path / "r.json").exists()
     assert "Traceback" not in end.stderr
     assert end.stderr.startswith(f"bestleaf: {told}" if told else "")
     assert end.stderr.count("\n") == bool(told)
-
-
-@pytest.mark.parametrize("further", [{"n_repeats": 3}, {"holdout": 3}], ids=["repeats", "splits"])
-def test_files_of_further_searches_are_checked_before_the_first_one(tmp_path, further, monkeypatch):
-    monkeypatch.setattr("bestleaf.selector.Search", lambda *given, **settings: pytest.fail("the search began"))
-    with pytest.raises(ValueError, match="cannot be written: the name is too long"):
-        validate(BestLeafSelector(choose="training", checkpoint=tmp_path / ("n" * 254)), X, Y, **further)
-    (tmp_path / "run.blf.2").mkdir()
-    with pytest.raises(ValueError, match=r"run\.blf\.2 must be a file, got a folder or a device"):
-        validate(BestLeafSelector(choose="training", checkpoint=tmp_path / "run.blf"), X, Y, **further)

@@ -68,7 +68,7 @@ def test_best_arm_is_wrong_no_more_often_than_delta(bound):
     assert wrong_arms(bound, "sound") <= binomial_margin(PROBLEMS, DELTA)
 
 
-@pytest.mark.parametrize("rule", ["lucb", "ugape", "lucb_mcts", "lucb_micro"])
+@pytest.mark.parametrize("rule", ["lucb", "ugape", "lucb_mcts"])
 def test_best_arm_is_right_under_every_rule(rule):
     wrong = 0
     for seed in range(80):

@@ -98,7 +98,7 @@ SEARCHES = {
     "betting": (best_leaf, problems.paper_lattice, {"bound": "betting", "epsilon": 0.25}),
     "rate that grows": (best_leaf, problems.paper_lattice, {"bound": "beta1", "expansion": 0.6}),
     "paper": (best_arm, problems.paper_lattice, {"bound": "beta2", "stopping": "paper", "expansion": 0.5}),
-    "both": (best_arm, problems.paper_lattice, {"rule": "lucb_micro", "bound": "theory", "epsilon": 0.25}),
+    "theory": (best_arm, problems.paper_lattice, {"rule": "ugape", "bound": "theory", "epsilon": 0.25}),
     "two players that grow": (best_arm, lambda: problems.random_game_tree(1), {"expansion": 0.7}),
     "cycles": (best_arm, lambda: random_cyclic_graph(5, two_player=True, endless=0.5), {"expansion": 0.6}),
     "plan that grows": (best_leaf, Pig, {"expansion": 0.7, "max_samples": 500}),
@@ -153,15 +153,13 @@ def test_a_search_by_ask_and_tell_goes_on_where_it_was(path, monkeypatch):
         search = Search(
             problems.paper_lattice(),
             task="arm",
-            rule="lucb_micro",
             epsilon=0.3,
             delta=0.1,
             seed=0,
             checkpoint=checkpoint,
         )
         while (leaf := search.ask()) is not None:
-            half = search.state.first_value is not None
-            search.tell(float(np.random.default_rng([search.samples, half, *leaf]).random() < 0.1 * sum(leaf)))
+            search.tell(float(np.random.default_rng([search.samples, *leaf]).random() < 0.1 * sum(leaf)))
         return search
 
     unbroken = of_result(answered(None).result())[0]
@@ -184,15 +182,6 @@ def test_more_samples_later_are_as_good_as_at_once(proposal, few, path):
 
     for samples in (few, few, 600):
         assert selected(samples, checkpoint=path) == selected(samples)
-
-
-def test_two_samples_a_round_and_an_odd_budget(path):
-    settings = {"epsilon": 0.05, "delta": 0.1, "rule": "lucb_micro", "seed": 0}
-    for problem in (problems.paper_lattice(), Climb()):
-        path.unlink(missing_ok=True)
-        for samples in (101, 500, 900):
-            found = best_arm(problem, **settings, max_samples=samples, checkpoint=path)
-            assert of_result(found) == of_result(best_arm(problem, **settings, max_samples=samples))
 
 
 def test_a_finished_search_goes_on_for_a_smaller_epsilon_and_ends_at_once_for_a_larger(path):

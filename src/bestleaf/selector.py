@@ -42,7 +42,7 @@ from bestleaf.encoding import TableEncoder, pandas_frame, takes_missing
 from bestleaf.encoding.frames import selected_columns
 from bestleaf.encoding.inputs import is_on_gpu
 from bestleaf.engine.bounds import Bound, Rate, named_bound
-from bestleaf.engine.stopping import STOPPINGS
+from bestleaf.engine.parts import STOPPINGS
 from bestleaf.features import FeatureLattice, SubsetLattice
 from bestleaf.features.all_subsets import Exhaustion, can_evaluate_all, seconds_for_all
 from bestleaf.features.estimator import EstimatorOracle

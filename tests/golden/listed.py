@@ -56,8 +56,7 @@ CASES: dict[str, Case] = {
     "arm_own_bound": case(arm, "dag", bound=union_over_time),
     "arm_own_rate": case(arm, "dag", bound=own_rate),
     "arm_own_rule": case(arm, "dag", rule=boldest),
-    **{f"arm_rule_{rule}": case(arm, "lattice", rule=rule) for rule in ("lucb", "ugape", "lucb_mcts", "lucb_micro")},
-    "leaf_rule_lucb_micro": case(leaf, "tied", rule="lucb_micro"),
+    **{f"arm_rule_{rule}": case(arm, "lattice", rule=rule) for rule in ("lucb", "ugape", "lucb_mcts")},
     # the published test
     "arm_paper": case(arm, "lattice", stopping="paper", bound="beta2", epsilon=0.0),
     "arm_paper_ugape": case(arm, "dag", stopping="paper", bound="beta1", rule="ugape"),
@@ -97,12 +96,10 @@ CASES: dict[str, Case] = {
     "batch_game": case(arm, "nim", batch_size=8, also=WORKERS),
     "batch_game_leaf": case(leaf, "game tree", batch_size=8, epsilon=0.2),
     "batch_local": case(leaf, "trap", guarantee="local", expansion=0.05, epsilon=0.02, batch_size=4),
-    "batch_rule_lucb_micro": case(arm, "climb", batch_size=4, rule="lucb_micro"),
     # ask and tell
     "asked_arm": case(asked, "climb", task="arm"),
     "asked_leaf": case(asked, "climb", task="leaf", expansion=0.4),
     "asked_leaf_exact": case(asked, "exact climb", task="leaf"),
-    "asked_two_at_a_time": case(asked, "dag", task="arm", rule="lucb_micro", max_samples=501, epsilon=0.01),
     "asked_game": case(asked, "nim", task="arm"),
     "asked_in_batches": case(asked_in_batches, "climb", sizes=(8,), task="leaf"),
     "asked_in_batches_of_many_sizes": case(asked_in_batches, "dag", sizes=(1, 5, 12), task="arm", expansion=0.6),

@@ -29,7 +29,7 @@ FIRST = 32  # subsets that are evaluated before the first look
 MEASURED = 0.1  # seconds for measuring how long all subsets take
 MOST_MEASURED = 2**18  # subsets that are evaluated for it
 VOTES_A_PART = 2 * 10**6  # votes that one call of the kernel writes
-PARTS_A_THREAD = 4  # some parts are done sooner than others
+PARTS_A_THREAD = 2  # one may be done sooner than the other
 FEWEST_A_PART = 16  # subsets; the first one of a part shares no distances with the one before
 NOBODY = -1  # number of a subset that is not there
 

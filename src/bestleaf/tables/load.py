@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bestleaf.certificate.how_made import made_in_words
+from bestleaf.certificate.findings import made_in_words
 from bestleaf.certificate.schema import Content
 from bestleaf.checks import listed, shown
 from bestleaf.tables.check import TableCheck, check_table, plain, without_columns
