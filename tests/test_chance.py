@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from bestleaf import Search, best_arm, best_leaf, uct_search, verify
 from bestleaf.certificate.verify_graph import node_bounds
-from bestleaf.problems import Chance, TableProblem, Unrolled, random_dag
+from bestleaf.problems import Chance, TableProblem, random_dag
 from conftest import binomial_margin
 from forging import judged, rewritten
 from toys import Pig, SlipperyGrid
@@ -92,20 +91,6 @@ def test_searches_end_under_every_rule(rule):
             result = find(family(seed), epsilon=0.2, delta=DELTA, rule=rule, seed=seed, max_samples=200_000)
             assert result.identified
             assert regret(result, family(seed)) <= 0.2
-
-
-def test_means_are_exact_up_to_rounding():
-    for seed in range(20):
-        result = best_arm(family(seed), epsilon=0.3, delta=DELTA, seed=seed)
-        graph = result.structure
-        lower, upper = node_bounds(graph.entry(), result.certificate.content["leaves"])
-        for node, weights in graph.chances().items():
-            for found in (lower, upper):
-                below = [Fraction(found[child]) for child in graph.children()[node]]
-                right = sum(Fraction(p) * value for p, value in zip(weights, below, strict=True)) / sum(
-                    map(Fraction, weights)
-                )
-                assert abs(found[node] - right) < 1e-14
 
 
 # Dynamic programming.
@@ -190,16 +175,6 @@ def test_chance_may_move_first_where_a_plan_is_searched():
         best_arm(problem, epsilon=0.1, delta=0.1)
 
 
-def test_transpositions_are_shared():
-    """The grid as a graph has far fewer leaves than as a tree, and needs fewer samples for the same plan."""
-    grid = SlipperyGrid(2, horizon=3)
-    graph, tree = (best_leaf(one, epsilon=0.1, delta=0.1, seed=0) for one in (grid, Unrolled(grid)))
-    assert graph.nodes < tree.nodes
-    assert graph.samples < tree.samples
-    for path, child in tree.plan.items():
-        assert grid.value(path[-1]) - grid.value(child[-1]) <= 0.1 + 1e-9 or len(path) > 1
-
-
 # What may be given.
 
 
@@ -279,22 +254,6 @@ def test_a_problem_whose_chance_never_decides_is_searched_as_without_it():
     never.chance = lambda state: None
     one, other = (best_leaf(problem, epsilon=0.1, delta=0.1, seed=0) for problem in (plain, never))
     assert (one.answer, one.samples, other.plan) == (other.answer, other.samples, None)
-
-
-def test_the_order_of_children_changes_nothing():
-    def turned(problem):
-        children = {state: below[::-1] for state, below in problem.children_of.items()}
-        chance = {state: list(reversed(problem.chance(state))) for state in children if problem.chance(state)}
-        opponent = [state for state in children if hasattr(problem, "maximizes") and not problem.maximizes(state)]
-        return TableProblem(children, problem.means, root=problem.root(), opponent=opponent, chance=chance)
-
-    for seed in (0, 1, 6, 7):
-        problem = family(seed)
-        found = [best_leaf(one, epsilon=0.2, delta=0.1, seed=0) for one in (problem, turned(problem))]
-        assert found[0].samples == pytest.approx(found[1].samples, rel=1.0)
-        for one in found:
-            assert one.gap <= 0.2
-            assert verify(one.certificate)
 
 
 # Certificates.

@@ -16,7 +16,7 @@ from bestleaf.problems import TableProblem, Unrolled
 from bestleaf.testing import check_problem
 from conftest import binomial_margin
 from forging import judged, rewritten, twin
-from toys import SlidingPuzzle, cat_and_mouse, navigation_grid, random_cyclic_graph
+from toys import cat_and_mouse, navigation_grid, random_cyclic_graph
 
 EPSILON = DELTA = 0.1
 RUNS = 60
@@ -150,32 +150,6 @@ def test_a_way_through_a_grid_where_moves_undo_each_other():
     assert {leaf.state for leaf in whole.leaves} == {(2, 0), (2, 3)}  # A is behind walls
 
 
-def test_a_sliding_puzzle():
-    goals = {(1, 2, 3, 4, 5, 0): 0.9, (0, 1, 2, 3, 4, 5): 0.5, (5, 4, 3, 2, 1, 0): 0.95}
-    puzzle = SlidingPuzzle((1, 2, 0, 4, 5, 3), 3, goals)
-    result = best_leaf(puzzle, **SETTINGS, seed=0)
-    reached = positions(puzzle)
-    assert result.nodes == len(reached) == 360 - sum(goal not in reached for goal in goals) or result.nodes < 360
-    assert {leaf.state for leaf in result.leaves} == reached & goals.keys()
-    assert goals[result.answer] >= max(goals[goal] for goal in reached & goals.keys()) - EPSILON
-    assert verify(result.certificate)
-    assert best_arm(puzzle, **SETTINGS, seed=0).samples == 0  # every move can be undone, so all are equally good
-    grown = best_leaf(puzzle, **SETTINGS, seed=0, expansion=0.6, max_samples=3_000)
-    assert grown.nodes < result.nodes
-    assert verify(grown.certificate)
-
-
-def positions(puzzle):
-    found, queue = {puzzle.root()}, deque([puzzle.root()])
-    while queue:
-        state = queue.popleft()
-        for child in () if puzzle.is_terminal(state) else puzzle.children(state):
-            if child not in found:
-                found.add(child)
-                queue.append(child)
-    return found
-
-
 def game_value(game):
     """Solve a game of wins, losses and draws by counting moves that are left, as endgame tables are made."""
     table, result = game.children_of, {}
@@ -263,28 +237,6 @@ def test_the_order_in_which_children_are_listed_changes_no_bound():
             known, node_of = search.state.known.known, search.state.graph.node_of
             found.append({state: (known["lower"][node], known["upper"][node]) for state, node in node_of.items()})
         assert found[0] == found[1]
-
-
-def test_a_resumed_search_ends_as_if_never_stopped(tmp_path):
-    for two_player in (False, True):
-        problem = random_cyclic_graph(5, inner=20, leaves=8, two_player=two_player, endless=0.5)
-        search = best_arm if two_player else best_leaf
-        settings = {"epsilon": 0.02, "delta": 0.1, "expansion": 0.6, "seed": 4}
-        whole = search(problem, **settings, max_samples=3_000)
-        file = tmp_path / f"{two_player}.checkpoint"
-        search(problem, **settings, max_samples=700, checkpoint=file)
-        again = search(problem, **settings, max_samples=3_000, checkpoint=file)
-        assert again.samples == whole.samples
-        assert (again.answer, again.gap, again.structure.states) == (whole.answer, whole.gap, whole.structure.states)
-
-
-def test_samples_in_batches_and_by_hand():
-    grid, rng = navigation_grid(["S..A", "B..C"], {"A": 0.9, "B": 0.2, "C": 0.5}), np.random.default_rng(0)
-    assert best_leaf(grid, **SETTINGS, batch_size=8, seed=0).answer == (0, 3)
-    search = Search(grid, task="leaf", **SETTINGS, expansion=0.5, seed=0)
-    while (leaf := search.ask()) is not None:
-        search.tell(grid.sample(leaf, rng))
-    assert search.result().identified
 
 
 def test_checks_know_cycles():
@@ -401,9 +353,3 @@ def test_the_verifier_agrees_with_the_engine_on_every_node():
         known = search.state.known.known[: len(search.state.graph)]
         assert lower == known["lower"].tolist()
         assert upper == known["upper"].tolist()
-
-
-def test_a_copy_of_a_search_knows_cycles():
-    grid = navigation_grid(["S..A", "B..C"], {"A": 0.9, "B": 0.2, "C": 0.5})
-    search = Search(grid, task="leaf", **SETTINGS, seed=0)
-    assert {search.again(seed).run().answer for seed in range(5)} == {(0, 3)}

@@ -89,14 +89,6 @@ def test_what_a_run_that_was_killed_before_it_wrote_would_have_written_is_not_it
     assert (folder / "a.json").read_text() == "precious"
 
 
-def test_a_run_killed_between_note_and_file_goes_on(folder, select, monkeypatch):
-    assert select(50, *FILES)[0] == 3
-    with monkeypatch.context() as patch:
-        patch.setattr(outputs, "write_all_atomically", lambda texts: None)
-        select(400, *FILES)  # the checkpoint knows of the new files, the old ones are still there
-    assert select(400, *FILES)[0] in (0, 3)
-
-
 @pytest.mark.parametrize("wrong", [3, {"a": [1]}])
 def test_marks_that_cannot_be_are_refused(folder, select, wrong):
     assert select(50, *FILES)[0] == 3
