@@ -354,7 +354,7 @@ class NaiveSearch:
                     continue
                 if self.task == "arm" or self.problem.is_terminal(best):
                     self.answer = best
-                    return (root, best, best, None) if self.task == "leaf" and self._pending(best) else None
+                    return (root, best, best) if self.task == "leaf" and self._pending(best) else None
                 if best not in self.opened:
                     self.open(best)
                     root = self.problem.root()
