@@ -27,7 +27,7 @@ def noisy_table(seed=0, columns=7, rows=80):
 
 def fitted(X, y, **settings):
     """Return a selector that has evaluated every subset."""
-    return made_selector(choose="training", **{"guarantee": "exhaustive", "random_state": 0, **settings}).fit(X, y)
+    return made_selector(choose="training", guarantee="exhaustive", random_state=0, **settings).fit(X, y)
 
 
 def path_of(selector, X, y):
@@ -64,20 +64,9 @@ def chosen(content, path, size, **changes):
     content = copy.deepcopy(content)
     row = next(one for one in path if one["size"] == size)
     best = {"features": content["features"], "value": content["lower"], "gap": content["gap"]}
-    rows = content["data"]["rows"]
-    content["new_data"] = copy.deepcopy(
-        {
-            "parsimony": 0.0,
-            "folds": 15,
-            "rows": rows,
-            "size": size,
-            "family": row["family"],
-            "families": {"search": max(one["left_out"] for one in path), "F-test": 0.7},
-            "path": path,
-            "best": best,
-            **changes,
-        }
-    )
+    decision = {"parsimony": 0.0, "folds": 15, "rows": content["data"]["rows"], "size": size, "family": row["family"]}
+    families = {"search": max(one["left_out"] for one in path), "F-test": 0.7}
+    content["new_data"] = copy.deepcopy({**decision, "families": families, "path": path, "best": best, **changes})
     data, graph = content["data"], content["graph"]
     content["answer"] = graph["labels"].index(label_of(row["features"], unit_of(data)))
     content["features"] = [name for name in data["names"] if name in row["features"]]

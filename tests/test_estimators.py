@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from bestleaf import BestLeafSelector, EstimatorOracle, Search, SearchOptions, validate, verify
+from bestleaf import EstimatorOracle, Search, validate, verify
 from bestleaf.features import FeatureLattice
 from bestleaf.features.scoring import quick_score
 from selecting import made_selector
@@ -82,22 +82,13 @@ def test_a_regressor_is_scored_by_concordance_unless_told_otherwise():
     assert 0.3 < oracle.value([4]) < 0.7
 
 
-def test_random_estimators_and_splits_are_made_to_repeat(table):
-    X, y = table
-    for _ in range(2):
-        oracles = [
-            EstimatorOracle(X, y, estimator=DecisionTreeClassifier(), cv=ShuffleSplit(3), random_state=seed)
-            for seed in (0, 0, 1)
-        ]
-        values = [oracle.value(range(12)) for oracle in oracles]
-        assert values[0] == values[1] != values[2]
-
-
-def test_the_oracle_gives_the_same_at_a_worker(table):
-    oracle = EstimatorOracle(*table, estimator=MODEL)
-    twin = pickle.loads(pickle.dumps(oracle))
-    assert twin.value([0, 1]) == oracle.value([0, 1])
-    assert twin.fingerprint() == oracle.fingerprint()
+def test_random_estimators_and_splits_are_made_to_repeat_at_a_worker_too(table):
+    settings = {"estimator": DecisionTreeClassifier(), "cv": ShuffleSplit(3)}
+    one, other, again = (EstimatorOracle(*table, **settings, random_state=seed) for seed in (0, 1, 0))
+    assert one.value(range(12)) == again.value(range(12)) != other.value(range(12))
+    twin = pickle.loads(pickle.dumps(one))
+    assert twin.value([0, 1]) == one.value([0, 1])
+    assert twin.fingerprint() == one.fingerprint()
 
 
 @pytest.mark.parametrize(
@@ -127,9 +118,8 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(keywords, kind, sentence
 
 
 def test_a_classifier_of_real_targets_is_one_sentence():
-    X, y = make_regression(60, 4, random_state=0)
     with pytest.raises(ValueError, match="estimator GaussianNB cannot be fitted to these data: Unknown label type"):
-        EstimatorOracle(X, y, estimator=MODEL, cv=KFold(3)).value([0])
+        EstimatorOracle(IRIS[0], IRIS[0][:, 0], estimator=MODEL, cv=KFold(3)).value([0])
 
 
 def test_weights_reach_the_fit_and_the_score(table):
@@ -162,9 +152,7 @@ def test_groups_stay_together(table):
 
 @pytest.fixture(scope="module")
 def fitted(table):
-    return BestLeafSelector(
-        choose="training", estimator=MODEL, epsilon=0.05, random_state=0, search=SearchOptions(max_samples=1500)
-    ).fit(*table)
+    return made_selector(MODEL, choose="training", epsilon=0.05, random_state=0, max_samples=1500).fit(*table)
 
 
 def test_the_selector_selects_for_the_estimator(fitted, table):
@@ -173,6 +161,7 @@ def test_the_selector_selects_for_the_estimator(fitted, table):
     assert fitted.score_ >= max(oracle.value([feature]) for feature in range(12))
     assert set(fitted.subset_) & {0, 1, 2, 3, 4}
     assert "mean accuracy of GaussianNB on 5 fixed splits" in str(fitted.certificate_)
+    assert 0 < fitted.certificate_.content["data"]["standard_error"] < 0.3
 
 
 def test_a_certificate_about_an_estimator_is_checked_with_an_oracle(fitted, table):
@@ -185,18 +174,6 @@ def test_a_certificate_about_an_estimator_is_checked_with_an_oracle(fitted, tabl
     verdict = verify(fitted.certificate_, X, y, oracle=other)
     assert not verdict
     assert "the oracle has the scoring 'f1', the certificate 'accuracy'" in str(verdict)
-
-
-def test_held_out_scores_use_the_estimator(table):
-    X, y = table
-    selector = BestLeafSelector(
-        choose="training", estimator=MODEL, epsilon=0.1, random_state=0, search=SearchOptions(max_samples=300)
-    )
-    judged = validate(selector, X, y, holdout=0.3)
-    found, kept = judged.selector, judged.rows
-    aside = np.setdiff1d(np.arange(len(y)), kept)
-    model = GaussianNB().fit(X[kept][:, found.support_], y[kept])
-    assert judged.score == pytest.approx(model.score(X[aside][:, found.support_], y[aside]))
 
 
 def test_metadata_are_used_or_refused_never_dropped(table):
@@ -219,57 +196,30 @@ def test_metadata_are_used_or_refused_never_dropped(table):
 def test_scikit_learns_routing_reaches_fit(table):
     X, y = table
     with sklearn.config_context(enable_metadata_routing=True):
-        selector = BestLeafSelector(
-            choose="training", estimator=MODEL, epsilon=0.3, random_state=0, search=SearchOptions(max_samples=100)
-        )
-        selector.set_fit_request(sample_weight=True)
+        settings = {"choose": "training", "epsilon": 0.3, "random_state": 0, "max_samples": 100}
+        selector = made_selector(MODEL, **settings).set_fit_request(sample_weight=True)
         pipe = make_pipeline(selector, GaussianNB().set_fit_request(sample_weight=False))
         pipe.fit(X, y, sample_weight=np.ones(150))
         assert pipe[0].certificate_.content["data"]["objective"]["weighted"]
-        unrequested = make_pipeline(
-            BestLeafSelector(choose="training", estimator=MODEL, search=SearchOptions(max_samples=100)), GaussianNB()
-        )
+        unrequested = make_pipeline(made_selector(MODEL, **settings), GaussianNB())
         with pytest.raises(ValueError, match="sample_weight"):
             unrequested.fit(X, y, sample_weight=np.ones(150))
 
 
-def test_a_local_guarantee_holds_for_an_estimator(table):
-    X, y = table
-    found = BestLeafSelector(
-        choose="training",
-        estimator=MODEL,
-        epsilon=0.02,
-        max_features=3,
-        random_state=0,
-        search=SearchOptions(guarantee="local", max_samples=4000),
-    ).fit(X[:, :7], y)
-    assert any("No single feature" in claim for claim in found.certificate_.claims)
-    oracle = EstimatorOracle(X[:, :7], y, estimator=MODEL, random_state=0)
-    assert verify(found.certificate_, X[:, :7], y, oracle=oracle)
-
-
-def test_values_where_everything_is_a_tie_do_not_confuse_the_search(table):
-    found = BestLeafSelector(
-        choose="training",
-        estimator=DummyClassifier(),
-        epsilon=0.1,
-        random_state=0,
-        search=SearchOptions(max_samples=400),
-    ).fit(*table)
+def test_ties_do_not_confuse_the_search_and_few_subsets_are_all_evaluated():
+    found = made_selector(DummyClassifier(), choose="training", epsilon=0.1, random_state=0).fit(*IRIS)
     assert len(found.subset_) == 1
-
-
-def test_few_subsets_are_all_evaluated():
-    found = BestLeafSelector(
-        choose="training", estimator=LogisticRegression(max_iter=500), epsilon=0.02, random_state=0
-    ).fit(*IRIS)
     assert "All 15 subsets" in found.certificate_.claims[1]
 
 
-def test_a_value_is_the_mean_of_its_parts_and_no_fit_is_done_twice(table):
-    oracle = EstimatorOracle(*table, estimator=MODEL)
-    search = Search(FeatureLattice(oracle), task="leaf", epsilon=0.1, delta=0.1, expansion=0.5, seed=0, batch_size=8)
-    state = (0, 1, -1)
+@pytest.fixture
+def search(table):
+    lattice = FeatureLattice(EstimatorOracle(*table, estimator=MODEL))
+    return Search(lattice, task="leaf", epsilon=0.1, delta=0.1, expansion=0.5, seed=0, batch_size=8)
+
+
+def test_a_value_is_the_mean_of_its_parts_and_no_fit_is_done_twice(search, table):
+    oracle, state = EstimatorOracle(*table, estimator=MODEL), (0, 1, -1)
     first = search.evaluator.first_means([state], 2)[state]
     assert first == np.mean([oracle.part([0, 1], 0), oracle.part([0, 1], 1)])
     assert search.samples == 2
@@ -277,16 +227,7 @@ def test_a_value_is_the_mean_of_its_parts_and_no_fit_is_done_twice(table):
     assert search.state.values == {state: oracle.value([0, 1])}
 
 
-def test_a_race_ends_with_the_best_of_clear_cases(table):
-    search = Search(
-        FeatureLattice(EstimatorOracle(*table, estimator=MODEL)),
-        task="leaf",
-        epsilon=0.1,
-        delta=0.1,
-        expansion=0.5,
-        seed=0,
-        batch_size=8,
-    )
+def test_a_race_ends_with_the_best_of_clear_cases(search):
     proposals = search.growth.proposals
     field = [(number,) for number in range(12)]
     left = proposals.finalists(field)

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import pickle
 import signal
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, ShuffleSplit, TimeSeriesSplit
+from sklearn.model_selection import KFold, TimeSeriesSplit
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bestleaf import BestLeafSelector, EstimatorOracle, NeighbourVotes, SearchOptions, validate, verify
+from bestleaf import EstimatorOracle, verify
 from bestleaf.checkpoint.file import read_file, write_file
-from bestleaf.data_checks import Data
 from bestleaf.new_data import choosing, families
 from bestleaf.new_data.fitted_families import importance_of
-from bestleaf.new_data.left_out import folds_of
-from forging import judged, reworded, rewritten, twin
+from forging import changed, judged, reworded, rewritten, twin
 from selecting import made_selector
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -67,17 +62,17 @@ TABLES = {
     "negative labels": lambda: (table()[0], table(classes=3)[1] - 5, {}),
     "few distinct targets": lambda: (table()[0], np.round(table()[0][:, 0]) / 2 + 0.25, {}),
     "huge targets": lambda: (table()[0] * 1e30, table()[0][:, 0] * 1e300, {}),
-    "all but one forced": lambda: (*table(), {"include": range(5)}),
+    "all but one included": lambda: (*table(), {"include": range(5)}),
+    "included and excluded": lambda: (*table(), {"include": [2], "exclude": [0]}),
     "groups": lambda: (*table(), {"feature_groups": [[0, 4], [1], [2, 3, 5]]}),
     "one feature": lambda: (*table(), {"max_features": 1}),
-    "two features": lambda: (*table(), {"max_features": 2}),
-    "as many as forced": lambda: (*table(), {"max_features": 2, "include": [3, 4]}),
+    "as many as included": lambda: (*table(), {"max_features": 2, "include": [3, 4]}),
     "grown": lambda: (*table(columns=14), {"max_features": 3}),
 }
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_the_certificate_of_every_size_holds(name):
+def test_the_certificate_of_every_size_holds_and_limits_are_kept(name):
     X, y, settings = TABLES[name]()
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
@@ -88,56 +83,18 @@ def test_the_certificate_of_every_size_holds(name):
     assert selector.certificate_.content["new_data"]["size"] <= limit
     for row in selector.path_:
         if row.size > limit:
+            assert np.isnan(row.training)
             with pytest.raises(ValueError, match=f"size must be at most {limit}, the largest subset that may be chos"):
                 selector.at_size(row.size)
             continue
         other = selector.at_size(row.size)
         verdict = verify(other.certificate_, X, y)
         assert verdict, verdict.text
-        assert set(other.subset_) == set(row.features)
-
-
-@pytest.mark.parametrize(
-    ("X", "y", "settings"),
-    [
-        (*table(19), {}),
-        (*table(columns=1), {}),
-        (*table(), {"include": range(6)}),
-        (table()[0], np.arange(60) == 0, {}),
-    ],
-    ids=["19 rows", "one column", "all forced", "a class of one row"],
-)
-def test_where_nothing_can_be_left_out_the_rows_given_decide(X, y, settings):
-    selector = fitted(X, y, **{"cv": None, **settings})
-    assert selector.path_ is None
-    assert verify(selector.certificate_, X, y)
-
-
-@pytest.mark.parametrize("cv", [ShuffleSplit(3), KFold(3, shuffle=True)])
-def test_a_random_splitter_gives_the_same_answer_again(cv):
-    assert fitted(*table(), cv=cv).path_ == fitted(*table(), cv=cv).path_
-
-
-def test_splits_that_can_be_used_only_once_are_refused():
-    X, y = table()
-    with pytest.raises(ValueError, match="cv must be a number, a splitter or a list, got the iterator"):
-        fitted(X, y, cv=KFold(3).split(X))
-
-
-def test_rows_of_a_group_are_left_out_together():
-    X, y = table()
-    groups = np.arange(60) % 7
-    data = Data(X, y, np.arange(6), {"groups": groups})
-    for cv in (None, GroupKFold(3), LeaveOneGroupOut()):
-        for folds in folds_of(data, cv, "classification", 0, NeighbourVotes()):
-            assert folds
-            assert all(not set(groups[kept]) & set(groups[aside]) for kept, aside in folds)
-    selector = BestLeafSelector(random_state=0, cv=GroupKFold(3)).fit(X, y, groups=groups)
-    assert verify(selector.certificate_, X, y, groups=groups)
-    with pytest.raises(ValueError, match="groups cannot be used: KFold does not split by them"):
-        BestLeafSelector(cv=KFold(3)).fit(X, y, groups=groups)
-    with pytest.raises(ValueError, match="groups must be given to fit, because GroupKFold splits by them"):
-        BestLeafSelector(cv=GroupKFold(3)).fit(X, y)
+        found = set(other.subset_)
+        assert found == set(row.features)
+        assert set(settings.get("include", ())) <= found
+        assert not set(settings.get("exclude", ())) & found
+        assert all(len(found & set(group)) in (0, len(group)) for group in settings.get("feature_groups", ()))
 
 
 @pytest.mark.parametrize("cv", [TimeSeriesSplit(3), list(KFold(3).split(table()[0]))])
@@ -154,14 +111,6 @@ def test_importance_is_that_of_columns_not_of_what_a_pipeline_makes_of_them():
     scaled = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
     np.testing.assert_array_equal(importance_of(scaled, 6), np.abs(scaled[-1].coef_[0]))
     assert importance_of(make_pipeline(PCA(), LogisticRegression()).fit(X, y), 6) is None
-
-
-def test_workers_give_the_same_answer():
-    X, y = table(columns=4)
-    alone = fitted(X, y, GaussianNB())
-    with_two = fitted(X, y, GaussianNB(), n_jobs=2)
-    assert alone.path_ == with_two.path_
-    assert fitted(X, y).path_ == fitted(X, y, n_jobs=2).path_
 
 
 def test_the_search_by_single_steps_looks_at_a_limited_number_of_units(monkeypatch):
@@ -235,6 +184,14 @@ def test_a_choice_that_time_cut_short_is_the_same_when_the_command_is_run_again(
     assert longer.path_ == fitted(X, y, cv=5).path_
 
 
+@pytest.fixture(scope="module")
+def folds_file(tmp_path_factory):
+    """Return the saved folds of a selection that is done."""
+    folder = tmp_path_factory.mktemp("folds")
+    fitted(*table(), checkpoint=folder / "run.blf")
+    return folder / "run.blf.folds"
+
+
 def test_folds_of_another_selection_are_refused(tmp_path):
     X, y = table()
     file = tmp_path / "run.blf"
@@ -262,42 +219,10 @@ def test_folds_of_another_selection_are_refused(tmp_path):
         (("candidates",), {}, "at most 3 scores and candidates for them"),
     ],
 )
-def test_damaged_folds_are_refused(tmp_path, place, value, told):
-    file = tmp_path / "run.blf.folds"
-    fitted(*table(), checkpoint=tmp_path / "run.blf")
-    content = dict(read_file(file))
-    inner = content
-    for step in place[:-1]:
-        inner = inner[step]
-    inner[place[-1]] = value
-    write_file(file, content)
+def test_damaged_folds_are_refused(folds_file, tmp_path, place, value, told):
+    write_file(tmp_path / "run.blf.folds", changed(dict(read_file(folds_file)), place, value))
     with pytest.raises(ValueError, match=f"run.blf.folds is not a checkpoint of bestleaf: .*{told}"):
         fitted(*table(), checkpoint=tmp_path / "run.blf")
-
-
-def test_too_little_time_is_said():
-    with pytest.warns(ConvergenceWarning, match="max_time=1e-06 ended the choice by left-out rows before enough folds"):
-        selector = fitted(*table(), max_time=1e-6)
-    assert selector.path_ is None
-    assert verify(selector.certificate_, *table())
-
-
-@pytest.mark.parametrize(("fold", "made"), [(1, False), (4, True)])
-def test_ctrl_c_in_a_fold_ends_the_fit_with_what_is_known(monkeypatch, fold, made):
-    score = choosing.score_folds
-
-    def pressed(plan, items):
-        if items[0][0] == fold:
-            signal.raise_signal(signal.SIGINT)
-        return score(plan, items)
-
-    monkeypatch.setattr(choosing, "score_folds", pressed)
-    selector = fitted(*table(columns=14), cv=5)
-    assert selector.certificate_.reason == "interrupted"
-    assert (selector.path_ is not None) == made
-    if made:
-        assert selector.certificate_.content["new_data"]["folds"] == 3
-    assert verify(selector.certificate_, *table(columns=14))
 
 
 def test_a_second_ctrl_c_ends_the_fit_at_once(monkeypatch):
@@ -367,33 +292,3 @@ def test_without_what_left_out_rows_decided_no_claim_is_stronger(decided):
     gap = other["gap"]
     assert not verdict or gap >= content["gap"] - 1e-12
     assert not judged({**twin(content), "new_data": None}, X, y)
-
-
-def test_a_selector_is_still_a_selector_of_scikit_learn():
-    X, y = table(columns=4)
-    selector = fitted(X, y, parsimony=1.0)
-    assert clone(selector).get_params()["parsimony"] == 1.0
-    again = pickle.loads(pickle.dumps(selector))
-    assert again.path_ == selector.path_
-    assert again.at_size(1).subset_.size == 1
-    assert selector.set_output(transform="pandas").transform(X).shape[1] == len(selector.subset_)
-
-
-def test_held_out_rows_take_no_part_in_the_choice():
-    X, y = table(80, 4)
-    found = validate(
-        BestLeafSelector(random_state=0, cv=3, search=SearchOptions(max_samples=100)),
-        X,
-        y,
-        holdout=0.25,
-    )
-    assert found.selector.path_ is not None
-    assert verify(found.selector.certificate_, X[found.rows], y[found.rows])
-
-
-def test_a_report_shows_every_path(tmp_path, decided):
-    from bestleaf.report import report_html
-
-    page = report_html(decided[0].certificate_)
-    assert "left-out" in page
-    Path(tmp_path / "page.html").write_text(page)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import copy
-import json
 import random
 from contextlib import suppress
 
 import numpy as np
 import pytest
-from sklearn.naive_bayes import GaussianNB
 
-from bestleaf import BestLeafSelector, Certificate, EstimatorOracle, SearchOptions, verify
+from bestleaf import BestLeafSelector, Certificate, SearchOptions, verify
 from bestleaf.certificate import path as words
 from bestleaf.certificate import verify_path
 from bestleaf.certificate.claims import words_of
 from bestleaf.certificate.path import path_cells, thinned
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.report import report_html
-from forging import judged, reworded, strengthened, twin
+from forging import changed, judged, mutated, reworded, strengthened, twin
 from paths import certificate, chosen, fitted, noisy_table, path_of
 from selecting import made_selector
 
@@ -39,14 +36,9 @@ def noise():
     return Certificate(chosen(selector.certificate_.content, path, 7))
 
 
-def changed(content, place, value):
+def worded(content, place, value):
     """Return a copy of the content in which one part is another, and the words follow."""
-    other = twin(content)
-    inner = other
-    for step in place[:-1]:
-        inner = inner[step]
-    inner[place[-1]] = value
-    return reworded(other)
+    return reworded(changed(content, place, value))
 
 
 CHANGES = [
@@ -71,11 +63,7 @@ CHANGES = [
     (("new_data", "path", 0, "left_out"), 1.5, "the left-out score of row 1 of the path must be a number from 0 to 1"),
     (("new_data", "path", 0, "left_out"), float("inf"), "'left_out' of the row of the path must be a number"),
     (("new_data", "path", 0, "left_out"), None, "has 'standard_error' but no 'left_out'"),
-    (
-        ("new_data", "path", 0, "standard_error"),
-        -0.1,
-        "'standard_error' of the row of the path must be a number from 0",
-    ),
+    (("new_data", "path", 0, "standard_error"), -0.1, "'standard_error' of the row of the path must be a number from"),
     (("new_data", "path", 0, "difference"), 0.3, "row 1 of the path must differ from all features by"),
     (("new_data", "path", 0, "training"), 0.9999, "has two values"),
     (("new_data", "path", 1, "training"), 0.9999, "has two values"),
@@ -90,9 +78,7 @@ CHANGES = [
 
 @pytest.mark.parametrize(("place", "value", "told"), CHANGES, ids=lambda one: str(one)[:50])
 def test_a_path_that_does_not_fit_is_refused(decided, place, value, told):
-    found, X, y = decided
-    assert verify(found, X, y)
-    verdict = verify(Certificate(changed(found.content, place, value)))
+    verdict = verify(Certificate(worded(decided[0].content, place, value)))
     assert not verdict
     assert told in str(verdict)
 
@@ -100,33 +86,17 @@ def test_a_path_that_does_not_fit_is_refused(decided, place, value, told):
 def test_rows_of_a_path_are_in_order_and_end_with_all_features(decided):
     content = decided[0].content
     path = content["new_data"]["path"]
-    assert "the sizes of the path must rise, got 2, 1" in str(
-        verify(Certificate(changed(content, ("new_data", "path"), [path[1], path[0], *path[2:]])))
-    )
     shorter = [*path[:-2], {**path[-2], "family": "all features", "difference": None, "difference_error": None}]
-    verdict = verify(Certificate(changed(content, ("new_data", "path"), shorter)))
-    assert "must have all features that may be chosen, 1 are missing" in str(verdict)
+    for rows, told in (
+        ([path[1], path[0], *path[2:]], "the sizes of the path must rise, got 2, 1"),
+        (shorter, "must have all features that may be chosen, 1 are missing"),
+    ):
+        assert told in str(verify(Certificate(worded(content, ("new_data", "path"), rows))))
 
 
 def test_a_graph_without_data_has_no_path(sampled, decided):
     forged = {**sampled, "new_data": decided[0].content["new_data"]}
     assert "must have no 'new_data'" in str(verify(Certificate(forged)))
-
-
-def test_groups_count_as_one_and_limits_hold():
-    X, y = noisy_table()
-    settings = {"feature_groups": [[0, 1], [2], [3, 4], [5], [6]], "max_features": 4}
-    selector = fitted(X, y, **settings)
-    path = path_of(selector, X, y)
-    last = {**path[-1], "size": 5, "features": [f"x{column}" for column in range(7)], "training": None}
-    path[-1]["family"] = "search"
-    content = chosen(selector.certificate_.content, [*path, last], 2)
-    content = changed(content, ("new_data", "path", -2, "difference"), None)
-    content = changed(content, ("new_data", "path", -2, "difference_error"), None)
-    assert verify(Certificate(content), X, y)
-    assert sum(len(row["features"]) > row["size"] for row in content["new_data"]["path"]) > 1
-    forbidden = changed(content, ("data", "choice", "limit"), 3)
-    assert "must list units of the data once" in str(verify(Certificate(forbidden)))
 
 
 def grown_with_path():
@@ -150,7 +120,7 @@ def test_training_values_are_computed_again_as_far_as_the_cost_allows(monkeypatc
     many = len(content["new_data"]["path"])
     found = Certificate(content)
     assert f"Of the path, {many} of {many} training values were computed again." in str(verify(found, X, y))
-    forged = Certificate(changed(content, ("new_data", "path", -1, "training"), 0.99))
+    forged = Certificate(worded(content, ("new_data", "path", -1, "training"), 0.99))
     assert verify(forged)  # without the data it is taken as written
     verdict = verify(forged, X, y)
     assert not verdict
@@ -160,49 +130,13 @@ def test_training_values_are_computed_again_as_far_as_the_cost_allows(monkeypatc
     assert f"Of the path, {many - 1} of {many} training values were computed again." in str(verdict)
 
 
-def test_values_of_an_estimator_are_computed_again_by_its_oracle():
-    X, y = noisy_table(columns=4)
-    settings = {"estimator": GaussianNB(), "cv": 3, "scoring": "accuracy"}
-    selector = fitted(X, y, **settings)
-    path = [
-        {
-            "size": size,
-            "features": [f"x{column}" for column in sorted(one.features)],
-            "family": "all features" if size == 4 else "search",
-            "training": one.score,
-            "left_out": 0.6,
-            "standard_error": 0.1,
-            "difference": 0.0,
-            "difference_error": 0.01,
-        }
-        for size, one in selector.evaluated_.by_size().items()
-    ]
-    content = chosen(selector.certificate_.content, path, 2)
-    oracle = EstimatorOracle(X, y, random_state=0, **settings)
-    assert "4 of 4 training values" in str(verify(Certificate(content), X, y, oracle=oracle))
-    assert "guessing" not in str(Certificate(content))  # nothing says what guessing would give
-    share = changed(content, ("new_data", "guessing"), 0.55)
-    assert "cannot be told from guessing (0.55)" in str(Certificate(share))
-
-
 def test_a_forged_path_strengthens_no_claim(decided):
     """Whatever is changed in the section, what holds claims no more than before."""
     genuine, rng, held = decided[0].content, random.Random(0), 0
     odd = [None, "text", [], {}, 1e300, -1, 0.0, 0.5, 1.0, True, 2, 7, "search", "all features", ["x0"]]
-    for _ in range(300):
-        forged = twin(genuine)
-        place = forged["new_data"]
-        while True:
-            key = rng.choice(list(place) if isinstance(place, dict) else list(range(len(place))))
-            if not (isinstance(place[key], dict | list) and place[key]) or rng.random() < 0.1:
-                break
-            place = place[key]
-        if rng.random() < 0.3:
-            del place[key]
-        else:
-            place[key] = rng.choice(odd)
-        verdict = judged(reworded(forged))
-        if verdict:
+    for _ in range(150):
+        forged = reworded(mutated(genuine, rng, "new_data", odd))
+        if judged(forged):
             held += 1
             assert not strengthened(genuine, forged)
             assert forged["claims"][0]["epsilon"] >= genuine["claims"][0]["epsilon"]
@@ -211,7 +145,7 @@ def test_a_forged_path_strengthens_no_claim(decided):
         else:
             with suppress(ValueError):  # one sentence, never a traceback
                 report_html(Certificate(forged))
-    assert 0 < held < 150
+    assert 0 < held < 75
 
 
 def test_without_the_best_leaf_the_search_is_not_called_settled(decided):
@@ -260,7 +194,7 @@ def test_an_answer_that_is_also_best_here_is_claimed_as_ever():
 
 def test_all_features_and_parsimony_in_words(decided):
     content = decided[0].content
-    rows = copy.deepcopy(content["new_data"]["path"])
+    rows = twin(content["new_data"]["path"])
     for row in rows[:-1]:
         shift = max(0.0, row["difference"]) + 0.01
         row["left_out"], row["difference"] = row["left_out"] - shift, row["difference"] - shift
@@ -270,12 +204,12 @@ def test_all_features_and_parsimony_in_words(decided):
     assert "Difference to all" not in text
     noisy = chosen(content, content["new_data"]["path"], 7)
     assert "than all features, once the scores of neighbouring sizes are averaged." in str(Certificate(noisy))
-    sparing = Certificate(changed(content, ("new_data", "parsimony"), 1.0))
+    sparing = Certificate(worded(content, ("new_data", "parsimony"), 1.0))
     assert "A smaller subset was allowed to cost 1 standard error of the paired difference." in str(sparing)
 
 
 def test_a_size_that_was_asked_for_is_not_called_chosen(decided):
-    asked = Certificate(changed(decided[0].content, ("new_data", "decided"), 3))
+    asked = Certificate(worded(decided[0].content, ("new_data", "decided"), 3))
     assert verify(asked, *decided[1:])
     assert asked.new_data_in_words()[0].startswith("Asked for: 2 features of the family search")
     assert "Left-out rows decided for 3 features. Left-out score 0.8671" in asked.new_data_in_words()[0]
@@ -292,7 +226,7 @@ def test_noise_is_not_called_good(noise):
     assert row["left_out"] - 2 * row["standard_error"] <= 0.5
     for more, there in ((-1e-6, True), (1e-6, False)):
         score = 0.5 + 2 * row["standard_error"] + more
-        other = Certificate(changed(noise.content, ("new_data", "path", -1, "left_out"), score))
+        other = Certificate(worded(noise.content, ("new_data", "path", -1, "left_out"), score))
         assert (told in str(other)) == there
 
 
@@ -348,12 +282,3 @@ def test_cells_are_what_a_table_shows(decided):
     assert cells[1].difference.startswith("+0.0731 ± ")
     assert cells[-1].features.startswith("all: x0, x1")
     assert words.with_error(None, None) == "–"  # noqa: RUF001
-
-
-def test_a_path_goes_through_a_file(decided, tmp_path):
-    found, X, y = decided
-    found.save(tmp_path / "found.json")
-    assert verify(tmp_path / "found.json", X, y)
-    again = Certificate.load(tmp_path / "found.json")
-    assert again.path == found.path
-    assert json.loads((tmp_path / "found.json").read_text())["new_data"]["size"] == 2

@@ -337,7 +337,7 @@ class NaiveSearch:
     # ---- one round
 
     def decide(self):
-        """Open and grow what is due; return (root, best, leaf, leaf to sample with it or None), or None when done."""
+        """Open and grow what is due; return (root, best, leaf to sample or to evaluate), or None when done."""
         while True:
             root = self.problem.root()
             if root not in self.opened:
