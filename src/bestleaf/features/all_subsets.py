@@ -24,12 +24,11 @@ if TYPE_CHECKING:
     from bestleaf.features.neighbours import KNNOracle
     from bestleaf.features.rollouts import Subset
 
-SLICE = 0.2  # seconds between two looks at the clock, the callback and Ctrl-C
+SLICE = 0.5  # seconds between two looks at the clock, the callback and Ctrl-C
 FIRST = 32  # subsets that are evaluated before the first look
 MEASURED = 0.1  # seconds for measuring how long all subsets take
 MOST_MEASURED = 2**18  # subsets that are evaluated for it
 VOTES_A_PART = 2 * 10**6  # votes that one call of the kernel writes
-PARTS_A_THREAD = 2  # one may be done sooner than the other
 FEWEST_A_PART = 16  # subsets; the first one of a part shares no distances with the one before
 NOBODY = -1  # number of a subset that is not there
 
@@ -43,9 +42,8 @@ def values_of(oracle: KNNOracle, columns: np.ndarray) -> np.ndarray:
     if oracle.n_neighbors > kernels.NEAREST or oracle.drop_zero:
         return np.array(oracle.values([np.flatnonzero(row) for row in columns]))
     many, largest = len(columns), max(1, VOTES_A_PART // oracle.targets.size)
-    threads = min(oracle.n_jobs, -(-many // FEWEST_A_PART))
-    shared_out = min(PARTS_A_THREAD * threads, many // FEWEST_A_PART) if threads > 1 else 1
-    edges = np.linspace(0, many, max(-(-many // largest), shared_out, 1) + 1).astype(int)
+    threads = max(1, min(oracle.n_jobs, many // FEWEST_A_PART))
+    edges = np.linspace(0, many, max(-(-many // largest), threads) + 1).astype(int)
     parts = [columns[start:stop] for start, stop in pairwise(edges.tolist()) if start < stop]
     if threads < 2:
         return np.concatenate([_part(oracle, one) for one in parts])
