@@ -33,24 +33,13 @@ class Flipped:
     """A game in which the opponent moves first, where the first player did; with exact leaves if asked for."""
 
     def __init__(self, game, exact=False):
-        self.game = game
+        self.root, self.children, self.is_terminal = game.root, game.children, game.is_terminal
+        self.sample, self.first_moves = game.sample, game.maximizes
         if exact:
             self.exact = game.mean
 
-    def root(self):
-        return self.game.root()
-
-    def children(self, state):
-        return self.game.children(state)
-
-    def is_terminal(self, state):
-        return self.game.is_terminal(state)
-
     def maximizes(self, state):
-        return not self.game.maximizes(state)
-
-    def sample(self, state, rng):
-        return self.game.sample(state, rng)
+        return not self.first_moves(state)
 
 
 def union_over_time(mean, count, delta, row):

@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bestleaf import EstimatorOracle, verify
+from bestleaf.certificate import verify_path
 from bestleaf.checkpoint.file import read_file, write_file
 from bestleaf.new_data import choosing, families
 from bestleaf.new_data.fitted_families import importance_of
@@ -252,10 +253,20 @@ def decided():
     return selector, X, y
 
 
+def test_training_values_are_computed_again_as_far_as_the_cost_allows(decided, monkeypatch):
+    selector, X, y = decided
+    many = len(selector.path_)
+    told = "Of the path, {} of {} training values were computed again."
+    assert told.format(many, many) in str(verify(selector.certificate_, X, y))
+    monkeypatch.setattr(verify_path, "MOST_COST", 16 * len(X) ** 2 - 1)
+    assert told.format(many - 1, many) in str(verify(selector.certificate_, X, y))
+    local = next(one["text"] for one in selector.certificate_.content["claims"] if one["kind"] == "local")
+    assert "improves the answer by these rows alone by more than 0.01" in local
+
+
 def test_a_path_row_or_a_value_cannot_be_edited(decided):
     selector, X, y = decided
     content = selector.certificate_.content
-    assert judged(content, X, y)
     for row in range(len(content["new_data"]["path"])):
         other = twin(content)
         other["new_data"]["path"][row]["training"] = 0.999

@@ -8,16 +8,12 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from bestleaf import BestLeafSelector, Certificate, SearchOptions, verify
+from bestleaf import Certificate, verify
 from bestleaf.certificate import path as words
-from bestleaf.certificate import verify_path
-from bestleaf.certificate.claims import words_of
 from bestleaf.certificate.path import path_cells, thinned
-from bestleaf.features.neighbours import KNNOracle
 from bestleaf.report import report_html
 from forging import changed, judged, mutated, reworded, strengthened, twin
 from paths import certificate, chosen, fitted, noisy_table, path_of
-from selecting import made_selector
 
 
 @pytest.fixture(scope="module")
@@ -97,37 +93,6 @@ def test_rows_of_a_path_are_in_order_and_end_with_all_features(decided):
 def test_a_graph_without_data_has_no_path(sampled, decided):
     forged = {**sampled, "new_data": decided[0].content["new_data"]}
     assert "must have no 'new_data'" in str(verify(Certificate(forged)))
-
-
-def grown_with_path():
-    """Return a selection in a graph that grew, with a row of all features, which the search has not evaluated."""
-    X, y = noisy_table(columns=20)
-    selector = BestLeafSelector(
-        choose="training", epsilon=0.05, random_state=0, max_features=3, search=SearchOptions(guarantee="grown")
-    ).fit(X, y)
-    content = selector.certificate_.content
-    del content["data"]["all_features"]  # so that the path alone tells their value
-    rows = [row for row in path_of(selector, X, y) if row["size"] <= len(content["features"])]
-    for row in rows:
-        row |= {"family": "search", "difference": None, "difference_error": None}
-    everything = {**rows[-1], "size": 20, "features": content["data"]["names"], "family": "all features"}
-    everything["training"] = KNNOracle(X, y).value(range(20))
-    return chosen(content, [*rows, everything], rows[-1]["size"]), X, y
-
-
-def test_training_values_are_computed_again_as_far_as_the_cost_allows(monkeypatch):
-    content, X, y = grown_with_path()
-    many = len(content["new_data"]["path"])
-    found = Certificate(content)
-    assert f"Of the path, {many} of {many} training values were computed again." in str(verify(found, X, y))
-    forged = Certificate(worded(content, ("new_data", "path", -1, "training"), 0.99))
-    assert verify(forged)  # without the data it is taken as written
-    verdict = verify(forged, X, y)
-    assert not verdict
-    assert "the training value of row 20 of the path is" in str(verdict)
-    monkeypatch.setattr(verify_path, "MOST_COST", 20 * len(X) ** 2 - 1)
-    verdict = verify(forged, X, y)
-    assert f"Of the path, {many - 1} of {many} training values were computed again." in str(verdict)
 
 
 def test_a_forged_path_strengthens_no_claim(decided):
@@ -244,23 +209,6 @@ def test_unknown_numbers_are_left_out_of_the_words(decided):
     found = Certificate(reworded(content))
     assert verify(found)
     assert "Left-out score 0.8000 (15 left-out parts, 80 rows). These are estimates" in str(found)
-
-
-def test_guarantees_beyond_the_graph_are_about_the_answer_by_these_rows():
-    X, y = noisy_table(columns=8)
-    settings = {"guarantee": "local", "epsilon": 0.05, "random_state": 0}
-    selector = made_selector(choose="training", search=SearchOptions(expansion=0.5), **settings).fit(X, y)
-    content = selector.certificate_.content
-    labels = {repr(label) for label in content["graph"]["labels"]}
-    path = path_of(fitted(X, y), X, y)
-    content["report"] = None  # its best subsets of each size are not those of this path
-    known = [one for one in path if repr([int(name[1:]) for name in one["features"]] + [-1]) in labels]
-    size = next(one["size"] for one in known if one["features"] != content["features"])
-    found = Certificate(chosen(content, path, size))
-    assert verify(found, X, y), verify(found, X, y)
-    kinds = {claim["kind"]: claim["text"] for claim in found.content["claims"]}
-    assert "improves the answer by these rows alone by more than 0.05" in kinds["local"]
-    assert words_of(found.content)["claims"] == found.content["claims"]
 
 
 def test_a_long_path_keeps_the_chosen_size_its_neighbours_and_both_ends():
