@@ -6,7 +6,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import ShuffleSplit
@@ -128,11 +128,6 @@ def test_every_family_has_subsets_of_the_sizes_it_says_that_may_be_chosen(choice
             assert len(units) == size <= choosable.limit
             assert list(units) == sorted(set(units))
             assert set(choosable.forced) <= set(units) <= set(choosable.everything)
-
-
-def test_an_estimator_without_importances_gets_those_of_a_forest():
-    part = part_of(*table(0), HistGradientBoostingClassifier(max_iter=5))
-    assert set(candidates_on(part)) == {"importance", "F-test", "L1 path"}
 
 
 @pytest.mark.parametrize("kinds", [2, 4, 0])

@@ -63,8 +63,8 @@ def test_five_hundred_genuine_certificates_are_accepted(genuine):
     assert many == GENUINE
 
 
-# Each function of (content, rng) is a forger: it changes a copy of a certificate and returns what the verdict must say is taken as written if it accepts;
-# None if it must refuse whatever says more. A forger who finds nothing to change returns False.
+# Each function of (content, rng) is a forger: it changes a copy of a certificate and returns what the verdict must say
+# is taken as written if it accepts; None if it must refuse whatever says more; False if nothing could be changed.
 
 
 def smaller_epsilon(content, rng):

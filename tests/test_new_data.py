@@ -175,14 +175,6 @@ def test_where_nothing_can_be_left_out_the_rows_given_decide():
     assert fitted(X, y, NeighbourVotes(subsample=58)).path_ is not None
 
 
-def test_of_very_many_rows_some_choose_and_all_are_searched(monkeypatch):
-    monkeypatch.setattr(left_out, "MOST_ROWS", 50)
-    X, y = noisy(6, rows=90)
-    content = fitted(X, y, cv=None).certificate_.content
-    assert content["new_data"]["rows"] == 50
-    assert content["data"]["rows"] == 90
-
-
 def test_groups_and_time_order_are_kept(monkeypatch):
     X, y = noisy(7)
     seen, real = [], choosing.folds_of

@@ -13,15 +13,13 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from bestleaf import BestLeafSelector, Certificate
+from bestleaf import Certificate
 from bestleaf.cli.app import app
 from bestleaf.cli.outputs import path_table
 from bestleaf.report import report_html
 from bestleaf.report.content import path_points
 from bestleaf.report.drawing import LogScale, WholeScale, draw_intervals, draw_path
-from bestleaf.tables import prepared
 from bestleaf.tables import select as tables_select
-from bestleaf.tables.select import TableSelection
 from forging import twin
 from paths import certificate, chosen, fitted, noisy_table, path_of
 from selecting import made_selector
@@ -167,14 +165,6 @@ def test_the_command_prints_the_path_and_its_exit_code_is_that_of_the_search(tmp
     result = json.loads((tmp_path / "found.json").read_text())
     assert result["settled"]
     assert result["gap"] > result["epsilon"]
-
-
-def test_the_result_file_has_the_path(hostile):
-    X, y = noisy_table()
-    frame = pd.DataFrame(X, columns=HOSTILE).assign(target=y)
-    selector = BestLeafSelector(choose="training", random_state=0).fit(frame[HOSTILE], y)
-    selector.certificate_ = hostile
-    result = json.loads(TableSelection(prepared(frame, "target"), selector, list(hostile.features)).to_json())
-    assert result["path"] == hostile.path
-    assert math.isclose(result["optimism"], hostile.optimism)
+    assert [row["size"] for row in result["path"]] == list(range(1, 8))
     assert result["new_data"][0].startswith("Chosen by left-out rows")
+    assert math.isclose(result["optimism"], result["path"][-1]["training"] - result["path"][-1]["left_out"])
