@@ -118,10 +118,11 @@ def of_chance(seed):
                 yield Genuine(f"chance {find.__name__} {expansion} {two_player}", found.certificate)
 
 
-def table(seed=0, columns=6):
+def table(seed=0, columns=6, rows=60):
+    """Return a table in which two columns tell the class, and much of it is noise."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(60, columns))
-    return X, (X[:, 0] + X[:, columns // 2] + rng.normal(size=60) > 0).astype(int)
+    X = rng.normal(size=(rows, columns))
+    return X, (X[:, 0] + X[:, columns // 2] + rng.normal(size=rows) > 0).astype(int)
 
 
 TRAINING = {"choose": "training"}

@@ -13,16 +13,14 @@ from bestleaf.certificate.searched import label_of, unit_of
 from bestleaf.certificate.verify_graph import answer_of
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.new_data import votes_score
+from genuine import table
 from selecting import made_selector
 
 FOLDS = RepeatedStratifiedKFold(n_splits=5, n_repeats=3, random_state=0)
 
 
-def noisy_table(seed=0, columns=7, rows=80):
-    """Return a table in which a few columns tell the class, and much of it is noise."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(rows, columns))
-    return X, (X[:, 0] + X[:, columns // 2] + rng.normal(size=rows) > 0).astype(int)
+def noisy_table(seed=0, columns=7):
+    return table(seed, columns, rows=80)
 
 
 def fitted(X, y, **settings):

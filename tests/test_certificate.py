@@ -12,7 +12,7 @@ from bestleaf import BestLeafSelector, Certificate, NeighbourVotes, Search, best
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear, make_linear
 from bestleaf.problems import TableProblem, paper_lattice, random_dag, random_game_tree
-from forging import changed, mutated, reworded, twin, without_nodes
+from forging import changed, mutated, reworded
 from genuine import Trap
 from selecting import made_selector
 
@@ -130,23 +130,9 @@ def test_no_change_survives(selection):
 def test_changes_that_help_a_claim_are_found_without_the_checksum(selection):
     """Whoever forges a certificate can also forge its checksum: what a claim rests on must be found out by itself."""
     content = selection.content
-    rng = random.Random(1)
-    noisy = [n for n, leaf in enumerate(content["leaves"]) if leaf["upper_evidence"] is not None]
-    forgeries = []
-    for number in rng.sample(noisy, 10):
-        leaf, width = ("leaves", number), len(content["leaves"][number]["upper_evidence"])
-        forgeries += [
-            ((*leaf, "upper"), lambda upper: upper - 0.01),
-            ((*leaf, "lower"), lambda lower: lower + 0.2),
-            ((*leaf, "share"), lambda share: 1.01 * share),
-            ((*leaf, "order"), lambda order: order + 1),
-            ((*leaf, "upper_evidence", 0), lambda count: 2 * count),
-            ((*leaf, "upper_evidence", 1), lambda total: 0.9 * total),
-            ((*leaf, "upper_evidence", rng.randrange(5, width - 8)), lambda weight: weight + 5),
-        ]
     exact = next(n for n, leaf in enumerate(content["leaves"]) if leaf["exact"])
     strongest = max(content["leaves"], key=lambda leaf: leaf["upper"])
-    forgeries += [
+    for path, value in (
         (("leaves", exact, "lower"), lambda value: value - 0.01),
         (("leaves", exact, "mean"), lambda value: value / 2),
         (("leaves",), lambda leaves: [leaf for leaf in leaves if leaf != strongest]),
@@ -162,8 +148,7 @@ def test_changes_that_help_a_claim_are_found_without_the_checksum(selection):
         (("search", "bound"), "hoeffding"),
         (("graph", "children", 0), lambda children: children[1:]),
         (("graph", "children", content["answer"]), [0]),
-    ]
-    for path, value in forgeries:
+    ):
         assert str(verify(Certificate(changed(content, path, value)))).startswith("Refused: "), path
 
 
@@ -220,20 +205,3 @@ def test_a_search_with_guarantees_is_run_whole_and_can_be_run_again():
     again = Search(Trap(), task="leaf", guarantee="local", epsilon=0.02, delta=0.1, seed=0)
     assert again.again(1).run().challenges["local"]
     assert again.result().challenges == {}
-
-
-def test_a_few_subsets_are_not_all(linear):
-    X, y = linear
-    settings = {"guarantee": "exhaustive", "epsilon": 0.0, "random_state": 0}
-    found = made_selector(choose="training", **settings).fit(X[:, :6], y).certificate_.content
-    few = [leaf["node"] for leaf in found["leaves"] if leaf["node"] == found["answer"] or len(leaf["label"]) <= 3]
-    labels = [found["graph"]["labels"][node] for node in few]
-    gone = {
-        node for node, label in enumerate(found["graph"]["labels"]) if not any(set(label) <= set(one) for one in labels)
-    }
-    forged = without_nodes(twin(found), gone)
-    forged["cost"]["exact_evaluations"] = len(few)
-    assert "All " in str(Certificate(reworded(forged)))
-    verdict = verify(Certificate(forged), X[:, :6], y)
-    assert not verdict
-    assert "all 63 subsets" in str(verdict)

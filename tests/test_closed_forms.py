@@ -30,13 +30,11 @@ FOLDS = 3
 CASES = [
     (Ridge(), "r2", REAL),
     (Ridge(alpha=30.0, solver="svd"), "r2", REAL),
-    (Ridge(fit_intercept=False), "r2", REAL),
     (Ridge(), None, REAL),
     (LinearRegression(), "r2", REAL),
     (LinearRegression(fit_intercept=False), "r2", REAL),
     *((RidgeClassifier(), name, TWO) for name in ("accuracy", "balanced_accuracy", "roc_auc")),
     *((RidgeClassifier(alpha=3.0), name, THREE) for name in ("accuracy", "balanced_accuracy")),
-    (RidgeClassifier(fit_intercept=False), "accuracy", THREE),
 ]
 
 

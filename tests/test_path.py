@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from bestleaf import Certificate, verify
-from bestleaf.certificate import path as words
-from bestleaf.certificate.path import path_cells, thinned
 from bestleaf.report import report_html
 from forging import changed, judged, mutated, reworded, strengthened, twin
 from paths import certificate, chosen, fitted, noisy_table, path_of
@@ -204,24 +202,3 @@ def test_unknown_numbers_are_left_out_of_the_words(decided):
     found = Certificate(reworded(content))
     assert verify(found)
     assert "Left-out score 0.8000 (15 left-out parts, 80 rows). These are estimates" in str(found)
-
-
-def test_a_long_path_keeps_the_chosen_size_its_neighbours_and_both_ends():
-    path = [{"size": 3 * place + 1} for place in range(400)]
-    for place in (0, 1, 57, 398, 399):
-        sizes = [row["size"] for row in thinned(path, 3 * place + 1)]
-        assert len(sizes) == 12
-        assert sizes == sorted(set(sizes))
-        kept = {path[one]["size"] for one in (0, 399, place, max(0, place - 1), min(399, place + 1))}
-        assert kept <= set(sizes)
-    assert thinned(path[:12], 1) == path[:12]
-
-
-def test_cells_are_what_a_table_shows(decided):
-    cells = path_cells(decided[0].content)
-    assert [row.size for row in cells] == ["1", "2 *", "3", "4", "5", "6", "7"]
-    assert cells[1].features == "x0, x3"
-    assert cells[1].left_out == "0.8671 ± 0.0532"
-    assert cells[1].difference.startswith("+0.0731 ± ")
-    assert cells[-1].features.startswith("all: x0, x1")
-    assert words.with_error(None, None) == "–"  # noqa: RUF001

@@ -141,6 +141,10 @@ def test_the_terminal_shows_some_rows_of_the_path(hostile, long):
     assert len(re.findall(r"^│ +\d \* │", text, re.MULTILINE)) == 1
     text = printed(path_table(long), 80)
     assert "12 of 45 sizes" in text
+    size = len(long.features)
+    shown = [int(one) for one in re.findall(r"^│ +(\d+)(?: \*)? │", text, re.MULTILINE)]
+    assert {1, size - 1, size, size + 1, 45} <= set(shown)
+    assert (len(shown), shown) == (12, sorted(shown))
     assert max(map(len, text.splitlines())) <= 80
     assert "± 0.0200" in text
     assert len(text.splitlines()) < 20
