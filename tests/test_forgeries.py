@@ -395,23 +395,17 @@ def forgeries(genuine, many, seed):
 
 
 def test_no_forgery_is_accepted_that_says_more(genuine):
-    refused, harmless, named, with_data = Counter(), Counter(), Counter(), Counter()
+    refused, with_data = Counter(), Counter()
     for one, forger, content, excuse in forgeries(genuine, MANY, 0):
         own = {name: value for name, value in one.keywords.items() if name == "bound"}
         verdict = judged(content, **own)
         if not verdict:
             refused[forger] += 1
-            continue
-        more = strengthened(one.certificate.content, content)
-        if not more:
-            harmless[forger] += 1
-            continue
-        assert excuse, f"{forger} of {one.name} says more ({more}): {verdict}"
-        assert excuse in str(verdict), f"{forger} of {one.name}: {excuse!r} is not named: {verdict}"
-        named[forger] += 1
-        if excuse == VALUES and one.data and one.certificate.content["data"]["terminal"] == "exact":
-            assert not judged(content, *one.data, **one.keywords), f"{forger} of {one.name} passes with its data"
-            with_data[forger] += 1
-    assert sum(refused.values()) + sum(harmless.values()) + sum(named.values()) == MANY
-    assert sum(refused.values()) > MANY // 2, (refused, harmless, named)
+        elif more := strengthened(one.certificate.content, content):
+            assert excuse, f"{forger} of {one.name} says more ({more}): {verdict}"
+            assert excuse in str(verdict), f"{forger} of {one.name}: {excuse!r} is not named: {verdict}"
+            if excuse == VALUES and one.data:
+                assert not judged(content, *one.data, **one.keywords), f"{forger} of {one.name} passes with its data"
+                with_data[forger] += 1
+    assert refused.total() > MANY // 2, refused
     assert set(refused) | set(with_data) == {one.__name__ for one in FORGERS}, "every forger is found out at times"
