@@ -138,17 +138,7 @@ def strengthened(genuine, forged):
     untouched = all(forged[name] == genuine[name] for name in numbers)
     same = {name: forged["search"][name] == genuine["search"][name] for name in genuine["search"]}
     if untouched and all(same[name] for name in ("task", "delta", "bound", "stopping", "expansion", "proof")):
-        found -= {
-            "answer",
-            "lower",
-            "epsilon",
-            "gap",
-            "known_gap",
-            "kind",
-            "exhaustive",
-            "ceiling",
-            "local",
-        }
+        found -= {"answer", "lower", "epsilon", "gap", "known_gap", "kind", "exhaustive", "ceiling", "local"}
     if untouched and same["delta"] and same["expansion"] and forged["search"]["bound"] in (*CHECKS, "theory"):
         found.discard("kind")  # the same samples prove it by the formula of a bound that holds
     return found
@@ -172,3 +162,32 @@ def said(content):
 def twin(content):
     """Return a copy that may be changed."""
     return copy.deepcopy(content)
+
+
+def changed(content, path, value):
+    """Return a copy in which one part is another, or a function of what it was."""
+    other = twin(content)
+    place = other
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value(place[path[-1]]) if callable(value) else value
+    return other
+
+
+ODD = [None, "text", "", [], {}, [1, "x"], 10**30, 1e300, -1, -0.5, float("nan"), float("inf"), True, 0, 1.5, [[]]]
+
+
+def mutated(content, rng, within=None, odd=ODD):
+    """Return the certificate with one entry, within one of its parts or anywhere, deleted or replaced."""
+    other = twin(content)
+    place = other if within is None else other[within]
+    while True:
+        key = rng.choice(list(place) if isinstance(place, dict) else range(len(place)))
+        if not (isinstance(place[key], dict | list) and place[key]) or rng.random() < 0.15:
+            break
+        place = place[key]
+    if rng.random() < 0.3:
+        del place[key]
+    else:
+        place[key] = rng.choice(odd)
+    return other

@@ -9,14 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.naive_bayes import GaussianNB
 
-from bestleaf import (
-    Bound,
-    Certificate,
-    EstimatorOracle,
-    Rate,
-    best_arm,
-    best_leaf,
-)
+from bestleaf import Bound, Certificate, EstimatorOracle, Rate, best_arm, best_leaf
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.problems import Unrolled, paper_lattice, random_dag, random_game_tree
@@ -40,36 +33,24 @@ class Flipped:
     """A game in which the opponent moves first, where the first player did; with exact leaves if asked for."""
 
     def __init__(self, game, exact=False):
-        self.game = game
+        self.root, self.children, self.is_terminal = game.root, game.children, game.is_terminal
+        self.sample, self.first_moves = game.sample, game.maximizes
         if exact:
             self.exact = game.mean
 
-    def root(self):
-        return self.game.root()
-
-    def children(self, state):
-        return self.game.children(state)
-
-    def is_terminal(self, state):
-        return self.game.is_terminal(state)
-
     def maximizes(self, state):
-        return not self.game.maximizes(state)
-
-    def sample(self, state, rng):
-        return self.game.sample(state, rng)
-
-
-def follows_by_union(side, value, delta, evidence):
-    count, total = evidence[:2]
-    half = sqrt(log(2 * count * (count + 1) / delta) / (2 * count))
-    return value <= total / count - half + 1e-9 if side == "lower" else value >= total / count + half - 1e-9
+        return not self.first_moves(state)
 
 
 def union_over_time(mean, count, delta, row):
     """Hoeffding at every count, each with its part of the leaf's share of delta."""
     half = sqrt(log(2 * count * (count + 1) / delta) / (2 * count))
     return mean - half, mean + half
+
+
+def follows_by_union(side, value, delta, evidence):
+    low, high = union_over_time(evidence[1] / evidence[0], evidence[0], delta, evidence)
+    return value <= low + 1e-9 if side == "lower" else value >= high - 1e-9
 
 
 CHECKED = Bound(union_over_time, check=follows_by_union)
@@ -137,71 +118,43 @@ def of_chance(seed):
                 yield Genuine(f"chance {find.__name__} {expansion} {two_player}", found.certificate)
 
 
-def table(seed=0, columns=6):
+def table(seed=0, columns=6, rows=60):
+    """Return a table in which two columns tell the class, and much of it is noise."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(60, columns))
-    return X, (X[:, 0] + X[:, columns // 2] + rng.normal(size=60) > 0).astype(int)
+    X = rng.normal(size=(rows, columns))
+    return X, (X[:, 0] + X[:, columns // 2] + rng.normal(size=rows) > 0).astype(int)
 
 
+TRAINING = {"choose": "training"}
+GROWN = {**TRAINING, "guarantee": "grown"}
 SELECTIONS = {
     "exhaustive": {"guarantee": "exhaustive"},
-    "exhaustive, limited": {
-        "choose": "training",
-        "guarantee": "exhaustive",
-        "max_features": 2,
-        "exclude": [1],
-        "include": [4],
-    },
+    "exhaustive, limited": {**TRAINING, "guarantee": "exhaustive", "max_features": 2, "exclude": [1], "include": [4]},
     "grown": {"guarantee": "grown", "epsilon": 0.05, "expansion": 0.5},
-    "grown by rave": {
-        "choose": "training",
-        "guarantee": "grown",
-        "epsilon": 0.1,
-        "max_samples": 4000,
-        "proposal": "rave",
-    },
-    "local": {
-        "guarantee": "local",
-        "epsilon": 0.05,
-        "max_features": 2,
-        "exclude": [5],
-        "expansion": 0.5,
-    },
-    "hoeffding": {
-        "choose": "training",
-        "guarantee": "grown",
-        "epsilon": 0.1,
-        "max_samples": 3000,
-        "expansion": 0.5,
-        "bound": "hoeffding",
-    },
-    "cut short": {
-        "choose": "training",
-        "guarantee": "grown",
-        "epsilon": 0.001,
-        "max_samples": 60,
-        "expansion": 0.5,
-        "proposal": "random",
-    },
-    "groups": {"choose": "training", "feature_groups": [[0, 1], [2], [3, 4], [5]], "epsilon": 0.05},
+    "grown by rave": {**GROWN, "epsilon": 0.1, "max_samples": 4000, "proposal": "rave"},
+    "local": {"guarantee": "local", "epsilon": 0.05, "max_features": 2, "exclude": [5], "expansion": 0.5},
+    "hoeffding": {**GROWN, "epsilon": 0.1, "max_samples": 3000, "expansion": 0.5, "bound": "hoeffding"},
+    "cut short": {**GROWN, "epsilon": 0.001, "max_samples": 60, "expansion": 0.5, "proposal": "random"},
+    "groups": {**TRAINING, "feature_groups": [[0, 1], [2], [3, 4], [5]], "epsilon": 0.05},
 }
 
 
-def of_selections(seed, names=tuple(SELECTIONS)):
+def of_selections(seed):
     """Yield certificates of feature selections with their data."""
-    for name in names:
+    for name, settings in SELECTIONS.items():
         X, y = table(seed, 6)
-        found = made_selector(random_state=seed, **SELECTIONS[name]).fit(X, y)
+        found = made_selector(random_state=seed, **settings).fit(X, y)
         yield Genuine(f"selection {name}", found.certificate_, (X, y))
 
 
 def of_estimators(seed):
-    """Yield a certificate about the score of an estimator."""
+    """Yield certificates about the score of an estimator."""
     X, y = table(seed, 4)
     settings = {"cv": 3, "epsilon": 0.25, "max_features": 2, "max_samples": 150, "random_state": seed}
-    found = made_selector(GaussianNB(), choose="training", **settings).fit(X, y)
     oracle = EstimatorOracle(X, y, estimator=GaussianNB(), cv=3, random_state=seed)
-    yield Genuine("estimator", found.certificate_, (X, y), {"oracle": oracle})
+    for guarantee in ("grown", "local"):
+        found = made_selector(GaussianNB(), choose="training", guarantee=guarantee, **settings).fit(X, y)
+        yield Genuine(f"estimator {guarantee}", found.certificate_, (X, y), {"oracle": oracle})
 
 
 def of_guarantees(seed):

@@ -11,6 +11,7 @@ import pytest
 from bestleaf import Certificate, best_leaf, bounds, verify
 from bestleaf.certificate import bound_checks, schema
 from bestleaf.features import data as features_data
+from bestleaf.problems import TableProblem
 from conftest import calls_of
 from forging import judged, only_the_worst, reworded, rewritten, sealed, twin
 
@@ -31,13 +32,8 @@ def test_the_verifier_imports_nothing_of_the_search(sampled, tmp_path):
     path = tmp_path / "found.json"
     path.write_text(sealed(sampled))
     heavy = ("numba", "llvmlite", "sklearn", "scipy", "pandas", "joblib")
-    ours = (
-        "bestleaf.engine.bounds",
-        "bestleaf.engine.compile",
-        "bestleaf.search",
-        "bestleaf.engine.intervals",
-        "bestleaf.features",
-    )
+    engine = tuple(f"bestleaf.engine.{name}" for name in ("bounds", "compile", "intervals"))
+    ours = (*engine, "bestleaf.search", "bestleaf.features")
     wrong = f"[m for m in sys.modules if m.split('.')[0] in {heavy!r} or m.startswith({ours!r})]"
     script = f"import sys; from bestleaf import verify; assert verify({str(path)!r}); assert not {wrong}, {wrong}"
     command = (
@@ -103,21 +99,9 @@ def test_bombs_are_no_certificates(sampled, tmp_path):
 def many_leaves(many, bound):
     """Return the text of a genuine certificate of a graph with so many leaves."""
 
-    class Wide:
-        def root(self):
-            return -1
-
-        def children(self, state):
-            return range(many)
-
-        def is_terminal(self, state):
-            return state >= 0
-
-        def sample(self, state, rng):
-            return float(rng.random() < 0.5)
-
+    wide = TableProblem({-1: list(range(many))}, dict.fromkeys(range(many), 0.5), root=-1)
     settings = {"epsilon": 0.3, "delta": 0.1, "seed": 0, "batch_size": many}
-    return best_leaf(Wide(), bound=bound, max_samples=4 * many, **settings).certificate.to_json()
+    return best_leaf(wide, bound=bound, max_samples=4 * many, **settings).certificate.to_json()
 
 
 @pytest.mark.parametrize("bound", ["hoeffding", "betting"])

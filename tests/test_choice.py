@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bestleaf.new_data.choice import ALL, CAUTION, averaged, decide
+from bestleaf.new_data.choice import ALL, decide
 from bestleaf.new_data.left_out import Scores
 from bestleaf.new_data.part import Choosable
 
@@ -47,6 +47,8 @@ def test_a_size_that_is_clearly_better_is_chosen():
     assert found.chosen in found.path
     assert found.families["search"] > found.families["F-test"]
     assert found.folds == FOLDS
+    mixed = decided({"search": [0.02] * 9 + [-0.2] * 10, "F-test": [-0.2] * 9 + [0.01] * 10}).path
+    assert [{row.family for row in rows} for rows in (mixed[:5], mixed[14:-1])] == [{"search"}, {"F-test"}]
 
 
 def test_all_features_are_chosen_if_nothing_is_better():
@@ -111,32 +113,13 @@ def test_rows_of_the_path_are_what_was_measured():
     assert found.path[-1].scores.left_out == pytest.approx(np.mean(everything))
 
 
-def test_the_best_family_of_each_size_is_in_the_path():
-    found = decided({"search": [0.02] * 9 + [-0.2] * 10, "F-test": [-0.2] * 9 + [0.01] * 10})
-    assert {row.family for row in found.path[:5]} == {"search"}
-    assert {row.family for row in found.path[14:-1]} == {"F-test"}
-
-
 def test_sizes_without_a_subset_and_families_without_a_fold_are_not_chosen():
     some, short = choosable(), [0.1, 0.1, *[np.nan] * 17]
-    scores = [
-        Scores({"search": 0.8 + np.array(short), "F-test": np.full(19, 0.7)}, 0.8, SIDES, 0) for _ in range(FOLDS)
-    ]
+    by_family = {"search": 0.8 + np.array(short), "F-test": np.full(19, 0.7)}
+    scores = [Scores(by_family, 0.8, SIDES, 0) for _ in range(FOLDS)]
     scores[3] = scores[3]._replace(by_family={"search": scores[3].by_family["search"]})
     candidates = {"search": {1: (4,), 2: (4, 5)}, "F-test": some.cut(range(UNITS))}
     found = decide(scores, candidates, some, 0.0)
     assert [row.size for row in found.path] == [1, 2, UNITS]
     assert found.chosen.units == (4,)
     assert set(found.families) == {"search"}
-
-
-def test_averages_are_of_neighbouring_sizes_in_proportion():
-    sizes = np.arange(1, 101)
-    spike = np.zeros((1, 100))
-    spike[0, [1, 49]] = 1.0
-    found = averaged(spike, sizes)[0]
-    assert found[1] > 3 * found[49]  # at 50 features many sizes are nearly the same
-    np.testing.assert_allclose(averaged(np.ones((2, 100)), sizes), 1.0)
-    gaps = np.where(sizes % 2, 1.0, np.nan)[None, :]
-    np.testing.assert_array_equal(np.isnan(averaged(gaps, sizes)), np.isnan(gaps))
-    assert 0 < CAUTION < 1

@@ -43,10 +43,6 @@ def test_the_rules_of_a_figure_do_not_reach_the_notebook_around_it(found):
     assert all(one.startswith(".bestleaf") and "," not in one for one in selectors)
 
 
-def test_the_gap_is_broken_where_nothing_is_known(found):
-    assert figure(found, "gap").count("<polyline") == 2
-
-
 def test_another_search_has_intervals_only():
     other = best_leaf(problems.paper_lattice(), epsilon=0.2, delta=0.1, seed=0).certificate
     assert figure(other, "intervals").count('class="leaf ') > 2

@@ -14,7 +14,7 @@ from bestleaf import KNNOracle
 from bestleaf.certificate import held_out
 from bestleaf.certificate.bets import Tally, bet_on_score, bets_on_difference, binomial_interval, log_capital
 from bestleaf.certificate.held_out import corrected_error, judged, scores_of, table_of
-from bestleaf.features.ranking import concordance, pulls
+from bestleaf.features.ranking import concordance
 
 DELTA = 0.1
 TABLES = 500  # of each of four kinds
@@ -142,19 +142,6 @@ def test_only_the_order_of_ranks_matters_and_no_order_of_lines():
     assert judged("auc", table_of(y, np.exp(chosen), every**3), 0.05) == found
 
 
-def test_more_delta_or_more_rows_give_narrower_intervals():
-    rng = np.random.default_rng(6)
-    table = table_of(*ranked(rng, 20, 20, 0.8, 0.7))
-    more = np.column_stack([table[:, :-1], 3 * table[:, -1]])
-    widths = [
-        end.high - end.low
-        for one in (judged("auc", table, 0.01), judged("auc", table, 0.1), judged("auc", more, 0.1))
-        for end in (one.interval, one.difference_interval)
-    ]
-    assert widths[::2] == sorted(widths[::2], reverse=True)
-    assert widths[1::2] == sorted(widths[1::2], reverse=True)
-
-
 def test_one_row_of_a_class_proves_next_to_nothing():
     found = judged("auc", [[0, 0, 0, 30], [1, 1, 0, 1]], 0.05)
     assert found.interval.low < 0.1
@@ -183,13 +170,6 @@ def test_the_standard_error_of_the_value_is_that_of_delong():
     error = delong(oracle.sums([0, 1])[:, 0], y)
     assert oracle.standard_error([0, 1]) == pytest.approx(error, rel=0.01)
     assert error > 0.02
-
-
-def test_both_ways_to_find_what_each_row_pulls_agree():
-    rng = np.random.default_rng(9)
-    score, truth = rng.integers(0, 6, 50).astype(float), rng.integers(0, 2, 50).astype(float)
-    assert pulls(truth, score, real=True) == pytest.approx(pulls(truth, score, real=False))
-    assert pulls(truth, score, real=True).sum() == pytest.approx(0)
 
 
 @pytest.mark.parametrize("task", ["two classes", "three classes", "real"])

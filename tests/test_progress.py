@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from bestleaf import BestLeafSelector, SearchOptions
 from bestleaf.search import Progress
 from bestleaf.search.live import LiveLine
 from bestleaf.search.progress import ProgressLine
+from selecting import made_selector
 
 NOW = Progress(
     samples=12_000, exact_evaluations=1, growths=3, leaves=9, gap=0.25, best=(0, 1), seconds=4.0, looked_at=9
@@ -23,19 +23,18 @@ NOW = Progress(
 def shown_by(*, terminal, width=200, now=NOW, value=0.875, **budgets):
     file = StringIO()
     console = Console(file=file, force_terminal=terminal, width=width)
-    with ProgressLine(
-        console, lambda state: f"{{{state}}}", **{"max_time": None, "max_samples": None, **budgets}
-    ) as line:
+    budgets = {"max_time": None, "max_samples": None, **budgets}
+    with ProgressLine(console, lambda state: f"{{{state}}}", **budgets) as line:
         line.show(now, value)
     return file.getvalue()
 
 
 def test_a_line_tells_value_gap_speed_budget_and_subset():
     line = shown_by(terminal=False, max_time=10.0, max_samples=20_000)
-    expected = (
+    told = (
         "best 0.8750 · gap 0.2500 · 12,000 rollouts (3,000/s) · 1 exact value · 6 s and 7,999 samples left · {(0, 1)}"
     )
-    assert line == expected + "\n"
+    assert line == told + "\n"
     assert shown_by(terminal=False).strip().endswith("1 exact value · 4 s · {(0, 1)}")
 
 
@@ -57,12 +56,9 @@ def test_elsewhere_there_is_a_line_now_and_then():
 
 
 def test_the_best_subset_in_the_history_goes_with_its_value():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 20))
-    y = (X[:, 0] + X[:, 1] > 0).astype(int)
-    selector = BestLeafSelector(
-        choose="training", random_state=0, epsilon=0.05, search=SearchOptions(max_samples=3000, guarantee="grown")
-    ).fit(X, y)
+    X = np.random.default_rng(0).normal(size=(80, 20))
+    settings = {"choose": "training", "random_state": 0, "epsilon": 0.05, "max_samples": 3000, "guarantee": "grown"}
+    selector = made_selector(**settings).fit(X, X[:, 0] + X[:, 1] > 0)
     values = {"{" + ", ".join(f"x{number}" for number in one.features) + "}": one.score for one in selector.evaluated_}
     told = [row for row in selector.history_ if row["score"] is not None]
     assert told
@@ -116,15 +112,11 @@ def test_in_a_notebook_one_line_changes_and_nothing_is_printed(cell):
     assert file.getvalue() == ""
 
 
-def test_a_quiet_notebook_shows_nothing(cell):
+def test_a_quiet_notebook_or_a_line_that_never_came_leaves_no_output(cell):
     file, console = in_notebook(quiet=True)
     with LiveLine(console) as line:
         line.show("a", 9.0)
-    assert cell.outputs == []
-    assert file.getvalue() == ""
-
-
-def test_a_line_that_never_came_leaves_no_output(cell):
     with LiveLine(in_notebook()[1]):
         pass
     assert cell.outputs == []
+    assert file.getvalue() == ""

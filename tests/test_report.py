@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from itertools import product
 from xml.etree import ElementTree
 
@@ -14,16 +13,7 @@ import pytest
 from bestleaf import BestLeafSelector, best_arm, best_leaf, problems, validate, verify
 from bestleaf.paper import load_linear
 from bestleaf.report import report_html, save_report
-from bestleaf.report.content import (
-    LONGEST,
-    Namer,
-    fitted,
-    gap_runs,
-    in_short,
-    known_gap,
-    leading_leaves,
-    leaves_not_drawn,
-)
+from bestleaf.report.content import LONGEST, fitted, gap_runs, leading_leaves, leaves_not_drawn
 from bestleaf.report.drawing import Scale, draw_gap, draw_intervals, draw_sizes
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</script><b>", "a&b", "{{ 7*7 }}", "größe"]
@@ -37,26 +27,9 @@ def hostile():
     return validate(BestLeafSelector(choose="training", random_state=0), X, y, holdout=0.25).selector.certificate_
 
 
-class Tags(HTMLParser):
-    """Counts tags and looks for ways out of the page."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.handlers = [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append(tag)
-        self.handlers += [name for name, _ in attributes if name.startswith("on")]
-        assert not {"src", "href"} & {name for name, _ in attributes}
-
-
 def test_names_of_columns_are_text(hostile):
     page = report_html(hostile)
-    found = Tags(page)
-    assert {"script", "img"}.isdisjoint(found.tags)
-    assert not found.handlers
-    assert "alert(1)" in page
+    assert not re.search(r"<(script|img|link|iframe)\b|<[^>]*\s(on\w+|src|href)=", page)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "{{ 7*7 }}" in page
 
@@ -66,37 +39,29 @@ def test_the_page_says_what_matters_and_needs_nothing(hostile, tmp_path):
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "https://" not in page
     assert len(page.encode()) < 6_000_000
-    for part in (
-        "Trial &amp; error",
-        "Selected features",
-        "The answer and its closest rivals",
-        "Not claimed",
-        "SHA-256",
-    ):
+    parts = "Trial &amp; error", "Selected features", "The answer and its closest rivals", "Not claimed", "SHA-256"
+    for part in (*parts, "kept from the search"):
         assert part in page
-    assert "selected in" in page
-    assert "kept from the search" in page
+    selector = "BestLeafSelector(choose='training', random_state=0)"
+    assert hostile.content["report"]["repeat"] == f"validate({selector}, X, y, holdout=0.25)"
+    with pytest.raises(TypeError, match="certificate must be a Certificate, got a str"):
+        report_html("found.json")
     save_report(hostile, tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == report_html(hostile)
 
 
-@pytest.mark.parametrize("find", [best_arm, best_leaf])
-def test_any_search_has_a_page(find):
-    found = find(problems.paper_lattice(), epsilon=0.2, delta=0.1, seed=0).certificate
-    page = report_html(found)
-    assert f"Best {'arm' if find is best_arm else 'leaf'}" in page
-    assert "Selected features" not in page
+def test_any_search_has_a_page():
+    for find, title in ((best_arm, "Best arm"), (best_leaf, "Best leaf")):
+        page = report_html(find(problems.paper_lattice(), epsilon=0.2, delta=0.1, seed=0).certificate)
+        assert title in page
+        assert "Selected features" not in page
 
 
 def test_long_names_are_told_apart_beside_the_plot():
     names = [f"measurement of the sensor with number {number}" for number in range(12)]
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(80, 12)), columns=names)
-    found = (
-        BestLeafSelector(choose="training", random_state=0, max_features=2)
-        .fit(X, X.iloc[:, 0] + X.iloc[:, 1] > 0)
-        .certificate_
-    )
-    shown = leading_leaves(found.content)
+    selector = BestLeafSelector(choose="training", random_state=0, max_features=2)
+    shown = leading_leaves(selector.fit(X, X.iloc[:, 0] + X.iloc[:, 1] > 0).certificate_.content)
     assert shown[0]["short"] == "the answer, 2 features"
     assert all(len(leaf["short"]) <= LONGEST for leaf in shown)
     exchanged = [leaf["short"] for leaf in shown if re.fullmatch(r"\+ \S.*, \N{MINUS SIGN} \S.*\d", leaf["short"])]
@@ -123,20 +88,6 @@ def test_leaves_that_nothing_is_known_of_are_not_drawn_but_counted():
     assert len(leading_leaves(nothing)) == min(31, len(leaves))
 
 
-def test_a_short_name_begins_with_what_few_leaves_have():
-    units = [f"feature number {n}" for n in range(10)]
-    labels = [[0, 1, 2, 3, -1], [0, 4, 5, 6, -1], [4, 5, 6, 7, -1], [0, 1, 2, 3, 4, 5, 6]]
-    leaves = [{"label": label, "terminal": label[-1] == -1} for label in labels]
-    namer = Namer(leaves, labels[0], units)
-    name = "{" + ", ".join(units) + "}"
-    assert namer.short(leaves[0], name) == "the answer, 4 features"
-    assert set(namer.changes(leaves[2])[:2]) == {"\N{MINUS SIGN} feature number 0", "+ feature number 7"}
-    assert namer.short(leaves[2], name).startswith("{featur…mber 7, ")  # eight changes are more than four features
-    assert namer.short(leaves[3], name).endswith(", …}")
-    assert namer.changes(leaves[3]) == []
-    assert namer.short(leaves[1], "short") == "short"
-
-
 def test_several_words_fit_into_a_short_line():
     assert fitted(["+ area", "\N{MINUS SIGN} texture"]) == "+ area, \N{MINUS SIGN} texture"
     assert fitted(["a" * 60]) == "a" * 21 + "…" + "a" * 20
@@ -144,29 +95,24 @@ def test_several_words_fit_into_a_short_line():
     assert fitted([f"+ feature number {n}" for n in range(9)]) == "+ featur…umber 0, + featur…umber 1, 7 more"
     for size, many in product((1, 9, 40), range(1, 9)):
         assert len(fitted([letter * size for letter in "abcdefgh"[:many]])) <= LONGEST
-    assert in_short("abcdefghij", 5) == "ab…ij"
 
 
 def test_partial_subsets_are_marked():
-    found = (
-        BestLeafSelector(choose="training", epsilon=0.005, random_state=0)
-        .fit(*load_linear(return_X_y=True))
-        .certificate_
-    )
-    shown = leading_leaves(found.content)
+    selector = BestLeafSelector(choose="training", epsilon=0.005, random_state=0).fit(*load_linear(return_X_y=True))
+    shown = leading_leaves(selector.certificate_.content)
     assert {leaf["name"].endswith("…}") for leaf in shown if leaf["kind"] == "exact"} == {False}
     assert any(leaf["name"].endswith(", …}") for leaf in shown)
 
 
-def test_scales_of_numbers_that_hardly_differ_end():
-    assert len(Scale(1e16, 1e16 + 2, 0.0, 1.0).ticks()) < 20
-    assert Scale(-0.1, 0.1, 0.0, 1.0).ticks() == [-0.1, -0.05, 0.0, 0.05, 0.1]
-
-
 def test_scales_have_round_numbers():
-    assert Scale(0.0, 1.0, 0.0, 1.0).ticks() == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    assert Scale(0.912, 0.934, 0.0, 1.0).ticks() == [0.915, 0.92, 0.925, 0.93]
-    assert Scale(3.0, 3.0, 0.0, 1.0).ticks() == [3.0]
+    for low, high, ticks in (
+        (0.0, 1.0, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]),
+        (0.912, 0.934, [0.915, 0.92, 0.925, 0.93]),
+        (-0.1, 0.1, [-0.1, -0.05, 0.0, 0.05, 0.1]),
+        (3.0, 3.0, [3.0]),
+    ):
+        assert Scale(low, high, 0.0, 1.0).ticks() == ticks
+    assert len(Scale(1e16, 1e16 + 2, 0.0, 1.0).ticks()) < 20  # numbers that hardly differ
 
 
 def test_plots_are_well_formed_and_certificates_show_themselves(hostile):
@@ -176,28 +122,13 @@ def test_plots_are_well_formed_and_certificates_show_themselves(hostile):
     assert "&lt;script&gt;" in hostile._repr_html_()
 
 
-def with_history(*rows):
-    """Return the parts of a certificate that the plot of the gap needs."""
-    history = [{"seconds": second, "samples": 0, "gap": gap, "score": score} for second, gap, score in rows]
-    return {"report": {"history": history}, "search": {"epsilon": 0.01}}
-
-
 def test_a_gap_that_nothing_is_known_of_is_not_drawn():
     rows = (0, 1.0, None), (1, 0.2, 0.9), (2, 0.05, 0.9), (3, 0.1, 0.9), (4, 0.04, 0.9), (5, 0.02, 0.91)
-    content = with_history(*rows)
+    history = [{"seconds": second, "samples": 0, "gap": gap, "score": score} for second, gap, score in rows]
+    content = {"report": {"history": history}, "search": {"epsilon": 0.01}}
     assert gap_runs(content) == [[(2, 0.05), (3, 0.05)], [(4, 0.04), (5, 0.02)]]
-    drawing = draw_gap(content)
-    assert drawing.count("<polyline") == 2
-    ElementTree.fromstring(drawing)
-    assert draw_gap(with_history((0, 1.0, None), (1, 0.1, 0.9), (2, 0.05, 0.9))) is None
-
-
-def test_when_a_gap_is_known():
-    assert known_gap({"gap": 0.1, "score": 0.9}, 0.01) is None
-    assert known_gap({"gap": 0.1, "score": 0.9}, 0.1) == 0.1
-    assert known_gap({"gap": 0.1, "score": 0.9, "looked_at": 7}, 0.01) == 0.1
-    assert known_gap({"gap": 1.0, "score": None, "looked_at": 0}, 0.01) is None
-    assert known_gap({"gap": 0.3, "score": None}, 0.01) == 0.3
+    assert draw_gap(content).count("<polyline") == 2
+    assert draw_gap({**content, "report": {"history": history[:3]}}) is None
 
 
 def test_the_page_tells_how_to_repeat_it_and_what_was_done_to_the_table():
@@ -214,9 +145,3 @@ def test_the_page_tells_how_to_repeat_it_and_what_was_done_to_the_table():
     assert "3 missing values filled with 28 (&lt;median&gt;)" in page
     assert verify(found)
     assert "how to repeat the search, notes about the table" in str(verify(found))
-
-
-def test_a_validation_is_repeated_by_validate(hostile):
-    call = hostile.content["report"]["repeat"]
-    selector = "BestLeafSelector(choose='training', random_state=0)"
-    assert call == f"validate({selector}, X, y, holdout=0.25)"

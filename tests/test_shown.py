@@ -1,6 +1,8 @@
-"""A selector in a notebook: the diagram of scikit-learn, and after fit the certificate below it."""
+"""What a notebook shows: the diagram of a selector, its certificate, and a few of many subsets."""
 
 from __future__ import annotations
+
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from bestleaf import BestLeafSelector
+from bestleaf.selection import EvaluatedSubset, EvaluatedSubsets
 
 
 @pytest.fixture(scope="module")
@@ -43,3 +46,41 @@ def test_text_is_text_and_pipelines_show_their_own_diagram(fitted):
         assert "text/html" not in fitted._repr_mimebundle_()
         assert not hasattr(fitted, "_repr_html_")
     assert "bestleaf-certificate" not in make_pipeline(fitted)._repr_html_()
+
+
+@pytest.fixture(scope="module")
+def many():
+    subsets = (EvaluatedSubset((f"<b>{n}", "x"), 1 - n / 2000, 2) for n in range(1500))
+    return EvaluatedSubsets([*subsets, EvaluatedSubset(tuple(range(40)), 0.1, 40)])
+
+
+def test_only_the_ten_best_are_printed(many):
+    for text in (str(many), repr(many)):
+        lines = text.splitlines()
+        assert lines[0] == "1.0000  <b>0, x"
+        assert len(lines) == 11
+        assert lines[-1] == "and 1,491 more"
+    assert str(EvaluatedSubsets(many[:2])) == "1.0000  <b>0, x\n0.9995  <b>1, x"
+    assert repr(EvaluatedSubsets()) == "no subset was evaluated"
+    assert len(str(EvaluatedSubsets(many[-1:]))) < 100  # a long subset is one short line
+
+
+def test_a_notebook_shows_a_small_table_of_text(many):
+    page = many._repr_html_()
+    assert page.count("<tr>") == 11
+    assert "&lt;b&gt;0" in page
+    assert "<b>0" not in page
+    assert "and 1,491 more" in page
+    assert "more" not in EvaluatedSubsets(many[:10])._repr_html_()
+
+
+def test_all_of_them_are_a_frame_and_a_tuple(many):
+    frame = many.to_frame()
+    assert list(frame.columns) == ["features", "score", "size"]
+    assert len(frame) == 1501
+    assert frame["features"][0] == ("<b>0", "x")
+    assert EvaluatedSubsets().to_frame().shape == (0, 3)
+    again = pickle.loads(pickle.dumps(many))
+    assert again == many
+    assert isinstance(again, EvaluatedSubsets)
+    assert list(many.by_size()) == [2, 40]
