@@ -28,12 +28,10 @@ def kinds_of(column, name="a", y=Y, **keywords):
 HASHES = [UUID(int=int(one)).hex for one in RNG.integers(2**62, size=ROWS)]
 LEFT_OUT = {
     "from 0": ("anything", np.arange(ROWS), "row number"),
-    "as floats": ("anything", np.arange(ROWS) + 1.0, "row number"),
     "in another order": ("anything", RNG.permutation(ROWS), "row number"),
     "of some rows of a larger table": ("row", np.arange(500, 500 + ROWS), "row number"),
     "named id": ("id", np.arange(ROWS) + 7, "row number"),
     "whole numbers named id": ("customer_id", RNG.permutation(10_000)[:ROWS], "id"),
-    "in camel case": ("customerId", RNG.permutation(10_000)[:ROWS], "id"),
     "hashes": ("anything", HASHES, "id"),
     "names": ("anything", [f"{word} {place}" for place, word in enumerate(["Ann", "Bob"] * 30)], "id"),
     "almost all different": ("anything", [HASHES[1], *HASHES[1:]], "id"),

@@ -250,7 +250,6 @@ BAD_COMMANDS = [
     ["verify", "nope.cert"],
     ["verify", "shop.csv"],
     ["verify", "deep.json"],
-    ["report", "c.json"],
     ["report", "nope.cert", "--out", "x.html"],
     ["report", "shop.csv", "--out", "x.html"],
     ["demo", "--random-state", "4294967296"],
