@@ -28,11 +28,13 @@ def python(*arguments, **keywords):
     return end.stdout.strip()
 
 
+@pytest.mark.slow
 def test_the_command_line_starts_by_name_and_by_module(tmp_path):
     assert python("-c", "from bestleaf.cli import main; main()", "--version", cwd=tmp_path) == __version__
     assert python("-m", "bestleaf", "--version", cwd=tmp_path) == __version__
 
 
+@pytest.mark.slow
 def test_nothing_heavy_is_imported_and_nothing_is_compiled_at_import(tmp_path):
     code = "import sys, bestleaf; print([m for m in ('numba', 'scipy', 'rich') if m in sys.modules])"
     assert python("-c", code, cwd=tmp_path) == "[]"

@@ -29,6 +29,7 @@ from bestleaf.tables.peers import PEERS, Peer, Setting, mean_auc
 from bestleaf.tables.select import named_estimator
 from selecting import bestleaf, refused
 
+pytestmark = pytest.mark.slow
 QUICK = ["f-test", "forward"]
 
 
@@ -45,7 +46,6 @@ def file(tmp_path, monkeypatch, shop):
     return "shop.csv"
 
 
-@pytest.mark.slow
 def test_all_methods_are_shown_and_several_splits_have_standard_errors(file):
     code, shown, _ = bestleaf("compare", file, "--target", "bought", "--max-time", "5")
     assert code == 0
@@ -59,7 +59,6 @@ def test_all_methods_are_shown_and_several_splits_have_standard_errors(file):
     assert "forward selection" not in shown
 
 
-@pytest.mark.slow
 def test_every_method_sees_the_same_rows(shop, monkeypatch):
     seen = []
 
@@ -169,7 +168,6 @@ def test_options_that_cannot_be_used(file, monkeypatch, options, words):
         (RFECV, "fit", ["bestleaf", "all features", "F-test", "forward selection"]),
     ],
 )
-@pytest.mark.slow
 def test_ctrl_c_keeps_the_rows_so_far(file, monkeypatch, owner, name, rows):
     rng = np.random.default_rng(0)
     wide = pd.DataFrame(rng.normal(size=(60, 13)), columns=[f"c{number}" for number in range(13)])
@@ -243,7 +241,6 @@ def test_every_peer_finds_the_signal(name, task):
 
 
 @pytest.mark.parametrize("name", ["f-test", "forward", "rfecv"])
-@pytest.mark.slow
 def test_peers_depend_on_their_seed_alone(name):
     found = []
     for state in (0, 1):
@@ -289,7 +286,6 @@ def test_constant_features_are_last():
 
 
 @pytest.mark.parametrize("model", [HistGradientBoostingClassifier(max_iter=5), LogisticRegression()])
-@pytest.mark.slow
 def test_elimination_goes_by_the_estimator_or_by_a_forest(model):
     assert PEERS["rfecv"].support(X, Y, Setting("classification", model))[:2].any()
 
