@@ -12,7 +12,7 @@ from bestleaf.certificate.verify_graph import node_bounds
 from bestleaf.problems import TableProblem, random_dag
 from conftest import binomial_margin
 from forging import judged, rewritten
-from toys import Pig, SlipperyGrid
+from toys import Dice, Pig, SlipperyGrid
 
 EPSILON, DELTA = 0.1, 0.1
 TASKS = {"arm": best_arm, "leaf": best_leaf}
@@ -164,28 +164,6 @@ def test_chance_may_move_first_where_a_plan_is_searched():
 
 
 # What may be given.
-
-
-class Dice:
-    """A die with two faces whose probabilities a test sets."""
-
-    def __init__(self, chances):
-        self.chances = chances
-
-    def root(self):
-        return "root"
-
-    def children(self, state):
-        return {"root": ["roll", "stay"], "roll": ["one", "two"]}[state]
-
-    def is_terminal(self, state):
-        return state not in ("root", "roll")
-
-    def chance(self, state):
-        return self.chances if state == "roll" else None
-
-    def sample(self, state, rng):
-        return float(rng.random() < {"one": 0.2, "two": 0.9}.get(state, 0.5))
 
 
 @pytest.mark.parametrize(

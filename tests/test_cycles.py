@@ -146,7 +146,8 @@ def test_a_way_through_a_grid_where_moves_undo_each_other():
         assert result.answer == (2, 3)
         assert result.identified
         assert verify(result.certificate)
-    whole = best_leaf(grid, **SETTINGS, seed=1)
+    whole = best_leaf(grid, **SETTINGS, seed=1, batch_size=8)
+    assert whole.answer == (2, 3)
     assert {leaf.state for leaf in whole.leaves} == {(2, 0), (2, 3)}  # A is behind walls
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bestleaf import Search, best_leaf, verify
+from bestleaf import Search, best_arm, best_leaf, verify
 from bestleaf.engine.records import SAMPLE
 from bestleaf.testing import check_problem
 
