@@ -20,6 +20,8 @@ from bestleaf.search.growth.pausing import Pause
 from forging import judged, reworded, rewritten
 from selecting import made_selector
 
+pytestmark = pytest.mark.slow
+
 BUDGETS = (300, 600, 750, 900)
 SEEDS = (0, 1)
 EPSILON = 0.02

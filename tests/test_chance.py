@@ -63,6 +63,7 @@ def regret(result, problem) -> float:
     return abs(values[root] - values[result.answer])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expansion", [None, 0.5])
 @pytest.mark.parametrize("task", TASKS)
 def test_answers_are_wrong_no_more_often_than_delta(task, expansion):
@@ -84,6 +85,7 @@ def test_answers_are_wrong_no_more_often_than_delta(task, expansion):
     assert wrong <= binomial_margin(runs, DELTA)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["lucb", "ugape", "lucb_mcts"])
 def test_searches_end_under_every_rule(rule):
     for seed in range(10):
@@ -133,6 +135,7 @@ def test_exact_payoffs_give_the_plan_of_dynamic_programming(name):
     assert verify(result.certificate)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expansion", [None, 0.7])
 @pytest.mark.parametrize("name", GAMES)
 def test_sampled_payoffs_give_a_plan_within_epsilon(name, expansion):
@@ -300,6 +303,7 @@ def test_words_of_plans_and_arms(written):
 # Budgets, batches, samples drawn by the caller, interruptions.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expansion", [None, 0.5])
 def test_a_plan_may_be_asked_for_at_any_time(expansion):
     for seed in range(12):

@@ -10,6 +10,8 @@ from bestleaf.engine.records import INNER
 from bestleaf.engine.rules import children, strongest_rival
 from bestleaf.problems import TableProblem, paper_lattice, random_dag
 
+pytestmark = pytest.mark.slow
+
 KEYWORDS = {"epsilon": 0.15, "delta": 0.1}
 
 

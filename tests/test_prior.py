@@ -96,6 +96,7 @@ def test_the_settings_are_checked():
         best_leaf(problem, epsilon=0.1, delta=0.1, expansion=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_what_is_claimed_of_the_graph_as_grown_holds_with_a_good_and_with_a_bad_prior(sign):
     runs, wrong = 20, 0
@@ -127,6 +128,7 @@ class Opinion(TableProblem):
         return [exp(4.0 * side * self.true[child]) for child in self.children(state)]
 
 
+@pytest.mark.slow
 def test_a_good_prior_is_right_more_often_with_the_same_samples_than_a_bad_one():
     """Which move is best is known, because the whole tree is; see benchmarks/priors.py for larger ones."""
     right = {1.0: 0, -1.0: 0}

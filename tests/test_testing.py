@@ -10,6 +10,8 @@ from bestleaf.engine.bounds import BOUNDS, RIGOROUS
 from bestleaf.engine.rules import RULES
 from toys import Dice
 
+pytestmark = pytest.mark.slow
+
 
 class Nim:
     """Take one or two of seven matches; whoever takes the last one wins."""
