@@ -95,22 +95,11 @@ def check_problem(problem: Any, *, walks: int = 50, samples: int = 400, seed: in
     _check_endless(problem, met)
     for state in list(terminal)[:10]:
         _check_values(problem, state, samples, rng)
-    _check_many(problem, list(terminal)[:10])
     starts_by_chance = hasattr(problem, "chance") and problem.chance(root) is not None
     find = best_leaf if starts_by_chance else best_arm  # where chance decides first, there is no arm to choose
     result = find(problem, epsilon=0.1, delta=0.1, expansion=0.5, seed=seed, max_samples=2_000)
     verdict = verify(result.certificate)
     _require(verdict, f"the certificate of a short search must pass verify, got: {verdict}")
-
-
-def _check_many(problem: Any, states: list[Any]) -> None:
-    """Compare the values of states asked for together with those asked for one by one."""
-    if not hasattr(problem, "exact_many"):
-        return
-    together, alone = list(problem.exact_many(states)), [problem.exact(state) for state in states]
-    _require(len(together) == len(states), "exact_many(states) must return one value for each state")
-    for state, value, other in zip(states, together, alone, strict=True):
-        _require(value == other, f"exact_many must return what exact({shown(state)}) does, {other}, got {value}")
 
 
 def _checked_children(problem: Any, state: Hashable) -> list[Any]:

@@ -225,13 +225,6 @@ class Knowledge:
         self._refresh_all()
         self.track["opened"][: len(kinds) if fixed else int(kinds[0] == INNER)] = 1
 
-    def settle_all(self, leaves: np.ndarray, values: np.ndarray) -> None:
-        """Set the exact values of many leaves, and then all other nodes once."""
-        for name in ("lower", "upper", "total"):
-            self.known[name][leaves] = values
-        self.known["count"][leaves] = 1
-        self._refresh_all()
-
     def _refresh_all(self) -> None:
         """Compute all nodes again from the samples, deepest level first."""
         self._survey()

@@ -266,16 +266,6 @@ class Evaluator:
         self.state.take_value(state, self.ask(state))
         return True
 
-    def evaluate_all(self, leaves: np.ndarray) -> None:
-        """Compute the exact values of leaves of the graph together, by the problem's `exact_many`."""
-        graph = self.state.graph
-        asked = [graph.states[leaf] for leaf in leaves[: self.left].tolist()]
-        known = [state for state in asked if state in self.state.values or state in self.state.spare]
-        for state in known:
-            self.state.take_value(state, self.ask(state))
-        if missing := [state for state in asked if state not in self.state.values]:
-            self.state.take_values(missing, self.problem.exact_many(missing))
-
     @property
     def at_once(self) -> int:
         """How many values are computed together: a batch, or as many as the problem can do at once."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from bestleaf.checks import cut, shown
+from bestleaf.checks import shown
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.intervals import Knowledge
 from bestleaf.engine.kernels.backup import settle
@@ -149,22 +148,6 @@ class SearchState:
             return
         self.values[state] = checked_value(value, "exact", state)
         self._settle(state)
-
-    def take_values(self, states: Sequence[State], values: ArrayLike) -> None:
-        """Store the exact values of many leaves of the graph at once."""
-        try:
-            found = np.asarray(values, np.float64)
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"exact_many must return numbers in [0, 1]: {cut(str(error), 100)}") from None
-        if found.shape != (len(states),):
-            rule = f"one number for each of the {len(states):,} states"
-            raise ValueError(f"exact_many must return {rule}, got an array of shape {found.shape}")
-        if not ((found >= 0.0) & (found <= 1.0)).all():
-            wrong = int(np.flatnonzero(~((found >= 0.0) & (found <= 1.0)))[0])
-            raise ValueError(f"exact_many must return numbers in [0, 1], got {found[wrong]} for {shown(states[wrong])}")
-        self.decision = None
-        self.values.update(zip(states, found.tolist(), strict=True))
-        self.known.settle_all(np.array([self.graph.node_of[state] for state in states]), found)
 
     def _settle(self, state: State) -> None:
         """Store an exact value in the graph, if the state is there and its value is not."""
