@@ -404,9 +404,3 @@ def test_the_verifier_agrees_with_the_engine_on_every_node():
         known = search.state.known.known[: len(search.state.graph)]
         assert lower == known["lower"].tolist()
         assert upper == known["upper"].tolist()
-
-
-def test_a_copy_of_a_search_knows_cycles():
-    grid = navigation_grid(["S..A", "B..C"], {"A": 0.9, "B": 0.2, "C": 0.5})
-    search = Search(grid, task="leaf", **SETTINGS, seed=0)
-    assert {search.again(seed).run().answer for seed in range(5)} == {(0, 3)}

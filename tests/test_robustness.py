@@ -215,13 +215,6 @@ def test_batches_of_a_stream_that_was_handed_in_go_on_with_it(tmp_path, monkeypa
     assert searched(None, path).samples == unbroken.samples
 
 
-def test_a_search_again_has_batches_of_its_own():
-    first = Search(problems.paper_lattice(), task="leaf", epsilon=0.2, delta=0.1, seed=0, batch_size=8)
-    again = first.again(1)
-    expected = Search(problems.paper_lattice(), task="leaf", epsilon=0.2, delta=0.1, seed=1, batch_size=8).run()
-    assert again.run().samples == expected.samples
-
-
 class Gaps(Wide):
     """Some leaves have no exact value."""
 

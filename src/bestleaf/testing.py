@@ -253,10 +253,10 @@ def _check_errors(how: str, runs: int, seed: int, keywords: dict[str, Any]) -> N
     for means in CLOSE_CALLS:
         arms = range(1, len(means) + 1)
         problem = TableProblem({0: list(arms)}, dict(zip(arms, means, strict=True)))
-        search, wrong = Search(problem, task="arm", epsilon=epsilon, **keywords), 0
-        leaves = f"leaves of means {', '.join(map(str, means))}"
+        wrong, leaves = 0, f"leaves of means {', '.join(map(str, means))}"
         for run in range(runs):
-            result = search.again(np.random.SeedSequence([seed, run])).run()
+            stream = np.random.SeedSequence([seed, run])
+            result = best_arm(problem, epsilon=epsilon, seed=stream, **keywords)
             _require(result.identified, f"{how} must end by itself, got {result.samples:,} samples for {leaves}")
             wrong += means[result.answer - 1] < max(means) - epsilon
         _require(
@@ -310,9 +310,11 @@ def check_bound(
     margin = delta + DEVIATIONS * sqrt(delta * (1.0 - delta) / runs)
     for mean in means:
         problem = TableProblem({"root": ["a", "b"]}, {"a": mean, "b": mean}, root="root")
-        search = Search(problem, task="arm", epsilon=0.1, delta=delta, bound=bound, seed=seed)
         drawn = rng.random((runs, samples, 2)) < mean
-        failed = sum(_ever_leaves(search.again(run), mean, drawn[run]) for run in range(runs))
+        failed = 0
+        for values in drawn.astype(float):
+            search = Search(problem, task="arm", epsilon=0.1, delta=delta, bound=bound, seed=seed)
+            failed += _ever_leaves(search, mean, values)
         _require(
             failed <= margin * runs,
             f"bound {bound.name} must hold with probability {1 - delta:g}: at mean {mean:g} it failed in {failed} of "
@@ -323,7 +325,7 @@ def check_bound(
 def _ever_leaves(search: Search, mean: float, drawn: np.ndarray) -> bool:
     """Whether the mean ever leaves the interval of a leaf while samples come in."""
     known, world, name = search.state.known.known, search.state.known.world, search.settings.bound.name
-    for count, values in enumerate(drawn.astype(float).tolist(), start=1):
+    for count, values in enumerate(drawn.tolist(), start=1):
         for leaf, value in enumerate(values, start=1):
             fine = take(leaf, value, world)
             search.state.check_parts()

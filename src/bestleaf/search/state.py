@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -99,15 +98,6 @@ class SearchState:
     def _lots(self) -> int | None:
         """Return the seed of the lots that break ties; None for the published test, which has none."""
         return None if self.settings.stopping == "paper" else int(self.rng.integers(2**63))
-
-    def copy(self, rng: np.random.Generator, seed: int | None) -> SearchState:
-        """Return an independent copy with its own random stream; only for a graph that does not grow."""
-        other = copy(self)
-        other.rng, other.seed = rng, seed
-        other.graph = self.graph.frozen_copy()
-        other.known = self.known.copy(other.graph, lots=other._lots())
-        other.values, other.spare, other.fold_scores = dict(self.values), dict(self.spare), dict(self.fold_scores)
-        return other
 
     @property
     def has_exact(self) -> bool:
