@@ -22,8 +22,7 @@ import numpy as np
 from bestleaf.certificate import verify
 from bestleaf.checks import number, shown, whole
 from bestleaf.engine.bounds import Bound, Rate, named_bound
-from bestleaf.engine.chance import chances_of
-from bestleaf.engine.components import checked_endless
+from bestleaf.engine.components import chances_of, checked_endless
 from bestleaf.engine.kernels.loop import take
 from bestleaf.engine.rules import Rule
 from bestleaf.problems import TableProblem, paper_lattice

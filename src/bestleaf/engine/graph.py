@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bestleaf.checks import shown
-from bestleaf.engine.chance import Chances, chances_of
 from bestleaf.engine.components import (
+    Chances,
+    chances_of,
     checked_endless,
     closing_children,
     knot_around,
