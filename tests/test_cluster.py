@@ -11,9 +11,9 @@ from joblib import parallel_config
 from sklearn.datasets import make_classification
 from sklearn.naive_bayes import GaussianNB
 
-from bestleaf import Search, best_leaf, problems, verify
+from bestleaf import Search, problems, verify
 from bestleaf.search.ask_tell import Inside
-from bestleaf.search.executors import Dask, Serial, draw_samples, executor_for
+from bestleaf.search.executors import Dask, draw_samples, executor_for
 from selecting import made_selector
 
 distributed = pytest.importorskip("distributed")
@@ -98,23 +98,6 @@ def test_a_worker_that_is_killed_changes_nothing(client, table, alone):
     assert same(found, alone)
 
 
-def test_all_workers_lost_at_once_are_waited_for(client):
-    problem, executor = problems.paper_lattice(), Dask(client)
-    items = [((0, 1, number % 4 + 2), (7, number)) for number in range(16)]
-    executor.map(draw_samples, problem, items)  # the problem lies at the workers
-    for victim in client.run(os.getpid).values():
-        os.kill(victim, signal.SIGKILL)
-    assert executor.map(draw_samples, problem, items) == draw_samples(problem, items)
-
-
-def test_any_problem_may_be_searched_on_a_cluster(client):
-    keywords = {"epsilon": 0.2, "delta": 0.1, "seed": 0, "batch_size": 16}
-    with parallel_config("dask"):
-        found = best_leaf(problems.paper_lattice(), **keywords)
-    expected = Search(problems.paper_lattice(), task="leaf", **keywords, inside=Inside(Serial())).run()
-    assert (found.answer, found.samples, found.leaves) == (expected.answer, expected.samples, expected.leaves)
-
-
 @pytest.fixture
 def empty():
     """A cluster without workers, in this process."""
@@ -141,8 +124,7 @@ def test_a_worker_that_comes_late_is_waited_for(empty):
         assert Late(client).map(draw_samples, problem, ITEMS) == draw_samples(problem, ITEMS)
 
 
-@pytest.mark.parametrize("lost", [False, True])
-def test_without_workers_a_search_ends_in_time_with_what_it_has(empty, lost):
+def test_without_workers_a_search_ends_in_time_with_what_it_has(empty):
     class Leaving(Dask):
         """All workers are lost after three batches."""
 
@@ -156,10 +138,9 @@ def test_without_workers_a_search_ends_in_time_with_what_it_has(empty, lost):
 
     problem = problems.ScoreLattice([0.0] * 6, 3)  # all leaves tie: it never ends by itself
     with distributed.Client(empty) as client:
-        if lost:
-            empty.scale(1)
-            client.wait_for_workers(1)
+        empty.scale(1)
+        client.wait_for_workers(1)
         found = Search(problem, **ENDLESS, inside=Inside(Leaving(client))).run()
         assert found.reason == "max_time"
-        assert (found.samples > 0) == lost
+        assert found.samples > 0
         assert verify(found.certificate)
