@@ -12,10 +12,9 @@ from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear
 from bestleaf.paper.fuse import Fuse, FuseSettings
-from bestleaf.paper.kernels import DEEP
 from bestleaf.paper.uct import UCT, VARIANTS, UCTSettings
 from bestleaf.search.budget import SLICE
-from naive import NaiveFuse, NaiveLattice, NaiveUCT
+from naive import NaiveCompeting, NaiveFuse, NaiveLattice, NaiveUCT
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +59,7 @@ PROBLEMS = {
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", [*VARIANTS, (2, 2, 1), (1, inf, 2)])
 @pytest.mark.parametrize(
     ("bonus", "backup", "widening", "initial"),
     [("ucb1", "descent", 1.0, 1), ("ucb1_tuned", "descent", 0.5, 3), ("ucb1", 0.3, 1.0, 1), ("ucb1", "all", 0.6, 2)],
@@ -69,7 +68,7 @@ def test_agrees_with_the_naive_twin(name, variant, bonus, backup, widening, init
     alpha = {"descent": 0.0, "all": 1.0}.get(backup, backup)
     settings = {"variant": variant, "bonus": bonus, "backup": backup, "widening": widening}
     search = played(UCT(PROBLEMS[name], UCTSettings(**settings, initial_rollouts=initial, max_samples=120), 3))
-    depths = [inf if depth == DEEP else depth for depth in VARIANTS[variant]]
+    depths = VARIANTS[variant] if isinstance(variant, str) else variant
     twin = NaiveUCT(
         PROBLEMS[name], depths=depths, tuned=bonus == "ucb1_tuned", b=widening, alpha=alpha, initial=initial, seed=3
     )
@@ -88,16 +87,18 @@ def small():
 
 @pytest.mark.parametrize("variant", ["uct1", "ucd", "uct3"])
 @pytest.mark.parametrize("backup", ["descent", 0.5])
-def test_fuse_agrees_with_the_naive_twin(small, variant, backup):
+@pytest.mark.parametrize("kind", ["discrete", "continuous"])
+def test_fuse_agrees_with_the_naive_twin(small, variant, backup, kind):
     X, y = small
+    continuous = kind == "continuous"
     oracle = KNNOracle(X, y, n_neighbors=3, subsample=8, scale=False)
     lattice = FeatureLattice(oracle, max_features=3)
     naive = NaiveLattice(X[oracle.rows], y[oracle.rows], k=3, m=8, q=0.9, max_features=3)
-    settings = {"variant": variant, "backup": backup, "initial_rollouts": 6, "max_samples": 150}
-    search = played(Fuse(lattice, FuseSettings(widening=0.5, **settings), 2))
+    settings = {"variant": variant, "backup": backup, "initial_rollouts": 6, "max_samples": 150, "trust": 50.0}
+    search = played(Fuse(lattice, FuseSettings(heuristic=kind, widening=0.5, **settings), 2))
     alpha = 0.0 if backup == "descent" else backup
-    depths = [inf if depth == DEEP else depth for depth in VARIANTS[variant]]
-    twin = NaiveFuse(naive, b=0.5, depths=depths, alpha=alpha, initial=6, seed=2)
+    settings = {"depths": VARIANTS[variant], "alpha": alpha, "initial": 6, "seed": 2}
+    twin = NaiveCompeting(naive, trust=50.0, **settings) if continuous else NaiveFuse(naive, b=0.5, **settings)
     for _ in range(150):
         twin.iterate()
     assert_agree(search, twin)
@@ -146,7 +147,8 @@ def test_budgets_callback_and_repeatability(clock):
         ({"backup": 1.5, "max_samples": 9}, ValueError, "backup must be between 0 and 1"),
         ({"max_time": -1}, ValueError, "max_time must be a positive number of seconds, got -1"),
         ({"variant": "uct9", "max_samples": 9}, ValueError, "variant must be one of uct1"),
-        ({"variant": (1, 2, 1), "max_samples": 9}, ValueError, "variant must be one of uct1"),
+        ({"variant": (1, 2), "max_samples": 9}, ValueError, "three depths"),
+        ({"variant": (99, 0, 0), "max_samples": 9}, ValueError, "at most 8, or infinite"),
         ({"bonus": "luck", "max_samples": 9}, ValueError, "bonus must be one of ucb1, ucb1_tuned"),
         ({"exploration": -1, "max_samples": 9}, ValueError, "exploration must be at least 0, got -1"),
         ({"widening": 2, "max_samples": 9}, ValueError, "widening must be between 0 and 1, got 2"),
@@ -187,9 +189,12 @@ def test_a_lattice_that_samples_in_its_own_way_is_refused(linear):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"widening": None}, "widening must be a number between 0 and 1, got None"),
+        ({"exact_stop": "no"}, "exact_stop must be True or False, got 'no'"),
+        ({"trust": "x"}, "trust must be a number"),
+        ({"trust": 0}, "trust must be more than 0, got 0"),
+        ({"widening": None, "heuristic": "continuous"}, "widening must be a number between 0 and 1, got None"),
         ({"locality": -1}, "locality must be at least 0, got -1"),
-        ({"heuristic": "continuous"}, "no longer has, 'heuristic'; use widening"),
+        ({"heuristic": "lucky"}, "heuristic must be one of discrete, continuous"),
         ({"max_time": inf, "max_samples": None}, "max_time must be a positive number of seconds, got inf"),
         ({"callback": 5}, "callback must be a function or None, got 5"),
     ],

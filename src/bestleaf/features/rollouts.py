@@ -139,15 +139,18 @@ class PlainRollouts(Rollouts):
 
 
 class NeighbourRollouts(Rollouts):
-    """Rollouts that kernels draw and value by nearest neighbours; subsets are bit sets of units."""
+    """Rollouts that kernels draw and value by nearest neighbours; subsets are bit sets of units.
+
+    With `noisy_stop` terminal leaves are sampled, too; their rollouts add nothing.
+    """
 
     BY_NODE = ("heads", "subsets", "sizes")
 
-    def __init__(self, lattice: SubsetLattice, rng: np.random.Generator) -> None:
+    def __init__(self, lattice: SubsetLattice, rng: np.random.Generator, *, noisy_stop: bool = False) -> None:
         oracle, units = lattice.oracle, len(lattice.groups)
         assert isinstance(oracle, KNNOracle)
         super().__init__(lattice, oracle.workplace())
-        self.rng = rng
+        self.rng, self.noisy_stop = rng, noisy_stop
         outputs, queries, first = len(oracle.targets), oracle.roles.queries, oracle.roles.first_query
         small = oracle.classes is not None and oracle.n_neighbors <= np.iinfo(np.int8).max
         kind = np.dtype(np.int8 if small else np.float32)  # small numbers of votes fit into a byte
@@ -206,10 +209,10 @@ class NeighbourRollouts(Rollouts):
         """Store the subset of a new node for the kernels."""
         super().add(node, state)
         arrays = self.place.arrays
-        if self.lattice.is_terminal(state):
+        terminal, subset = self.lattice.is_terminal(state), self.lattice.subset_of(state)
+        if terminal and not self.noisy_stop:
             return
-        subset = self.lattice.subset_of(state)
-        arrays["sizes"][node] = len(subset)
+        arrays["sizes"][node] = -len(subset) if terminal else len(subset)  # below 0: nothing is added
         for unit in subset:
             arrays["subsets"][node, unit >> 6] |= np.uint64(1) << np.uint64(unit & 63)
         if subset and self._shares_votes:
