@@ -47,7 +47,7 @@ except ImportError:  # before scikit-learn 1.9
 
 
 CHEAP = 1e9  # distances that may be computed for the report alone: about a second
-HURRIED = dict.fromkeys(("max_time", "interrupted"), 1e7)  # the same if the search had to end at once
+HURRIED = dict.fromkeys(("max_time", "interrupted", "no_workers"), 1e7)  # the same if the search had to end at once
 HISTORY = frozenset((*Progress._fields, "score"))  # keys of an entry of `history_`
 SHOWN = ("seconds", "samples", "gap", "score", "leaves", "looked_at")  # what a report gets of it
 HISTORY_RATIO = 1.01  # each entry is later than the last one by this factor: a long search has a few hundred
@@ -308,7 +308,7 @@ class Selection:
         most = min(CHEAP, CHEAP_A_SECOND * self.cost["seconds"]) if late else CHEAP
         if late and oracle.parts:  # nobody knows how long fits of an estimator take
             return None
-        if self.reason == "interrupted" or cost > most:
+        if self.reason in ("interrupted", "no_workers") or cost > most:
             return None
         try:
             return float(oracle.value(columns))

@@ -77,6 +77,7 @@ ROOM = 256 * 2**20  # bytes that the graph of a search may take
 ENDED_BY = {
     "interrupted": "Ctrl-C",
     "callback": "a callback",
+    "no_workers": "The loss of all workers",
     "max_memory": f"The memory for the graph, {ROOM // 2**20} MB,",
 }
 OPTIONS = ("guarantee", "max_samples", "bound", "stopping", "expansion", "proposal")  # of `SearchOptions`
