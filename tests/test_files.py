@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import subprocess
@@ -18,7 +17,6 @@ from bestleaf.files import (
     in_words,
     remove_leftovers,
     replace_file,
-    second_name,
     write_all_atomically,
     write_atomically,
 )
@@ -41,29 +39,19 @@ def failing(real, at):
     return fail
 
 
-@pytest.mark.parametrize("name", ["fsync", "replace"])
 @pytest.mark.parametrize("at", [1, 2, 3])
-def test_when_one_file_cannot_be_written_all_stay_as_they_were(tmp_path, monkeypatch, name, at):
+def test_when_one_file_cannot_be_written_all_stay_as_they_were(tmp_path, monkeypatch, at):
     (tmp_path / "first").write_text("old first")
     (tmp_path / "third").write_text("old third")
     before = contents(tmp_path)
     texts = {tmp_path / one: f"new {one}" for one in ("first", "second", "third")}
     with monkeypatch.context() as patch:
-        patch.setattr(os, name, failing(getattr(os, name), at))
+        patch.setattr(os, "fsync", failing(os.fsync, at))
         with pytest.raises(OSError, match="No space left"):
             write_all_atomically(texts)
     assert contents(tmp_path) == before
     write_all_atomically(texts)
     assert contents(tmp_path) == {path.name: text for path, text in texts.items()}
-
-
-def test_files_are_taken_back_where_the_disk_knows_no_links(tmp_path, monkeypatch):
-    (tmp_path / "first").write_text("old first")
-    monkeypatch.setattr(os, "link", failing(os.link, 1))
-    monkeypatch.setattr(os, "replace", failing(os.replace, 2))
-    with pytest.raises(OSError, match="No space left"):
-        write_all_atomically({tmp_path / "first": "new", tmp_path / "second": "new"})
-    assert contents(tmp_path) == {"first": "old first"}
 
 
 def test_a_text_that_cannot_be_encoded_changes_nothing(tmp_path):
@@ -165,13 +153,12 @@ def test_what_a_killed_run_has_left_is_cleared_away_by_the_next(tmp_path, write)
     killed = """
         import os, signal, sys
         from pathlib import Path
-        from bestleaf.files import create_beside, second_name
+        from bestleaf.files import create_beside
         create_beside(Path(sys.argv[1]))
-        second_name(Path(sys.argv[1]))
         os.kill(os.getpid(), signal.SIGKILL)
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(killed), str(path)], check=False)
-    assert len(contents(tmp_path)) == 3
+    assert len(contents(tmp_path)) == 2
     mine = tmp_path / ".file.notes.partial"
     mine.write_text("not of ours")
     write(path, *(["new"] if write is write_atomically else []))
@@ -181,7 +168,7 @@ def test_what_a_killed_run_has_left_is_cleared_away_by_the_next(tmp_path, write)
 def test_what_another_run_is_writing_now_is_not_cleared_away(tmp_path):
     path = tmp_path / "file"
     path.write_text("old")
-    held = [create_beside(path), second_name(path)]
+    held = [create_beside(path)]
     remove_leftovers(path)
     assert {os.path.basename(name) for _, name in held} < contents(tmp_path).keys()
     for handle, _ in held:
@@ -206,19 +193,3 @@ def test_a_loop_of_links_is_refused(tmp_path):
     for write in (lambda path: write_atomically(path, "text"), check_writable):
         with pytest.raises(ValueError, match="must be a file, got a loop of links"):
             write(tmp_path / "one")
-
-
-def test_where_taking_back_fails_the_old_file_keeps_its_second_name(tmp_path, monkeypatch):
-    (tmp_path / "first").write_text("old first")
-    real, calls = os.replace, []
-
-    def fail(source, place):
-        calls.append(place)
-        if len(calls) > 1:
-            raise OSError(errno.EIO, "Input/output error")
-        return real(source, place)
-
-    monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="Input/output error"):
-        write_all_atomically({tmp_path / "first": "new first", tmp_path / "second": "new"})
-    assert sorted(contents(tmp_path).values()) == ["new first", "old first"]

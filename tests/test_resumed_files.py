@@ -1,4 +1,4 @@
-"""A command that goes on from its checkpoint replaces what it has written before, and nothing else."""
+"""The files of a command that goes on from its checkpoint."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ import pandas as pd
 import pytest
 
 from bestleaf import cli
-from bestleaf.checkpoint.file import Lock, read_file, write_file
-from bestleaf.cli import outputs
 from selecting import configured
 
 FEW = ["select", "table.csv", "--target", "label"]
@@ -44,92 +42,14 @@ def select(folder, monkeypatch, capsys):
 FILES = ["--checkpoint", "run.blf", "--out", "a.csv", "--json", "a.json"]
 
 
-def test_its_own_files_are_written_again(folder, select):
+def test_a_file_that_exists_is_replaced_only_if_asked(folder, select):
     assert select(50, *FILES) == (3, "")
     before = (folder / "a.json").read_text()
-    assert select(50, *FILES)[0] == 3
-    assert select(400, *FILES)[0] in (0, 3)
+    assert select(400, *FILES) == (2, "bestleaf: --out a.csv exists; --force-overwrite replaces it\n")
+    assert (folder / "a.json").read_text() == before
+    assert select(400, *FILES, "--force-overwrite")[0] in (0, 3)
     assert (folder / "a.json").read_text() != before
     assert sorted(os.listdir(folder)) == ["a.csv", "a.json", "run.blf", "table.csv"]
-
-
-def test_a_file_that_somebody_else_has_written_is_kept(folder, select):
-    (folder / "b.json").write_text("precious")
-    assert select(50, *FILES)[0] == 3
-    code, told = select(400, "--checkpoint", "run.blf", "--json", "b.json")
-    assert code == 2
-    assert told == (
-        "bestleaf: --json b.json exists and is not as the run of run.blf left it; --force-overwrite replaces it\n"
-    )
-    assert (folder / "b.json").read_text() == "precious"
-    assert select(400, "--checkpoint", "run.blf", "--json", "b.json", "--force-overwrite")[0] in (0, 3)
-    assert (folder / "b.json").read_text() != "precious"
-
-
-def test_a_file_that_was_changed_since_is_kept(folder, select):
-    assert select(50, *FILES)[0] == 3
-    (folder / "a.csv").write_text("my notes")
-    code, told = select(400, *FILES)
-    assert code == 2
-    assert "--out a.csv exists and is not as the run of run.blf left it" in told
-    assert (folder / "a.csv").read_text() == "my notes"
-
-
-def test_what_a_run_that_was_killed_before_it_wrote_would_have_written_is_not_its_own(folder, select, monkeypatch):
-    """Its name alone gives no right to a file that somebody has put there in the meantime."""
-
-    def killed(texts):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(outputs, "write_all_atomically", killed)
-        assert select(50, *FILES)[0] == 130
-    (folder / "a.json").write_text("precious")
-    assert select(400, *FILES)[0] == 2
-    assert (folder / "a.json").read_text() == "precious"
-
-
-def test_a_run_killed_between_note_and_file_goes_on(folder, select, monkeypatch):
-    assert select(50, *FILES)[0] == 3
-    with monkeypatch.context() as patch:
-        patch.setattr(outputs, "write_all_atomically", lambda texts: None)
-        select(400, *FILES)  # the checkpoint knows of the new files, the old ones are still there
-    assert select(400, *FILES)[0] in (0, 3)
-
-
-def test_marks_stay_in_the_checkpoint_when_the_search_goes_on(folder, select):
-    assert select(50, *FILES)[0] == 3
-    first = read_file(folder / "run.blf")["outputs"]
-    assert first.keys() == {str(folder / "a.csv"), str(folder / "a.json")}
-    assert select(400, "--checkpoint", "run.blf")[0] in (0, 3)
-    assert read_file(folder / "run.blf")["outputs"] == first
-
-
-@pytest.mark.parametrize("wrong", [3, {"a": "b"}, {"a": [1]}])
-def test_marks_that_cannot_be_are_refused(folder, select, wrong):
-    assert select(50, *FILES)[0] == 3
-    found = read_file(folder / "run.blf")
-    write_file(folder / "run.blf", {**found, **found.arrays, "outputs": wrong})
-    assert select(400, "--checkpoint", "run.blf") == (
-        2,
-        "bestleaf: run.blf is not a checkpoint of bestleaf: outputs must list the marks of each file\n",
-    )
-    assert select(400, *FILES)[0] == 2
-
-
-def test_a_result_is_written_even_if_the_checkpoint_cannot_be(folder, select, monkeypatch):
-    class TakenLock(Lock):
-        def __init__(self, checkpoint):
-            raise ValueError("checkpoint run.blf is being used by another run")
-
-    monkeypatch.setattr("bestleaf.checkpoint.file.Lock", TakenLock)
-    code, told = select(50, *FILES)
-    assert code == 3
-    assert told == (
-        "bestleaf: the checkpoint does not know of the files that are written now: checkpoint run.blf is being used by "
-        "another run\n"
-    )
-    assert (folder / "a.json").exists()
 
 
 def test_a_disk_that_is_full_is_told_on_the_command_line_and_nothing_is_left(folder, select, monkeypatch):
@@ -156,7 +76,6 @@ def test_a_disk_that_is_full_is_told_on_the_command_line_and_nothing_is_left(fol
 def test_snapshots_left_by_a_killed_run_are_cleared_away_by_the_next(folder, select):
     (folder / f".run.blf.{'0' * 32}.partial").write_bytes(b"half of a snapshot")
     (folder / f".a.csv.{'1' * 32}.partial").write_bytes(b"half of a table")
-    (folder / f".a.json.{'2' * 32}.before").write_bytes(b"an old result")
     assert select(50, *FILES)[0] == 3
     assert sorted(os.listdir(folder)) == ["a.csv", "a.json", "run.blf", "table.csv"]
 

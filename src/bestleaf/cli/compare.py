@@ -12,8 +12,20 @@ from rich.table import Table
 from typer import Option
 
 from bestleaf.cli import INTERRUPTED, at_once
-from bestleaf.cli.options import Epsilon, Exclude, Include, Jobs, MaxFeatures, Scoring, Seed, Time, fraction
-from bestleaf.cli.table import TableOptions, of_a_table, tell_notes
+from bestleaf.cli.options import (
+    Epsilon,
+    Exclude,
+    Include,
+    Jobs,
+    MaxFeatures,
+    Scoring,
+    Seed,
+    TableOptions,
+    Time,
+    fraction,
+    of_a_table,
+    tell_notes,
+)
 
 if TYPE_CHECKING:
     from bestleaf.tables.compare import Standing
