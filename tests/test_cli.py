@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 import bestleaf
-from bestleaf import BestLeafSelector
 from bestleaf.cli.reproduce import app as experiments
 from bestleaf.paper import load_linear
-from bestleaf.tables import read_frame
+from bestleaf.tables import load_table
+from bestleaf.tables.select import select_from_table
 
 
 def run(*arguments, cwd, **keywords):
@@ -157,15 +157,12 @@ def test_verify_says_whether_a_certificate_holds(tmp_path):
     bunch = load_linear()
     frame = pd.DataFrame(bunch.data.astype(float), columns=bunch.feature_names).assign(label=bunch.target)
     frame.to_csv(tmp_path / "table.csv", index=False)
-    X = read_frame(tmp_path / "table.csv")
-    y = X.pop("label")
-    BestLeafSelector(choose="training", epsilon=0.05, random_state=0).fit(X, y).certificate_.save(
-        tmp_path / "found.json"
-    )
+    found = select_from_table(load_table(frame, "label"), choose="training", epsilon=0.05, random_state=0)
+    found.selector.certificate_.save(tmp_path / "found.json")
     held = run("verify", "found.json", cwd=tmp_path)
     assert held.returncode == 0, held.stderr
     assert "The certificate holds." in held.stdout
-    again = run("verify", "found.json", "--data", "table.csv", "--target", "label", cwd=tmp_path)
+    again = run("verify", "found.json", "--data", "table.csv", cwd=tmp_path)
     assert again.returncode == 0, again.stdout
     assert "exact values were computed again" in again.stdout
     text = (tmp_path / "found.json").read_text()
@@ -173,7 +170,7 @@ def test_verify_says_whether_a_certificate_holds(tmp_path):
     refused = run("verify", "forged.json", cwd=tmp_path)
     assert refused.returncode == 1
     assert "Refused: " in refused.stdout
-    for arguments in (["table.csv"], ["nowhere.json"], ["found.json", "--data", "table.csv"]):
+    for arguments in (["table.csv"], ["nowhere.json"], ["found.json", "--target", "label"]):
         broken = run("verify", *arguments, cwd=tmp_path)
         assert broken.returncode == 2
         assert "Traceback" not in broken.stderr

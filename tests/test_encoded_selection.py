@@ -327,13 +327,13 @@ TRAINING: dict[str, object] = {"choose": "training", "n_jobs": 1}
 def test_verify_checks_what_the_command_line_made(bestleaf, options, settings):
     code, said = bestleaf("select", *COMMON, *options, *configured(**TRAINING, **settings))
     assert code in (0, 3), said
-    code, said = bestleaf("verify", "proof.json", "--data", "shop.csv", "--target", "bought")
+    code, said = bestleaf("verify", "proof.json", "--data", "shop.csv")
     assert code == 0, said
     assert "exact values were computed again" in said
     frame = pd.read_csv("shop.csv")
     frame["noise"] += 1
     frame.to_csv("shop.csv", index=False)
-    code, said = bestleaf("verify", "proof.json", "--data", "shop.csv", "--target", "bought")
+    code, said = bestleaf("verify", "proof.json", "--data", "shop.csv")
     assert code != 0
     assert "these are not the data the certificate is about" in said
 

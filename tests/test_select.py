@@ -80,7 +80,7 @@ def test_from_a_table_to_its_columns(folder, capsys):
     assert "Selected features" in (folder / "page.html").read_text(encoding="utf-8")
     assert bestleaf("report", "proof.json", "--out", "page.html") == 2
     assert bestleaf("report", "found.json", "--out", "other.html") == 2
-    assert bestleaf("verify", "proof.json", "--data", "shop.csv", "--target", "bought") == 0
+    assert bestleaf("verify", "proof.json", "--data", "shop.csv") == 0
     assert "exact values were computed again" in capsys.readouterr().out
 
 

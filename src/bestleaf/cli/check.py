@@ -31,7 +31,7 @@ def check(options: TableOptions) -> None:
     tell(console, f"{options.data.name}: {found.size}", *notes)
     if not found:
         tell(console, "Nothing strange was found.")
-    tell_options(console, [one.kind for one in found.findings])
+    tell_options(console, found)
     if refused is not None:
         tell(console, f"bestleaf select refuses this table: {refused}.")
         raise typer.Exit(REFUSED)

@@ -16,7 +16,7 @@ from bestleaf.checks import shown
 from bestleaf.files import check_writable
 
 if TYPE_CHECKING:
-    from bestleaf.tables import Table
+    from bestleaf.tables import Table, TableCheck
     from bestleaf.tables.load import FirstLook
 
 PAGE = (".html", ".htm")  # endings of a page
@@ -223,9 +223,10 @@ def tell(console: Console, *lines: str) -> None:
 def tell_notes(console: Console, table: Table) -> None:
     """Print what was done to a table and what was found in it, and which options change that."""
     tell(console, *table.notes)
-    tell_options(console, [] if table.made is None else [finding["kind"] for finding in table.made["findings"]])
+    tell_options(console, table.check)
 
 
-def tell_options(console: Console, kinds: Iterable[str]) -> None:
+def tell_options(console: Console, found: TableCheck | None) -> None:
     """Print which options change what was found."""
+    kinds = [] if found is None else [one.kind for one in found.findings]
     tell(console, *(words for option, words in ANSWERS.items() if not option.isdisjoint(kinds)))
