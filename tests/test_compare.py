@@ -17,6 +17,7 @@ import genuine
 from bestleaf import NeighbourVotes, cli
 from bestleaf.certificate.held_out import corrected_error
 from bestleaf.features.all_subsets import Exhaustion
+from bestleaf.new_data import split_of
 from bestleaf.tables import prepared
 from bestleaf.tables.compare import Compared, compare, standings
 from bestleaf.tables.peers import PEERS, Peer
@@ -233,7 +234,7 @@ def test_all_methods_are_judged_by_the_estimator(run, shop):
     table = prepared(shop, "bought")
     rows = {row.method: row for row in compare(table, estimator="linear", **settings)}
     model, seed = named_estimator("linear", "classification"), 0
-    kept, aside = splits_of(0.25, table.X, table.y.to_numpy(), NeighbourVotes(), seed, None)[0]
+    kept, aside = split_of(0.25, table.X, table.y.to_numpy(), NeighbourVotes(), seed, None)
     part = table.filled_from(kept)
     model.fit(part.X.iloc[kept], table.y.iloc[kept])
     accuracy = model.score(part.X.iloc[aside], table.y.iloc[aside])
