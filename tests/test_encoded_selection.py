@@ -263,9 +263,7 @@ def test_sparse_matrices_are_taken_if_they_fit_into_memory():
     assert found.subset_.tolist() == [0]
     assert found.transform(X).shape == (40, 1)
     assert (found.support_ == made_selector(**ALONE).fit(X.toarray(), y).support_).all()
-    with pytest.raises(
-        ValueError, match=r"X must fit into memory as an array, got a sparse matrix that takes 7,451 GB"
-    ):
+    with pytest.raises(ValueError, match="X must fit into memory as an array, got a sparse matrix that takes 7,451"):
         BestLeafSelector().fit(sparse.csr_array((10**6, 10**6)), np.arange(10**6) % 2)
 
 
