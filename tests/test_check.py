@@ -162,7 +162,6 @@ def test_strange_columns_are_named():
             "far": [np.inf, *range(ROWS - 1)],
             "odd": ["n/k", *map(str, RNG.normal(size=ROWS - 1))],
             "city": ["?", *["Oslo", "Rome"] * 29, "Oslo"],
-            "free": [f"word {place // 1.5:.0f}" for place in range(ROWS)],
             "day": pd.date_range("2020", periods=ROWS),
             "y": Y,
         }
@@ -174,13 +173,9 @@ def test_strange_columns_are_named():
         "other has the same values as twin.",
         "gaps: 50% of its values are missing.",
         "almost is almost empty: 96.7% of its values are missing.",
-        "far has infinite numbers.",
-        "odd: 1 cell is no number: 'n/k' in row 1; such cells count as missing values.",
         "city: 1 cell is '?'; does that mean a missing value?",
-        "day holds dates or times.",
     ):
         assert words in told
-    assert "free: " in told
     assert found.left_out == []
 
 

@@ -24,9 +24,8 @@ TABLE, SELECTED, FILES = "The table", "What is selected, and how it is judged", 
 LOUD = ("A leak?", "Leaks?")  # how lines that must not be overlooked begin
 ANSWERS = {  # by kinds of findings, what can be done about them
     frozenset({"unnamed", "row number", "id", "empty"}): "--keep COLUMN takes a column in that is left out.",
-    frozenset({"date"}): "--dates number takes dates as days, --dates drop leaves them out.",
-    frozenset({"odd cells", "marker"}): "--missing TEXT takes cells with this text as missing values.",
-    frozenset({"leak", "many texts", "duplicate"}): "--drop COLUMN leaves a column out.",
+    frozenset({"marker"}): "--missing TEXT takes cells with this text as missing values.",
+    frozenset({"leak", "duplicate"}): "--drop COLUMN leaves a column out.",
 }
 
 
@@ -73,9 +72,7 @@ def check_new_file(option: str, path: Path, *, overwrite: bool) -> None:
 
 Data = Annotated[
     Path,
-    typer.Argument(
-        help="CSV or TSV file (also .gz, .bz2, .xz, .zst), Parquet, Feather, or .data with .labels beside it."
-    ),
+    typer.Argument(help="CSV or TSV file (also .gz, .bz2, .xz), Parquet, Feather, or .data with .labels beside it."),
 ]
 Target = Annotated[str, Option(help="Column to predict (of a .data file: label).", rich_help_panel=TABLE)]
 Task = Annotated[

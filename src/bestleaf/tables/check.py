@@ -10,7 +10,7 @@ import pandas as pd
 
 from bestleaf.certificate.claims import counted
 from bestleaf.checks import did_you_mean, listed, one_of, shown
-from bestleaf.encoding.columns import DATE, TEXT, Look, looked_at
+from bestleaf.encoding.columns import Look, looked_at
 from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import TASKS
 from bestleaf.tables.findings import ALMOST_EMPTY, KINDS, Finding, findings_in_words
@@ -22,7 +22,7 @@ FEWEST_NUMBERED = 20  # rows: consecutive numbers of fewer rows may be measureme
 MANY_NUMBERED = 100  # rows: consecutive numbers of so many rows number them even if they do not begin with 0 or 1
 FEWEST_TEXTS = 10  # values: all texts of fewer ones may differ by chance
 AN_ID = 0.95  # share of different texts among the texts of an identifier
-MANY_TEXTS = 0.5
+MOST_WITHOUT = 0.5  # share of missing values among texts that may be identifiers
 MANY_MISSING = 0.3
 FEW_NUMBERS = 5  # so many different whole numbers, or more, may be meant as numbers and not as classes
 MOST_LABELS = 5  # rare classes that are named
@@ -96,7 +96,7 @@ def check_table(
 
     Row numbers, other identifiers, and columns without a name or without any value are those that a search should leave
     out. A column that alone ranks the target almost perfectly may be a leak: something that is known only after the
-    target. Dates, constant columns, columns with the same values, missing values and rare classes are named, too.
+    target. Constant columns, columns with the same values, missing values and rare classes are named, too.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def check_table(
     out = {one.name for one in columns if one.name not in {*kept, *ranks} and _is_left_out(found, one, len(frame))}
     stay = [one for one in columns if one.name not in out]
     for column in stay:
-        _look_at_column(found, column, len(frame))
+        _look_at_column(found, column)
     _look_for_duplicates(found, stay)
     if found_task is not None:
         measure = "AUC" if found_task == "classification" else "rank correlation"
@@ -226,7 +226,7 @@ def _is_left_out(found: _Findings, column: Look, rows: int) -> bool:
         found.add("row number", name)
     elif column.whole and different == values and rows >= FEWEST_NUMBERED and _named_id(name):
         found.add("id", name, different, "whole numbers")
-    elif column.kind == TEXT and not column.measured and different >= AN_ID * values and _texts_are_ids(column, values):
+    elif column.text and not column.measured and different >= AN_ID * values and _texts_are_ids(column, values):
         found.add("id", name, different, "texts")
     else:
         return False
@@ -265,7 +265,7 @@ def _numbers_rows(column: Look, rows: int) -> bool:
 
 def _texts_are_ids(column: Look, values: int) -> bool:
     """Whether texts that are (almost) all different say nothing about other rows."""
-    return values >= FEWEST_TEXTS and column.missing < MANY_TEXTS and not _named_time(column.name)
+    return values >= FEWEST_TEXTS and column.missing < MOST_WITHOUT and not _named_time(column.name)
 
 
 def _ranks(columns: Iterable[Look], rows: int) -> set[str]:
@@ -274,22 +274,13 @@ def _ranks(columns: Iterable[Look], rows: int) -> set[str]:
     return {name for name in named if len(named) > 1 and not UNNAMED.fullmatch(name)}
 
 
-def _look_at_column(found: _Findings, column: Look, rows: int) -> None:
+def _look_at_column(found: _Findings, column: Look) -> None:
     """Note what is strange about a column that a search does not leave out."""
-    name, values = column.name, rows * (1 - column.missing)
+    name = column.name
     if column.value is not None:
         found.add("constant", name, 0, column.value)
-    many_texts = column.kind == TEXT and values >= FEWEST_TEXTS and (column.different or 0) >= MANY_TEXTS * values
-    if column.kind == DATE or (many_texts and _named_time(name)):
-        found.add("date", name)
-    elif many_texts:
-        found.add("many texts", name, column.different or 0)
-    if column.odd is not None:
-        found.add("odd cells", name, 0, column.odd)
     if column.marker is not None:
         found.add("marker", name, *column.marker)
-    if column.infinite:
-        found.add("infinite", name)
     if column.missing >= MANY_MISSING:
         found.add("almost empty" if column.missing >= ALMOST_EMPTY else "missing", name, column.missing)
 

@@ -12,7 +12,6 @@ MOST_LINES = 5  # columns of a kind that have a line each
 MOST_NAMES = 8  # columns that are named in a line about many
 ALMOST_EMPTY = 0.95  # share of missing values
 LEAVE_OUT = "left out of the search"
-TOLD_BY_ENCODER = ("date", "odd cells")
 
 
 class Kind(NamedTuple):
@@ -51,20 +50,10 @@ KINDS = {
     ),
     "empty": Kind("{name} has no values at all; {out}.", "{many} columns have no values at all: {names}; {out}.", True),
     "constant": Kind("{name} is always {text}.", "{many} columns are constant: {names}."),
-    "date": Kind("{name} holds dates or times.", "{many} columns hold dates or times: {names}."),
-    "many texts": Kind(
-        "{name}: {number:,.0f} different texts, so that few rows share one.",
-        "{many} columns have so many different texts that few rows share one: {names}.",
-    ),
-    "odd cells": Kind(
-        "{name}: {text}; such cells count as missing values.",
-        "{many} columns of numbers have cells that are no numbers: {names}.",
-    ),
     "marker": Kind(
         "{name}: {cells} {text}; does that mean a missing value?",
         "{many} columns have cells such as '?' that may mean a missing value: {names}.",
     ),
-    "infinite": Kind("{name} has infinite numbers.", "{many} columns have infinite numbers: {names}."),
     "almost empty": Kind(
         "{name} is almost empty: {number:.1%} of its values are missing.", "{many} columns are almost empty: {names}."
     ),
@@ -121,11 +110,7 @@ def _line(words: str, name: str, number: float, text: str) -> str:
     return words.format(name=name, number=number, text=text, out=LEAVE_OUT, **nouns)
 
 
-def findings_in_words(findings: Iterable[Finding], *, encoded: bool = False) -> list[str]:
-    """Return what was found as lines, in the order of `KINDS`.
-
-    If the table is encoded, the encoder tells what it made of dates and odd cells.
-    """
+def findings_in_words(findings: Iterable[Finding]) -> list[str]:
+    """Return what was found as lines, in the order of `KINDS`."""
     by_kind = {finding.kind: finding for finding in findings}
-    kinds = [kind for kind in KINDS if kind in by_kind and not (encoded and kind in TOLD_BY_ENCODER)]
-    return [line for kind in kinds for line in by_kind[kind].lines()]
+    return [line for kind in KINDS if kind in by_kind for line in by_kind[kind].lines()]

@@ -20,7 +20,6 @@ from bestleaf.encoding import TableEncoder
 from bestleaf.encoding.columns import CATEGORY, DATE, LENGTH, REFUSED, TEXT, floats_of, kind_of
 from bestleaf.encoding.transformer import FILLED, KEEP
 from bestleaf.tables.check import TableCheck, check_table, check_target_name, without_columns
-from bestleaf.tables.findings import findings_in_words
 from bestleaf.tables.read import read_frame, without_markers
 
 NOTES = "notes"  # key of `DataFrame.attrs`: what was done so far, in words
@@ -173,14 +172,14 @@ class FirstLook:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was done so far and what was found, in words; the encoder tells what it makes of dates and odd cells."""
+        """What was done so far and what was found, in words."""
         lines, dropped, markers = [*self.frame.attrs.get(NOTES, ())], self.made["dropped"], self.made["missing"]
         if dropped:
             names = first_of([in_words(name) for name in dropped])
             lines.append(f"{counted(len(dropped), 'column')} dropped before the search: {names}.")
         if markers:
             lines.append(f"Cells that mean a missing value: {', '.join(map(repr, markers))}.")
-        return (*lines, *findings_in_words(self.check.findings, encoded=True))
+        return (*lines, *self.check.notes)
 
     def table(self, *, impute: str | None, dates: str) -> Table:
         """Return the table ready for a search; `impute` and `dates` are those of `prepared`."""
