@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from uuid import UUID
 
 import numpy as np
@@ -10,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn import datasets
 
-from bestleaf.tables import check_table, load_table, read_frame
+from bestleaf.tables import Finding, check_table, load_table, read_frame
 from bestleaf.tables.select import select_from_table
 from conftest import calls_of
 
@@ -140,7 +139,6 @@ def test_strange_columns_are_named():
             "far": [np.inf, *range(ROWS - 1)],
             "odd": ["n/k", *map(str, RNG.normal(size=ROWS - 1))],
             "city": ["?", *["Oslo", "Rome"] * 29, "Oslo"],
-            "free": [f"word {place // 1.5:.0f}" for place in range(ROWS)],
             "day": pd.date_range("2020", periods=ROWS),
             "y": Y,
         }
@@ -152,13 +150,9 @@ def test_strange_columns_are_named():
         "other has the same values as twin.",
         "gaps: 50% of its values are missing.",
         "almost is almost empty: 96.7% of its values are missing.",
-        "far has infinite numbers.",
-        "odd: 1 cell is no number: 'n/k' in row 1; such cells count as missing values.",
         "city: 1 cell is '?'; does that mean a missing value?",
-        "day holds dates or times.",
     ):
         assert words in told
-    assert "free: " in told
     assert found.left_out == []
 
 
@@ -181,7 +175,6 @@ def test_several_columns_that_rank_the_rows_are_no_row_numbers():
     frame = pd.DataFrame({name: rng.permutation(ROWS) + 1 for name in ("wealth", "crime")}).assign(y=Y)
     found = check_table(frame.assign(number=range(ROWS)), "y")
     assert found.left_out == ["number"]
-    assert "wealth ranks the rows." in found.notes
 
 
 def test_many_columns_of_a_kind_are_one_line():
@@ -197,9 +190,8 @@ def test_what_was_found_is_shown_and_kept():
         "60 rows, 2 columns beside the target y (classes).",
         "id numbers the rows; left out of the search.",
     ]
-    kept = json.loads(found.to_json())
-    assert kept["left_out"] == ["id"]
-    assert kept["findings"] == [{"kind": "row number", "columns": ["id"], "numbers": [0], "texts": [""]}]
+    assert found.left_out == ["id"]
+    assert found.findings == (Finding("row number", ("id",), (0,), ("",)),)
     assert found
     clean = check_table(frame.drop(columns="id"), "y")
     assert not clean
@@ -221,7 +213,6 @@ def test_dropped_columns_are_not_looked_at_and_kept_ones_stay():
     dropped = "1 column dropped before the search: broken."
     assert table.notes == (dropped, "id numbers the rows; left out of the search.")
     assert list(load_table(frame, "y", drop=["broken"], keep=["id"]).X) == ["id", "a"]
-    assert list(load_table(frame, "y", drop=["broken"], wanted=["id", "nothing"]).X) == ["id", "a"]
     found = select_from_table(table, choose="training", random_state=0)
     assert found.result()["left_out"] == ["id"]
     assert found.result()["notes"] == list(table.notes)
