@@ -13,7 +13,7 @@ import pytest
 from bestleaf import BestLeafSelector, best_arm, best_leaf, problems, validate, verify
 from bestleaf.paper import load_linear
 from bestleaf.report import report_html, save_report
-from bestleaf.report.content import LONGEST, gap_runs, known_gap, leading_leaves, leaves_not_drawn
+from bestleaf.report.content import LONGEST, gap_runs, leading_leaves, leaves_not_drawn
 from bestleaf.report.drawing import Scale, draw_gap, draw_intervals, draw_sizes
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</script><b>", "a&b", "{{ 7*7 }}", "größe"]
@@ -127,20 +127,12 @@ def test_plots_are_well_formed_and_certificates_show_themselves(hostile):
 
 
 def test_a_gap_that_nothing_is_known_of_is_not_drawn():
-    rows = (0, 1.0, None), (1, 0.2, 0.9), (2, 0.05, 0.9), (3, 0.1, 0.9), (4, 0.04, 0.9), (5, 0.02, 0.91)
+    rows = (0, 1.0, None), (1, 1.0, 0.9), (2, 0.05, 0.9), (3, 1.0, 0.9), (4, 0.04, 0.9), (5, 0.02, 0.91)
     history = [{"seconds": second, "samples": 0, "gap": gap, "score": score} for second, gap, score in rows]
     content = {"report": {"history": history}, "search": {"epsilon": 0.01}}
     assert gap_runs(content) == [[(2, 0.05), (3, 0.05)], [(4, 0.04), (5, 0.02)]]
     assert draw_gap(content).count("<polyline") == 2
     assert draw_gap({**content, "report": {"history": history[:3]}}) is None
-
-
-def test_when_a_gap_is_known():
-    assert known_gap({"gap": 0.1, "score": 0.9}, 0.01) is None
-    assert known_gap({"gap": 0.1, "score": 0.9}, 0.1) == 0.1
-    assert known_gap({"gap": 0.1, "score": 0.9, "looked_at": 7}, 0.01) == 0.1
-    assert known_gap({"gap": 1.0, "score": None, "looked_at": 0}, 0.01) is None
-    assert known_gap({"gap": 0.3, "score": None}, 0.01) == 0.3
 
 
 def test_the_page_tells_how_to_repeat_it_and_what_was_done_to_the_table():
