@@ -76,8 +76,8 @@ def samples_per_second():
     seconds = {}
     for graph, problem in (("tree", Unrolled(paper_lattice())), ("DAG", paper_lattice())):
         for stopping, bound in (("paper", "beta1_published"), ("sound", "beta1_published"), ("sound", "hoeffding")):
-            made = Search(problem, epsilon=0, delta=0.1, bound=bound, stopping=stopping, seed=0)
-            runs = [made.again(seed) for seed in range(10)]
+            keywords = {"epsilon": 0, "delta": 0.1, "bound": bound, "stopping": stopping}
+            runs = [Search(problem, **keywords, seed=seed) for seed in range(10)]
             spent = sum(timed(run) for run in runs)
             drawn = sum(run.samples for run in runs)
             refreshed = sum(int(run.state.known.world["refreshes"]) for run in runs) / drawn

@@ -74,10 +74,10 @@ def test_positions_are_shared_by_board_and_not_by_history(small):
     assert OpenSpielGame("heap").fingerprint()["key"] == "history"  # this game is not known to forget its past
 
 
-def test_the_return_is_that_of_the_player_who_moves_first_unless_another_is_named(small):
+def test_the_return_is_that_of_the_player_who_moves_first(small):
     later = small_spiel.load_game("heap").new_initial_state().child(1)
     assert OpenSpielGame(later).player == 1
-    assert value_of(OpenSpielGame(later)) == 1 - value_of(OpenSpielGame(later, player=0)) == 1.0
+    assert value_of(OpenSpielGame(later)) == 1.0
     assert OpenSpielGame(later, key="history").root() == (1,)
 
 
@@ -110,16 +110,6 @@ def test_a_game_goes_to_another_process(small):
     assert not other._positions
     assert [other.is_terminal(state) for state in states] == [game.is_terminal(state) for state in states]
     assert value_of(other) == value_of(game)
-
-
-def test_a_search_continues_from_a_checkpoint(small, tmp_path):
-    settings = {"epsilon": 0.1, "delta": 0.1, "expansion": 0.6, "seed": 0}
-    whole = best_arm(OpenSpielGame("heap", key="board"), **settings)
-    best_arm(OpenSpielGame("heap", key="board"), **settings, max_samples=10, checkpoint=tmp_path / "run.blf")
-    again = best_arm(OpenSpielGame("heap", key="board"), **settings, checkpoint=tmp_path / "run.blf")
-    assert (again.answer, again.samples) == (whole.answer, whole.samples)
-    with pytest.raises(ValueError, match="key was"):
-        best_arm(OpenSpielGame("heap", key="history"), **settings, checkpoint=tmp_path / "run.blf")
 
 
 def test_an_evaluator_says_which_moves_enter_first(small):
@@ -155,8 +145,6 @@ def test_other_games_are_refused_in_one_sentence(small, name):
     [
         ({"key": "text"}, "key must be one of board, history, a function or None, got 'text'"),
         ({"prior": 3}, "prior must be a function or None, got 3"),
-        ({"player": 2}, "player must be a whole number from 0 to 1 or None, got 2"),
-        ({"player": True}, "player must be a whole number from 0 to 1 or None, got True"),
     ],
 )
 def test_bad_arguments(small, given, words):
@@ -224,13 +212,3 @@ def test_real_games_grow_and_are_sampled(name, key):
     again = best_arm(OpenSpielGame(name), epsilon=0.05, delta=0.1, expansion=0.5, max_samples=60, seed=0)
     assert (result.answer, result.nodes) == (again.answer, again.nodes)
     assert len(game.moves(result.answer)) == 1
-
-
-@installed
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize(
-    ("name", "words"), [("kuhn_poker", "perfect information"), ("matching_pennies_3p", "one after the other")]
-)
-def test_real_games_that_are_refused(name, words):
-    with pytest.raises(ValueError, match=words):
-        OpenSpielGame(name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import numpy as np
@@ -27,26 +26,9 @@ def hostile():
     return validate(BestLeafSelector(choose="training", random_state=0), X, y, holdout=0.25).selector.certificate_
 
 
-class Tags(HTMLParser):
-    """Counts tags and looks for ways out of the page."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.handlers = [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append(tag)
-        self.handlers += [name for name, _ in attributes if name.startswith("on")]
-        assert not {"src", "href"} & {name for name, _ in attributes}
-
-
 def test_names_of_columns_are_text(hostile):
     page = report_html(hostile)
-    found = Tags(page)
-    assert {"script", "img"}.isdisjoint(found.tags)
-    assert not found.handlers
-    assert "alert(1)" in page
+    assert not re.search(r"<(script|img|link|iframe)\b|<[^>]*\s(on\w+|src|href)=", page)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "{{ 7*7 }}" in page
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
 import sys
 
 import numpy as np
@@ -14,7 +13,9 @@ import pytest
 from bestleaf import cli
 from selecting import configured
 
-FEW = ["select", "table.csv", "--target", "label"]
+SELECT = ["select", "table.csv", "--target", "label"]
+RUN = ["--checkpoint", "run.blf"]
+FILES = [*RUN, "--out", "a.csv", "--json", "a.json"]
 
 
 @pytest.fixture
@@ -29,9 +30,9 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def select(folder, monkeypatch, capsys):
-    def run(samples, *more):
-        further = configured(choose="training", guarantee="grown", max_samples=samples, verbose=0)
-        monkeypatch.setattr(sys, "argv", ["bestleaf", *FEW, *further, *more])
+    def run(samples, *more, seed=0):
+        further = configured(choose="training", guarantee="grown", max_samples=samples, random_state=seed, verbose=0)
+        monkeypatch.setattr(sys, "argv", ["bestleaf", *SELECT, *further, *more])
         with pytest.raises(SystemExit) as end:
             cli.main()
         return end.value.code, capsys.readouterr().err
@@ -39,17 +40,20 @@ def select(folder, monkeypatch, capsys):
     return run
 
 
-FILES = ["--checkpoint", "run.blf", "--out", "a.csv", "--json", "a.json"]
-
-
-def test_a_file_that_exists_is_replaced_only_if_asked(folder, select):
+def test_the_same_command_goes_on_and_replaces_files_only_if_asked(folder, select):
     assert select(50, *FILES) == (3, "")
-    before = (folder / "a.json").read_text()
+    first = (folder / "a.json").read_text()
+    assert select(400, *RUN)[0] in (0, 3)
     assert select(400, *FILES) == (2, "bestleaf: --out a.csv exists; --force-overwrite replaces it\n")
-    assert (folder / "a.json").read_text() == before
+    assert (folder / "a.json").read_text() == first
     assert select(400, *FILES, "--force-overwrite")[0] in (0, 3)
-    assert (folder / "a.json").read_text() != before
+    again = (folder / "a.json").read_text()
+    assert again != first
     assert sorted(os.listdir(folder)) == ["a.csv", "a.json", "run.blf", "table.csv"]
+    select(400, "--json", "c.json")
+    assert (folder / "c.json").read_text().split('"seconds"')[0] == again.split('"seconds"')[0]
+    told = "bestleaf: run.blf is the checkpoint of another search: seed was 0, got 7\n"
+    assert select(400, *RUN, seed=7) == (2, told)
 
 
 def test_a_disk_that_is_full_is_told_on_the_command_line_and_nothing_is_left(folder, select, monkeypatch):
@@ -61,40 +65,13 @@ def test_a_disk_that_is_full_is_told_on_the_command_line_and_nothing_is_left(fol
             raise OSError(errno.ENOSPC, "No space left on device")
         real(handle)
 
+    (folder / f".run.blf.{'0' * 32}.partial").write_bytes(b"half of a snapshot that a killed run left")
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        code, told = select(400, "--checkpoint", "run.blf")
+        code, told = select(400, *RUN)
     assert code in (0, 3)
     assert told == (
         f"bestleaf: checkpoint could not be written: {folder / 'run.blf'} cannot be read or written: no space left on "
         "device; the search goes on\n"
     )
     assert sorted(os.listdir(folder)) == ["run.blf", "table.csv"]
-    assert select(400, "--checkpoint", "run.blf")[0] == code
-
-
-def test_snapshots_left_by_a_killed_run_are_cleared_away_by_the_next(folder, select):
-    (folder / f".run.blf.{'0' * 32}.partial").write_bytes(b"half of a snapshot")
-    (folder / f".a.csv.{'1' * 32}.partial").write_bytes(b"half of a table")
-    assert select(50, *FILES)[0] == 3
-    assert sorted(os.listdir(folder)) == ["a.csv", "a.json", "run.blf", "table.csv"]
-
-
-def test_two_runs_on_one_checkpoint_the_second_is_refused(folder, select):
-    hold = "import sys, pathlib; from bestleaf.checkpoint.file import Lock; held = Lock(pathlib.Path(sys.argv[1]))"
-    holder = subprocess.Popen(
-        [sys.executable, "-c", f"{hold}; print('held', flush=True); sys.stdin.read()", str(folder / "run.blf")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with holder:
-        assert holder.stdout.readline() == "held\n"
-        code, told = select(50, *FILES)
-        holder.stdin.close()
-    assert code == 2
-    assert told == (
-        f"bestleaf: checkpoint run.blf is being used by another run (process {holder.pid}); wait until it ends, or "
-        "give another file\n"
-    )
-    assert select(50, *FILES)[0] == 3

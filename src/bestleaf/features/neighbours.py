@@ -27,7 +27,6 @@ from bestleaf.certificate.all_subsets import MOST_NUMBERS
 from bestleaf.certificate.rows import check_voters, checked_weights, group_numbers
 from bestleaf.checks import one_of, shown, whole
 from bestleaf.engine.records import Workplace
-from bestleaf.features.all_subsets import values_of
 from bestleaf.features.data import (
     LIGHTEST,
     Columns,
@@ -50,6 +49,7 @@ from bestleaf.features.kernels import ranking
 from bestleaf.features.kernels.all_subsets import Voters
 from bestleaf.features.kernels.records import HALF, NEIGHBOURS, ROW_ORDER, STRICT
 from bestleaf.features.ranking import pulls
+from bestleaf.features.together import values_of
 
 TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}
 TASKS = ("auto", "classification", "regression")

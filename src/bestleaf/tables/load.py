@@ -19,7 +19,7 @@ from bestleaf.checks import did_you_mean, listed, one_of, shown
 from bestleaf.encoding import TableEncoder
 from bestleaf.encoding.columns import CATEGORY, DATE, LENGTH, REFUSED, TEXT, floats_of, kind_of
 from bestleaf.encoding.transformer import FILLED, KEEP
-from bestleaf.tables.check import TableCheck, check_table, check_target_name, without_columns
+from bestleaf.tables.check import TableCheck, check_table, check_target_name, listed_names, without_columns
 from bestleaf.tables.read import read_frame, without_markers
 
 NOTES = "notes"  # key of `DataFrame.attrs`: what was done so far, in words
@@ -208,7 +208,8 @@ def first_look(
     task: str,
 ) -> FirstLook:
     """Read a table and look at it; columns that are `wanted` in a search are kept, too, if they are there."""
-    dropped, kept, markers = list(drop), list(keep), [missing] if isinstance(missing, str) else list(missing)
+    dropped, kept = listed_names("drop", drop), listed_names("keep", keep)
+    markers = [missing] if isinstance(missing, str) else list(missing)
     frame = frame_of(data, missing=markers, encoding=encoding)
     frame = without_columns(frame, target, dropped, kept)
     frame, metadata = split_off_rows(frame, target, groups, weights)
