@@ -1,4 +1,4 @@
-"""The files of a command that goes on from its checkpoint."""
+"""A command that goes on from its checkpoint replaces what it has written before, and nothing else."""
 
 from __future__ import annotations
 

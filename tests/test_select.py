@@ -184,7 +184,7 @@ BAD_OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize("options", BAD_OPTIONS, ids=lambda options: " ".join(options)[:60])
+@pytest.mark.parametrize("options", BAD_OPTIONS, ids=lambda options: " ".join(Path(one).name for one in options)[:60])
 def test_options_that_cannot_be_used(folder, options):
     before = {name: (folder / name).read_bytes() for name in os.listdir(folder)}
     refused("select", "shop.csv", "--target", "bought", *options)
