@@ -6,6 +6,7 @@ import json
 import os
 import re
 import stat
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
