@@ -15,7 +15,6 @@ from bestleaf.files import (
     create_beside,
     remove_leftovers,
     replace_file,
-    second_name,
     write_all_atomically,
     write_atomically,
 )
@@ -92,13 +91,12 @@ def test_what_a_killed_run_has_left_is_cleared_away_by_the_next(tmp_path, write)
     killed = """
         import os, signal, sys
         from pathlib import Path
-        from bestleaf.files import create_beside, second_name
+        from bestleaf.files import create_beside
         create_beside(Path(sys.argv[1]))
-        second_name(Path(sys.argv[1]))
         os.kill(os.getpid(), signal.SIGKILL)
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(killed), str(path)], check=False)
-    assert len(contents(tmp_path)) == 3
+    assert len(contents(tmp_path)) == 2
     mine = tmp_path / ".file.notes.partial"
     mine.write_text("not of ours")
     write(path, *(["new"] if write is write_atomically else []))
@@ -108,7 +106,7 @@ def test_what_a_killed_run_has_left_is_cleared_away_by_the_next(tmp_path, write)
 def test_what_another_run_is_writing_now_is_not_cleared_away(tmp_path):
     path = tmp_path / "file"
     path.write_text("old")
-    held = [create_beside(path), second_name(path)]
+    held = [create_beside(path)]
     remove_leftovers(path)
     assert {os.path.basename(name) for _, name in held} < contents(tmp_path).keys()
     for handle, _ in held:

@@ -1,4 +1,4 @@
-"""A command that goes on from its checkpoint replaces what it has written before, and nothing else."""
+"""The files of a command that goes on from its checkpoint."""
 
 from __future__ import annotations
 
