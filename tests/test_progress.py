@@ -114,7 +114,7 @@ def test_in_a_notebook_one_line_changes_and_nothing_is_printed(cell):
 def test_a_quiet_notebook_or_a_line_that_never_came_leaves_no_output(cell):
     file, console = in_notebook(quiet=True)
     with LiveLine(console) as line:
-        line.show("a", 9.0)
+        line.tell("a", 9.0)
     with LiveLine(in_notebook()[1]):
         pass
     assert cell.outputs == []
