@@ -21,7 +21,7 @@ from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
 from bestleaf.features.unseen import UnseenVotes
 from bestleaf.new_data import left_out
 from bestleaf.new_data.families import f_test, forest_importance, inclusion, surrogate
-from bestleaf.new_data.left_out import FEWEST_ROWS, Plan, TimeOverError, candidates_on, folds_of, rows_to_choose_by
+from bestleaf.new_data.left_out import FEWEST_ROWS, Plan, candidates_on, folds_of, rows_to_choose_by
 from bestleaf.new_data.part import FINE, Choosable, _sizes
 
 BY_VOTES = {"inclusion", "surrogate", "importance", "single values", "F-test", "consensus", "elimination", "search"}
@@ -165,11 +165,6 @@ def test_columns_that_are_constant_or_huge_do_no_harm():
     plain = part_of(np.column_stack([X[:, :4], X[:, 4] / 1e200, X[:, 5] * 1e200, X[:, 6:]]), y)
     np.testing.assert_allclose(f_test(part), f_test(plain), rtol=1e-6)
     assert candidates_on(part)["search"] == candidates_on(plain)["search"]
-
-
-def test_time_that_is_over_and_ctrl_c_end_the_candidates():
-    with pytest.raises(TimeOverError):
-        candidates_on(part_of(*table(), check=lambda: True))
 
 
 @pytest.mark.parametrize("forced", [0, 2, 50])

@@ -24,7 +24,6 @@ def grown(proposal, **keywords):
         (int, "proposal must be a function, not a class, got <class 'int'>"),
         ("soon", "proposal must be one of random, prior, rave, lookahead, a function or None, got 'soon'"),
         (lambda children, node, state: None, "must return one of the children that it gets, got None"),
-        (lambda children, node, state: [1], r"must return one of the children that it gets, got \[1\]"),
         (lambda children, node, state: (), r"must return one of the children that it gets, got \(\)"),
     ],
 )

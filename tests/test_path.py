@@ -40,7 +40,6 @@ CHANGES = [
     (("new_data", "path"), [], "the path must have a row"),
     (("new_data", "path", 0, "size"), 2, "must have all columns of 2 different features"),
     (("new_data", "path", 0, "features"), ["age"], "must have features of the data, got ['age']"),
-    (("new_data", "path", 0, "features"), ["x0", "x0"], "must have all columns of 1 different features"),
     (("new_data", "path", 0, "left_out"), 1.5, "the left-out score of row 1 of the path must be a number from 0 to 1"),
     (("new_data", "path", 0, "left_out"), None, "has 'standard_error' but no 'left_out'"),
     (("new_data", "path", 0, "standard_error"), -0.1, "'standard_error' of the row of the path must be a number from"),
