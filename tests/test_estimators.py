@@ -23,7 +23,10 @@ from bestleaf.features import FeatureLattice
 from bestleaf.features.scoring import quick_score
 from selecting import made_selector
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # budgets are part of it
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),  # budgets are part of it
+]
 IRIS = load_iris(return_X_y=True)
 MODEL = GaussianNB()
 

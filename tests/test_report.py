@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import product
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 from bestleaf import BestLeafSelector, best_arm, best_leaf, problems, validate, verify
 from bestleaf.paper import load_linear
 from bestleaf.report import report_html, save_report
-from bestleaf.report.content import LONGEST, fitted, gap_runs, leading_leaves, leaves_not_drawn
+from bestleaf.report.content import LONGEST, gap_runs, leading_leaves, leaves_not_drawn
 from bestleaf.report.drawing import Scale, draw_gap, draw_intervals, draw_sizes
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</script><b>", "a&b", "{{ 7*7 }}", "größe"]
@@ -86,15 +85,6 @@ def test_leaves_that_nothing_is_known_of_are_not_drawn_but_counted():
     nothing = {**made, "leaves": [{**leaf, "upper": 1.0, "exact": False} for leaf in made["leaves"]]}
     assert leaves_not_drawn(nothing) == 0  # then all are drawn
     assert len(leading_leaves(nothing)) == min(31, len(leaves))
-
-
-def test_several_words_fit_into_a_short_line():
-    assert fitted(["+ area", "\N{MINUS SIGN} texture"]) == "+ area, \N{MINUS SIGN} texture"
-    assert fitted(["a" * 60]) == "a" * 21 + "…" + "a" * 20
-    assert fitted(["+ " + "a" * 30, "+ " + "b" * 30]) == "+ aaaaaaaa…aaaaaaaaa, + bbbbbbbb…bbbbbbbbb"
-    assert fitted([f"+ feature number {n}" for n in range(9)]) == "+ featur…umber 0, + featur…umber 1, 7 more"
-    for size, many in product((1, 9, 40), range(1, 9)):
-        assert len(fitted([letter * size for letter in "abcdefgh"[:many]])) <= LONGEST
 
 
 def test_partial_subsets_are_marked():

@@ -35,6 +35,7 @@ def proved():
     return validate(quick(), *table(160), holdout=0.4)
 
 
+@pytest.mark.slow
 def test_intervals_of_whole_validations_hold():
     missed, tables, (many_X, many_y) = np.zeros(2), 40, table(4000, seed=1)
     for seed in range(tables):
@@ -77,6 +78,7 @@ def test_delta_is_that_of_the_selector_unless_it_is_given(proved):
     assert verify(other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "settings", "measure"),
     [
