@@ -47,9 +47,12 @@ def pauses(allowed: bool) -> Iterator[None]:
         Pause.before = before  # type: ignore[method-assign]
 
 
-def of_table(X: np.ndarray, y: np.ndarray, seed: int, **budget: float) -> Row:
+def of_table(
+    X: np.ndarray, y: np.ndarray, seed: int, max_samples: int | None = None, max_time: float | None = None
+) -> Row:
     """Select features within a budget."""
-    selector = BestLeafSelector(choose="training", random_state=seed, **budget, search=SearchOptions(guarantee="grown"))
+    search = SearchOptions(guarantee="grown", max_samples=max_samples)
+    selector = BestLeafSelector(choose="training", random_state=seed, max_time=max_time, search=search)
     found = selector.fit(X, y).certificate_
     gaps = max(0.0, found.gap), max(0.0, found.known_gap)
     share = found.looked_at / len(found.leaves)

@@ -1,24 +1,22 @@
-"""How many subsets a second are valued: in blocks, one by one, and by scikit-learn; and how long all of them take.
+"""How many subsets a second are valued: together, one by one, and by scikit-learn; and how long all of them take.
 
 Every rate is measured on the same subsets in the same run, in seconds of the processor, so that other work on the
-machine does not count; that of a device in seconds of the clock. "with a floor" is the rate once the best are known:
-subsets that cannot reach 0.99 (of Madelon 0.85) are given up. A GPU is measured, too, if `NeighbourVotes` takes a
-device.
+machine does not count; that of a device in seconds of the clock.
 
     python benchmarks/exhaustive.py
     python benchmarks/exhaustive.py --whole --threads 2
     python benchmarks/exhaustive.py --device cuda --whole --madelon FOLDER
 
-With --whole, all subsets are evaluated from the first to the last: those of up to 5 of the 30 features of the paper's
-linear data, and all pairs of the 500 features of Madelon; on a device all 2^30 subsets of the linear data, too, which
-takes minutes, and those of up to 3 features of Madelon. FOLDER holds madelon_train.data and madelon_train.labels.
+With --whole, all subsets are evaluated from the first to the last: those of 20 columns x 150 rows and of 15 columns x
+2,000 rows, those of up to 5 of the 30 features of the paper's linear data, and all pairs of the 500 features of
+Madelon; on a device all 2^30 subsets of the linear data, too, which takes minutes, and those of up to 3 features of
+Madelon. FOLDER holds madelon_train.data and madelon_train.labels.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import NamedTuple
@@ -30,9 +28,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
-from bestleaf.certificate.numbering import Block, Numbering
+from bestleaf.certificate.all_subsets import Numbering
 from bestleaf.features import FeatureLattice
-from bestleaf.features.exhaust import Exhaustion, FastNumbering, numbering_of
+from bestleaf.features.all_subsets import Exhaustion
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear
 from bestleaf.search.budget import Budget
@@ -49,14 +47,14 @@ class Case(NamedTuple):
     y: np.ndarray
     most: int  # features of a subset
     subsets: int  # that are measured
-    floor: float = 0.99
 
-    def block(self) -> Block:
-        """Return the subsets, from the middle of all."""
-        numbering = FastNumbering(range(self.X.shape[1]), (), self.most)
+    def columns(self) -> np.ndarray:
+        """Return which columns each subset has, from the middle of all."""
+        many = self.X.shape[1]
+        numbering = Numbering(range(many), (), self.most)
         start = numbering.total // 2
-        groups = [[feature] for feature in range(self.X.shape[1])]
-        return Block(numbering, start, min(start + self.subsets, numbering.total), groups)
+        numbers = np.arange(start, min(start + self.subsets, numbering.total))
+        return numbering.columns(numbering.members(numbers), [[feature] for feature in range(many)])
 
 
 def cases(folder: Path | None) -> Iterator[Case]:
@@ -66,7 +64,7 @@ def cases(folder: Path | None) -> Iterator[Case]:
     yield Case("linear, up to 8 of 30", X, y, 8, 20_000)
     yield Case("linear, all of 2^30", X, y, 30, 20_000)
     if folder is not None:
-        yield Case("Madelon, pairs of 500", *madelon(folder), 2, 1_000, 0.85)
+        yield Case("Madelon, pairs of 500", *madelon(folder), 2, 1_000)
 
 
 def madelon(folder: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -76,10 +74,10 @@ def madelon(folder: Path) -> tuple[np.ndarray, np.ndarray]:
 
 def oracles(case: Case, options: Namespace) -> Iterator[tuple[str, KNNOracle]]:
     """Yield the oracles to compare, by name."""
-    threads = f"blocks, {options.threads} thread{'s' * (options.threads > 1)}"
+    threads = f"together, {options.threads} thread{'s' * (options.threads > 1)}"
     yield threads, KNNOracle(case.X, case.y, n_jobs=options.threads, device="cpu")
     if options.device is not None:
-        yield f"blocks, {options.device}", KNNOracle(case.X, case.y, device=options.device)
+        yield f"together, {options.device}", KNNOracle(case.X, case.y, device=options.device)
 
 
 def rate(many: int, work: Callable[[int], object], clock: Callable[[], float] = process_time) -> float:
@@ -103,16 +101,10 @@ def by_scikit_learn(case: Case, columns: np.ndarray) -> float:
     return roc_auc_score(positive, positive[nearest].sum(axis=1))
 
 
-def valued(oracle: KNNOracle, block: Block, floors: np.ndarray | None, many: int) -> np.ndarray:
-    """Return the values of the first subsets of a block."""
-    first = Block(block.numbering, block.start, block.start + many, block.groups)
-    return oracle.block_values(first, None if floors is None else floors[:many])
-
-
 def rates(case: Case, options: Namespace) -> None:
     """Print the rates of one case, each by one thread."""
-    block, alone = case.block(), KNNOracle(case.X, case.y, memory=0)  # so that no votes are kept
-    rows = [np.flatnonzero(row) for row in block.columns(case.X.shape[1])]
+    columns, alone = case.columns(), KNNOracle(case.X, case.y, memory=0)  # so that no votes are kept
+    rows = [np.flatnonzero(row) for row in columns]
     with threadpool_limits(1):
         slow = rate(len(rows), lambda many: [by_scikit_learn(case, rows[place]) for place in range(many)])
     loop = rate(len(rows), lambda many: [alone.value(row) for row in rows[:many]])
@@ -122,43 +114,34 @@ def rates(case: Case, options: Namespace) -> None:
     table.add_row("scikit-learn, one by one", f"{slow:,.0f}", f"{slow / loop:.2f}", "1")
     table.add_row("loop over oracle.value", f"{loop:,.0f}", "1", f"{loop / slow:,.0f}")
     for name, oracle in oracles(case, Namespace(threads=1, device=options.device)):
-        values = oracle.block_values(block)
+        values = oracle.table_values(columns)
         clock = process_time if type(oracle) is KNNOracle else perf_counter
-        floors = np.full(len(rows), case.floor)
-        full = rate(len(rows), partial(valued, oracle, block, None), clock)
-        cut = rate(len(rows), partial(valued, oracle, block, floors), clock)
-        for what, found in ((name, full), (f"{name}, with a floor", cut)):
-            table.add_row(what, f"{found:,.0f}", f"{found / loop:.1f}", f"{found / slow:,.0f}")
+        found = rate(len(rows), lambda many, oracle=oracle: oracle.table_values(columns[:many]), clock)
+        table.add_row(name, f"{found:,.0f}", f"{found / loop:.1f}", f"{found / slow:,.0f}")
         right = np.array([alone.value(row) for row in rows[:200]])
         assert (values[: len(right)] == right).all(), "values must be the same to the last digit"
     console.print(table)
-
-
-class Nowhere:
-    """Saves nothing."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-    def save(self, reason: str | None, *, now: bool = False) -> None:
-        """Save nothing."""
 
 
 def whole(case: Case, found_by: Iterable[tuple[str, KNNOracle]]) -> None:
     """Evaluate all subsets of a case; print how long that takes, and the best."""
     for name, oracle in found_by:
         lattice = FeatureLattice(oracle, max_features=case.most)
-        total = numbering_of(lattice).total
-        oracle.block_values(Block(Numbering(range(3), (), 2), 1, 5, lattice.groups))  # compiles
-        found, begun, used = Exhaustion.of(lattice, Budget()), perf_counter(), process_time()
-        found.run(lambda now: None, Nowhere())
+        oracle.table_values(np.eye(oracle.n_features, dtype=bool)[:5])  # compiles
+        found, begun, used = Exhaustion(lattice, Budget()), perf_counter(), process_time()
+        found.run(lambda now: None)
         seconds, used = perf_counter() - begun, process_time() - used
-        best = f"best {found.best_value:.4f} with {list(found.best[:-1])}, the thousandth {found.standing.floor:.4f}"
-        took = f"{seconds:.1f} s ({used:.1f} s of the processor, {total / seconds:,.0f} subsets a second)"
-        console.print(f"{case.name}, {name}: all {total - 1:,} subsets in {took}; {best}")
+        units = list(found.numbering.units(int(found.best[0])))
+        best = f"best {found.best_values[0]:.4f} with {units}, the thousandth {found.least:.4f}"
+        took = f"{seconds:.1f} s ({used:.1f} s of the processor, {found.evaluated / seconds:,.0f} subsets a second)"
+        console.print(f"{case.name}, {name}: all {found.evaluated:,} subsets in {took}; {best}")
+
+
+def made(rows: int, features: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a table in which three columns decide the class."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, features))
+    return X, (X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=rows) > 0).astype(int)
 
 
 def main() -> None:
@@ -173,7 +156,8 @@ def main() -> None:
         rates(case, options)
     if not options.whole:
         return
-    small = [Case("linear, up to 5 of 30", *load_linear(return_X_y=True), 5, 0)]
+    small = [Case(f"{columns} x {rows}", *made(rows, columns), columns, 0) for columns, rows in ((20, 150), (15, 2000))]
+    small.append(Case("linear, up to 5 of 30", *load_linear(return_X_y=True), 5, 0))
     large = [Case("linear, all of 2^30", *load_linear(return_X_y=True), 30, 0)]
     if options.madelon is not None:
         small.append(Case("Madelon, pairs of 500", *madelon(options.madelon), 2, 0))

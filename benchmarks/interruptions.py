@@ -19,17 +19,17 @@ from typing import Any
 import numpy as np
 from sklearn.naive_bayes import GaussianNB
 
-from bestleaf import BestLeafSelector, Checkpoint, NeighbourVotes
+from bestleaf import BestLeafSelector, Checkpoint, NeighbourVotes, SearchOptions
 from bestleaf.checkpoint.file import read_file
 from bestleaf.paper import load_linear
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "nearest neighbours": {
         "epsilon": 0.003,
-        "guarantee": "local",
+        "search": SearchOptions(guarantee="local"),
         "estimator": NeighbourVotes(scale=False),
     },
-    "an estimator, in batches": {"epsilon": 0.02, "estimator": GaussianNB(), "max_samples": 1500},
+    "an estimator, in batches": {"epsilon": 0.02, "estimator": GaussianNB(), "search": SearchOptions(max_samples=1500)},
 }
 
 

@@ -48,12 +48,13 @@ def main(runs):
             rows = []
             for seed in range(runs):
                 started = perf_counter()
-                settings = {"epsilon": epsilon, "delta": 0.1, "max_samples": samples, "guarantee": "grown"}
+                search = SearchOptions(guarantee="grown", max_samples=samples, proposal=proposal)
                 found = BestLeafSelector(
                     choose="training",
                     estimator=NeighbourVotes(scale=False),
-                    **settings,
-                    search=SearchOptions(proposal=proposal),
+                    epsilon=epsilon,
+                    delta=0.1,
+                    search=search,
                     random_state=seed,
                 ).fit(X, y)
                 share = len(set(found.subset_) & set(relevant)) / len(found.subset_)

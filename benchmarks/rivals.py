@@ -68,9 +68,8 @@ def on_features(title, X, y, samples):
 
     def selected(most, **settings):
         votes, common = NeighbourVotes(scale=False), {"epsilon": 0.0, "delta": 0.1, "random_state": 0}
-        selector = BestLeafSelector(
-            votes, choose="training", **common, max_samples=most, search=SearchOptions(**settings)
-        ).fit(X, y)
+        search = SearchOptions(max_samples=most, **settings)
+        selector = BestLeafSelector(votes, choose="training", **common, search=search).fit(X, y)
         return selector.score_, selector.subset_, selector.certificate_
 
     def recommended(most, **settings):

@@ -1,7 +1,7 @@
-"""Many rows: whether the default settles on the true features, and how long one exact value takes beside other trees.
+"""Many rows: whether the default settles on the true features.
 
 Every selection runs in a process of its own, so that its peak memory is its own. Four columns decide the class, the
-others are noise. A part of the field can be asked for: ``python benchmarks/rows.py values`` or ``... 100000``.
+others are noise. A part of the field can be asked for: ``python benchmarks/rows.py 100000``.
 """
 
 from __future__ import annotations
@@ -10,25 +10,20 @@ import resource
 import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from multiprocessing import get_context
 from time import perf_counter, process_time
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from scipy.spatial import cKDTree
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import NearestNeighbors
 
 from bestleaf import BestLeafSelector, NeighbourVotes
-from bestleaf.features.neighbours import KNNOracle
 
 SIZES = {(5_000, 40): 2, (100_000, 40): 4, (1_000_000, 50): 2}  # rows and columns: how many tables of this size
 LIMIT = 60  # seconds
 TRUE = 4
-FEATURES = (1, 2, 3, 5, 10)
 
 console = Console(width=170)
 
@@ -91,47 +86,9 @@ def selections(sizes):
     console.print(shown)
 
 
-def fastest(calls):
-    """Return the shortest processor time of some calls, in milliseconds."""
-    found = []
-    for call in calls:
-        begun = process_time()
-        call()
-        found.append(process_time() - begun)
-    return 1e3 * min(found)
-
-
-def values(rows):
-    """Print how long one exact value takes: ours, scikit-learn's and scipy's trees, on one core."""
-    X, y, _ = table_of("sum", rows, 40, 0)
-    oracle = KNNOracle(X, y, memory=0, device="cpu")
-    voters, ranked = oracle.rows[: oracle.roles.references], oracle.rows[oracle.queries]
-    title = f"One exact value of {rows:,} rows: {len(ranked):,} rows ranked by {len(voters):,} rows that vote"
-    shown = Table(title=f"{title}, ms of processor time", title_justify="left")
-    for name in ("features", "ours", "cKDTree", "NearestNeighbors", "ratio to cKDTree", "to NearestNeighbors"):
-        shown.add_column(name, justify="right")
-    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    k = oracle.n_neighbors + (not oracle.roles.apart)  # if all rows vote, the nearest one is the row itself
-    for many in FEATURES:
-        reference, queries = scaled[voters, :many], scaled[ranked, :many]
-        again = 2 if many < 10 else 1
-        oracle.value(range(many))
-        subsets = [range(start, start + many) for start in (10, 20, 30)]  # not the same again: votes are remembered
-        ours = fastest([partial(oracle.value, subset) for subset in subsets])
-        scipys = fastest([lambda r=reference, q=queries: cKDTree(r).query(q, k)] * again)
-        theirs = fastest([lambda r=reference, q=queries: NearestNeighbors(n_neighbors=k).fit(r).kneighbors(q)] * again)
-        ratios = (f"{other / ours:.1f}" for other in (scipys, theirs))
-        shown.add_row(str(many), *(f"{one:.1f}" for one in (ours, scipys, theirs)), *ratios)
-    console.print(shown)
-
-
 def main(wanted):
-    if not wanted or "values" in wanted:
-        for rows in (5_000, 20_000, 100_000):
-            values(rows)
     sizes = {size: tables for size, tables in SIZES.items() if not wanted or str(size[0]) in wanted}
-    if sizes:
-        selections(sizes)
+    selections(sizes)
 
 
 if __name__ == "__main__":

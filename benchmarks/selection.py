@@ -76,8 +76,8 @@ def main(seeds, folder):
                 n_jobs=-1,
                 search=SearchOptions(max_samples=250_000),
             )
-            judged = validate(selector, data.data, data.target, holdout=share)
-            selector = judged.selector
+            judged = None if share is None else validate(selector, data.data, data.target, holdout=share)
+            selector = selector.fit(data.data, data.target) if judged is None else judged.selector
             found = selector.certificate_
             table.add_row(
                 "bestleaf",
@@ -86,7 +86,7 @@ def main(seeds, folder):
                 f"{selector.score_:.4f}",
                 str(len(selector.subset_)),
                 f"{len(set(selector.subset_) & set(data.relevant)) / len(selector.subset_):.2f}",
-                "-" if share is None else f"{judged.mean:.4f}",
+                "-" if judged is None else f"{judged.score:.4f}",
                 f"{found.samples:,}",
                 f"{found.exact_evaluations:,}",
                 f"{perf_counter() - started:.0f}",

@@ -17,7 +17,7 @@ from golden.graphs import Trap
 from selecting import made_selector
 
 BOUNDS = ("theory", "beta1", "beta1_published", "beta2", "hoeffding", "betting")
-RULES = ("smallest_gap", "lucb", "ugape", "lucb_mcts", "lucb_micro")
+RULES = ("smallest_gap", "lucb", "ugape", "lucb_mcts")
 
 
 class Genuine(NamedTuple):

@@ -1,32 +1,205 @@
-"""Certificates about all subsets: what is forged in them is caught by the numbers, or by computing blocks again."""
+"""All subsets: the same values as one by one, within the budget; what is forged about them is caught."""
 
 from __future__ import annotations
 
-import sys
+import os
+import signal
 from copy import deepcopy
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from bestleaf import BestLeafSelector, Certificate, SearchOptions, cli, verify
-from bestleaf.certificate.all_subsets import summary_of
+from bestleaf import Certificate, verify
+from bestleaf.certificate.all_subsets import LISTED, Numbering, count_subsets
 from bestleaf.certificate.claims import words_of
-from bestleaf.certificate.numbering import Block, Numbering
 from bestleaf.certificate.verify_graph import answer_of
+from bestleaf.features import FeatureLattice
+from bestleaf.features.all_subsets import Exhaustion, can_evaluate_all
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import make_linear
+from bestleaf.search.budget import Budget
+from selecting import bestleaf, configured, made_selector
 
+pytestmark = pytest.mark.slow
 X, Y = make_linear(40, 13, seed=7, return_X_y=True)  # the best subset is the only one of its value
-GROUPS = [[feature] for feature in range(13)]
+COARSE = np.round(X)  # with many ties
+ALONE = [[feature] for feature in range(13)]
+
+
+# ---- numbers
+
+
+@pytest.mark.parametrize(("units", "most"), [(1, 1), (6, 2), (9, 8)])
+def test_numbers_are_the_order_of_sorted_tuples(units, most):
+    numbering = Numbering(range(units), (), most)
+    subsets = sorted(subset for size in range(1, most + 1) for subset in combinations(range(units), size))
+    assert numbering.total == len(subsets) == count_subsets(range(units), (), most)
+    found = [tuple(np.flatnonzero(row)) for row in numbering.members(np.arange(numbering.total))]
+    assert found == subsets == [numbering.units(number) for number in range(numbering.total)]
+    seen = {()}
+    for subset in subsets:  # it shares all but the end with one before it
+        assert subset[:-1] in seen
+        seen.add(subset)
+
+
+# ---- values
+
+
+def oracle_cases():
+    rng = np.random.default_rng(0)
+    classes, weights, groups = rng.integers(0, 3, 40), rng.uniform(0.1, 2.0, 40), np.repeat(np.arange(20), 2)
+    yield "two classes", X, Y, {}
+    yield "two threads", X, Y, {"n_jobs": 2}
+    yield "ties", COARSE, Y, {"ties": "strict"}
+    yield "row order", COARSE, Y, {"ties": "row_order"}
+    yield "few rows", X[:9], Y[:9], {}
+    yield "without rows at distance 0", COARSE, Y, {"drop_zero": True}
+    yield "more neighbours", X, Y, {"n_neighbors": 9, "n_jobs": 2}
+    yield "three classes", COARSE, classes, {}
+    yield "real targets", X, X[:, 0] + rng.normal(size=40), {"task": "regression"}
+    yield "weights", X, Y, {"sample_weight": weights}
+    yield "groups", COARSE, Y, {"groups": groups}
+
+
+@pytest.mark.parametrize(("data", "y", "settings"), [case[1:] for case in oracle_cases()])
+def test_values_are_those_of_single_subsets_to_the_last_digit(data, y, settings):
+    oracle, numbering = KNNOracle(data, y, **settings), Numbering(range(13), (), 13)
+    numbers = np.concatenate([np.arange(3000, 3200), np.random.default_rng(1).integers(0, numbering.total, 100)])
+    columns = numbering.columns(numbering.members(numbers), ALONE)
+    assert oracle.table_values(columns).tolist() == [oracle.value(np.flatnonzero(row)) for row in columns]
+
+
+@pytest.fixture(scope="module")
+def every():
+    """The value of every subset, computed one by one."""
+    oracle = KNNOracle(X, Y)
+    return {one: oracle.value(one) for size in range(1, 14) for one in combinations(range(13), size)}
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {},
+        {"max_features": 2, "include": [3], "exclude": [7]},
+        {"groups": [[0, 5], [1], [2, 7, 3], [4], [6], [8, 9, 10, 11, 12]]},
+    ],
+)
+def test_the_best_are_those_of_all_subsets(limits, every):
+    lattice = FeatureLattice(KNNOracle(X, Y), **limits)
+    assert can_evaluate_all(lattice)
+    found = Exhaustion(lattice, Budget())
+    found.run(lambda now: None)
+    right = {
+        one: every[tuple(lattice.features_of(one))]
+        for size in range(1, 14)
+        for one in combinations(range(len(lattice.groups)), size)
+        if lattice.holds((*one, -1))
+    }
+    assert (found.reason, found.evaluated) == ("identified", len(right))
+    assert found.best_values.tolist() == sorted(right.values(), reverse=True)[:LISTED]
+    assert all(right[units] == value for units, value in found.values().items())
+    by_size = {size: max(value for one, value in right.items() if len(one) == size) for size in set(map(len, right))}
+    assert {size: value for size, value in enumerate(found.size_values) if value >= 0} == by_size
+
+
+def test_many_rows_are_not_evaluated_at_once():
+    rng = np.random.default_rng(0)
+    few = FeatureLattice(KNNOracle(rng.normal(size=(4096, 13)), np.arange(4096) % 2))
+    many = FeatureLattice(KNNOracle(rng.normal(size=(4097, 13)), np.arange(4097) % 2))
+    assert (can_evaluate_all(few), can_evaluate_all(many)) == (True, False)
+
+
+# ---- selections
+
+
+def fitted(**settings):
+    keywords = {"choose": "training", "guarantee": "exhaustive", "random_state": 0, **settings}
+    return made_selector(**keywords).fit(X, Y)
+
+
+def without_times(selector):
+    content = {**selector.certificate_.content, "cost": None, "bestleaf": None}
+    content["report"] = {**content["report"], "history": None, "repeat": None}
+    return content
+
+
+@pytest.fixture(scope="module")
+def unbroken():
+    return fitted()
+
+
+def test_all_subsets_are_evaluated_and_the_certificate_says_so(unbroken, every):
+    found = unbroken.certificate_
+    assert (found.exact_evaluations, found.reason, found.settled) == (8191, "identified", True)
+    assert "All 8,191 subsets that may be chosen were evaluated" in str(found)
+    assert "no other of the 8,191 subsets that may be chosen (13 features) is better by more than 0.01" in str(found)
+    assert len(unbroken.evaluated_) >= LISTED
+    best = max(every.values())
+    assert unbroken.evaluated_[0].score == best
+    top = fitted(parsimony=0)
+    assert top.score_ == best
+    assert "no other has a higher value" in str(top.certificate_)
+    assert unbroken.score_ >= best - 0.01
+    assert len(unbroken.subset_) == min(len(one) for one, value in every.items() if value >= best - 0.01)
+
+
+def test_threads_change_nothing_and_auto_evaluates_all_subsets_where_that_takes_seconds(unbroken):
+    assert without_times(fitted(n_jobs=2)) == without_times(unbroken)
+    assert without_times(fitted(guarantee="auto")) == without_times(unbroken)
+    assert "all_subsets" not in fitted(guarantee="grown", max_samples=500).certificate_.content
+
+
+def test_left_out_rows_choose_among_all_subsets():
+    found = fitted(choose="new_data", cv=3).certificate_
+    assert found.exact_evaluations == 8191
+    assert found.content["new_data"]["best"]["value"] >= max(leaf["lower"] for leaf in found.leaves) - 0.01
+    assert verify(found, X, Y)
+
+
+def test_a_budget_ends_it_in_between():
+    with pytest.warns(ConvergenceWarning, match="max_samples ended the search before it was settled"):
+        found = fitted(max_samples=700).certificate_
+    assert (found.exact_evaluations, found.reason, found.settled) == (700, "max_samples", False)
+    assert "(13 features), 700 were evaluated. It is certain that none of these is better" in str(found)
+    assert found.gap == pytest.approx(1 - found.score)
+    assert verify(found, X, Y, audit=1.0)
+
+
+def test_too_little_time_is_refused(monkeypatch):
+    monkeypatch.setattr("bestleaf.selector.seconds_for_all", lambda lattice: 50.0)
+    with pytest.raises(ValueError, match=r"max_time must be at least about 50 seconds to evaluate all 8,191 subsets"):
+        fitted(max_time=40.0)
+    assert fitted(max_time=60.0).certificate_.settled
+
+
+def test_ctrl_c_ends_it_and_no_checkpoint_is_written(tmp_path, monkeypatch):
+    slices, original = [], KNNOracle.table_values
+
+    def pressed(self, columns):
+        slices.append(len(columns))
+        if len(slices) == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+        return original(self, columns)
+
+    monkeypatch.setattr("bestleaf.features.all_subsets.FIRST", 50)
+    monkeypatch.setattr(KNNOracle, "table_values", pressed)
+    with pytest.warns(ConvergenceWarning, match="Ctrl-C ended the search"):
+        broken = fitted(checkpoint=tmp_path / "run.blf").certificate_
+    assert (broken.reason, broken.exact_evaluations) == ("interrupted", sum(slices))
+    assert 0 < broken.exact_evaluations < 8191
+    assert verify(broken, X, Y, audit=1.0)
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- forgeries
 
 
 @pytest.fixture(scope="module")
 def genuine():
-    selector = BestLeafSelector(
-        choose="training", random_state=0, parsimony=0, search=SearchOptions(guarantee="exhaustive")
-    )
-    return selector.fit(X, Y).certificate_.content
+    return fitted(parsimony=0).certificate_.content
 
 
 @pytest.fixture
@@ -70,10 +243,11 @@ def test_a_genuine_one_holds(genuine):
     found = Certificate(genuine)
     assert verify(found)
     assert "8,191 subsets that may be chosen were evaluated" in str(verify(found))
-    assert "1 of 8 blocks" in str(verify(found, X, Y))
-    assert "2 of 8 blocks" in str(verify(found, X, Y, audit=0.2))
-    assert "All blocks (8,191 subsets) were computed again." in str(verify(found, X, Y, audit=1.0))
-    assert "blocks" not in str(verify(found, X, Y, audit=0)).splitlines()[-1]
+    drawn = "{} of 8,191 subsets that were evaluated, drawn at random, were computed again."
+    assert drawn.format(82) in str(verify(found, X, Y))
+    assert drawn.format("1,639") in str(verify(found, X, Y, audit=0.2))
+    assert "All 8,191 subsets that were evaluated were computed again." in str(verify(found, X, Y, audit=1.0))
+    assert "drawn at random" not in str(verify(found, X, Y, audit=0))
     assert verify(Certificate.from_json(found.to_json()), X, Y)
     for share, error in ((1.5, ValueError), (-0.1, ValueError), ("all", TypeError), (True, TypeError)):
         with pytest.raises(error, match="audit must be"):
@@ -82,86 +256,36 @@ def test_a_genuine_one_holds(genuine):
         verify(found, audit=0.5)
 
 
-def test_the_best_left_out_is_noticed_without_the_data(forged):
+def test_one_of_the_best_left_out_is_noticed(forged):
     best = max(forged["leaves"], key=lambda leaf: leaf["lower"])
     said_again(without_leaf(forged, best))
-    assert "the best subset of block" in refused(forged)
-    assert "is not a leaf" in refused(forged)
-
-
-def test_a_best_left_out_of_its_block_too_is_noticed_with_the_data(forged):
-    best = max(forged["leaves"], key=lambda leaf: leaf["lower"])
-    part, numbering = forged["all_subsets"], Numbering.of(forged["data"]["choice"])
-    place = numbering.number(best["label"][:-1]) // part["block"]
-    said_again(without_leaf(forged, best))
-    rest = [
-        leaf["lower"] for leaf in forged["leaves"] if numbering.number(leaf["label"][:-1]) // part["block"] == place
-    ]
-    part["tops"][place] = max(rest)
+    assert "the best 1,000 subsets must be leaves, got 999 of at least" in refused(forged)
+    left = sorted((leaf["lower"] for leaf in forged["leaves"]), reverse=True)
+    forged["all_subsets"]["least"] = left[LISTED - 1]  # the next leaf, one of the best of a size
+    said_again(forged)
     assert verify(Certificate(forged))  # numbers alone cannot show it
-    assert "highest value of block" in refused(forged, X, Y, audit=1.0)
-    part["reached"][place] -= 1
-    assert verify(Certificate(forged))
-    assert f"the number at the floor of block {place}" in refused(forged, X, Y, audit=1.0)
-
-
-def test_a_block_whose_hash_is_right_needs_its_best_among_the_leaves(forged):
-    part, numbering = forged["all_subsets"], Numbering.of(forged["data"]["choice"])
-    place = int(np.argmax([-1.0 if top is None else top for top in part["tops"]]))
-    inside = [leaf for leaf in forged["leaves"] if numbering.number(leaf["label"][:-1]) // part["block"] == place]
-    second = sorted(inside, key=lambda leaf: leaf["lower"])[-2]
-    assert part["least"] < second["lower"] < part["tops"][place]  # the highest value of the block is still a leaf
-    said_again(without_leaf(forged, second))
-    assert verify(Certificate(forged))
     assert "so it must be a leaf of the certificate" in refused(forged, X, Y, audit=1.0)
-
-
-def test_hiding_the_best_below_a_higher_limit_proves_less(forged):
-    best = max(forged["leaves"], key=lambda leaf: leaf["lower"])
-    forged["all_subsets"]["least"] = best["lower"]
-    said_again(without_leaf(forged, best))
-    assert verify(Certificate(forged))
-    assert forged["gap"] == pytest.approx(best["lower"] - forged["lower"])
-    assert "no other has a higher value" not in str(Certificate(forged))
 
 
 def test_a_forged_value_is_noticed(forged):
     worst = min(forged["leaves"], key=lambda leaf: leaf["lower"])
     worst |= {"lower": 0.999, "upper": 0.999, "mean": 0.999}
     said_again(forged)
-    assert "is better than its highest value" in refused(forged)
-    part, numbering = forged["all_subsets"], Numbering.of(forged["data"]["choice"])
-    place = numbering.number(worst["label"][:-1]) // part["block"]
-    part["tops"][place] = 0.999
     assert verify(Certificate(forged))
     assert "on these data, not 0.999" in refused(forged, X, Y)  # all leaves are computed again
-
-
-def test_a_forged_hash_is_noticed_with_the_data(forged):
-    forged["all_subsets"]["hashes"][7] = "0" * 64
-    assert verify(Certificate(forged))
-    assert "the hash of block 7 is" in refused(forged, X, Y, audit=1.0)
-    forged["all_subsets"]["hashes"][7] = "none"
-    assert "64 hexadecimal digits" in refused(forged)
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda part: part["counts"].__setitem__(3, 1023), "block 3 has 1,024 subsets, not 1,023"),
-        (lambda part: part["counts"].pop(), "another count"),
-        (lambda part: part["hashes"].append("0" * 64), "another count"),
-        (lambda part: part.update(numbers=8000), "needs all 8,192 numbers of subsets, got 8,000"),
-        (lambda part: part.update(numbers=9000), "there are 8,192 numbers of subsets, got 9,000"),
-        (lambda part: part.update(block=100), "another count"),
-        (lambda part: part["floors"].__setitem__(5, 1.0), "the floor of block 5 must be at most"),
-        (lambda part: part["reached"].__setitem__(0, 0), "leaves at its floor or above"),
-        (lambda part: part["reached"].__setitem__(0, 2000), "leaves at its floor or above"),
-        (lambda part: part["tops"].__setitem__(2, None), "leaves at its floor or above"),
+        (lambda part: part.update(evaluated=8000), "needs all 8,191 subsets, got 8,000"),
+        (lambda part: part.update(evaluated=9000), "there are 8,191 subsets, got 9,000 that were evaluated"),
+        (lambda part: part.update(least=1.0), "the best 1,000 subsets must be leaves"),
         (lambda part: part.pop("least"), "'least' is missing"),
+        (lambda part: part.update(block=1024), "'block'"),
     ],
 )
-def test_forged_numbers_of_blocks_are_noticed(forged, change, words):
+def test_forged_numbers_are_noticed(forged, change, words):
     change(forged["all_subsets"])
     if "least" in forged["all_subsets"]:
         forged |= answer_of(forged)
@@ -183,48 +307,22 @@ def test_a_forged_best_of_a_size_is_noticed_with_the_data(forged):
     without_leaf(forged, gone)
     forged |= answer_of(forged)
     assert verify(Certificate(forged))
-    assert "has a subset of size 12 that is better than the best one written" in refused(forged, X, Y, audit=1.0)
+    assert "a subset of size 12 is better than the best one written" in refused(forged, X, Y, audit=1.0)
 
 
-def test_a_forged_claim_is_noticed(forged):
-    forged["claims"][1]["text"] = forged["claims"][1]["text"].replace("8,191", "9,191")
-    assert "is not the one that follows from the numbers" in refused(forged)
-
-
-def test_claims_need_the_blocks_they_are_about(forged):
+def test_claims_need_the_count_they_are_about(forged):
     del forged["all_subsets"]
     said_again(forged)
     assert "cannot be reached from [] in one step" in refused(forged)
 
 
-def test_floors_leave_out_nothing_that_counts(genuine):
-    part, oracle = genuine["all_subsets"], KNNOracle(X, Y)
-    numbering = Numbering.of(genuine["data"]["choice"])
-    assert max(part["floors"]) > 0.5
-    place = int(np.argmax(part["floors"]))
-    block = Block(numbering, place * part["block"], (place + 1) * part["block"], GROUPS)
-    values = np.array([oracle.value(np.flatnonzero(row)) for row in block.columns(13)])
-    found = summary_of(block.numbers - block.start, values, part["floors"][place])
-    assert found.digest == part["hashes"][place]
-    assert found.reached < found.count
-
-
-def test_the_command_line_computes_blocks_again(genuine, tmp_path, monkeypatch, capsys):
-    names = [f"x{feature}" for feature in range(13)]
-    pd.DataFrame(X, columns=names).assign(y=Y).to_csv(tmp_path / "data.csv", index=False)
+def test_the_command_line_computes_subsets_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert (
-        run(monkeypatch, "select", "data.csv", "--target", "y", "--choose", "training", "--certificate", "c.json") == 0
-    )
-    assert "All 8,191 subsets" in capsys.readouterr().out
-    assert run(monkeypatch, "verify", "c.json", "--data", "data.csv", "--audit", "0.5") == 0
-    assert "4 of 8 blocks" in capsys.readouterr().out
-    assert run(monkeypatch, "verify", "c.json", "--audit", "0.5") == 2
-    assert "--data must be given with --audit" in capsys.readouterr().err
-
-
-def run(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["bestleaf", *arguments])
-    with pytest.raises(SystemExit) as end:
-        cli.main()
-    return end.value.code
+    names = [f"x{feature}" for feature in range(13)]
+    pd.DataFrame(X, columns=names).assign(y=Y).to_csv("data.csv", index=False)
+    more = ["--certificate", "c.json", *configured(choose="training")]
+    assert "All 8,191 subsets" in bestleaf("select", "data.csv", "--target", "y", *more).out
+    told = bestleaf("verify", "c.json", "--data", "data.csv", "--audit", "0.5")
+    assert (told.code, "4,096 of 8,191 subsets" in told.out) == (0, True)
+    told = bestleaf("verify", "c.json", "--audit", "0.5")
+    assert (told.code, "--data must be given with --audit" in told.err) == (2, True)

@@ -65,7 +65,7 @@ def test_ctrl_c_in_a_sample_ends_the_search():
     assert found.samples == 9
 
 
-@pytest.mark.parametrize("one", [np.float32(1.0), np.float64(0.0), 1, 0, True, np.array([1.0])])
+@pytest.mark.parametrize("one", [np.float32(1.0), 1, True, np.bool_(0), np.array([1.0])])
 def test_numbers_of_other_kinds_are_samples(one):
     assert best_arm(Strange(lambda: one), epsilon=0.1, delta=0.1, seed=0).answer == 2
 
@@ -76,12 +76,6 @@ def test_no_round_begins_after_the_end_of_a_slice():
     search.budget.slice = -1.0
     assert search.evaluator.play().action == SAMPLE
     assert problem.asked == 0
-
-
-def test_rules_that_sample_two_leaves_end_with_the_last_sample():
-    for limit in (5, 6, 7):
-        found = best_arm(Slots(), epsilon=0.01, delta=0.1, rule="lucb_micro", max_samples=limit, seed=0)
-        assert found.samples == limit
 
 
 class Many(Slots):

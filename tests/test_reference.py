@@ -1,4 +1,4 @@
-"""Very many rows: a reference of rows votes, the other rows are ranked, and a tree finds the same neighbours."""
+"""Very many rows: a reference of rows votes, the other rows are ranked."""
 
 from __future__ import annotations
 
@@ -6,21 +6,16 @@ import json
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from bestleaf import BestLeafSelector, Certificate, KNNOracle, NeighbourVotes, SearchOptions, cli, verify
+from bestleaf import BestLeafSelector, Certificate, KNNOracle, NeighbourVotes, SearchOptions, verify
 from bestleaf.certificate import schema
-from bestleaf.certificate.record import neighbours_in_words
 from bestleaf.features import FeatureLattice, data
 from bestleaf.features import neighbours as features_neighbours
 from bestleaf.features.data import row_roles
-from bestleaf.features.tree import Tree
 from bestleaf.features.unseen import UnseenVotes
-from bestleaf.tables.verify import verify_table
 from forging import judged, reworded
-from selecting import made_selector
 
 ROWS, REFERENCE = 400, 120
 
@@ -95,53 +90,11 @@ def test_compiled_rollouts_draw_what_the_oracle_draws(kind, which):
     assert compiled.place.arrays["by_size"][:, 0].sum() == pytest.approx(sum(values), abs=1e-9)
 
 
-@pytest.mark.parametrize("whole", [False, True])
-@pytest.mark.parametrize("which", ["plain", "groups", "drop_zero"])
-@pytest.mark.parametrize("kind", ["two classes", "real", "four classes"])
-def test_a_tree_finds_the_same_neighbours_to_the_last_vote(kind, which, whole):
-    """Also where distances are equal: then the rows at earlier places vote."""
-    rng = np.random.default_rng(7)
-    X, y = table(kind, whole=whole, rows=900)
-    for reference in (300, 900):
-        oracle = KNNOracle(X, y, reference_rows=reference, **keywords_for(kind, which, 900))
-        columns = oracle._columns.complete()
-        for size in (1, 2, 3, 5, 8):
-            features = np.sort(rng.choice(8, size, replace=False))
-            places = np.arange(900)
-            brute = oracle._computed_here(features, places)
-            by_tree = oracle._computed_by(Tree.of(columns[features, :reference]), features, places)
-            assert np.array_equal(brute, by_tree)
-
-
-def test_a_tree_searches_few_leaves_even_if_all_rows_are_equal():
-    oracle = KNNOracle(np.zeros((5000, 2)) + np.arange(5000)[:, None] % 2, np.arange(5000) % 3 == 0)
-    tree, places = Tree.of(oracle._columns.array[:2, :5000]), np.arange(1000)
-    at = np.ascontiguousarray(oracle._columns.array[:2, :1000].T)
-    sums, leaves = tree.sums(places, at, oracle._workplace())
-    assert np.array_equal(sums, oracle._computed_here(np.arange(2), places))
-    assert leaves <= 4 * len(places)
-
-
-def test_distances_that_overflow_are_no_neighbours():
-    X, y = table("two classes")
-    X[:, 0] *= 1e12
-    X[:50, 0] *= -1.0
-    oracle = KNNOracle(X, y, scale=False, reference_rows=REFERENCE)
-    columns, places = oracle._columns.array, np.arange(ROWS)
-    for features in (np.array([0]), np.array([0, 1])):
-        tree = Tree.of(columns[features, :REFERENCE])
-        assert np.array_equal(oracle._computed_here(features, places), oracle._computed_by(tree, features, places))
-
-
-def test_large_values_use_the_tree_and_threads_share_it(monkeypatch):
+def test_threads_share_the_work_of_a_value(monkeypatch):
     X, y = table("two classes", rows=3000)
     monkeypatch.setattr(features_neighbours, "DISTANCES_A_THREAD", 1000)
     for subset in ([2], [0, 3], [1, 4, 6]):
-        found = {KNNOracle(X, y, reference_rows=800, n_jobs=jobs).value(subset) for jobs in (1, 3)}
-        monkeypatch.setattr(features_neighbours, "tree_is_faster", lambda *sizes: False)
-        found.add(KNNOracle(X, y, reference_rows=800).value(subset))
-        monkeypatch.undo()
-        assert len(found) == 1
+        assert len({KNNOracle(X, y, reference_rows=800, n_jobs=jobs).value(subset) for jobs in (1, 3)}) == 1
 
 
 def test_the_reference_has_the_same_share_of_every_class():
@@ -227,30 +180,15 @@ def test_values_of_another_reference_are_refused(low_bound):
         assert sentence in str(verdict)
 
 
-def test_samples_can_be_the_values_of_very_many_rows(low_bound):
+def test_where_very_many_rows_vote_a_fixed_part_of_them_is_ranked(low_bound):
     X, y = table("two classes")
     votes = NeighbourVotes(reference_rows=ROWS)
-    every = BestLeafSelector(votes, random_state=0, search=SearchOptions(max_samples=300))
-    with pytest.warns(match="ended the search"):
-        every.fit(X, y)
-    assert every.certificate_.content["data"]["terminal"] == "noisy"
+    every = BestLeafSelector(votes, choose="training", epsilon=0.2, random_state=0).fit(X, y)
     assert "neighbours are searched among all" in str(every.certificate_)
     assert verify(every.certificate_, X, y)
     old = every.certificate_.content
     del old["data"]["objective"]["reference_rows"]  # as earlier versions wrote it
     assert verify(Certificate(old), X, y)
-
-
-def test_words_for_a_reference():
-    numbers = {"classes": 2, "n_neighbors": 5, "rows": 100_000, "reference_rows": 20_000}
-    assert neighbours_in_words(queries=80_000, query_rows=80_000, **numbers) == (
-        "AUC of the votes of 5 nearest neighbours in a fixed reference of 20,000 examples, on the other 80,000 examples"
-    )
-    about_rows = {"sampled": True, "grouped": True, "weighted": True}
-    assert neighbours_in_words(queries=50, query_rows=9_000, **about_rows, **numbers) == (
-        "mean AUC of the votes of 5 nearest neighbours from other groups in a fixed reference of 20,000 examples, on "
-        "random subsamples of 50 of a fixed random part of 9,000 of the other 80,000 examples, rows weighted"
-    )
 
 
 @pytest.mark.parametrize(
@@ -287,37 +225,6 @@ def test_new_rows_are_ranked_by_the_reference():
     far = ((scaled[300:, None, [0, 3]] - scaled[voters][None, :, [0, 3]]) ** 2).sum(axis=2)
     assert found.tolist() == y[voters][np.argsort(far, axis=1)[:, :5]].sum(axis=1).tolist()
     assert alone.value([0, 3]) == pytest.approx(oracle.value([0, 3]), abs=0.1)
-
-
-def test_the_command_line_takes_the_size_of_the_reference(tmp_path, capsys, monkeypatch):
-    X, y = table("two classes")
-    frame = pd.DataFrame(X, columns=[f"c{number}" for number in range(8)]).assign(label=y)
-    frame.to_csv(tmp_path / "rows.csv", index=False)
-    arguments = ["--reference-rows", "100", "--epsilon", "0.1", "--max-samples", "2000"]
-    files = [tmp_path / "rows.csv", "--target", "label", "--certificate", tmp_path / "found.json"]
-    monkeypatch.setattr("sys.argv", ["bestleaf", "select", *map(str, (*files, *arguments))])
-    with pytest.raises(SystemExit):
-        cli.main()
-    said = " ".join(capsys.readouterr().out.split())
-    assert "in a fixed reference of 100 examples, on the other 300 examples" in said
-    verdict = verify_table(tmp_path / "found.json", tmp_path / "rows.csv")
-    assert verdict, str(verdict)
-
-
-@pytest.mark.filterwarnings("ignore:max_samples ended the search")
-def test_a_search_with_a_reference_goes_on_from_its_checkpoint(tmp_path):
-    X, y = table("four classes")
-    votes, settings = NeighbourVotes(reference_rows=REFERENCE), {"guarantee": "grown", "random_state": 3}
-    direct = made_selector(votes, **settings, search=SearchOptions(max_samples=900)).fit(X, y)
-    for most in (300, 900):
-        resumed = made_selector(
-            votes, checkpoint=tmp_path / "run.blf", **settings, search=SearchOptions(max_samples=most)
-        ).fit(X, y)
-    assert resumed.subset_.tolist() == direct.subset_.tolist()
-    assert resumed.certificate_.leaves == direct.certificate_.leaves
-    other = made_selector(NeighbourVotes(reference_rows=REFERENCE + 1), checkpoint=tmp_path / "run.blf", **settings)
-    with pytest.raises(ValueError, match="checkpoint"):
-        other.fit(X, y)
 
 
 def test_an_oracle_with_a_reference_survives_pickling():

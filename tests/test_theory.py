@@ -7,7 +7,7 @@ from math import inf, log
 import pytest
 
 from bestleaf.paper import theory
-from bestleaf.problems import TableProblem, Unrolled, paper_lattice, random_game_tree
+from bestleaf.problems import TableProblem, Unrolled, paper_lattice
 from test_search import Walk
 
 
@@ -89,14 +89,6 @@ def test_theorem_2_includes_b_of_one_where_it_bounds_nothing():
     assert theory.tau_max_root(1, 0.1, 0.05, leaves=15) == inf
 
 
-def test_epsilon_caps_the_complexity():
-    assert theory.complexity(paper_lattice(), epsilon=0.5) == pytest.approx(20 / 0.25)
-
-
-def test_games_have_a_complexity_too():
-    assert theory.complexity(random_game_tree(0)) > 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -117,29 +109,8 @@ def test_unknown_means_are_refused():
         theory.complexity(Walk())
 
 
-class Chain:
-    """States 0, 1, 2, ... up to the last one, whose mean is known; with a last state of None, a circle of five."""
-
-    def __init__(self, last):
-        self.last = last
-
-    def root(self):
-        return 0
-
-    def is_terminal(self, state):
-        return state == self.last
-
-    def children(self, state):
-        return [state + 1 if self.last else (state + 1) % 5]
-
-    def mean(self, state):
-        return 0.25
-
-
-def test_values_of_a_very_deep_graph():
-    assert theory.values(Chain(20_000))[0] == 0.25
-
-
-def test_a_cycle_gets_one_clear_sentence():
+def test_values_of_a_very_deep_graph_and_a_cycle():
+    chain = {state: [state + 1] for state in range(20_000)}
+    assert theory.values(TableProblem(chain, {20_000: 0.25}))[0] == 0.25
     with pytest.raises(ValueError, match="problem must have no cycle, got one through the state 0"):
-        theory.values(Chain(None))
+        theory.values(TableProblem({state: [(state + 1) % 5] for state in range(5)}, {}))

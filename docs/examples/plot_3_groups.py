@@ -1,8 +1,8 @@
 """
-Groups, forced and forbidden features
-=====================================
+Groups, features always in and never in
+=======================================
 
-Columns of one group enter together. Forced features are in every subset, forbidden features in none.
+Columns of one group enter together. Features of `include` are in every subset, those of `exclude` in none.
 """
 
 import numpy as np

@@ -10,24 +10,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bestleaf import features, paper, problems, report, tables
+    from bestleaf import paper, problems, report, tables, testing
     from bestleaf.certificate.record import Certificate
-    from bestleaf.certificate.verify import Verdict, verify
-    from bestleaf.checkpoint import Checkpoint
+    from bestleaf.certificate.verify import verify
     from bestleaf.encoding import TableEncoder
-    from bestleaf.engine import bounds, rules
     from bestleaf.engine.bounds import Bound, Rate
     from bestleaf.engine.rules import Rule
-    from bestleaf.features.estimator import EstimatorOracle
-    from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
-    from bestleaf.paper.fuse import FuseResult, fuse_search
-    from bestleaf.paper.uct import UCTResult, uct_search
+    from bestleaf.features.neighbours import NeighbourVotes
     from bestleaf.problems import Problem
-    from bestleaf.search import Progress, Result, Search, best_arm, best_leaf
+    from bestleaf.search import Result, Search, best_arm, best_leaf
     from bestleaf.selector import BestLeafSelector, SearchOptions
     from bestleaf.validation import Validation, validate
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _NAMES = {  # by the module that defines them
     "certificate": ("Certificate", "Verdict", "verify"),
@@ -45,41 +40,30 @@ _NAMES = {  # by the module that defines them
     "validation": ("Validation", "validate"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
-_MODULES = {name: name for name in ("features", "paper", "problems", "report", "search", "tables")}
+_MODULES = {name: name for name in ("features", "paper", "problems", "report", "search", "tables", "testing")}
 _MODULES |= {"bounds": "engine.bounds", "rules": "engine.rules"}
 
 __all__ = [
     "BestLeafSelector",
     "Bound",
     "Certificate",
-    "Checkpoint",
-    "EstimatorOracle",
-    "FuseResult",
-    "KNNOracle",
     "NeighbourVotes",
     "Problem",
-    "Progress",
     "Rate",
     "Result",
     "Rule",
     "Search",
     "SearchOptions",
     "TableEncoder",
-    "UCTResult",
     "Validation",
-    "Verdict",
     "__version__",
     "best_arm",
     "best_leaf",
-    "bounds",
-    "features",
-    "fuse_search",
     "paper",
     "problems",
     "report",
-    "rules",
     "tables",
-    "uct_search",
+    "testing",
     "validate",
     "verify",
 ]

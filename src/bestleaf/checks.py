@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
+from importlib import import_module
 from numbers import Integral, Real
 from reprlib import Repr
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -140,6 +142,16 @@ def moved(**where: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
         return checked
 
     return decorated
+
+
+def library(module: str, extra: str, owner: str) -> ModuleType:
+    """Return a module that an extra of the package installs; raise one sentence if it is missing."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise ImportError(f"{owner} needs {module} (pip install 'bestleaf[{extra}]')", name=module) from None
 
 
 def bytes_in_words(size: int) -> str:

@@ -42,7 +42,7 @@ from bestleaf.encoding import TableEncoder, pandas_frame, takes_missing
 from bestleaf.encoding.frames import selected_columns
 from bestleaf.encoding.inputs import is_on_gpu
 from bestleaf.engine.bounds import Bound, Rate, named_bound
-from bestleaf.engine.stopping import STOPPINGS
+from bestleaf.engine.parts import STOPPINGS
 from bestleaf.features import FeatureLattice, SubsetLattice
 from bestleaf.features.all_subsets import Exhaustion, can_evaluate_all, seconds_for_all
 from bestleaf.features.estimator import EstimatorOracle
@@ -202,6 +202,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     checkpoint : path or Checkpoint, default=None
         The search is saved to this file every few seconds and at its end. If the file exists, `fit` continues from it.
         Data and parameters must then be the same, except `epsilon`, the budgets, `n_jobs` and `verbose`.
+        Where all subsets are evaluated at once, nothing is saved: after a kill that starts again.
     verbose : int, default=0
         1 shows the progress, and the result in words.
     search : SearchOptions, default=None
@@ -649,7 +650,13 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return IN_GRAPH if "exhaustive" in guarantees or ("auto" in guarantees and cheap) else None
 
     def _is_cheap(self, lattice: SubsetLattice, many: int, budget: Budget) -> bool:
-        """Whether "auto" evaluates all subsets at once; who gives other expert settings wants a search."""
+        """Whether "auto" evaluates all subsets at once; a search that was saved goes on as it began.
+
+        Who gives expert settings other than the guarantee wants a search.
+        """
+        checkpoint = Checkpoint.of(self.checkpoint)
+        if checkpoint is not None and checkpoint.file.is_file():
+            return False
         given = {**self._options().get_params(deep=False), "guarantee": "auto"}
         asked_for = given != SearchOptions().get_params(deep=False)
         if asked_for or many * lattice.value_cost > CHEAP:

@@ -12,6 +12,7 @@ Call the checks in your own tests::
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 from itertools import product
 from math import sqrt
 from typing import Any
@@ -27,8 +28,8 @@ from bestleaf.engine.kernels.loop import take
 from bestleaf.engine.rules import Rule
 from bestleaf.problems import TableProblem, paper_lattice
 from bestleaf.search import Search, best_arm, best_leaf
-from bestleaf.search.answer import Answer, named_answer
-from bestleaf.search.growth.prior import priors_of
+from bestleaf.search.answer import Answer
+from bestleaf.search.growth.proposals import priors_of
 from bestleaf.search.settings import checked_problem, name_of
 
 LONGEST = 10_000  # moves after which a random walk is taken to be endless
@@ -44,11 +45,11 @@ def _require(condition: object, sentence: str) -> None:
         raise AssertionError(sentence)
 
 
-def _require_no_error(work: Callable[[], object]) -> None:
-    """Let the sentence of a `ValueError` be what is wrong."""
+def _asked(work: Callable[[], Any]) -> Any:
+    """Return what a function returns; let the sentence of its error be what is wrong."""
     try:
-        work()
-    except ValueError as error:
+        return work()
+    except (TypeError, ValueError) as error:
         raise AssertionError(str(error)) from None
 
 
@@ -132,7 +133,7 @@ def _checked_children(problem: Any, state: Hashable) -> list[Any]:
             f"count_children({shown(state)}) must be the number of children, {len(children)}, got {counted}",
         )
     if hasattr(problem, "prior"):
-        _require_no_error(lambda: priors_of(problem, state))
+        _asked(lambda: priors_of(problem, state))
     if hasattr(problem, "maximizes"):
         moves = problem.maximizes(state)
         _require(isinstance(moves, bool), f"maximizes({shown(state)}) must return True or False, got {shown(moves)}")
@@ -143,10 +144,7 @@ def _checked_chance(problem: Any, state: Hashable) -> bool:
     """Return whether chance decides at a state; its probabilities must be right, and the same every time."""
     if not hasattr(problem, "chance"):
         return False
-    try:
-        first, again = chances_of(problem, state), chances_of(problem, state)
-    except (TypeError, ValueError) as error:
-        raise AssertionError(str(error)) from None
+    first, again = _asked(lambda: (chances_of(problem, state), chances_of(problem, state)))
     _require(first == again, f"chance({shown(state)}) must return the same probabilities every time")
     return first is not None
 
@@ -165,10 +163,7 @@ def _check_parents(problem: Any, met: dict[Hashable, list[Any]]) -> None:
 def _check_endless(problem: Any, met: Iterable[Hashable]) -> None:
     for state in met if hasattr(problem, "endless") else ():
         value = problem.endless(state)
-        try:
-            checked_endless(value, state)
-        except ValueError as error:
-            raise AssertionError(str(error)) from None
+        _asked(partial(checked_endless, value, state))
         _require(value == problem.endless(state), f"endless({shown(state)}) must return the same value every time")
 
 
@@ -213,7 +208,7 @@ def check_ingredients(
     *,
     rule: str | Rule | Callable | None = None,
     stopping: str | Callable = "sound",
-    answer: str | Answer = "most_likely",
+    answer: Answer | None = None,
     growth: Callable[[int, int, Any], int | None] | None = None,
     proposal: str | Callable | None = None,
     delta: float = 0.1,
@@ -238,10 +233,9 @@ def check_ingredients(
         Everything random follows from it.
     """
     whole("runs", runs, 1)
-    given: dict[str, Any] = {"rule": rule, "growth": growth, "proposal": proposal}
-    given |= {"stopping": None if stopping == "sound" else stopping, "answer": named_answer(answer)}
-    usual = named_answer("most_likely")
-    named = [f"{name} {name_of(part)}" for name, part in given.items() if part is not None and part is not usual]
+    given: dict[str, Any] = {"rule": rule, "growth": growth, "proposal": proposal, "answer": answer}
+    given["stopping"] = None if stopping == "sound" else stopping
+    named = [f"{name} {name_of(part)}" for name, part in given.items() if part is not None]
     how = f"a search with {', '.join(named) or 'the usual ingredients'}"
     rules: dict[str, Any] = {"rule": rule, "stopping": stopping, "delta": delta, "max_samples": 200_000}
     if stopping != "sound":

@@ -83,7 +83,7 @@ def validate(
     X: Any,
     y: Any,
     *,
-    holdout: float | None = None,
+    holdout: float | np.floating | None = None,
     test_set: tuple[ArrayLike, ArrayLike] | None = None,
     delta: float | None = None,
     **metadata: Any,
@@ -137,6 +137,7 @@ def validate(
         raise ValueError(f"cv must be a number, a splitter or a list, got {what}")
     if holdout is None and test_set is None:
         raise ValueError("holdout or test_set must be given, the rows to score on, got neither")
+    holdout = float(holdout) if isinstance(holdout, np.floating) else holdout
     fitted = clone(selector)
     fitted._validate_params()
     data = checked_fit_data(fitted, X, y, metadata)

@@ -38,7 +38,7 @@ from bestleaf import (
     validate,
 )
 from bestleaf.engine.rules import children, strongest_rival
-from bestleaf.features import FeatureLattice, SampledLattice
+from bestleaf.features import FeatureLattice
 from golden.graphs import Climb, ExactClimb, ExactNim, Nim, Spread, Trap, data, framed
 
 # ---- results as plain numbers and words
@@ -294,7 +294,6 @@ PROBLEMS: dict[str, Callable[[], Any]] = {
     "subsets": lambda: subsets(FeatureLattice, "classes"),
     "pairs": lambda: subsets(FeatureLattice, "small", 2),
     "triples": lambda: subsets(FeatureLattice, "classes", 3),
-    "sampled pairs": lambda: subsets(SampledLattice, "small", 2),
     "real subsets": lambda: subsets(FeatureLattice, "real", task="regression"),
 }
 

@@ -56,8 +56,7 @@ CASES: dict[str, Case] = {
     "arm_own_bound": case(arm, "dag", bound=union_over_time),
     "arm_own_rate": case(arm, "dag", bound=own_rate),
     "arm_own_rule": case(arm, "dag", rule=boldest),
-    **{f"arm_rule_{rule}": case(arm, "lattice", rule=rule) for rule in ("lucb", "ugape", "lucb_mcts", "lucb_micro")},
-    "leaf_rule_lucb_micro": case(leaf, "tied", rule="lucb_micro"),
+    **{f"arm_rule_{rule}": case(arm, "lattice", rule=rule) for rule in ("lucb", "ugape", "lucb_mcts")},
     # the published test
     "arm_paper": case(arm, "lattice", stopping="paper", bound="beta2", epsilon=0.0),
     "arm_paper_ugape": case(arm, "dag", stopping="paper", bound="beta1", rule="ugape"),
@@ -97,12 +96,10 @@ CASES: dict[str, Case] = {
     "batch_game": case(arm, "nim", batch_size=8, also=WORKERS),
     "batch_game_leaf": case(leaf, "game tree", batch_size=8, epsilon=0.2),
     "batch_local": case(leaf, "trap", guarantee="local", expansion=0.05, epsilon=0.02, batch_size=4),
-    "batch_rule_lucb_micro": case(arm, "climb", batch_size=4, rule="lucb_micro"),
     # ask and tell
     "asked_arm": case(asked, "climb", task="arm"),
     "asked_leaf": case(asked, "climb", task="leaf", expansion=0.4),
     "asked_leaf_exact": case(asked, "exact climb", task="leaf"),
-    "asked_two_at_a_time": case(asked, "dag", task="arm", rule="lucb_micro", max_samples=501, epsilon=0.01),
     "asked_game": case(asked, "nim", task="arm"),
     "asked_in_batches": case(asked_in_batches, "climb", sizes=(8,), task="leaf"),
     "asked_in_batches_of_many_sizes": case(asked_in_batches, "dag", sizes=(1, 5, 12), task="arm", expansion=0.6),
@@ -112,7 +109,7 @@ CASES: dict[str, Case] = {
     "resumed_batches": case(resumed, "climb", breaks=(100,), batch_size=16),
     "resumed_local": case(resumed, "trap", breaks=(30, 60), guarantee="local", expansion=0.05, epsilon=0.02),
     "resumed_subsets": case(resumed, "triples", breaks=(150, 500), expansion=0.5),
-    "resumed_selection": case(selected_and_resumed, "classes", breaks=(100, 900), epsilon=0.05),
+    "resumed_selection": case(selected_and_resumed, "classes", breaks=(100, 900), epsilon=0.05, guarantee="grown"),
     "resumed_selection_by_estimator": case(selected_and_resumed, "small", breaks=(20, 60), epsilon=0.2, **TREE),
     # subsets of features as a problem
     "subsets_arm": case(arm, "triples", expansion=0.5),
@@ -122,8 +119,6 @@ CASES: dict[str, Case] = {
     "subsets_lookahead": case(leaf, "subsets", expansion=0.5, proposal="lookahead"),
     "subsets_real": case(leaf, "real subsets", expansion=0.4),
     "subsets_in_batches": case(leaf, "triples", expansion=0.5, batch_size=8, also=WORKERS),
-    "subsets_sampled": case(leaf, "sampled pairs", expansion=0.5, epsilon=0.15),
-    "subsets_sampled_in_batches": case(leaf, "sampled pairs", expansion=0.5, epsilon=0.15, batch_size=8, also=WORKERS),
     "subsets_rave_in_batches": case(leaf, "triples", expansion=0.5, proposal="rave", batch_size=8, max_samples=1500),
     # the selector
     "select": case(selected, "classes", also=WORKERS),

@@ -23,13 +23,13 @@ class NaiveBatches(NaiveSearch):
     def ask(self, size=None):
         """Return the leaves to sample next, the first of them the most useful; none when the search is over."""
         while (decision := self.decide()) is not None:
-            root, best, first, second = decision
+            root, best, first = decision
             if self._pending(first):
                 self._count_round(root, best, first)
                 self.evaluate(first)
                 continue
             self.attention = root, best
-            crowd = [leaf for leaf in (first, second) if leaf is not None] if self.adversarial() else self.competing()
+            crowd = [first] if self.adversarial() else self.competing()
             return self.useful(best, first, crowd, size or self.batch_size)
         return []
 

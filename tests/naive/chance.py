@@ -208,8 +208,8 @@ class NaiveChance(NaiveSearch):
                     return None
                 self.open(closed[0])
                 continue
-            state, best, first, second = self.weakest_choice()
+            state, best, first, _ = self.weakest_choice()
             if self.b and self.owes_growth(state):
                 self.grow(state)
                 continue
-            return self.pair(state, best, first, second)
+            return state, best, first

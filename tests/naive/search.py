@@ -199,7 +199,7 @@ class NaiveSearch:
 
     def best_child(self, root):
         arms = self.children[root]
-        if self.rule in ("lucb", "lucb_micro"):
+        if self.rule == "lucb":
             return self.highest(arms, lambda arm: self.pessimistic(arm, root))
         if self.rule == "lucb_mcts":
             sign = -1 if self.minimizes(root) else 1
@@ -337,7 +337,7 @@ class NaiveSearch:
     # ---- one round
 
     def decide(self):
-        """Open and grow what is due; return (root, best, leaf, leaf to sample with it or None), or None when done."""
+        """Open and grow what is due; return (root, best, leaf to sample or to evaluate), or None when done."""
         while True:
             root = self.problem.root()
             if root not in self.opened:
@@ -354,7 +354,7 @@ class NaiveSearch:
                     continue
                 if self.task == "arm" or self.problem.is_terminal(best):
                     self.answer = best
-                    return (root, best, best, None) if self.task == "leaf" and self._pending(best) else None
+                    return (root, best, best) if self.task == "leaf" and self._pending(best) else None
                 if best not in self.opened:
                     self.open(best)
                     root = self.problem.root()
@@ -368,13 +368,7 @@ class NaiveSearch:
                 if second is None or self.cannot_sample(second):
                     self.answer, self.stuck = best, True
                     return None
-            return self.pair(root, best, first, second)
-
-    def pair(self, root, best, first, second):
-        """Return the decision about two leaves: only `lucb_micro` samples both."""
-        if self.rule != "lucb_micro" or second in (None, first) or self.width(second) <= 0:
-            return root, best, first, None
-        return (root, best, second, None) if self._pending(second) else (root, best, first, second)
+            return root, best, first
 
     def cannot_sample(self, leaf):
         """Whether a leaf stands for play without end, or has an exact value; only with cycles it is ever asked for."""
@@ -396,19 +390,12 @@ class NaiveSearch:
         return False
 
     def step(self):
-        """Play until one sample or exact value has been taken; return (state, value), or None when done.
-
-        `lucb_micro` takes two samples in a round; the step then returns the second.
-        """
+        """Play until one sample or exact value has been taken; return (state, value), or None when done."""
         while True:
             decision = self.decide()
             if decision is None:
                 return None
-            root, best, first, second = decision
-            both = second is not None and not self._pending(first)
-            taken = self._take(root, best, first)
-            if both:
-                taken = self._sample(second)
+            taken = self._take(*decision)
             if taken is not None:
                 return taken
 

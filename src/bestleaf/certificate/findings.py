@@ -1,11 +1,11 @@
-"""What a look at a table found, in words: `bestleaf.tables.check_table` finds it, certificates keep it."""
+"""What a look at a table found, and how the table was made ready: as a certificate keeps it, checked and in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from bestleaf.certificate.claims import counted, in_line, shown
+from bestleaf.certificate.claims import counted, first_of, in_line, shown
 from bestleaf.certificate.schema import Content, need
 
 MOST_LINES = 5  # columns of a kind that have a line each
@@ -128,3 +128,35 @@ def check_findings(findings: list[Content]) -> None:
             f"the kind of a finding must be one of {', '.join(KINDS)}, got {finding['kind']!r:.40}",
         )
         need(len(sizes) == 1, f"the finding {finding['kind']} must have a number and a text for each of its columns")
+
+
+def check_how_made(content: Content) -> None:
+    """Check that what is written about the table fits the data that the certificate is about."""
+    table, data = content.get("table"), content["data"]
+    if table is None:
+        return
+    check_findings(table["findings"])
+    about_rows = [table[name] for name in ("groups", "weights") if table[name] is not None]
+    names, out = set(data["names"]), [*table["dropped"], *about_rows, *left_out(table["findings"])]
+    for name in out:
+        need(name not in names, f"the column {name!r:.60} was left out, so it must not be among the features")
+        need(name not in table["kept"], f"the column {name!r:.60} was kept, so it must not be left out")
+    many = len(names) + 1
+    need(len(table["checksums"]) == many, f"the table must have {many:,} checksums, got {len(table['checksums']):,}")
+    for name, part in (("groups", "row_groups"), ("weights", "row_weights")):
+        fine = (table[name] is None) == (part not in data)
+        need(fine, f"the column of {name} must be written if and only if rows have {name}")
+    by_estimator = data["objective"].get("kind") == "estimator"
+    fine = table["estimator"] is None or (table["estimator"] != "neighbours") == by_estimator
+    need(fine, f"the estimator {table['estimator']} does not go with the objective")
+
+
+def made_in_words(table: Content) -> list[str]:
+    """Return how a table was made ready and what was found in it, as lines."""
+    lines = []
+    if table["dropped"]:
+        names = first_of([shown(name) for name in table["dropped"]])
+        lines.append(f"{counted(len(table['dropped']), 'column')} dropped before the search: {names}.")
+    if table["missing"]:
+        lines.append(f"Cells that mean a missing value: {', '.join(map(repr, table['missing']))}.")
+    return [*lines, *findings_in_words(table["findings"], encoded=True)]

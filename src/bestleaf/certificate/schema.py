@@ -261,6 +261,9 @@ def _check_data(content: Content) -> None:
         flag = objective.get(name, False)
         fits = flag if part in data else by_estimator or not flag  # there are older certificates of estimators
         need(fits, f"the fingerprint of the {what} must be written if and only if rows have {what}")
+    if (unseen := content.get("unseen")) is not None:
+        fine = by_estimator or VALUE.accepts(unseen["score"])  # scores of an estimator have no common range
+        need(fine, f"the score of held-out rows must be {VALUE.words}, got {unseen['score']!r}")
 
 
 def _check_encoding(data: Content) -> None:

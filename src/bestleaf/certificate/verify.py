@@ -16,15 +16,15 @@ from numpy.typing import ArrayLike
 
 from bestleaf.certificate.bound_checks import CHECKS, RATES
 from bestleaf.certificate.claims import counted, in_line, words_of
-from bestleaf.certificate.how_made import check_how_made
+from bestleaf.certificate.findings import check_how_made
 from bestleaf.certificate.record import Certificate, checksum
 from bestleaf.certificate.schema import MALFORMED, Content, OtherDataError, RefusedError, check_form, need
 from bestleaf.certificate.searched import searched
 from bestleaf.certificate.verify_all_subsets import check_all_subsets, checked_share
 from bestleaf.certificate.verify_data import check_data, check_values
 from bestleaf.certificate.verify_graph import check_answer, check_graph
-from bestleaf.certificate.verify_held_out import check_held_out
 from bestleaf.certificate.verify_leaves import EXACT, FOLLOWS, IDLE, WRITTEN, check_leaves
+from bestleaf.certificate.verify_path import check_held_out
 
 if TYPE_CHECKING:
     from bestleaf.engine.bounds import Bound

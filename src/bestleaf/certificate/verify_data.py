@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bestleaf.certificate.claims import subset_in_words
-from bestleaf.certificate.encoded import ByFeature, Judge
 from bestleaf.certificate.rows import groups_digest, weights_digest
-from bestleaf.certificate.same_data import check_same_data
+from bestleaf.certificate.same_data import ByFeature, Judge, check_same_data
 from bestleaf.certificate.schema import (
     CLOSE,
     VALUE,

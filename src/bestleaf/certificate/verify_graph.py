@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from bestleaf.certificate.all_subsets import has_some
 from bestleaf.certificate.knots import Knot, check_endless, groups_of, is_knot
-from bestleaf.certificate.looked_at import looked_at_in
 from bestleaf.certificate.plan import chances_in, check_chance, mean_of, moves_of, plan_in, value_of
 from bestleaf.certificate.schema import Content, Json, RefusedError, need, same
-from bestleaf.certificate.searched import STOP, label_of, unit_of
+from bestleaf.certificate.searched import STOP, label_of, looked_at_in, unit_of
 
 
 class Choice:

@@ -98,7 +98,7 @@ Estimator = Annotated[
 ]
 Include = Annotated[
     list[str] | None,
-    Option(metavar="COLUMN", help="Column to select anyway; may be repeated.", rich_help_panel=SELECTED),
+    Option(metavar="COLUMN", help="Column that is always selected; may be repeated.", rich_help_panel=SELECTED),
 ]
 Exclude = Annotated[
     list[str] | None,
@@ -110,7 +110,7 @@ Epsilon = Annotated[
     Option(
         min=0,
         max=1,
-        help="By how much other columns may be better than those selected (default: 0.01).",
+        help="By how much other columns may be better than those selected (0.01 by default).",
         rich_help_panel=SELECTED,
     ),
 ]

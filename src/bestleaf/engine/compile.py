@@ -39,7 +39,7 @@ def _package_stamp() -> str:
     """Return one hash of all source files whose code may become part of a kernel."""
     engine = Path(__file__).parent
     files = sorted(engine.parent.glob("*/kernels/*.py"))
-    names = ("records", "compile", "rule", "rules", "bounds", "parts", "stopping")
+    names = ("records", "compile", "rules", "bounds", "parts")
     files += [engine / f"{name}.py" for name in names]
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
@@ -194,7 +194,6 @@ cones_of = _array_of(CONE, "cones")
 knots_of = _array_of(KNOT, "knots")
 exits_of = _array_of(EXIT, "exits")
 nodes_at = array_at(NODE)
-worlds_at = array_at(WORLD)
 floats_at = array_at(np.float64)
 singles_at = array_at(np.float32)
 words_at = array_at(np.uint64)
@@ -229,7 +228,7 @@ interval_at = function_at(SIGNATURES["interval"])
 observe_at = function_at(SIGNATURES["observe"])
 node_kernel_at = function_at(AT_NODE)
 arms_kernel_at = function_at(AT_ARMS)
-sampler_at = function_at(signature(np.float64, np.int64, np.int64))
+sampler_at = function_at(signature(np.float64, np.int64))
 
 
 _COMPILING = RLock()

@@ -21,6 +21,7 @@ from bestleaf.engine.kernels.contest import contest
 from bestleaf.engine.kernels.cycles import refresh_knot
 from bestleaf.engine.kernels.loop import mark_descent
 from bestleaf.engine.kernels.reach import count_ancestors, find_cone, strongest_outside
+from bestleaf.engine.parts import Stopping
 from bestleaf.engine.records import (
     CONE,
     EXACT,
@@ -37,7 +38,6 @@ from bestleaf.engine.records import (
 )
 from bestleaf.engine.rules import Rule
 from bestleaf.engine.saved_leaves import SavedLeaves
-from bestleaf.engine.stopping import Stopping
 from bestleaf.problems import State
 
 ARRAYS = ("known", "track", "rows", "evidence", "bucket", "stack", "cones", "inside")  # see `WORLD`

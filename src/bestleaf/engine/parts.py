@@ -10,11 +10,15 @@ invalid value. The search then ends with an error message, and the process goes 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from bestleaf.checks import shown
 from bestleaf.engine.compile import SIGNATURES, Compiled, bounded, helper, longs_at, plain
+
+STOPPINGS = ("sound", "paper")  # our stopping tests
 
 
 class Part:
@@ -118,3 +122,34 @@ def check_parts(*parts: Part) -> None:
                     f"{kind} {part.name} raised an error{what} (an index out of bounds, for example); call "
                     f"{piece.function.__name__} in Python with small numbers to see where"
                 )
+
+
+class Stopping(Part):
+    """A stopping test of the user's own, from ``(best, rival, root, graph, known, epsilon) -> bool``.
+
+    Only the sound test is proved, and only its answers are certified. It and the published test are part of the
+    kernels; see `bestleaf.engine.kernels.contest`.
+
+    It says whether the choice at `root` is settled for `best`. The rule has named the two children, best and rival;
+    `graph` and `known` are what a rule sees. It must be a function that numba can compile.
+    """
+
+    def __init__(self, function: Callable) -> None:
+        super().__init__(function)
+        self.part = compiled_part(function, "stopping")
+
+
+@cache
+def _own(function: Callable) -> Stopping:
+    """Return the test of a function; it is compiled once."""
+    return Stopping(function)
+
+
+def named_stopping(given: str | Stopping | Callable) -> str | Stopping:
+    """Return the name of one of our tests, or the user's own test."""
+    if isinstance(given, Stopping) or (isinstance(given, str) and given in STOPPINGS):
+        return given
+    if callable(given):
+        return _own(given)
+    names = ", ".join(STOPPINGS)
+    raise ValueError(f"stopping must be one of {names} or a function of two children, got {shown(given)}")

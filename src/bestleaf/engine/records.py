@@ -123,7 +123,6 @@ WORLD = record(
     to_leaf="i",  # best leaf, not best arm
     sound="i",  # a sound stopping test, not the published one
     by_rule="i",  # the rule names the two children to tell apart
-    both="i",  # sample best and rival in every round
     rated="i",  # the bound is a rate
     intersect="i",  # intervals never widen and stay in [0, 1]
     growing="i",
@@ -196,8 +195,7 @@ class Decision(NamedTuple):
     action: int  # SAMPLE, SOLVED, ...
     root: int  # node at which to choose
     best: int  # its best child
-    first: int  # leaf to sample
-    second: int  # leaf to sample too, or -1
+    leaf: int  # the leaf to sample or to evaluate
     gap: float
 
 

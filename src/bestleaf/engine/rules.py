@@ -13,20 +13,13 @@ of each node, not by the order in which children are listed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 
 from bestleaf.checks import shown
-from bestleaf.engine.rule import (
-    Rule,
-    children,
-    highest_lower_bound,
-    optimistic,
-    pessimistic,
-    smallest_regret,
-    strongest_rival,
-)
+from bestleaf.engine.compile import inlined, pasted
+from bestleaf.engine.parts import Part, compiled_part
 
 __all__ = [
     "RULES",
@@ -39,6 +32,95 @@ __all__ = [
     "smallest_regret",
     "strongest_rival",
 ]
+
+
+@pasted
+def children(graph, node):
+    """Return the children of `node` in the current graph, in the order they were linked."""
+    start = graph.nodes[node].child_start
+    return graph.edges[start : start + graph.nodes[node].child_count]
+
+
+@inlined
+def pessimistic(child, root, graph, known):
+    """Return the least that `child` can be worth to the player who moves at `root` (for the opponent: -U)."""
+    return -known[child].upper if graph.nodes[root].minimizes else known[child].lower
+
+
+@inlined
+def optimistic(child, root, graph, known):
+    """Return the most that `child` can be worth to the player who moves at `root` (for the opponent: -L)."""
+    return -known[child].lower if graph.nodes[root].minimizes else known[child].upper
+
+
+@inlined
+def highest_lower_bound(root, graph, known):
+    """Return the child of largest pessimistic value; ties: larger lot."""
+    start = graph.nodes[root].child_start
+    best, highest = graph.edges[start], -np.inf
+    for edge in range(start, start + graph.nodes[root].child_count):
+        child = graph.edges[edge]
+        value = pessimistic(child, root, graph, known)
+        if value > highest or (value == highest and known[child].lot > known[best].lot):
+            best, highest = child, value
+    return best
+
+
+@inlined
+def strongest_rival(best, root, graph, known):
+    """Return the child of largest optimistic value whose representative leaf is not that of `best`, or -1.
+
+    With two players any child but `best` may be the rival: children with the same leaf may differ in value.
+    """
+    nodes = graph.nodes
+    shared = nodes[known[best].leaf].label
+    single_player = nodes[0].adversarial == 0
+    rival, highest = -1, -np.inf
+    start = nodes[root].child_start
+    for edge in range(start, start + nodes[root].child_count):
+        child = graph.edges[edge]
+        if child == best or (single_player and nodes[known[child].leaf].label == shared):
+            continue
+        value = optimistic(child, root, graph, known)
+        if rival < 0 or value > highest or (value == highest and known[child].lot > known[rival].lot):
+            rival, highest = child, value
+    return rival
+
+
+@inlined
+def smallest_regret(root, graph, known):
+    """Return the child with the smallest possible regret, and this regret; ties: larger lot.
+
+    The regret of a child is the largest optimistic value of the others minus its own pessimistic value.
+    """
+    start = graph.nodes[root].child_start
+    stop = start + graph.nodes[root].child_count
+    first = second = -np.inf
+    for edge in range(start, stop):
+        value = optimistic(graph.edges[edge], root, graph, known)
+        if value >= first:
+            first, second = value, first
+        elif value > second:
+            second = value
+    best, regret = graph.edges[start], np.inf
+    for edge in range(start, stop):
+        child = graph.edges[edge]
+        others = second if optimistic(child, root, graph, known) == first else first
+        value = others - pessimistic(child, root, graph, known)
+        if value < regret or (value == regret and known[child].lot > known[best].lot):
+            best, regret = child, value
+    return best, regret
+
+
+class Rule(Part):
+    """A rule usable as ``rule=`` in every search, made from a function ``(root, graph, known) -> (best, rival)``.
+
+    It must be a function that numba can compile: it uses numbers, arrays and the helpers of `bestleaf.engine.rules`.
+    """
+
+    def __init__(self, function: Callable) -> None:
+        super().__init__(function)
+        self.part = compiled_part(function, "rule")
 
 
 @Rule
@@ -82,14 +164,7 @@ def lucb_mcts(root, graph, known):
     return best, strongest_rival(best, root, graph, known)
 
 
-@partial(Rule, both=True, intersect=True)
-def lucb_micro(root, graph, known):
-    """Like `lucb`, but both are sampled in every round, and intervals never widen (Huang et al. 2017)."""
-    best = highest_lower_bound(root, graph, known)
-    return best, strongest_rival(best, root, graph, known)
-
-
-RULES = {rule.name: rule for rule in (smallest_gap, lucb, ugape, lucb_mcts, lucb_micro)}
+RULES = {rule.name: rule for rule in (smallest_gap, lucb, ugape, lucb_mcts)}
 ALIASES = {"lucb_exmcds": "lucb", "lucb_mcds": "lucb", "ugape_mcts": "ugape", "ugape_mcds": "ugape"}
 
 

@@ -130,21 +130,11 @@ def _concordance(outputs: np.ndarray, margin: np.ndarray, truth: np.ndarray, wei
     return np.array([concordance(truth, one) if fine else np.nan for one, fine in zip(low, sure, strict=True)])
 
 
-def _right(outputs: np.ndarray, margin: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Return [subset, row]: 1 where the label is right, 0 where it is wrong, not a number where that is in doubt."""
+def _accuracy(outputs: np.ndarray, margin: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> np.ndarray:
     both = outputs if outputs.shape[1] > 1 else np.concatenate([-outputs, outputs], axis=1)
     second, best = np.moveaxis(np.partition(both, -2, axis=1)[:, -2:], 1, 0)
-    return np.where(best - second > margin[:, None], both.argmax(axis=1) == truth, np.nan)
-
-
-def _accuracy(outputs: np.ndarray, margin: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    return (weights * _right(outputs, margin, truth)).sum(axis=1) / weights.sum()
-
-
-def _balanced(outputs: np.ndarray, margin: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    by_row, classes = weights * _right(outputs, margin, truth), np.unique(truth)
-    of_class = [by_row[:, truth == one].sum(axis=1) / weights[truth == one].sum() for one in classes]
-    return np.mean(of_class, axis=0)
+    right = np.where(best - second > margin[:, None], both.argmax(axis=1) == truth, np.nan)
+    return (weights * right).sum(axis=1) / weights.sum()
 
 
 def _auc(outputs: np.ndarray, margin: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -155,12 +145,11 @@ def _auc(outputs: np.ndarray, margin: np.ndarray, truth: np.ndarray, weights: np
     return np.array([auc(truth, one, weights) if fine else np.nan for one, fine in zip(ranked, sure, strict=True)])
 
 
-LABELLED = ("accuracy", "balanced_accuracy", "roc_auc")  # scores of classifiers
+LABELLED = ("accuracy", "roc_auc")  # scores of classifiers
 MEASURES: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
     "r2": _r2,
     "concordance": _concordance,
     "accuracy": _accuracy,
-    "balanced_accuracy": _balanced,
     "roc_auc": _auc,
 }
 
@@ -256,8 +245,7 @@ def _has_scores(measure: str, truth: np.ndarray, splits: Sequence[Split]) -> boo
         return tested > 1
     classes = 1 + int(truth.max())
     trained = min(len(np.unique(truth[rows])) for rows, _ in splits)
-    needed = {"accuracy": 1, "balanced_accuracy": classes, "roc_auc": 2}[measure]
-    return trained == classes >= 2 and tested >= needed and (measure != "roc_auc" or classes == 2)
+    return trained == classes >= 2 and (measure == "accuracy" or tested == classes == 2)
 
 
 def _trusted(X: np.ndarray, splits: Sequence[Split], *, constant: bool) -> np.ndarray:

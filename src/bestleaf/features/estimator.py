@@ -82,7 +82,7 @@ class EstimatorOracle:
     rollouts_a_unit = 1
     at_once = parts_at_once = 1
 
-    @moved(score_range="a scoring from 0 to 1, or r2, which counts as 0 where it is negative")
+    @moved(score_range="a scoring that has bounds, such as 'accuracy', 'roc_auc' or 'r2' (0 where it is negative)")
     def __init__(
         self,
         X: Any,

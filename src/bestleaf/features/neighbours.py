@@ -27,15 +27,18 @@ from bestleaf.certificate.all_subsets import MOST_NUMBERS
 from bestleaf.certificate.rows import check_voters, checked_weights, group_numbers
 from bestleaf.checks import one_of, shown, whole
 from bestleaf.engine.records import Workplace
-from bestleaf.features.all_subsets import values_of
 from bestleaf.features.data import (
+    LIGHTEST,
     Columns,
     checked_data,
     checked_targets,
+    cumulative_shares,
     drawn,
+    drawn_by_weight,
     fixed_queries,
     in_order,
     lanes,
+    lightest_share,
     reference_size,
     row_roles,
     task_of,
@@ -46,7 +49,7 @@ from bestleaf.features.kernels import ranking
 from bestleaf.features.kernels.all_subsets import Voters
 from bestleaf.features.kernels.records import HALF, NEIGHBOURS, ROW_ORDER, STRICT
 from bestleaf.features.ranking import pulls
-from bestleaf.features.weights import LIGHTEST, cumulative_shares, drawn_by_weight, lightest_share
+from bestleaf.features.together import values_of
 
 TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}
 TASKS = ("auto", "classification", "regression")

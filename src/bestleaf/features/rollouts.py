@@ -6,19 +6,17 @@ of that subset. The RAVE score of a unit is the mean of the samples that count f
 
 from __future__ import annotations
 
-from ctypes import c_char, c_void_p, cast, pythonapi
+from ctypes import c_void_p, cast
 from heapq import heappush, heapreplace
 from typing import TYPE_CHECKING
-from weakref import finalize
 
 import numpy as np
 
 from bestleaf.checkpoint import Saved
 from bestleaf.checkpoint.codec import checked_number
 from bestleaf.engine.records import Workplace, enlarged
-from bestleaf.features.kernels.cells import add_cells, sum_cells
 from bestleaf.features.kernels.records import NEIGHBOURS
-from bestleaf.features.kernels.rollout import draw_neighbours, warm_up
+from bestleaf.features.kernels.rollout import ROWS, add_to_rows, draw_neighbours, sum_rows, warm_up
 from bestleaf.features.neighbours import TIES, KNNOracle
 
 if TYPE_CHECKING:
@@ -26,8 +24,7 @@ if TYPE_CHECKING:
 
 KEPT = 16  # best rollouts that are kept
 ROWS_OF_VOTES = 2**20  # subsets whose votes are kept, at most
-CELL = np.dtype([("key", np.int64), ("next", np.int64), ("sums", np.float64, 2)])  # as in `kernels/cells.py`
-BYTES_A_CELL = CELL.itemsize + 16  # with two places in the hash table
+MOST_SUMS = 3 * 2**27  # bytes for sums by node
 LARGEST_COUNT = 2.0**53
 
 Subset = tuple[int, ...]
@@ -36,7 +33,8 @@ Subset = tuple[int, ...]
 class Rollouts:
     """The RAVE sums of one search: the sum and the number of the values of each unit, in total and by node.
 
-    Kernels allocate the memory of the sums by node, because only they know when a node meets a unit for the first time.
+    Most nodes are never sampled. A node gets a row of sums when it is first sampled, as long as all rows take less than
+    a fixed memory.
     """
 
     BY_NODE: tuple[str, ...] = ("heads",)  # arrays that grow with the graph
@@ -44,10 +42,9 @@ class Rollouts:
     def __init__(self, lattice: SubsetLattice, place: Workplace) -> None:
         self.lattice, self.place, self.nodes = lattice, place, 0
         self.units = len(lattice.groups)
-        memory = {"allocate": pythonapi.PyMem_RawCalloc, "release": pythonapi.PyMem_RawFree}
-        place.set(units=self.units, **{name: cast(function, c_void_p).value for name, function in memory.items()})
+        self._chunks: list[np.ndarray] = []  # rows of sums; pages of memory are taken when a row is first written
+        place.set(units=self.units)
         place.point(heads=np.zeros(64, np.int64), rave=np.zeros((self.units, 2)))
-        finalize(self, _release, place)
 
     def add(self, node: int, state: Subset) -> None:
         """Make room for a new node."""
@@ -55,12 +52,20 @@ class Rollouts:
         if node >= len(arrays["heads"]):
             self.place.point(**{name: enlarged(arrays[name], node + 1) for name in self.BY_NODE})
         self.nodes = max(self.nodes, node + 1)
+        while self.nodes > len(self._chunks) * ROWS and (len(self._chunks) + 1) * ROWS * self._width <= MOST_SUMS:
+            self._chunks.append(np.zeros((ROWS, 1 + 3 * self.units)))
+            self.place.point(chunks=np.array([chunk.ctypes.data for chunk in self._chunks]))
+            self.place.set(room=len(self._chunks) * ROWS)
+
+    @property
+    def _width(self) -> int:
+        """Bytes of a row."""
+        return 8 * (1 + 3 * self.units)
 
     def rave_sums(self, nodes: np.ndarray) -> np.ndarray:
         """Return [units, 2]: sum and number of the values of rollouts from these nodes."""
         found = np.zeros((self.units, 2))
-        if self.place.record["used"]:
-            sum_cells(np.ascontiguousarray(nodes, np.int64), found, self.place.record)
+        sum_rows(np.ascontiguousarray(nodes, np.int64), found, self.place.record)
         return found
 
     @property
@@ -71,23 +76,25 @@ class Rollouts:
     @property
     def memory(self) -> int:
         """Bytes of the sums by node."""
-        return BYTES_A_CELL * int(self.place.record["room"])
+        return self._width * int(self.place.record["used"])
 
     def snapshot(self) -> dict[str, object]:
-        """Return the sums for a checkpoint."""
-        record = self.place.record
-        size = CELL.itemsize * int(record["used"])
-        raw = memoryview((c_char * size).from_address(int(record["cells"]))) if size else b""
-        cells = np.frombuffer(raw, CELL)[1:]  # the first cell is never used
-        cells = cells[np.argsort(cells["key"])]
-        return {"rave": self.global_rave_sums.copy(), "cells": cells["key"].copy(), "sums": cells["sums"].copy()}
+        """Return the sums for a checkpoint: those by node once for each node and unit, in order."""
+        heads, keys, sums = self.place.arrays["heads"][: self.nodes], [np.empty(0, np.int64)], [np.empty((0, 2))]
+        for node in np.flatnonzero(heads).tolist():
+            chunk, row = divmod(int(heads[node]) - 1, ROWS)
+            mine = self._chunks[chunk][row, 1 + self.units :].reshape(-1, 2)
+            met = np.flatnonzero(mine[:, 1])
+            keys.append(node * self.units + met)
+            sums.append(mine[met])
+        return {"rave": self.global_rave_sums.copy(), "cells": np.concatenate(keys), "sums": np.concatenate(sums)}
 
     def restore(self, saved: Saved) -> None:
         """Take the sums from a checkpoint, after its nodes have been added."""
         keys = saved.array("cells", (None,), 0, self.nodes * self.units - 1, np.int64)
         if (np.diff(keys) <= 0).any():
             raise ValueError("the sums of rollouts must stand once for each node and unit, in order")
-        add_cells(np.ascontiguousarray(keys), _checked_sums(saved, "sums", len(keys)), self.place.record)
+        add_to_rows(np.ascontiguousarray(keys), _checked_sums(saved, "sums", len(keys)), self.place.record)
         self.global_rave_sums[:] = _checked_sums(saved, "rave", self.units)
 
 
@@ -103,7 +110,7 @@ class PlainRollouts(Rollouts):
         subset = self.lattice.subset_of(reached)
         units, sums = np.array(subset, np.int64), np.tile((value, 1.0), (len(subset), 1))
         self.global_rave_sums[units] += sums
-        add_cells(node * self.units + units, sums, self.place.record)
+        add_to_rows(node * self.units + units, sums, self.place.record)
         if len(self.kept) < KEPT:
             heappush(self.kept, (value, subset))
         elif value > self.kept[0][0]:
@@ -284,13 +291,6 @@ class SubsetFamily:
         wanted, stop = set(state), lattice.terminal(state)
         found = [node for node in having if wanted.issubset(self._states[node])]
         return sorted([*found, node_of[stop]]) if stop in node_of else found
-
-
-def _release(place: Workplace) -> None:
-    """Give back the memory that kernels allocated."""
-    for name in ("cells", "index"):
-        pythonapi.PyMem_RawFree(c_void_p(int(place.record[name])))
-        place.record[name] = 0
 
 
 def _checked_sums(saved: Saved, name: str, rows: int) -> np.ndarray:

@@ -29,7 +29,7 @@ from bestleaf.new_data.part import Choosable, Subset
 from bestleaf.new_data.saved_folds import SavedFolds
 from bestleaf.new_data.splits import Split
 from bestleaf.search.budget import Budget, deferred_interrupt
-from bestleaf.search.executors import Executor, Serial, workers_there
+from bestleaf.search.executors import Serial, workers_there
 
 if TYPE_CHECKING:
     from bestleaf.selector import BestLeafSelector
@@ -62,7 +62,7 @@ def choose(
     lattice: SubsetLattice,
     seed: int,
     budget: Budget,
-    executor: Executor,
+    executor: Serial,
     tell: Tell,
 ) -> Chosen:
     """Return what left-out rows decide about the subsets of a lattice."""
@@ -85,8 +85,7 @@ def choose(
         def over() -> bool:
             return interrupted() or _left(budget) < 0.0
 
-        if hasattr(executor, "until"):
-            executor.until(interrupted)
+        executor.until(interrupted)
         plan = Plan(some, selector.estimator, selector.scoring, choosable, task, seed, over)
         _score(known, plan, splits, executor, workers_there(selector.n_jobs), budget, tell)
         stopped = interrupted()
@@ -112,7 +111,7 @@ def _score(
     known: SavedFolds,
     plan: Plan,
     splits: list[tuple[int, Split]],
-    executor: Executor,
+    executor: Serial,
     workers: int,
     budget: Budget,
     tell: Tell,

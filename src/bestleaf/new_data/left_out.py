@@ -23,11 +23,10 @@ from sklearn.model_selection import (
 
 from bestleaf.certificate.rows import group_numbers, rows_of_others
 from bestleaf.data_checks import Data, votes_of
-from bestleaf.features.data import splits_by
+from bestleaf.features.data import LIGHTEST, lightest_share, splits_by
 from bestleaf.features.estimator import ONE_THREAD, EstimatorOracle, fixed_splitter, groups_for
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
 from bestleaf.features.unseen import UnseenVotes
-from bestleaf.features.weights import LIGHTEST, lightest_share
 from bestleaf.new_data.families import neighbour_families
 from bestleaf.new_data.fitted_families import fitted_families
 from bestleaf.new_data.part import Candidates, Choosable, Part, Subset

@@ -44,7 +44,7 @@ def split_of(
     groups: np.ndarray | None = None,
 ) -> Split:
     """Return the rows to search on, and a fraction `holdout` of the rows to score on; groups stay together."""
-    if not isinstance(holdout, float | np.floating):
+    if not isinstance(holdout, float):
         more = "; several splits are those of `bestleaf.tables.compare`"
         raise ValueError(f"holdout must be a fraction between 0 and 1, got {shown(holdout)}{more}")
     number("holdout", holdout, "strictly between 0 and 1", 0.0, 1.0, open_ends=True)

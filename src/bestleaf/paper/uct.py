@@ -10,11 +10,11 @@ from typing import Any
 
 from bestleaf.checks import function_or_none, number, one_of, shown, whole
 from bestleaf.engine.compile import clock
-from bestleaf.engine.records import EVALUATE, GROW, REFRESH, UNLIMITED
+from bestleaf.engine.records import EVALUATE, GROW, REFRESH
 from bestleaf.paper.edges import Arm, EdgeStatistics
 from bestleaf.paper.kernels import DEEP, SAMPLED, credit, descend, play
 from bestleaf.problems import State
-from bestleaf.search.budget import SLICE, SecondInterrupt, deferred_interrupt
+from bestleaf.search.budget import SLICE, Budget, run_in_slices
 from bestleaf.search.result import Progress
 from bestleaf.search.settings import checked_problem, checked_value, stream
 
@@ -142,8 +142,9 @@ class UCT:
         self.oracle = self.compiled_oracle()
         self.statistics = EdgeStatistics(problem, settings.record())
         self.values: dict[Any, float] = {}  # exact values so far, by state
-        self.seconds = 0.0
+        self.budget = Budget(settings.max_samples, settings.max_time)
         self.reason: str | None = None
+        self._rounds = 32  # descents of the next slice
         self._left: dict[int, list[State]] = {}  # children without an edge, by node
         if self.oracle is not None:
             self.oracle.add(0, problem.root())
@@ -156,29 +157,23 @@ class UCT:
     def run(self, callback: Callable[[Progress], object] | None = None) -> None:
         """Descend until a budget is spent, Ctrl-C is pressed or the callback returns True."""
         function_or_none("callback", callback)
-        limit, max_time = self.settings.max_samples or UNLIMITED, self.settings.max_time or inf
-        started, reported, rounds = clock(), 0.0, 32
-        with deferred_interrupt() as interrupted:
-            try:
-                while self.reason is None:
-                    begun, drawn = clock(), self.samples
-                    self._play(min(rounds, limit - drawn))
-                    self.seconds, seconds = clock() - started, clock() - begun
-                    if self.samples >= limit or self.seconds >= max_time:
-                        self.reason = "max_samples" if self.samples >= limit else "max_time"
-                    elif callback is not None and self.seconds - reported >= SLICE:
-                        reported = self.seconds
-                        self.reason = "callback" if callback(self.progress()) is True else None
-                    if self.reason is None and interrupted():
-                        self.reason = "interrupted"
-                    affordable = (self.samples - drawn) * min(SLICE, max_time - self.seconds) / max(seconds, 1e-6)
-                    rounds = int(max(1.0, min(affordable, 4.0 * rounds)))
-            except SecondInterrupt:
-                raise
-            except KeyboardInterrupt:  # raised by the problem or the callback
-                self.reason = "interrupted"
-        if callback is not None:
-            callback(self.progress())
+        self.budget.start()
+        run_in_slices(self, callback)
+
+    def slice(self) -> None:
+        """Make descents for about `SLICE` seconds, the first time only a few."""
+        begun, drawn = clock(), self.samples
+        self._play(min(self._rounds, self.budget.samples_left(drawn)))
+        pace = (self.samples - drawn) / max(clock() - begun, 1e-6)
+        self._rounds = int(max(1.0, min(pace * min(SLICE, self.budget.look()), 4.0 * self._rounds)))
+        if self.budget.samples_left(self.samples) <= 0:
+            self.reason = "max_samples"
+
+    def save(self, *, last: bool) -> None:
+        """Do nothing: a search by UCT is not saved."""
+
+    def close(self) -> None:
+        """Do nothing: a search by UCT ends where it stops."""
 
     def _play(self, rounds: int) -> None:
         """Let the kernels make some descents; do what they leave to Python."""
@@ -244,7 +239,7 @@ class UCT:
         graph = self.statistics.graph
         best = graph.states[self.statistics.recommended(self.settings.recommend)[-1]]
         leaves = int((self.statistics.crossings["arms"][: len(graph)] == 0).sum())
-        return Progress(self.samples, len(self.values), len(graph) - 1, leaves, 1.0, best, self.seconds, leaves)
+        return Progress(self.samples, len(self.values), len(graph) - 1, leaves, 1.0, best, self.budget.seconds, leaves)
 
     def result(self) -> UCTResult:
         """Return what is recommended now."""
@@ -261,7 +256,7 @@ class UCT:
             nodes=len(states),
             edges=self.statistics.used,
             reason=self.reason or "unfinished",
-            seconds=self.seconds,
+            seconds=self.budget.seconds,
             seed=self.seed,
         )
 

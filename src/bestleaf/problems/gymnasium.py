@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bestleaf.checks import number, shown, whole
-from bestleaf.problems.extras import library
+from bestleaf.checks import library, number, shown, whole
 
 if TYPE_CHECKING:
     import gymnasium
@@ -92,15 +91,7 @@ class GymnasiumModel:
 
     def children(self, state: State) -> list[State]:
         """Return what the actions lead to: a state, or the choice of chance among several."""
-        if len(state) == 4:
-            return list(self._outcomes(state))
-        found: dict[State, None] = {}
-        for action, outcomes in self._moves[state[1]].items():
-            child = self._after(state, outcomes[0]) if len(outcomes) == 1 else (*state, action)
-            if child not in found:
-                found[child] = None
-                self._origins.setdefault(child, (state, action))
-        return list(found)
+        return list(self._below(state))
 
     def is_terminal(self, state: State) -> bool:
         """Return whether the episode is over."""
@@ -154,16 +145,21 @@ class GymnasiumModel:
 
     def _chance(self, state: State) -> list[float] | None:
         """Return the probabilities of the children, in their order; None where an action is chosen."""
-        return list(self._outcomes(state).values()) if len(state) == 4 and state[-1] != END else None
+        return list(self._below(state).values()) if len(state) == 4 and state[-1] != END else None
 
-    def _outcomes(self, state: State) -> dict[State, float]:
-        """Return the children of a state where chance moves, with their probabilities; equal ones are one."""
-        time, place, collected, action = state  # type: ignore[misc]  # there are four entries where chance moves
-        found: dict[State, float] = {}
-        for outcome in self._moves[place][int(action)]:
-            child = self._after((time, place, collected), outcome)
-            found[child] = found.get(child, 0.0) + outcome.probability
-            self._origins.setdefault(child, (state, -1))
+    def _below(self, state: State) -> dict[State, float]:
+        """Return the children and, where chance moves, their probabilities; equal ones are one."""
+        moves, found = self._moves[state[1]], dict[State, float]()
+        if len(state) == 4:
+            below = [(-1, self._after(state, one), one.probability) for one in moves[int(state[3])]]
+        else:
+            single = {
+                action: self._after(state, outcomes[0]) for action, outcomes in moves.items() if len(outcomes) == 1
+            }
+            below = [(action, single.get(action, (*state, action)), 1.0) for action in moves]
+        for action, child, probability in below:
+            found[child] = found.get(child, 0.0) + probability
+            self._origins.setdefault(child, (state, action))
         return found
 
     def _after(self, state: State, outcome: Outcome) -> State:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bestleaf.checks import function_or_none, number, one_of, shown
-from bestleaf.problems.extras import library
+from bestleaf.checks import function_or_none, library, number, one_of, shown
 from bestleaf.problems.protocols import State
 
 if TYPE_CHECKING:

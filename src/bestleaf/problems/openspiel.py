@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bestleaf.checks import function_or_none, shown
-from bestleaf.problems.extras import library
+from bestleaf.checks import function_or_none, library, shown
 from bestleaf.problems.protocols import State
 
 if TYPE_CHECKING:

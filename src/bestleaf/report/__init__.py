@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from bestleaf.certificate import Certificate
 from bestleaf.certificate.claims import in_line, shown
-from bestleaf.certificate.encoded import encoding_in_words
 from bestleaf.certificate.path import HEADS, path_cells
 from bestleaf.certificate.record import objective_in_words
+from bestleaf.certificate.same_data import encoding_in_words
 from bestleaf.certificate.schema import MALFORMED, RefusedError, check_form
 from bestleaf.certificate.searched import searched
 from bestleaf.certificate.verify_data import check_values

@@ -32,7 +32,7 @@ _KEYWORDS = """
     delta : float
         Probability with which the answer may be wrong, between 0 and 1.
     rule : str, callable or None, default=None
-        What is sampled next: "smallest_gap", "lucb" (the paper's), "ugape", "lucb_mcts", "lucb_micro", or your own
+        What is sampled next: "smallest_gap", "lucb" (the paper's), "ugape", "lucb_mcts", or your own
         function ``(root, graph, known)`` that returns two children of the root, best and rival. None stands for
         "smallest_gap", or for "lucb" with a stopping test other than "sound".
     bound : str, Rate or Bound, default="betting"
@@ -61,9 +61,10 @@ _KEYWORDS = """
         Bytes that the graph may take. A search that needs more ends; a whole graph that needs more is an error.
     seed : int, Generator or None, default=None
         Everything random follows from it.
-    answer : {"most_likely", "highest_lower_bound", "highest_mean"} or callable, default="most_likely"
-        Which node is the answer before one is proved: a function ``(state, decision)`` that returns the number of a
-        node, or (node, gap). Once an answer is proved, a node whose gap is larger than epsilon does not replace it.
+    answer : callable, default=None
+        Which node is the answer before one is proved; None for the one that is most likely best. A function
+        ``(state, decision)`` that returns the number of a node, or (node, gap). Once an answer is proved, a node whose
+        gap is larger than epsilon does not replace it.
     callback : callable, default=None
         Called with a `Progress` about twenty times a second; the search ends when it returns True.
     batch_size : int, default=None
@@ -98,7 +99,7 @@ def best_arm(
     callback: Callable[[Progress], Any] | None = None,
     n_jobs: int | None = None,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
-    answer: str | Answer = "most_likely",
+    answer: Answer | None = None,
     **settings: Any,
 ) -> Result:
     """Return the child of the root whose best leaf is within epsilon of the best, with probability 1 - delta.
@@ -125,7 +126,7 @@ def best_leaf(
     callback: Callable[[Progress], Any] | None = None,
     n_jobs: int | None = None,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
-    answer: str | Answer = "most_likely",
+    answer: Answer | None = None,
     **settings: Any,
 ) -> Result:
     """Return the leaf whose value is within epsilon of the best in the graph, with probability 1 - delta.

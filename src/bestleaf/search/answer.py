@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from bestleaf.certificate.looked_at import looked_at
 from bestleaf.certificate.plan import PlanValue
+from bestleaf.certificate.searched import looked_at
 from bestleaf.checks import shown
 from bestleaf.engine.components import end_of_play
 from bestleaf.engine.graph import GrowingGraph
@@ -30,36 +30,6 @@ SURROUNDINGS = 2.0  # the leaves beside a leaf count as much as two samples of i
 FEWEST_DRAWS, MOST_DRAWS, MOST_DRAWN = 32, 400, 2_000_000  # random draws of the values of all nodes; numbers in all
 
 Answer = Callable[[SearchState, Decision], tuple[int, float] | int]
-
-
-def highest_lower_bound(state: SearchState, decision: Decision) -> int:
-    """Answer with the leaf or arm of highest lower bound: the most certain one, often the one sampled most."""
-    candidates = _candidates(state)
-    lower = state.known.known["lower"][candidates]
-    return int(candidates[np.lexsort((state.known.known["lot"][candidates], lower))[-1]])
-
-
-def highest_mean(state: SearchState, decision: Decision) -> int:
-    """Answer with the leaf of highest mean, or with the arm above it."""
-    graph, known = state.graph, state.known
-    leaves = np.flatnonzero((graph.kinds != INNER) & (graph.kinds != TEMPORARY))
-    leaves = leaves if len(leaves) else np.flatnonzero(graph.kinds != INNER)
-    rows = known.known[leaves]
-    means = np.where(rows["count"] > 0, rows["total"] / np.maximum(rows["count"], 1), -1.0)
-    best = int(leaves[np.lexsort((rows["lot"], means))[-1]])
-    if state.settings.task == "leaf":
-        return best
-    arms = [arm for arm in _candidates(state).tolist() if best in known.stack[: list_below(arm, known.world)]]
-    return max(arms, key=lambda arm: (float(known.known["lower"][arm]), int(known.known["lot"][arm])))
-
-
-def _candidates(state: SearchState) -> np.ndarray:
-    """Return the nodes that may be the answer: the arms, or the terminal leaves (all leaves, if none is terminal)."""
-    if state.settings.task == "arm":
-        return state.graph.linked("child", 0)
-    kinds = state.graph.kinds
-    terminal = np.flatnonzero((kinds == NOISY) | (kinds == EXACT))
-    return terminal if len(terminal) else np.flatnonzero(kinds != INNER)
 
 
 def most_likely(state: SearchState, decision: Decision) -> tuple[int, float]:
@@ -157,7 +127,7 @@ def _gaps(candidates: np.ndarray, leaves: np.ndarray, state: SearchState) -> np.
 
 
 def looked_at_now(state: SearchState) -> np.ndarray:
-    """Return which nodes are leaves that were looked at; see `bestleaf.certificate.looked_at`."""
+    """Return which nodes are leaves that were looked at; see `bestleaf.certificate.searched`."""
     kinds, rows = state.graph.kinds, state.known.known[: len(state.graph)]
     leaves = np.flatnonzero(kinds != INNER)
     exact = (kinds[leaves] == EXACT) & (rows["count"][leaves] > 0)
@@ -358,14 +328,10 @@ def _back_up(inner: np.ndarray, values: np.ndarray, graph: GrowingGraph) -> None
         values[inner[random]] = means[random]
 
 
-ANSWERS: dict[str, Answer] = {one.__name__: one for one in (most_likely, highest_lower_bound, highest_mean)}
-
-
 def named_answer(given: object) -> Answer:
-    """Return the answer function of that name, or the user's own."""
-    if isinstance(given, str) and given in ANSWERS:
-        return ANSWERS[given]
+    """Return the user's own answer function; None is ours."""
+    if given is None:
+        return most_likely
     if callable(given):
         return given
-    what = f"one of {', '.join(ANSWERS)} or a function of the state and the decision"
-    raise (ValueError if isinstance(given, str) else TypeError)(f"answer must be {what}, got {shown(given)}")
+    raise TypeError(f"answer must be a function of the state and the decision or None, got {shown(given)}")

@@ -16,10 +16,10 @@ from bestleaf.engine.records import LIMITED, SAMPLE, SOLVED
 from bestleaf.search.answer import Answer, EvaluatedLeaf, checked_answer, gap_of, most_likely, named_answer
 from bestleaf.search.budget import Budget, run_in_slices
 from bestleaf.search.evaluator import Evaluator, Request
-from bestleaf.search.executors import Executor, executor_for
+from bestleaf.search.executors import Serial, executor_for
 from bestleaf.search.growth.lookahead import called, proposals_for
 from bestleaf.search.growth.pausing import Pause
-from bestleaf.search.growth.random import RandomProposals
+from bestleaf.search.growth.proposals import RandomProposals
 from bestleaf.search.growth.schedule import Growth
 from bestleaf.search.loop import act, check_time, let_the_best_in, search_slice
 from bestleaf.search.result import Progress, Result
@@ -33,7 +33,7 @@ from bestleaf.search.state import SearchState
 class Inside(NamedTuple):
     """What bestleaf itself hands to a search, beside the keywords of users."""
 
-    executor: Executor | None = None  # draws the samples of a batch; None for this thread
+    executor: Serial | None = None  # draws the samples of a batch; None for this thread
     stages: Sequence[Stage] = ()  # work to do once the answer is identified, before guarantees are checked
     seconds: float = 0.0  # of `max_time` that are used already
     wider: float | None = None  # seconds that a search may go on after an early proof; see `LocalOptimum`
@@ -78,7 +78,7 @@ class Search:
         callback: Callable[[Progress], Any] | None = None,
         n_jobs: int | None = None,
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
-        answer: str | Answer = most_likely,
+        answer: Answer | None = None,
         inside: Inside = NOTHING_INSIDE,
         **settings: Any,
     ) -> None:
@@ -178,7 +178,7 @@ class Search:
         """Open the root and let the best state in, if the search ended before that."""
         self._open_root()
         if self.state.reason != "identified":
-            smallest = getattr(self._answer, "prefer_small", False)
+            smallest = isinstance(self._answer, EvaluatedLeaf) and self._answer.tolerance != 0
             let_the_best_in(self.state, self.budget, smallest=smallest)
 
     def resume(self) -> bool:
@@ -212,7 +212,7 @@ class Search:
         while state.reason is None:
             decision = self.evaluator.propose()
             if decision.action == SAMPLE and self.evaluator.left > 0:
-                self._asked = decision.first if state.first_value is None else decision.second
+                self._asked = decision.leaf
                 break
             self._act_without_sampling()
         self._end_asking()
@@ -226,13 +226,7 @@ class Search:
         value = self.evaluator.checked([Request(leaf, None, ())], [value])[0]
         self.budget.look()
         self._asked = None
-        if state.first_value is None and decision.second >= 0 and self.evaluator.left > 1:
-            state.first_value = value
-        elif state.first_value is None:
-            self.evaluator.absorb(decision._replace(second=-1), value)
-        else:
-            self.evaluator.absorb(decision, state.first_value, value)
-            state.first_value = None
+        self.evaluator.absorb(decision, value)
         self._saver.slice_over(self._running)
 
     def ask_batch(self, size: int) -> list[Request]:

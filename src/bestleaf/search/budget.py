@@ -128,7 +128,7 @@ class Job(Protocol):
         """Its budget."""
 
     def slice(self) -> None:
-        """Work for about `Budget.slice` seconds; set the reason if nothing is left to do."""
+        """Work for about `Budget.slice` seconds, then look at the clock; set the reason if nothing is left to do."""
 
     def progress(self) -> Any:
         """Return the `Progress` for the callback."""
@@ -151,7 +151,7 @@ def run_in_slices(job: Job, callback: Callable[[Any], object] | None = None) -> 
         try:
             while job.reason is None:
                 job.slice()
-                if budget.look() <= 0 and job.reason is None:
+                if budget.left <= 0 and job.reason is None:
                     job.reason = "max_time"
                 if job.reason is None and budget.full:
                     job.reason = "max_memory"

@@ -16,14 +16,14 @@ from bestleaf.engine.kernels.loop import converse, press, run, stands_at, step, 
 from bestleaf.engine.records import BAD_BOUND, EXACT, INNER, LIMITED, NOISY, SAMPLE, Decision
 from bestleaf.problems import State
 from bestleaf.search.budget import Budget
-from bestleaf.search.executors import Executor, Serial, Work, draw_samples, exact_values, fold_scores
+from bestleaf.search.executors import Serial, Work, draw_samples, exact_values, fold_scores
 from bestleaf.search.sampler import Sampler
 from bestleaf.search.settings import checked_value
 from bestleaf.search.state import A_VALUE, SearchState
 
 MOST_REMEMBERED = 500_000  # scores of folds that are kept
 STREAM = 2  # number of the stream for samples drawn in batches, among the streams of a seed
-NOTHING = Decision(SAMPLE, 0, -1, -1, -1, 0.0)
+NOTHING = Decision(SAMPLE, 0, -1, -1, 0.0)
 
 
 class Request(NamedTuple):
@@ -47,28 +47,27 @@ class Evaluator:
         State and budget of the search.
     compiled : object or None
         The compiled oracle of the problem.
-    executor : Executor or None
+    executor : Serial or None
         Draws batches; None for this thread.
     seed : int or None
         Seed of the samples drawn in batches; None without batches.
     """
 
     def __init__(
-        self, state: SearchState, budget: Budget, compiled: Any, executor: Executor | None, seed: int | None
+        self, state: SearchState, budget: Budget, compiled: Any, executor: Serial | None, seed: int | None
     ) -> None:
         self.state = state
         self.budget = budget
         self.problem = state.problem
         self.compiled = compiled
         self.batch_size = state.settings.batch_size
-        self.executor: Executor = Serial() if executor is None else executor
+        self.executor = Serial() if executor is None else executor
         self.seed = seed
         self.rounds = 32  # rounds of the next slice
         self.folds = getattr(self.problem, "parts", 0)  # number of scores whose mean is the value; 0: computed at once
         self._scores: dict[tuple[State, int], Any] = {}  # by state and fold
         budget.weigh(self._memory)
-        if hasattr(self.executor, "until"):
-            self.executor.until(self._is_over)
+        self.executor.until(self._is_over)
 
     def _memory(self) -> int:
         return self.state.next_memory() + A_VALUE * len(self._scores)
@@ -83,7 +82,7 @@ class Evaluator:
 
     def spent(self) -> str | None:
         """Return why no more samples and values may be computed; None if they may."""
-        nobody = getattr(self.executor, "ended", None) if self.batch_size else None
+        nobody = self.executor.ended if self.batch_size else None
         return self.budget.hurried or nobody or ("max_samples" if self.left <= 0 else None)
 
     def end_midway(self) -> None:
@@ -106,12 +105,12 @@ class Evaluator:
             if self.compiled is not None:
                 state.decision = Decision(*run(state.known.world, self.compiled.record, state.rng, 0))
             else:
-                state.decision = Decision(*step(NOTHING, 0.0, 0.0, state.known.world))
+                state.decision = Decision(*step(NOTHING, 0.0, state.known.world))
         return state.decision
 
-    def absorb(self, decision: Decision, first: float, second: float = 0.0) -> None:
-        """Take in the samples of a decision."""
-        self.state.decision = Decision(*step(decision, first, second, self.state.known.world))
+    def absorb(self, decision: Decision, value: float) -> None:
+        """Take in the sample of a decision."""
+        self.state.decision = Decision(*step(decision, value, self.state.known.world))
         self.state.check_parts()
 
     def play(self) -> Decision:
@@ -156,7 +155,7 @@ class Evaluator:
         stands = int(stands_at(target, self._limited_world()))
         if stands != SAMPLE:
             return stands
-        top = self.propose()._replace(first=int(state.known.known["leaf"][0]))
+        top = self.propose()._replace(leaf=int(state.known.known["leaf"][0]))
         for leaf, value in self._pressed(top):
             if not take(leaf, value, state.known.world):
                 return BAD_BOUND
@@ -166,7 +165,7 @@ class Evaluator:
     def _pressed(self, top: Decision) -> Iterator[tuple[int, float]]:
         """Draw samples of the leaves of largest upper bound; yield (leaf, sample)."""
         if self.batch_size is None:
-            yield top.first, self.draw(top.first)
+            yield top.leaf, self.draw(top.leaf)
             return
         requests = self.requests(top, self.batch_size)
         for one, value in zip(requests, self.samples(requests) or [], strict=False):
@@ -220,7 +219,7 @@ class Evaluator:
     def tell(self, decision: Decision, requests: Sequence[Request], values: Sequence[float]) -> None:
         """Take in the samples of a batch, in the order of the requests."""
         for one, value in zip(requests, values, strict=True):
-            self.absorb(decision._replace(first=one.leaf, second=-1), value)
+            self.absorb(decision._replace(leaf=one.leaf), value)
             self._credit(one, value)
             if self.state.decision is not None and self.state.decision.action == BAD_BOUND:
                 break
@@ -396,14 +395,14 @@ def useful_leaves(decision: Decision, graph: GrowingGraph, known: Knowledge, man
     """
     rows, kinds = known.known[: len(graph)], graph.kinds
     if graph.adversarial:
-        leaves = np.array([leaf for leaf in (decision.first, decision.second) if leaf >= 0])
+        leaves = np.array([decision.leaf])
     else:
         leaves = np.flatnonzero((kinds != INNER) & (kinds != EXACT) & (rows["upper"] > rows["lower"]))
     counts = np.maximum(rows["count"][leaves], 1)
     upper, lower = np.minimum(rows["upper"][leaves], 2.0), np.maximum(rows["lower"][leaves], -1.0)
     half, middle, asked = (upper - lower) / 2, (upper + lower) / 2, np.zeros(len(leaves))
     own = np.flatnonzero(leaves == rows["leaf"][decision.best])
-    found = [int(np.flatnonzero(leaves == decision.first)[0])]
+    found = [int(np.flatnonzero(leaves == decision.leaf)[0])]
     while len(found) < many:
         asked[found[-1]] += 1
         widths = half * np.sqrt(counts / (counts + asked))

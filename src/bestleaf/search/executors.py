@@ -16,7 +16,7 @@ from itertools import takewhile
 from numbers import Integral
 from time import perf_counter, sleep
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -50,17 +50,6 @@ def fold_scores(problem: Any, items: Sequence[tuple[Any, int]]) -> list[Any]:
     if hasattr(problem, "part_scores"):
         return problem.part_scores(items)
     return [problem.part(state, number) for state, number in items]
-
-
-class Executor(Protocol):
-    """Does some work for every item of a list; the results are in the order of the list."""
-
-    def map(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
-        """Return ``work(problem, items)``; workers may do it in parts.
-
-        An executor may have a method ``until(over)``. The function `over` says whether time is over; then `map` may
-        return fewer results, those of the first items.
-        """
 
 
 class Serial:
@@ -342,7 +331,7 @@ def workers_there(n_jobs: int | None) -> int:
     return effective_n_jobs(n_jobs) if client is None else max(1, Dask(client).count())
 
 
-def executor_for(n_jobs: int | None, prefer: str) -> Executor:
+def executor_for(n_jobs: int | None, prefer: str) -> Serial:
     """Return the executor: the Dask cluster that joblib is configured for, joblib's own workers, or this thread."""
     from joblib.parallel import get_active_backend
 

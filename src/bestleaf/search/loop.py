@@ -90,7 +90,7 @@ def act(decision: Decision, state: SearchState, evaluator: Evaluator, growth: Gr
     elif action == BAD_RULE:
         raise ValueError(f"rule {state.settings.rule.name} must return children of its root (rival may be -1)")
     elif action == BAD_BOUND:
-        leaf = shown(state.graph.states[decision.first])
+        leaf = shown(state.graph.states[decision.leaf])
         raise ValueError(f"bound {state.settings.bound.name} must return lower <= upper, but did not for {leaf}")
     if action != SAMPLE or evaluator.compiled is not None:
         state.decision = None
@@ -98,7 +98,7 @@ def act(decision: Decision, state: SearchState, evaluator: Evaluator, growth: Gr
 
 def evaluate(decision: Decision, state: SearchState, evaluator: Evaluator) -> None:
     """Compute the exact value of a leaf; with batches, also those of other leaves."""
-    first, world = decision.first, state.known.world
+    first, world = decision.leaf, state.known.world
     if hasattr(state.problem, "exact_many"):
         evaluator.evaluate_all(state.waiting_leaves())
         return

@@ -39,7 +39,7 @@ class Result:
         How much better than the answer another one may be: at most `epsilon` when identified.
     known_gap, looked_at : float, int
         The gap among the leaves that were looked at, and how many these are. A leaf that has just entered the graph may
-        be worth anything; see `bestleaf.certificate.looked_at`.
+        be worth anything; see `bestleaf.certificate.searched`.
     reason : str
         Why the search ended: ``"identified"``, ``"max_samples"``, ``"max_time"``, ``"max_memory"``, ``"interrupted"``,
         ``"callback"``, ``"no_workers"`` or ``"endless"`` (what is open depends on what play without end is worth, which

@@ -22,8 +22,8 @@ class Sampler:
         self._error: BaseException | None = None
         sample = state.problem.sample
 
-        def draw(leaf: int, may_end: int) -> float:
-            if may_end and perf_counter() >= self.until:
+        def draw(leaf: int) -> float:
+            if perf_counter() >= self.until:
                 return nan
             try:
                 value = sample(asked := state.graph.states[leaf], state.rng)
@@ -32,7 +32,7 @@ class Sampler:
                 self._error = error
                 return nan
 
-        self._callback = CFUNCTYPE(c_double, c_int64, c_int64)(draw)
+        self._callback = CFUNCTYPE(c_double, c_int64)(draw)
 
     @property
     def address(self) -> int:

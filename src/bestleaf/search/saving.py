@@ -117,7 +117,7 @@ class Saver:
     def _snapshots(self, search: Running) -> list[Snapshot]:
         """Return the snapshot of now; if a budget has cut work short, the last snapshot before that goes first."""
         now, state = snapshot_of(search), search.state
-        cut = search.budget.cut_short or (state.reason == "max_samples" and state.settings.rule.both)
+        cut = search.budget.cut_short
         if not cut or state.reason is None:
             return [now]
         before = {**self._last, "seconds": search.budget.seconds}

@@ -14,8 +14,8 @@ import numpy as np
 from bestleaf.certificate.schema import part_name
 from bestleaf.checks import number, one_of, shown, whole
 from bestleaf.engine.bounds import BOUNDS, RIGOROUS, Bound, Rate, named_bound
+from bestleaf.engine.parts import STOPPINGS, Stopping, named_stopping
 from bestleaf.engine.rules import Rule, named_rule, smallest_gap
-from bestleaf.engine.stopping import STOPPINGS, Stopping, named_stopping
 from bestleaf.problems import State
 
 GUARANTEES = ("grown", "local", "exhaustive")
@@ -130,16 +130,15 @@ class Settings:
             "to_leaf": self.task == "leaf",
             "sound": self.stopping == "sound",
             "by_rule": self.rule is not smallest_gap,
-            "both": self.rule.both,
             "rated": rated,
-            "intersect": self.rule.intersect or not rated,
+            "intersect": not rated,
             "growing": bool(self.expansion),
         }
 
 
 def name_of(part: object) -> str:
     """Return what a function, or an object that can be called, is called in messages and certificates."""
-    return str(getattr(part, "name", getattr(part, "__name__", type(part).__name__)))
+    return part if isinstance(part, str) else str(getattr(part, "name", getattr(part, "__name__", type(part).__name__)))
 
 
 def checked_guarantees(given: Any, known: Iterable[str] = GUARANTEES) -> frozenset[str]:

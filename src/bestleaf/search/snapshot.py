@@ -53,7 +53,6 @@ def snapshot_of(search: Running) -> Snapshot:
         "stages": {str(place): stage.snapshot() for place, stage in enumerate(stages)},
         "step": state.step if state.step <= len(stages) else 0,
         "warmup_samples": state.warmup_samples,
-        "first_value": state.first_value,
         "seconds": budget.seconds,
         "notes": list(state.notes),
     }
@@ -87,8 +86,6 @@ def restore(search: Running, saved: Saved) -> None:
     state.step = saved.whole("step", 0, len(stages))
     state.warmup_samples = saved.whole("warmup_samples")
     budget.start(saved.number("seconds", 0.0, 1e15))
-    value = saved.get("first_value")
-    state.first_value = None if value is None else saved.number("first_value", 0.0, 1.0)
     state.notes[:] = _checked_notes(saved.listed("notes"))
     if state.graph.owed():  # the search was interrupted while children of a chance node entered
         state.add([], budget)

@@ -72,7 +72,6 @@ class SearchState:
         self.fold_scores: dict[State, list[float]] = {}  # scores of the first folds of a state
         self.warmup_samples = 0  # samples that no interval uses
         self.requests = 0  # samples drawn in batches; the number of a sample gives its stream
-        self.first_value: float | None = None  # the first of two samples, until the second one is told
         self.growths = 0
         self.complete: set[int] = set()  # nodes below which no child is missing
         self.notes: list[dict[str, Any]] = []  # kept in the checkpoint for the caller

@@ -209,7 +209,7 @@ def check_table(
 
 def without_columns(frame: pd.DataFrame, target: str, drop: Iterable[str], keep: Iterable[str]) -> pd.DataFrame:
     """Return a table without the columns to drop; refuse names that are no columns beside the target."""
-    dropped, kept = _listed_names("drop", drop), _listed_names("keep", keep)
+    dropped, kept = listed_names("drop", drop), listed_names("keep", keep)
     if target not in frame.columns:
         hint, there = did_you_mean(target, frame.columns), listed(frame.columns)
         raise ValueError(f"target must be a column of the table, got {shown(target)}{hint} where there are {there}")
@@ -227,7 +227,8 @@ def without_columns(frame: pd.DataFrame, target: str, drop: Iterable[str], keep:
     return frame.drop(columns=dropped)
 
 
-def _listed_names(argument: str, given: Iterable[str]) -> list[str]:
+def listed_names(argument: str, given: Iterable[str]) -> list[str]:
+    """Return names of columns as a list; a text would be a list of its letters."""
     if isinstance(given, str):
         raise TypeError(f"{argument} must be a list of names of columns, got the text {shown(given)}")
     return list(given)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from bestleaf.certificate.how_made import made_in_words
+from bestleaf.certificate.findings import made_in_words
 from bestleaf.certificate.schema import Content
 from bestleaf.checks import listed, shown
-from bestleaf.tables.check import TableCheck, check_table, plain, without_columns
+from bestleaf.tables.check import TableCheck, check_table, listed_names, plain, without_columns
 from bestleaf.tables.encode import Table, prepared
 from bestleaf.tables.read import read_frame, without_markers
 from bestleaf.tables.rows import RowData, split_off_rows
@@ -128,7 +128,8 @@ def first_look(
     task: str,
 ) -> FirstLook:
     """Read a table and look at it; the parameters are those of `load_table`."""
-    dropped, kept, markers = list(drop), list(keep), [missing] if isinstance(missing, str) else list(missing)
+    dropped, kept = listed_names("drop", drop), listed_names("keep", keep)
+    markers = [missing] if isinstance(missing, str) else list(missing)
     frame = frame_of(data, missing=markers, encoding=encoding)
     frame = without_columns(frame, target, dropped, kept)
     frame, metadata = split_off_rows(frame, target, groups=groups, weights=weights)

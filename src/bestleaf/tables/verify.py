@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator
 import bestleaf
 from bestleaf.certificate import Certificate, verify
 from bestleaf.certificate.claims import in_line
-from bestleaf.certificate.encoded import encoded
 from bestleaf.certificate.findings import left_out
+from bestleaf.certificate.same_data import encoded
 from bestleaf.certificate.schema import Content, OtherDataError
 from bestleaf.certificate.verify import Verdict
 from bestleaf.checks import shown

@@ -47,7 +47,7 @@ from bestleaf.engine.records import (
 @inlined
 def pending(leaf, world):
     """Whether `leaf` has an exact value that has not been computed yet."""
-    return leaf >= 0 and nodes_of(world)[leaf].kind == EXACT and known_of(world)[leaf].count == 0
+    return nodes_of(world)[leaf].kind == EXACT and known_of(world)[leaf].count == 0
 
 
 @inlined
@@ -71,18 +71,13 @@ def tell_apart(root, best, gap, world):
     """Return what to do about a choice that is not solved: grow below it, evaluate or sample one of its two leaves."""
     track = track_of(world)
     if world.growing == 1 and track[root].rounds >= track[root].grow_at:
-        return Decision(GROW, root, best, -1, -1, gap)
-    first, second = world.first, world.second
-    if world.refresh_knot != 0 and fixed(first, world):
-        first = second
-        if second < 0 or fixed(second, world):
-            return Decision(STUCK, root, best, -1, -1, gap)
-    if world.both == 0 or second == first or width(second, known_of(world)) <= 0.0:
-        second = -1
-    if pending(second, world):
-        first, second = second, -1
-    action = EVALUATE if pending(first, world) else SAMPLE
-    return Decision(action, root, best, first, second, gap)
+        return Decision(GROW, root, best, -1, gap)
+    leaf = world.first
+    if world.refresh_knot != 0 and fixed(leaf, world):
+        leaf = world.second
+        if leaf < 0 or fixed(leaf, world):
+            return Decision(STUCK, root, best, -1, gap)
+    return Decision(EVALUATE if pending(leaf, world) else SAMPLE, root, best, leaf, gap)
 
 
 @inlined
@@ -90,9 +85,9 @@ def propose_for_plan(world):
     """Return what to do for the plan: tell two moves apart where most can be lost, or let children enter."""
     action = node_kernel_at(world.plan_choice)(0, world)
     if action < 0:
-        return Decision(BAD_RULE, world.at, -1, -1, -1, world.gap)
+        return Decision(BAD_RULE, world.at, -1, -1, world.gap)
     if action in (OPEN, SOLVED):
-        return Decision(action, max(0, world.at), 0, -1, -1, world.gap)
+        return Decision(action, max(0, world.at), 0, -1, world.gap)
     return tell_apart(world.at, world.best, world.gap, world)
 
 
@@ -102,7 +97,7 @@ def propose(world):
     nodes, track = nodes_of(world), track_of(world)
     root, gap = 0, -np.inf
     if track[0].opened == 0:
-        return Decision(OPEN, 0, 0, -1, -1, gap)
+        return Decision(OPEN, 0, 0, -1, gap)
     if world.plans == 1:
         return propose_for_plan(world)
     while True:
@@ -111,19 +106,19 @@ def propose(world):
         else:
             solved = node_kernel_at(world.contest)(root, world)
             if solved < 0:
-                return Decision(BAD_RULE, root, -1, -1, -1, gap)
+                return Decision(BAD_RULE, root, -1, -1, gap)
             best = world.best
             # With the sound test the last gap holds for all leaves; otherwise the largest gap on the way counts.
             gap = world.gap if world.sound == 1 and nodes[0].adversarial == 0 else max(gap, world.gap)
             if solved == 0:
                 break
             if nothing_to_compare(root, world):
-                return Decision(DEEPEN, root, best, -1, -1, gap)
+                return Decision(DEEPEN, root, best, -1, gap)
         if world.to_leaf == 0 or (nodes[best].kind != INNER and nodes[best].kind != TEMPORARY):
             action = EVALUATE if world.to_leaf == 1 and pending(best, world) else SOLVED
-            return Decision(action, root, best, best, -1, gap if gap > -np.inf else 0.0)
+            return Decision(action, root, best, best, gap if gap > -np.inf else 0.0)
         if track[best].opened == 0:
-            return Decision(OPEN, best, best, -1, -1, gap)
+            return Decision(OPEN, best, best, -1, gap)
         root = nodes[best].knot - 1 if as_one(best, world) else best
     return tell_apart(root, best, gap, world)
 
@@ -179,23 +174,18 @@ def mark_descent(root, best, world):
 
 @inlined
 def begin_round(decision, world):
-    """Count the round at the node of the decision and, in a growing graph, the visits on the way to the first leaf."""
+    """Count the round at the node of the decision and, in a growing graph, the visits on the way to its leaf."""
     track_of(world)[decision.root].rounds += 1
     if world.growing == 1:
-        world.first = decision.first
+        world.first = decision.leaf
         arms_kernel_at(world.mark_descent)(decision.root, decision.best, world)
 
 
 @inlined
-def play(decision, first_value, second_value, world):
-    """Count the round of `decision` and take in its samples; False if the bound failed."""
+def play(decision, value, world):
+    """Count the round of `decision` and take in its sample; False if the bound failed."""
     begin_round(decision, world)
-    leaf, value = decision.first, first_value
-    while absorb(leaf, value, world):
-        if leaf == decision.second or decision.second < 0:
-            return True
-        leaf, value = decision.second, second_value
-    return False
+    return absorb(decision.leaf, value, world)
 
 
 @kernel
@@ -207,18 +197,13 @@ def run(world, oracle, rng, rounds):
     played = 0
     while True:
         decision = propose(world)
-        action, root, best, first, second, gap = decision
+        action, root, best, leaf, gap = decision
         if action != SAMPLE or played == rounds:
-            return action, root, best, first, second, gap
-        left = world.limit - world.samples
-        if left <= 0:
-            return LIMITED, root, best, first, second, gap
-        if left == 1:
-            decision = Decision(SAMPLE, root, best, first, -1, gap)
-        value = draw(oracle, first, rng)
-        other = draw(oracle, decision.second, rng) if decision.second >= 0 else 0.0
-        if not play(decision, value, other, world):
-            return BAD_BOUND, root, best, first, second, gap
+            return action, root, best, leaf, gap
+        if world.samples >= world.limit:
+            return LIMITED, root, best, leaf, gap
+        if not play(decision, draw(oracle, leaf, rng), world):
+            return BAD_BOUND, root, best, leaf, gap
         played += 1
 
 
@@ -226,23 +211,20 @@ def run(world, oracle, rng, rounds):
 def converse(world, sampler):
     """Play rounds whose samples a Python function draws; return the fields of the next decision.
 
-    The function at the address `sampler` gets a leaf and whether it may end the rounds now. It does so by NaN, which is
-    no sample.
+    The function at the address `sampler` gets a leaf. It ends the rounds by NaN, which is no sample.
     """
     while True:
-        action, root, best, first, second, gap = propose(world)
+        decision = propose(world)
+        action, root, best, leaf, gap = decision
         if action != SAMPLE:
-            return action, root, best, first, second, gap
-        left = world.limit - world.samples
-        if left <= 0:
-            return LIMITED, root, best, first, second, gap
-        value = sampler_at(sampler)(first, 1)
-        other = sampler_at(sampler)(second, 0) if second >= 0 and left > 1 and value == value else 0.0
-        if value != value or other != other:
-            return SAMPLE, root, best, first, second, gap
-        played = Decision(SAMPLE, root, best, first, second if left > 1 else -1, gap)
-        if not play(played, value, other, world):
-            return BAD_BOUND, root, best, first, second, gap
+            return action, root, best, leaf, gap
+        if world.samples >= world.limit:
+            return LIMITED, root, best, leaf, gap
+        value = sampler_at(sampler)(leaf)
+        if value != value:
+            return SAMPLE, root, best, leaf, gap
+        if not play(decision, value, world):
+            return BAD_BOUND, root, best, leaf, gap
 
 
 @inlined
@@ -287,12 +269,12 @@ def take(leaf, value, world):
 
 
 @kernel
-def step(decision, first_value, second_value, world):
-    """Take in the samples of `decision` (none if its first leaf is -1); return the fields of the next decision."""
-    if decision.first >= 0 and not play(decision, first_value, second_value, world):
-        return BAD_BOUND, decision.root, decision.best, decision.first, decision.second, decision.gap
-    action, root, best, first, second, gap = propose(world)
-    return action, root, best, first, second, gap
+def step(decision, value, world):
+    """Take in the sample of `decision` (none if its leaf is -1); return the fields of the next decision."""
+    if decision.leaf >= 0 and not play(decision, value, world):
+        return BAD_BOUND, decision.root, decision.best, decision.leaf, decision.gap
+    action, root, best, leaf, gap = propose(world)
+    return action, root, best, leaf, gap
 
 
 @kernel

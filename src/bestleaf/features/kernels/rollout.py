@@ -14,9 +14,10 @@ from bestleaf.engine.compile import (
     words_at,
 )
 from bestleaf.engine.kernels.reach import contains, include
-from bestleaf.features.kernels.cells import add_to_cell
 from bestleaf.features.kernels.ranking import votes_in_order
 from bestleaf.features.kernels.records import DRAW, UNKNOWN, draw_at, pairs_at, query_kernel_at, uniform_at
+
+ROWS = 64  # rows of sums by node that are allocated together
 
 
 @inlined
@@ -190,15 +191,67 @@ def value_on_subsample(start, oracle):
 
 
 @helper
+def row_of(node, oracle):
+    """Return the address of the sums of a node, which gets a row when it is first sampled; 0 if there is no row left.
+
+    A row has how many units were met, which these are, and the sum and the number of values of every unit.
+    """
+    heads = longs_at(oracle.heads, node + 1)
+    if heads[node] == 0:
+        if oracle.used == oracle.room:
+            return 0
+        oracle.used += 1
+        heads[node] = oracle.used
+    row = heads[node] - 1
+    return longs_at(oracle.chunks, 1 << 40)[row // ROWS] + 8 * (1 + 3 * oracle.units) * (row % ROWS)
+
+
+@inlined
+def add_to_row(address, unit, total, number, oracle):
+    """Add to the sum and the number of a unit in a row."""
+    units = oracle.units
+    row, place = floats_at(address, 1 + 3 * units), 1 + units + 2 * unit
+    if row[place + 1] == 0.0:
+        row[0] += 1.0
+        row[int(row[0])] = unit
+    row[place] += total
+    row[place + 1] += number
+
+
+@kernel
+def add_to_rows(keys, sums, oracle):
+    """Add [keys, 2] sums and numbers; a key is node x units + unit."""
+    for place in range(len(keys)):
+        node = keys[place] // oracle.units
+        address = row_of(node, oracle)
+        if address != 0:
+            add_to_row(address, keys[place] - node * oracle.units, sums[place, 0], sums[place, 1], oracle)
+
+
+@kernel
+def sum_rows(nodes, found, oracle):
+    """Add the sums and numbers at some nodes to `found` [units, 2]."""
+    heads, units = longs_at(oracle.heads, 1 << 40), oracle.units
+    for node in nodes:
+        if heads[node] != 0:
+            row = floats_at(row_of(node, oracle), 1 + 3 * units)
+            for place in range(1, int(row[0]) + 1):
+                unit = int(row[place])
+                found[unit, 0] += row[1 + units + 2 * unit]
+                found[unit, 1] += row[2 + units + 2 * unit]
+
+
+@helper
 def credit(leaf, value, oracle):
     """Add a value to the RAVE sums of the units of the current subset: those of the leaf and the total ones."""
-    current = words_at(oracle.current, oracle.words)
+    current, address = words_at(oracle.current, oracle.words), row_of(leaf, oracle)
     totals = floats_at(oracle.rave, 2 * oracle.units)
     for word in range(oracle.words):
         rest, unit = current[word], 64 * word
         while rest != 0:
             if rest & np.uint64(1):
-                add_to_cell(leaf, unit, value, 1.0, oracle)
+                if address != 0:
+                    add_to_row(address, unit, value, 1.0, oracle)
                 totals[2 * unit] += value
                 totals[2 * unit + 1] += 1.0
             rest >>= np.uint64(1)

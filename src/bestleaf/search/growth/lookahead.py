@@ -14,8 +14,7 @@ from bestleaf.checkpoint.codec import decoded, encoded
 from bestleaf.checks import shown
 from bestleaf.problems import State
 from bestleaf.search.evaluator import Evaluator
-from bestleaf.search.growth.prior import PriorProposals
-from bestleaf.search.growth.random import OwnProposals, RandomProposals
+from bestleaf.search.growth.proposals import OwnProposals, PriorProposals, RandomProposals
 from bestleaf.search.growth.rave import RaveProposals, Subset
 from bestleaf.search.settings import Settings
 from bestleaf.search.state import SearchState

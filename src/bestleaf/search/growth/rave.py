@@ -11,7 +11,7 @@ from bestleaf.checkpoint import Saved
 from bestleaf.engine.kernels.reach import list_below
 from bestleaf.problems import State
 from bestleaf.search.evaluator import Evaluator
-from bestleaf.search.growth.random import RandomProposals
+from bestleaf.search.growth.proposals import RandomProposals
 from bestleaf.search.state import SearchState
 
 Subset = tuple[int, ...]

@@ -14,7 +14,7 @@ from bestleaf.engine.records import UNLIMITED
 if TYPE_CHECKING:
     from bestleaf.search.evaluator import Evaluator
     from bestleaf.search.growth.pausing import Pause
-    from bestleaf.search.growth.random import RandomProposals
+    from bestleaf.search.growth.proposals import RandomProposals
     from bestleaf.search.state import SearchState
 
 WARM_UP_SHARE = 0.1  # the fraction of max_time that one warm-up may take
