@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
-from math import comb
 from typing import Any, cast
 
 import numpy as np
 
+from bestleaf.certificate.all_subsets import count_subsets
 from bestleaf.checks import cut, shown
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.features.oracle import Oracle, SplitOracle
@@ -164,12 +164,7 @@ class SubsetLattice:
 
     def count_subsets(self) -> int:
         """Return the number of subsets that may be chosen; counting ends beyond `MANY`."""
-        total = -(not self.forced)
-        for size in range(self.limit - len(self.forced) + 1):
-            total += comb(len(self.allowed), size)
-            if total > MANY:
-                break
-        return total
+        return count_subsets(self.allowed, self.forced, self.limit, MANY)
 
     def complete(self, state: Subset, rng: np.random.Generator) -> Subset:
         """Return the terminal leaf in which a rollout from a state ends; a terminal leaf stays as it is."""
