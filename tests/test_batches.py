@@ -9,18 +9,15 @@ from time import sleep
 
 import numpy as np
 import pytest
-from joblib import parallel_config
 
-from bestleaf import Search, SearchOptions, best_arm, best_leaf, problems, verify
+from bestleaf import Search, best_arm, best_leaf, problems, verify
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear
 from bestleaf.search.ask_tell import Inside
 from bestleaf.search.budget import deferred_interrupt
-from bestleaf.search.evaluator import useful_leaves
-from bestleaf.search.executors import Joblib, Serial, chunks, draw_samples, exact_values
+from bestleaf.search.executors import Joblib, Serial
 from conftest import binomial_margin
-from selecting import made_selector
 
 RUNS, DELTA = 60, 0.1
 
@@ -51,12 +48,6 @@ def test_the_answer_does_not_depend_on_who_draws(executor, lattice):
     shared = Search(lattice, task="leaf", **keywords, inside=Inside(executor)).run()
     assert told(alone) == told(shared)
     assert alone.reason == "identified"
-
-
-def test_processes_draw_the_same_samples_as_this_thread():
-    problem = problems.paper_lattice()
-    items = [((0, 1, number % 4 + 2), (5, 2, number)) for number in range(12)]
-    assert Joblib(2).map(draw_samples, problem, items) == draw_samples(problem, items)
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be blocked here")
@@ -93,14 +84,6 @@ def test_batched_answers_are_right_as_often_as_they_promise(task, size):
     assert wrong <= binomial_margin(RUNS, DELTA)
 
 
-@pytest.mark.parametrize("two_player", [False, True])
-def test_batches_work_on_growing_graphs_and_games(two_player):
-    problem = problems.random_dag(2, layers=4, width=6, two_player=two_player, exact_share=0.3)
-    found = best_arm(problem, epsilon=0.1, delta=0.1, seed=0, batch_size=16, expansion=None if two_player else 0.4)
-    assert found.reason == "identified"
-    assert verify(found.certificate)
-
-
 def test_asking_and_telling_batches_is_the_search_itself():
     problem = problems.paper_lattice()
     keywords = {"task": "leaf", "epsilon": 0.1, "delta": 0.1, "seed": 4, "batch_size": 10}
@@ -109,66 +92,6 @@ def test_asking_and_telling_batches_is_the_search_itself():
         values = {one: problem.sample(one.state, np.random.default_rng(one.seed)) for one in reversed(requests)}
         search.tell_batch([values[one] for one in requests])
     assert told(search.result()) == told(Search(problem, **keywords).run())
-
-
-def test_the_first_of_a_batch_is_the_wider_of_best_and_rival():
-    search = Search(problems.paper_lattice(), task="leaf", epsilon=0.1, delta=0.1, seed=0, batch_size=5)
-    proposal = search.evaluator.propose()
-    leaves = useful_leaves(proposal, search.state.graph, search.state.known, 5)
-    assert leaves[0] == proposal.leaf
-    assert len(leaves) == 5
-
-
-def test_equally_wide_leaves_take_turns_in_a_batch():
-    search = Search(problems.paper_lattice(), task="leaf", epsilon=0.1, delta=0.1, seed=0, batch_size=5)
-    leaves = useful_leaves(search.evaluator.propose(), search.state.graph, search.state.known, 20)
-    assert len(set(leaves)) == 20  # nothing is known of any of the 20 leaves
-
-
-def test_a_budget_ends_a_batch_early():
-    found = best_leaf(problems.paper_lattice(), epsilon=0.001, delta=0.1, seed=0, batch_size=64, max_samples=100)
-    assert (found.samples, found.reason) == (100, "max_samples")
-
-
-def test_growth_keeps_pace_with_batches(lattice):
-    keywords = {"epsilon": 0.0, "delta": 0.1, "bound": "hoeffding", "expansion": 0.6, "proposal": "rave"}
-    grown = [
-        Search(lattice, task="leaf", **keywords, seed=0, batch_size=size, max_samples=3000).run().growths
-        for size in (1, 40)
-    ]
-    assert 0.7 < grown[1] / grown[0] < 1.4
-
-
-def test_the_selector_gives_the_same_with_any_number_of_workers_and_any_backend():
-    X, y = load_linear(return_X_y=True)
-    X, y = X[:100], y[:100]
-    settings = {
-        "epsilon": 0.05,
-        "max_features": 3,
-        "random_state": 0,
-        "guarantee": "grown",
-        "search": SearchOptions(batch_size=8),
-    }
-    alone = made_selector(choose="training", **settings).fit(X, y)
-    found = [made_selector(choose="training", **settings, n_jobs=2).fit(X, y)]
-    with parallel_config("threading", n_jobs=3):
-        found.append(made_selector(choose="training", **settings).fit(X, y))
-    for other in found:
-        assert other.certificate_.content["leaves"] == alone.certificate_.content["leaves"]
-        assert other.certificate_.samples == alone.certificate_.samples
-
-
-def test_parts_of_a_batch_are_all_of_it_in_order():
-    for many in (1, 2, 5, 17):
-        for workers in (1, 2, 8):
-            parts = chunks(list(range(many)), workers)
-            assert [one for part in parts for one in part] == list(range(many))
-            assert all(parts)
-
-
-def test_exact_values_come_back_in_order(lattice):
-    states = [(unit, -1) for unit in range(9)]
-    assert Joblib(2, "threads").map(exact_values, lattice, states) == exact_values(lattice, states)
 
 
 @pytest.mark.parametrize(

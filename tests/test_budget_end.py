@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from bestleaf import Checkpoint, Search, best_arm, best_leaf, verify
+from bestleaf import Search, best_arm, best_leaf, verify
 from bestleaf.certificate.claims import unsettled_in_words
 from bestleaf.certificate.searched import looked_at, looked_at_in
 from bestleaf.problems import ScoreLattice, paper_lattice, random_game_tree
 from bestleaf.search.budget import Budget
-from bestleaf.search.growth.pausing import Pause
-from bestleaf.selection import check_history
 from forging import judged, reworded, rewritten
 from selecting import made_selector
 
@@ -59,30 +57,23 @@ def open_one(searches):
 # Which leaves were looked at.
 
 
-def test_leaves_that_entered_last_are_left_out_if_they_hide_what_is_known():
-    exact, upper = np.zeros(10, bool), np.array([0.52] * 8 + [0.9, 1.0])
-    assert looked_at(exact, upper, 0.5, 0.01, grown=True).tolist() == [True] * 8 + [False] * 2
-    assert looked_at(exact, upper, 0.5, 0.5, grown=True).tolist() == [True] * 9 + [False]  # epsilon tolerates the ninth
-
-
-def test_an_early_rival_is_never_left_out():
-    exact, upper = np.zeros(10, bool), np.array([0.9] + [0.52] * 9)
-    assert looked_at(exact, upper, 0.5, 0.01, grown=True).all()
+@pytest.mark.parametrize(
+    ("upper", "epsilon", "grown", "kept"),
+    [
+        ([0.52] * 8 + [0.9, 1.0], 0.01, True, 8),  # leaves that entered last hide what is known
+        ([0.52] * 8 + [0.9, 1.0], 0.5, True, 9),  # epsilon tolerates the ninth
+        ([0.52] * 8 + [0.9, 1.0], 0.01, False, 9),  # a graph that does not grow has no last leaves
+        ([0.9] + [0.52] * 9, 0.01, True, 10),  # an early rival is never left out
+    ],
+)
+def test_leaves_that_entered_last_are_left_out_if_they_hide_what_is_known(upper, epsilon, grown, kept):
+    found = looked_at(np.zeros(10, bool), np.array(upper), 0.5, epsilon, grown=grown)
+    assert found.tolist() == [True] * kept + [False] * (10 - kept)
 
 
 def test_evaluated_leaves_were_always_looked_at():
     exact, upper = np.array([False, False, False, True]), np.array([0.6, 1.0, 1.0, 1.0])
     assert looked_at(exact, upper, 1.0, 0.0, grown=True).tolist() == [True, False, False, True]
-
-
-def test_at_most_half_of_what_is_known_is_left_out():
-    exact, upper = np.zeros(10, bool), np.array([0.501] * 2 + [0.9] * 8)
-    assert looked_at(exact, upper, 0.5, 0.0, grown=True).sum() >= 5
-
-
-def test_a_graph_that_does_not_grow_has_no_last_leaves():
-    exact, upper = np.zeros(10, bool), np.array([0.52] * 8 + [0.9, 1.0])
-    assert looked_at(exact, upper, 0.5, 0.01, grown=False).tolist() == [True] * 9 + [False]
 
 
 # The gap at the end.
@@ -212,15 +203,6 @@ def test_growth_pauses_only_near_the_end_of_a_budget():
     assert not unlimited.growth.pause.begun
 
 
-def test_growth_that_pauses_leaves_fewer_leaves_open(searches, monkeypatch):
-    with monkeypatch.context() as changed:
-        changed.setattr(Pause, "before", lambda self, **cost: False)
-        without = [fitted(max_samples=budget).certificate_ for budget in BUDGETS[1:]]
-    paused = [searches[budget, 0].certificate_ for budget in BUDGETS[1:]]
-    assert np.mean([one.gap for one in paused]) < np.mean([one.gap for one in without])
-    assert sum(one.settled for one in paused) >= sum(one.settled for one in without)
-
-
 def test_what_is_left_follows_from_samples_and_from_the_pace():
     assert Budget(max_samples=100).foreseen(60, pace=1.0) == 40
     assert Budget().foreseen(60, pace=1.0) == np.inf
@@ -228,19 +210,6 @@ def test_what_is_left_follows_from_samples_and_from_the_pace():
     budget.start(1e6 - 1e4)
     assert budget.foreseen(60, pace=1.0) == 40
     assert 0 < budget.foreseen(60, pace=0.001) <= 10
-
-
-@pytest.mark.parametrize("most", [750, 900])
-def test_a_search_that_was_stopped_ends_as_if_it_had_not_been(tmp_path, most, searches):
-    """It is stopped in the middle, and once more in the pause; then its budget is made larger."""
-    path = tmp_path / "run.blf"
-    for budget in (most // 2, most):
-        found = fitted(max_samples=budget, checkpoint=Checkpoint(path, every=0))
-    whole = searches[most, 0]
-    assert found.certificate_.content["leaves"] == whole.certificate_.content["leaves"]
-    assert found.certificate_.claims == whole.certificate_.claims
-    again = fitted(max_samples=most, checkpoint=Checkpoint(path, every=0))
-    assert again.certificate_.content["leaves"] == whole.certificate_.content["leaves"]
 
 
 # Small answers.
@@ -261,11 +230,6 @@ def test_the_answer_is_small_when_a_budget_ends(searches):
     assert smaller
 
 
-def test_without_a_preference_the_answer_is_the_best():
-    one = fitted(max_samples=600, parsimony=0)
-    assert one.score_ == one.evaluated_[0].score
-
-
 # While it runs.
 
 
@@ -279,12 +243,5 @@ def test_the_history_counts_leaves_and_does_not_jump(searches):
             assert one.history_[-1]["gap"] == pytest.approx(one.certificate_.known_gap)
 
 
-def test_the_history_of_an_older_checkpoint_is_read(searches):
-    history = copy.deepcopy(searches[900, 0].history_)
-    for row in history:
-        del row["looked_at"]
-    check_history(history, 10**6, 10.0**6)
-    assert all(row["looked_at"] == row["leaves"] for row in history)
-    history[0]["looked_at"] = history[0]["leaves"] + 1
-    with pytest.raises(ValueError, match=r"history\.looked_at must be a whole number"):
-        check_history(history, 10**6, 10.0**6)
+def test_at_most_half_of_what_is_known_is_left_out():
+    assert looked_at(np.zeros(10, bool), np.array([0.501] * 2 + [0.9] * 8), 0.5, 0.0, grown=True).sum() >= 5

@@ -14,9 +14,10 @@ import pytest
 from sklearn.feature_selection import RFECV, SequentialFeatureSelector
 
 import genuine
-from bestleaf import NeighbourVotes, cli
+from bestleaf import NeighbourVotes, SearchOptions, cli
 from bestleaf.certificate.held_out import corrected_error
 from bestleaf.features.all_subsets import Exhaustion
+from bestleaf.new_data import split_of
 from bestleaf.tables import prepared
 from bestleaf.tables.compare import Compared, compare, standings
 from bestleaf.tables.peers import PEERS, Peer
@@ -140,7 +141,7 @@ def test_a_peer_that_selects_nothing_ranks_by_chance(shop, monkeypatch):
     monkeypatch.setitem(PEERS, "f-test", Peer("empty", lambda X, y, setting: np.zeros(X.shape[1], bool)))
     row = list(compare(prepared(shop, "bought"), peers=["f-test"]))[-1]
     assert (row.columns, row.held_out) == ((), 0.5)
-    keywords = {"peers": ["f-test"], "choose": "training", "epsilon": 0.1, "max_samples": 20}
+    keywords = {"peers": ["f-test"], "choose": "training", "epsilon": 0.1, "search": SearchOptions(max_samples=20)}
     row = list(compare(prepared(shop, "bought"), estimator="linear", **keywords))[-1]
     shares = shop.bought.value_counts(normalize=True)
     assert row.columns == ()
@@ -229,11 +230,11 @@ def test_a_category_is_selected_as_a_whole(shop, monkeypatch):
 
 
 def test_all_methods_are_judged_by_the_estimator(run, shop):
-    settings = {"choose": "training", "epsilon": 0.1, "peers": ["f-test"], "max_samples": 20}
+    settings = {"choose": "training", "epsilon": 0.1, "peers": ["f-test"], "search": SearchOptions(max_samples=20)}
     table = prepared(shop, "bought")
     rows = {row.method: row for row in compare(table, estimator="linear", **settings)}
     model, seed = named_estimator("linear", "classification"), 0
-    kept, aside = splits_of(0.25, table.X, table.y.to_numpy(), NeighbourVotes(), seed, None)[0]
+    kept, aside = split_of(0.25, table.X, table.y.to_numpy(), NeighbourVotes(), seed, None)
     part = table.filled_from(kept)
     model.fit(part.X.iloc[kept], table.y.iloc[kept])
     accuracy = model.score(part.X.iloc[aside], table.y.iloc[aside])

@@ -13,11 +13,10 @@ from bestleaf.certificate.verify_graph import node_bounds
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.records import INNER, TEMPORARY
 from bestleaf.problems import TableProblem, Unrolled
-from bestleaf.report.content import graph as drawn_graph
 from bestleaf.testing import check_problem
 from conftest import binomial_margin
 from forging import judged, rewritten, twin
-from toys import SlidingPuzzle, cat_and_mouse, navigation_grid, random_cyclic_graph
+from toys import cat_and_mouse, navigation_grid, random_cyclic_graph
 
 EPSILON = DELTA = 0.1
 RUNS = 60
@@ -28,7 +27,7 @@ HOUSE = {"a": "bd", "b": "ace", "c": "bfh", "d": "ae", "e": "bdf", "f": "cei", "
 # ---- the graph
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_any_order_of_growth_ends_with_the_same_knots_and_levels(seed):
     problem, rng = random_cyclic_graph(seed, inner=10, leaves=4), np.random.default_rng(seed)
     whole, grown = GrowingGraph.whole(problem), GrowingGraph.opening(problem)
@@ -149,34 +148,6 @@ def test_a_way_through_a_grid_where_moves_undo_each_other():
         assert verify(result.certificate)
     whole = best_leaf(grid, **SETTINGS, seed=1)
     assert {leaf.state for leaf in whole.leaves} == {(2, 0), (2, 3)}  # A is behind walls
-    drawn = drawn_graph(whole.certificate.content)
-    assert {level for level, *_ in drawn["nodes"]} == {0, 1}
-
-
-def test_a_sliding_puzzle():
-    goals = {(1, 2, 3, 4, 5, 0): 0.9, (0, 1, 2, 3, 4, 5): 0.5, (5, 4, 3, 2, 1, 0): 0.95}
-    puzzle = SlidingPuzzle((1, 2, 0, 4, 5, 3), 3, goals)
-    result = best_leaf(puzzle, **SETTINGS, seed=0)
-    reached = positions(puzzle)
-    assert result.nodes == len(reached) == 360 - sum(goal not in reached for goal in goals) or result.nodes < 360
-    assert {leaf.state for leaf in result.leaves} == reached & goals.keys()
-    assert goals[result.answer] >= max(goals[goal] for goal in reached & goals.keys()) - EPSILON
-    assert verify(result.certificate)
-    assert best_arm(puzzle, **SETTINGS, seed=0).samples == 0  # every move can be undone, so all are equally good
-    grown = best_leaf(puzzle, **SETTINGS, seed=0, expansion=0.6, max_samples=3_000)
-    assert grown.nodes < result.nodes
-    assert verify(grown.certificate)
-
-
-def positions(puzzle):
-    found, queue = {puzzle.root()}, deque([puzzle.root()])
-    while queue:
-        state = queue.popleft()
-        for child in () if puzzle.is_terminal(state) else puzzle.children(state):
-            if child not in found:
-                found.add(child)
-                queue.append(child)
-    return found
 
 
 def game_value(game):
@@ -200,7 +171,7 @@ def game_value(game):
     return {state: result.get(state, 0.5) for state in table}
 
 
-@pytest.mark.parametrize(("mouse", "cat"), [("a", "f"), ("a", "b"), ("d", "c"), ("b", "f"), ("e", "a")])
+@pytest.mark.parametrize(("mouse", "cat"), [("a", "f"), ("a", "b"), ("e", "a")])
 def test_a_game_that_may_go_on_for_ever(mouse, cat):
     game = cat_and_mouse(HOUSE, {"h": 1.0, "i": 1.0}, mouse=mouse, cat=cat)
     values = game_value(game)
@@ -268,34 +239,16 @@ def test_the_order_in_which_children_are_listed_changes_no_bound():
         assert found[0] == found[1]
 
 
-def test_a_resumed_search_ends_as_if_never_stopped(tmp_path):
-    for two_player in (False, True):
-        problem = random_cyclic_graph(5, inner=20, leaves=8, two_player=two_player, endless=0.5)
-        search = best_arm if two_player else best_leaf
-        settings = {"epsilon": 0.02, "delta": 0.1, "expansion": 0.6, "seed": 4}
-        whole = search(problem, **settings, max_samples=3_000)
-        file = tmp_path / f"{two_player}.checkpoint"
-        search(problem, **settings, max_samples=700, checkpoint=file)
-        again = search(problem, **settings, max_samples=3_000, checkpoint=file)
-        assert again.samples == whole.samples
-        assert (again.answer, again.gap, again.structure.states) == (whole.answer, whole.gap, whole.structure.states)
-
-
-def test_samples_in_batches_and_by_hand():
-    grid, rng = navigation_grid(["S..A", "B..C"], {"A": 0.9, "B": 0.2, "C": 0.5}), np.random.default_rng(0)
-    assert best_leaf(grid, **SETTINGS, batch_size=8, seed=0).answer == (0, 3)
-    search = Search(grid, task="leaf", **SETTINGS, expansion=0.5, seed=0)
-    while (leaf := search.ask()) is not None:
-        search.tell(grid.sample(leaf, rng))
-    assert search.result().identified
-
-
 def test_checks_know_cycles():
     check_problem(navigation_grid(["S..A", "B..C"], {"A": 0.9, "B": 0.2, "C": 0.5}))
     check_problem(cat_and_mouse(HOUSE, {"h": 1.0, "i": 1.0}, mouse="a", cat="f"))
-    odd = cat_and_mouse(HOUSE, {"h": 1.0, "i": 1.0}, mouse="a", cat="f", endless=1.5)
-    with pytest.raises(AssertionError, match=r"endless\(.*\) must return a number in \[0, 1\], or a lower"):
-        check_problem(odd)
+    for value in (1.5, (0.7, 0.3), "draw", float("nan")):
+        odd = cat_and_mouse(HOUSE, {"h": 1.0, "i": 1.0}, mouse="a", cat="f", endless=value)
+        words = r"endless\(.*\) must return a number in \[0, 1\], or a lower"
+        with pytest.raises(AssertionError, match=words):
+            check_problem(odd)
+        with pytest.raises(ValueError, match=words):
+            best_arm(odd, **SETTINGS, seed=0)
     with pytest.raises(AssertionError, match="a random walk must come to a terminal state, got 50 walks in circles"):
         check_problem(TableProblem({0: [1], 1: [0]}, {}))
 
@@ -307,13 +260,6 @@ def test_what_cannot_be_searched_is_refused_in_a_sentence(expansion):
         best_leaf(game, **SETTINGS, expansion=expansion, seed=0)
     with pytest.raises(ValueError, match="the root 0 must lead to a terminal state, but all its moves go in circles"):
         best_arm(TableProblem({0: [1, 2], 1: [0], 2: [0, 1]}, {}), **SETTINGS, expansion=expansion)
-
-
-def test_values_of_play_without_end_must_be_numbers_or_intervals():
-    for value in (1.5, (0.7, 0.3), "draw", (0.1, 0.2, 0.3), float("nan")):
-        odd = cat_and_mouse(HOUSE, {"h": 1.0}, mouse="a", cat="f", endless=value)
-        with pytest.raises(ValueError, match=r"endless\(.*\) must return a number in \[0, 1\], or a lower"):
-            best_arm(odd, **SETTINGS, seed=0)
 
 
 def test_problems_and_rivals_that_cannot_deal_with_cycles_say_so():
@@ -404,9 +350,3 @@ def test_the_verifier_agrees_with_the_engine_on_every_node():
         known = search.state.known.known[: len(search.state.graph)]
         assert lower == known["lower"].tolist()
         assert upper == known["upper"].tolist()
-
-
-def test_a_copy_of_a_search_knows_cycles():
-    grid = navigation_grid(["S..A", "B..C"], {"A": 0.9, "B": 0.2, "C": 0.5})
-    search = Search(grid, task="leaf", **SETTINGS, seed=0)
-    assert {search.again(seed).run().answer for seed in range(5)} == {(0, 3)}

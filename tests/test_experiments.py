@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from bestleaf.files import write_atomically
 from bestleaf.paper.experiments import expansion, fixed, selection
-from bestleaf.paper.experiments.rows import Interrupted, RowFile, agreement, chosen, mean_and_error
+from bestleaf.paper.experiments.rows import Interrupted, RowFile, agreement, mean_and_error
 
 QUIET = Console(quiet=True)
 
@@ -117,13 +116,6 @@ def test_an_interruption_does_not_wait_for_runs_that_have_begun():
     assert stop.value.rows == [{"case": "a", "run": 0}]
 
 
-def test_lines_are_chosen_by_name():
-    assert chosen([], fixed.CASES) == list(fixed.CASES)
-    assert chosen(["DAG beta2 paper", "tree beta2 paper"], fixed.CASES) == ["tree beta2 paper", "DAG beta2 paper"]
-    with pytest.raises(ValueError, match="there is no row 'beta2'; the rows are: tree beta1_published paper; DAG"):
-        chosen(["tree beta2 paper", "beta2"], fixed.CASES)
-
-
 def test_lines_of_madelon_need_its_file():
     with pytest.raises(ValueError, match="the row 'madelon fuse' needs --data madelon=PATH"):
         selection.reproduce(1, None, ["madelon fuse"], seed=0, n_jobs=1, console=QUIET)
@@ -139,16 +131,6 @@ def test_nothing_agrees_within_a_large_standard_error():
     assert agreement([95, 105] * 10, 101, fewest=10, tolerance=0.0) == "agrees (-1.0%)"
     assert agreement([95, 105] * 10, 120, fewest=10, tolerance=0.0) == "DIFFERS (-16.7%)"
     assert agreement([95, 105] * 4, 101, fewest=10, tolerance=0.0) == "too few runs to tell"
-
-
-def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "rows.json"
-    path.write_text("old")
-    monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError("No space left on device")))
-    with pytest.raises(OSError, match="No space left"):
-        write_atomically(path, "new")
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_the_tables_print_published_ours_and_a_verdict():
@@ -190,12 +172,6 @@ def test_the_verdict_on_theorem_2_needs_enough_runs():
     assert expansion.verdict([{"samples": limit / 2}] * 3, 0.3) == "below (0.50 of tau_max)"
     assert expansion.verdict([{"samples": limit * 2}] * 3, 0.3) == "ABOVE (2.00 of tau_max)"
     assert expansion.verdict(near, 0.2) == "not claimed"
-
-
-def test_growth_costs_samples_below_the_theorem():
-    row = expansion.EXPERIMENT.run_row(0, "theory b=0.30", 0)
-    assert row["samples"] < expansion.limits(0.3)[0]
-    assert row["growths"] == int(row["samples"] ** 0.3) or row["growths"] == int((row["samples"] + 1) ** 0.3)
 
 
 def test_selection_in_the_published_setting_takes_the_published_number_of_samples():

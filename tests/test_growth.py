@@ -35,17 +35,6 @@ def test_features_that_stand_out_are_relevant(hidden):
     assert set(out.tolist()) <= set(hidden.relevant)
 
 
-def test_the_best_subset_cannot_be_improved_by_a_promising_feature(hidden):
-    search = searched(hidden, max_samples=20_000)
-    found = search.growth.proposals
-    found.improved()
-    best = max(search.state.values.values())
-    (subset,) = [state for state, value in search.state.values.items() if value == best][:1]
-    near = search.state.problem.neighbours(subset, found.promising().tolist())
-    assert max(search.state.problem.exact(state) for state in near) <= best
-    assert found.best == (best, subset[:-1])
-
-
 def test_an_opening_stops_when_the_budget_is_spent(hidden):
     for budget in (1, 40, 1_600, 1_650, 2_000):
         search = searched(hidden, max_samples=budget)

@@ -154,14 +154,6 @@ def test_environments_that_do_not_fit_are_refused():
         GymnasiumModel(same, horizon=3, start=0)
 
 
-def test_a_search_continues_from_a_checkpoint(tmp_path):
-    settings = {"epsilon": 0.05, "delta": 0.1, "expansion": 0.5, "seed": 0}
-    whole = best_leaf(GymnasiumModel(corridor(), horizon=6), **settings)
-    best_leaf(GymnasiumModel(corridor(), horizon=6), **settings, max_samples=20, checkpoint=tmp_path / "run.blf")
-    again = best_leaf(GymnasiumModel(corridor(), horizon=6), **settings, checkpoint=tmp_path / "run.blf")
-    assert (again.answer, again.samples) == (whole.answer, whole.samples)
-
-
 @installed
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
@@ -176,14 +168,6 @@ def test_real_environments_are_solved(name, settings, best, actions):
     result = best_leaf(problem, epsilon=0, delta=0.1, seed=0)
     assert problem.collected(result.lower) == pytest.approx(best)
     assert len(problem.actions(result.answer)) == actions
-
-
-@installed
-@pytest.mark.filterwarnings("ignore")
-def test_the_slippery_lake_is_solved_as_by_dynamic_programming():
-    problem = GymnasiumModel("FrozenLake-v1", horizon=10)
-    result = best_leaf(problem, epsilon=0, delta=0.1, seed=0)
-    assert result.lower == pytest.approx(value_of(problem))
 
 
 @installed

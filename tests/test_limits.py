@@ -19,7 +19,6 @@ from sklearn.naive_bayes import GaussianNB
 
 from bestleaf import (
     BestLeafSelector,
-    NeighbourVotes,
     Rate,
     Search,
     SearchOptions,
@@ -30,14 +29,12 @@ from bestleaf import (
 )
 from bestleaf.engine import compile as compiler
 from bestleaf.engine.graph import AbsentParents, GrowingGraph
-from bestleaf.features import STOP, FeatureLattice
+from bestleaf.features import FeatureLattice
 from bestleaf.features import data as features_data
 from bestleaf.features.neighbours import KNNOracle
-from bestleaf.new_data import votes_score
 from bestleaf.problems import ScoreLattice
 from bestleaf.search.ask_tell import Inside
 from bestleaf.search.executors import Joblib, Serial
-from bestleaf.search.stages import SubsetsOfAnswers
 
 IGNORING = """
 import os, signal
@@ -71,6 +68,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_search_started_with_ctrl_c_ignored_goes_on_ignoring_it():
     done = subprocess.run([sys.executable, "-c", IGNORING], capture_output=True, text=True, timeout=60, check=False)
@@ -101,10 +99,7 @@ class Endless:
 class Doubling(Endless):
     """A binary tree of two million nodes."""
 
-    listed = 0  # nodes whose children were asked for
-
     def children(self, state):
-        self.listed += 1
         return [2 * state + 1, 2 * state + 2]
 
     def is_terminal(self, state):
@@ -112,24 +107,21 @@ class Doubling(Endless):
         return state >= 2**20 - 1
 
 
-@pytest.mark.parametrize("shape", [Endless, Doubling])
-@pytest.mark.parametrize(("limit", "states"), [({"max_time": 5.0}, 5_000), ({"max_memory": 20_000_000}, 20_000)])
+@pytest.mark.parametrize(
+    ("shape", "limit", "states"),
+    [(Endless, {"max_time": 5.0}, 5_000), (Doubling, {"max_memory": 20_000_000}, 20_000)],
+)
 def test_a_whole_graph_that_takes_too_long_or_too_much_memory_is_refused_in_time(shape, limit, states, clock):
     problem = shape(clock)
     words = f"{next(iter(limit))}=.* is not enough to build and search the whole graph"
-    with pytest.raises(ValueError, match=words):
-        best_arm(problem, epsilon=0.1, delta=0.1, seed=0, **limit)
-    assert 0 < problem.asked <= states
-
-
-def test_the_memory_of_a_whole_graph_is_within_its_limit(clock):
     tracemalloc.start()
     try:
-        with pytest.raises(ValueError, match="max_memory"):
-            best_arm(Doubling(clock), epsilon=0.1, delta=0.1, seed=0, max_memory=20_000_000)
+        with pytest.raises(ValueError, match=words):
+            best_arm(problem, epsilon=0.1, delta=0.1, seed=0, **limit)
         assert tracemalloc.get_traced_memory()[1] < 20_000_000
     finally:
         tracemalloc.stop()
+    assert 0 < problem.asked <= states
 
 
 class Crowd(Endless):
@@ -153,45 +145,6 @@ def test_a_choice_that_opens_with_very_many_children_looks_at_the_clock(clock):
     assert 1500 <= problem.asked <= 1500 + 256  # it looks once for 256 children
 
 
-def test_close_subsets_beyond_a_few_do_not_join(monkeypatch):
-    rng = np.random.default_rng(0)
-    y = np.repeat([0, 1], 30)
-    X = np.column_stack([y + rng.normal(scale=0.01, size=60) for _ in range(9)] + [rng.normal(size=(60, 6))])
-    found = {}
-    for most in (4, 1000):
-        monkeypatch.setattr(SubsetsOfAnswers, "CLOSE", most)
-        search = selection_search(X, y)
-        search.finish()
-        found[most] = search
-    few, many = found[4], found[1000]
-    assert len(few.state.values) == len(many.state.values)
-    assert len(few.state.graph) < len(many.state.graph)
-
-
-def selection_search(X, y):
-    """Return a search as the selector makes it."""
-    lattice = FeatureLattice(KNNOracle(X, y, task="classification"))
-    keywords = {"bound": "betting", "expansion": 0.5, "seed": 0, "inside": Inside(stages=[SubsetsOfAnswers(lattice)])}
-    return Search(lattice, task="leaf", epsilon=0.05, delta=0.1, **keywords)
-
-
-def test_nothing_is_kept_of_subsets_that_are_not_in_the_graph():
-    rng = np.random.default_rng(0)
-    lattice = FeatureLattice(KNNOracle(rng.normal(size=(60, 400)), rng.integers(0, 2, 60)))
-    graph = GrowingGraph.opening(lattice, with_children=False)
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
-        for _ in range(300):
-            for step in lattice.path_to((*sorted(rng.choice(400, 12, replace=False).tolist()), STOP)):
-                if step not in graph.node_of:
-                    graph.add(step)
-        taken = (tracemalloc.get_traced_memory()[0] - before) / len(graph)
-    finally:
-        tracemalloc.stop()
-    assert taken < 1300  # a table of all absent parents takes twice as much
-
-
 @pytest.mark.parametrize("order", range(3))
 def test_the_links_of_a_subset_do_not_depend_on_how_its_children_are_found(order):
     rng = np.random.default_rng(order)
@@ -210,19 +163,10 @@ def test_the_links_of_a_subset_do_not_depend_on_how_its_children_are_found(order
         assert one.linked("child", node).tolist() == other.linked("child", node).tolist()
 
 
-def test_rave_sums_take_memory_only_where_a_rollout_was_and_never_more_than_fixed(monkeypatch):
+def test_rave_sums_never_take_more_than_a_fixed_memory(monkeypatch):
+    monkeypatch.setattr("bestleaf.features.rollouts.MOST_SUMS", 10**6)
     rng = np.random.default_rng(0)
     lattice = FeatureLattice(KNNOracle(rng.normal(size=(60, 500)), rng.integers(0, 2, 60)))
-    rollouts = lattice.compiled_oracle(rng)
-    for node in range(2000):
-        rollouts.add(node, (node % 500,))
-    for node in range(0, 2000, 10):
-        rollouts.warm_up(node, 5)
-    assert rollouts.memory == 200 * 8 * 1501  # of 2,000 nodes
-    here = rollouts.rave_sums(np.arange(2000))
-    np.testing.assert_allclose(here, rollouts.global_rave_sums)
-    assert rollouts.rave_sums(np.array([1, 2, 3])).sum() == 0
-    monkeypatch.setattr("bestleaf.features.rollouts.MOST_SUMS", 10**6)
     few = lattice.compiled_oracle(rng)
     for node in range(200):
         few.add(node, (node,))
@@ -240,8 +184,6 @@ class Slow(ScoreLattice):
     def __init__(self, clock, *, pressed=False):
         super().__init__([0.1, 0.2, 0.3, 0.4], 2)
         self.clock, self.pressed, self.drawn, self.noticed = clock, pressed, 0, threading.Event()
-
-    drawn = 0
 
     def sample(self, state, rng):
         self.drawn += 1
@@ -292,7 +234,7 @@ def test_a_validation_ends_in_the_time_of_the_fit(clock):
     assert 0 < found.score < 1
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.slow
 def test_a_small_table_takes_a_few_hundred_megabytes_at_most():
     """The table has the shape of gene expressions in three values, on which a search once took gigabytes."""
     made = subprocess.run([sys.executable, "-c", GENES], capture_output=True, text=True, timeout=120, check=False)
@@ -342,16 +284,6 @@ def test_columns_of_large_data_are_copied_when_they_are_needed(monkeypatch):
     assert one_by_one.value([1, 3]) == at_once.value([1, 3])  # copied by then
     assert one_by_one.value([0]) == at_once.value([4])  # not yet copied
     assert pickle.loads(pickle.dumps(KNNOracle(X, y))).value([0, 4]) == at_once.value([0, 4])
-
-
-def test_fewer_new_examples_are_scored_when_time_is_over():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(50, 2)), rng.integers(0, 2, 50)
-    new_X, new_y = rng.normal(size=(2500, 2)), rng.integers(0, 2, 2500)
-    votes = NeighbourVotes()
-    assert votes_score(votes, X, y, new_X, new_y).rows == 2500
-    some = votes_score(votes, X, y, new_X, new_y, over=lambda: True)
-    assert some == votes_score(votes, X, y, new_X[:1000], new_y[:1000])
 
 
 def test_compiling_does_not_count(clock, monkeypatch):

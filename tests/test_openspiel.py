@@ -112,16 +112,6 @@ def test_a_game_goes_to_another_process(small):
     assert value_of(other) == value_of(game)
 
 
-def test_a_search_continues_from_a_checkpoint(small, tmp_path):
-    settings = {"epsilon": 0.1, "delta": 0.1, "expansion": 0.6, "seed": 0}
-    whole = best_arm(OpenSpielGame("heap", key="board"), **settings)
-    best_arm(OpenSpielGame("heap", key="board"), **settings, max_samples=10, checkpoint=tmp_path / "run.blf")
-    again = best_arm(OpenSpielGame("heap", key="board"), **settings, checkpoint=tmp_path / "run.blf")
-    assert (again.answer, again.samples) == (whole.answer, whole.samples)
-    with pytest.raises(ValueError, match="key was"):
-        best_arm(OpenSpielGame("heap", key="history"), **settings, checkpoint=tmp_path / "run.blf")
-
-
 def test_an_evaluator_says_which_moves_enter_first(small):
     game = OpenSpielGame("heap", prior=lambda position: [(2, 0.9), (1, 0.1)])
     assert game.prior(game.root()) == [0.1, 0.9]
@@ -224,13 +214,3 @@ def test_real_games_grow_and_are_sampled(name, key):
     again = best_arm(OpenSpielGame(name), epsilon=0.05, delta=0.1, expansion=0.5, max_samples=60, seed=0)
     assert (result.answer, result.nodes) == (again.answer, again.nodes)
     assert len(game.moves(result.answer)) == 1
-
-
-@installed
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize(
-    ("name", "words"), [("kuhn_poker", "perfect information"), ("matching_pennies_3p", "one after the other")]
-)
-def test_real_games_that_are_refused(name, words):
-    with pytest.raises(ValueError, match=words):
-        OpenSpielGame(name)

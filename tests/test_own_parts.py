@@ -128,15 +128,6 @@ def test_the_graph_grows_when_the_schedule_says_so():
     assert seen == {0: 0, 1: 50, 2: 100, 3: 150, 4: 200}
 
 
-def test_a_schedule_of_ones_own_is_part_of_what_a_checkpoint_is_of(tmp_path):
-    file = tmp_path / "search.ckpt"
-    keywords = {"seed": 0, "checkpoint": file, **KEYWORDS}
-    best_arm(paper_lattice(), growth=every_fifty, max_samples=100, **keywords)
-    with pytest.raises(ValueError, match='growth was "every_fifty", got "until_nodes"'):
-        best_arm(paper_lattice(), growth=UntilNodes(9), **keywords)
-    best_arm(paper_lattice(), growth=every_fifty, max_samples=200, **keywords)
-
-
 @pytest.mark.parametrize("given", [3, "soon", 2.5, True])
 def test_a_schedule_that_goes_back_is_told_so(given):
     def odd(step, node, state):
@@ -178,13 +169,6 @@ def test_answers_are_named_and_may_be_a_node_alone():
     assert verify(result.certificate)
     certain = best_leaf(paper_lattice(), answer=surest, **keywords)
     assert certain.answer == max(certain.leaves, key=lambda leaf: leaf.lower).state
-
-
-def test_a_proved_answer_is_not_replaced_by_a_worse_one():
-    result = best_leaf(paper_lattice(), answer=lambda state, decision: len(state.graph) - 1, seed=0, **KEYWORDS)
-    assert result.identified
-    assert result.gap <= KEYWORDS["epsilon"]
-    assert verify(result.certificate)
 
 
 def test_a_move_of_a_game_may_be_named_alone():

@@ -66,13 +66,6 @@ def test_equal_priors_are_decided_at_random():
     assert len(first) == 6  # each of six children is missing with probability below 0.1 %
 
 
-def test_a_problem_may_have_no_opinion_of_some_states():
-    problem = Guided()
-    problem.prior = lambda state: None if len(state) == 2 else Guided().prior(state)
-    assert set(priors_of(problem, (0, 1)).values()) == {1.0}
-    assert searched(problem).run().growths > 0
-
-
 def test_a_child_without_a_prior_enters_last():
     class Zero(Guided):
         def prior(self, state):
@@ -119,14 +112,6 @@ def test_the_settings_are_checked():
     problem.prior = [1.0]
     with pytest.raises(TypeError, match=r"prior of a problem must be a method, got \[1\.0\]"):
         best_leaf(problem, epsilon=0.1, delta=0.1, expansion=0.5)
-
-
-def test_a_search_continues_from_a_checkpoint(tmp_path):
-    settings = {"epsilon": 0.1, "delta": 0.1, "expansion": 0.6, "seed": 0}
-    whole = best_leaf(Guided(), **settings)
-    best_leaf(Guided(), **settings, max_samples=500, checkpoint=tmp_path / "run.blf")
-    again = best_leaf(Guided(), **settings, checkpoint=tmp_path / "run.blf")
-    assert (again.answer, again.samples, again.nodes) == (whole.answer, whole.samples, whole.nodes)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])

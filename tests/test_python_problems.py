@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bestleaf import Search, best_arm, best_leaf, verify
+from bestleaf import Search, best_leaf, verify
 from bestleaf.engine.records import SAMPLE
 from bestleaf.testing import check_problem
 
@@ -65,7 +65,7 @@ def test_ctrl_c_in_a_sample_ends_the_search():
     assert found.samples == 9
 
 
-@pytest.mark.parametrize("one", [np.float32(1.0), np.float64(0.0), 1, 0, True, np.array([1.0])])
+@pytest.mark.parametrize("one", [np.float32(1.0), 1, True, np.bool_(0), np.array([1.0])])
 def test_numbers_of_other_kinds_are_samples(one):
     assert best_arm(Strange(lambda: one), epsilon=0.1, delta=0.1, seed=0).answer == 2
 

@@ -6,20 +6,16 @@ import json
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from bestleaf import BestLeafSelector, Certificate, KNNOracle, NeighbourVotes, SearchOptions, cli, verify
+from bestleaf import BestLeafSelector, Certificate, KNNOracle, NeighbourVotes, SearchOptions, verify
 from bestleaf.certificate import schema
-from bestleaf.certificate.record import neighbours_in_words
 from bestleaf.features import FeatureLattice, data
 from bestleaf.features import neighbours as features_neighbours
 from bestleaf.features.data import row_roles
 from bestleaf.features.unseen import UnseenVotes
-from bestleaf.tables.verify import verify_table
 from forging import judged, reworded
-from selecting import configured, made_selector
 
 ROWS, REFERENCE = 400, 120
 
@@ -195,17 +191,6 @@ def test_where_very_many_rows_vote_a_fixed_part_of_them_is_ranked(low_bound):
     assert verify(Certificate(old), X, y)
 
 
-def test_words_for_a_reference():
-    numbers = {"classes": 2, "n_neighbors": 5, "rows": 100_000, "reference_rows": 20_000}
-    assert neighbours_in_words(queries=80_000, query_rows=80_000, **numbers) == (
-        "AUC of the votes of 5 nearest neighbours in a fixed reference of 20,000 examples, on the other 80,000 examples"
-    )
-    assert neighbours_in_words(queries=9_000, query_rows=9_000, grouped=True, weighted=True, **numbers) == (
-        "AUC of the votes of 5 nearest neighbours from other groups in a fixed reference of 20,000 examples, on a "
-        "fixed random part of 9,000 of the other 80,000 examples, rows weighted"
-    )
-
-
 @pytest.mark.parametrize(
     ("keywords", "kind", "sentence"),
     [
@@ -240,37 +225,6 @@ def test_new_rows_are_ranked_by_the_reference():
     far = ((scaled[300:, None, [0, 3]] - scaled[voters][None, :, [0, 3]]) ** 2).sum(axis=2)
     assert found.tolist() == y[voters][np.argsort(far, axis=1)[:, :5]].sum(axis=1).tolist()
     assert alone.value([0, 3]) == pytest.approx(oracle.value([0, 3]), abs=0.1)
-
-
-def test_the_command_line_takes_the_size_of_the_reference(tmp_path, capsys, monkeypatch):
-    X, y = table("two classes")
-    frame = pd.DataFrame(X, columns=[f"c{number}" for number in range(8)]).assign(label=y)
-    frame.to_csv(tmp_path / "rows.csv", index=False)
-    arguments = ["--epsilon", "0.1", *configured("[neighbours]\nreference_rows = 100", max_samples=2000)]
-    files = [tmp_path / "rows.csv", "--target", "label", "--certificate", tmp_path / "found.json"]
-    monkeypatch.setattr("sys.argv", ["bestleaf", "select", *map(str, (*files, *arguments))])
-    with pytest.raises(SystemExit):
-        cli.main()
-    said = " ".join(capsys.readouterr().out.split())
-    assert "in a fixed reference of 100 examples, on the other 300 examples" in said
-    verdict = verify_table(tmp_path / "found.json", tmp_path / "rows.csv")
-    assert verdict, str(verdict)
-
-
-@pytest.mark.filterwarnings("ignore:max_samples ended the search")
-def test_a_search_with_a_reference_goes_on_from_its_checkpoint(tmp_path):
-    X, y = table("four classes")
-    votes, settings = NeighbourVotes(reference_rows=REFERENCE), {"guarantee": "grown", "random_state": 3}
-    direct = made_selector(votes, **settings, search=SearchOptions(max_samples=900)).fit(X, y)
-    for most in (300, 900):
-        resumed = made_selector(
-            votes, checkpoint=tmp_path / "run.blf", **settings, search=SearchOptions(max_samples=most)
-        ).fit(X, y)
-    assert resumed.subset_.tolist() == direct.subset_.tolist()
-    assert resumed.certificate_.leaves == direct.certificate_.leaves
-    other = made_selector(NeighbourVotes(reference_rows=REFERENCE + 1), checkpoint=tmp_path / "run.blf", **settings)
-    with pytest.raises(ValueError, match="checkpoint"):
-        other.fit(X, y)
 
 
 def test_an_oracle_with_a_reference_survives_pickling():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
 import sys
 
 import numpy as np
@@ -16,7 +15,9 @@ from bestleaf.checkpoint.file import Lock, read_file, write_file
 from bestleaf.cli import outputs
 from selecting import configured
 
-FEW = ["select", "table.csv", "--target", "label"]
+SELECT = ["select", "table.csv", "--target", "label"]
+RUN = ["--checkpoint", "run.blf"]
+FILES = [*RUN, "--out", "a.csv", "--json", "a.json"]
 
 
 @pytest.fixture
@@ -31,9 +32,9 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def select(folder, monkeypatch, capsys):
-    def run(samples, *more):
-        further = configured(choose="training", guarantee="grown", max_samples=samples, verbose=0)
-        monkeypatch.setattr(sys, "argv", ["bestleaf", *FEW, *further, *more])
+    def run(samples, *more, seed=0):
+        further = configured(choose="training", guarantee="grown", max_samples=samples, random_state=seed, verbose=0)
+        monkeypatch.setattr(sys, "argv", ["bestleaf", *SELECT, *further, *more])
         with pytest.raises(SystemExit) as end:
             cli.main()
         return end.value.code, capsys.readouterr().err
@@ -41,33 +42,32 @@ def select(folder, monkeypatch, capsys):
     return run
 
 
-FILES = ["--checkpoint", "run.blf", "--out", "a.csv", "--json", "a.json"]
-
-
-def test_its_own_files_are_written_again(folder, select):
+def test_the_same_command_goes_on_and_writes_its_own_files_again(folder, select):
     assert select(50, *FILES) == (3, "")
-    before = (folder / "a.json").read_text()
-    assert select(50, *FILES)[0] == 3
+    first, marks = (folder / "a.json").read_text(), read_file(folder / "run.blf")["outputs"]
+    assert marks.keys() == {str(folder / "a.csv"), str(folder / "a.json")}
+    assert select(400, *RUN)[0] in (0, 3)
+    assert read_file(folder / "run.blf")["outputs"] == marks  # they stay when the search goes on
     assert select(400, *FILES)[0] in (0, 3)
-    assert (folder / "a.json").read_text() != before
+    again = (folder / "a.json").read_text()
+    assert again != first
     assert sorted(os.listdir(folder)) == ["a.csv", "a.json", "run.blf", "table.csv"]
+    select(400, "--json", "c.json")
+    assert (folder / "c.json").read_text().split('"seconds"')[0] == again.split('"seconds"')[0]
+    told = "bestleaf: run.blf is the checkpoint of another search: seed was 0, got 7\n"
+    assert select(400, *RUN, seed=7) == (2, told)
 
 
-def test_a_file_that_somebody_else_has_written_is_kept(folder, select):
+def test_a_file_that_somebody_else_has_written_or_changed_is_kept(folder, select):
     (folder / "b.json").write_text("precious")
     assert select(50, *FILES)[0] == 3
-    code, told = select(400, "--checkpoint", "run.blf", "--json", "b.json")
-    assert code == 2
-    assert told == (
-        "bestleaf: --json b.json exists and is not as the run of run.blf left it; --force-overwrite replaces it\n"
+    assert select(400, *RUN, "--json", "b.json") == (
+        2,
+        "bestleaf: --json b.json exists and is not as the run of run.blf left it; --force-overwrite replaces it\n",
     )
     assert (folder / "b.json").read_text() == "precious"
-    assert select(400, "--checkpoint", "run.blf", "--json", "b.json", "--force-overwrite")[0] in (0, 3)
+    assert select(400, *RUN, "--json", "b.json", "--force-overwrite")[0] in (0, 3)
     assert (folder / "b.json").read_text() != "precious"
-
-
-def test_a_file_that_was_changed_since_is_kept(folder, select):
-    assert select(50, *FILES)[0] == 3
     (folder / "a.csv").write_text("my notes")
     code, told = select(400, *FILES)
     assert code == 2
@@ -89,32 +89,13 @@ def test_what_a_run_that_was_killed_before_it_wrote_would_have_written_is_not_it
     assert (folder / "a.json").read_text() == "precious"
 
 
-def test_a_run_killed_between_note_and_file_goes_on(folder, select, monkeypatch):
-    assert select(50, *FILES)[0] == 3
-    with monkeypatch.context() as patch:
-        patch.setattr(outputs, "write_all_atomically", lambda texts: None)
-        select(400, *FILES)  # the checkpoint knows of the new files, the old ones are still there
-    assert select(400, *FILES)[0] in (0, 3)
-
-
-def test_marks_stay_in_the_checkpoint_when_the_search_goes_on(folder, select):
-    assert select(50, *FILES)[0] == 3
-    first = read_file(folder / "run.blf")["outputs"]
-    assert first.keys() == {str(folder / "a.csv"), str(folder / "a.json")}
-    assert select(400, "--checkpoint", "run.blf")[0] in (0, 3)
-    assert read_file(folder / "run.blf")["outputs"] == first
-
-
-@pytest.mark.parametrize("wrong", [3, {"a": "b"}, {"a": [1]}])
+@pytest.mark.parametrize("wrong", [3, {"a": [1]}])
 def test_marks_that_cannot_be_are_refused(folder, select, wrong):
     assert select(50, *FILES)[0] == 3
     found = read_file(folder / "run.blf")
     write_file(folder / "run.blf", {**found, **found.arrays, "outputs": wrong})
-    assert select(400, "--checkpoint", "run.blf") == (
-        2,
-        "bestleaf: run.blf is not a checkpoint of bestleaf: outputs must list the marks of each file\n",
-    )
-    assert select(400, *FILES)[0] == 2
+    told = "bestleaf: run.blf is not a checkpoint of bestleaf: outputs must list the marks of each file\n"
+    assert select(400, *FILES) == (2, told)
 
 
 def test_a_result_is_written_even_if_the_checkpoint_cannot_be(folder, select, monkeypatch):
@@ -123,11 +104,10 @@ def test_a_result_is_written_even_if_the_checkpoint_cannot_be(folder, select, mo
             raise ValueError("checkpoint run.blf is being used by another run")
 
     monkeypatch.setattr("bestleaf.checkpoint.file.Lock", TakenLock)
-    code, told = select(50, *FILES)
-    assert code == 3
-    assert told == (
+    assert select(50, *FILES) == (
+        3,
         "bestleaf: the checkpoint does not know of the files that are written now: checkpoint run.blf is being used by "
-        "another run\n"
+        "another run\n",
     )
     assert (folder / "a.json").exists()
 
@@ -141,41 +121,13 @@ def test_a_disk_that_is_full_is_told_on_the_command_line_and_nothing_is_left(fol
             raise OSError(errno.ENOSPC, "No space left on device")
         real(handle)
 
+    (folder / f".run.blf.{'0' * 32}.partial").write_bytes(b"half of a snapshot that a killed run left")
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        code, told = select(400, "--checkpoint", "run.blf")
+        code, told = select(400, *RUN)
     assert code in (0, 3)
     assert told == (
         f"bestleaf: checkpoint could not be written: {folder / 'run.blf'} cannot be read or written: no space left on "
         "device; the search goes on\n"
     )
     assert sorted(os.listdir(folder)) == ["run.blf", "table.csv"]
-    assert select(400, "--checkpoint", "run.blf")[0] == code
-
-
-def test_snapshots_left_by_a_killed_run_are_cleared_away_by_the_next(folder, select):
-    (folder / f".run.blf.{'0' * 32}.partial").write_bytes(b"half of a snapshot")
-    (folder / f".a.csv.{'1' * 32}.partial").write_bytes(b"half of a table")
-    (folder / f".a.json.{'2' * 32}.before").write_bytes(b"an old result")
-    assert select(50, *FILES)[0] == 3
-    assert sorted(os.listdir(folder)) == ["a.csv", "a.json", "run.blf", "table.csv"]
-
-
-def test_two_runs_on_one_checkpoint_the_second_is_refused(folder, select):
-    hold = "import sys, pathlib; from bestleaf.checkpoint.file import Lock; held = Lock(pathlib.Path(sys.argv[1]))"
-    holder = subprocess.Popen(
-        [sys.executable, "-c", f"{hold}; print('held', flush=True); sys.stdin.read()", str(folder / "run.blf")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with holder:
-        assert holder.stdout.readline() == "held\n"
-        code, told = select(50, *FILES)
-        holder.stdin.close()
-    assert code == 2
-    assert told == (
-        f"bestleaf: checkpoint run.blf is being used by another run (process {holder.pid}); wait until it ends, or "
-        "give another file\n"
-    )
-    assert select(50, *FILES)[0] == 3

@@ -10,8 +10,16 @@ import numpy as np
 import pytest
 
 import bestleaf
-from bestleaf import Search, best_arm, best_leaf, problems
-from bestleaf.problems import Problem, ScoreLattice, TableProblem, Unrolled, paper_lattice, random_game_tree
+from bestleaf import Search, best_arm, best_leaf
+from bestleaf.problems import (
+    Problem,
+    ScoreLattice,
+    TableProblem,
+    Unrolled,
+    paper_lattice,
+    random_game_tree,
+    transposition_trap,
+)
 from bestleaf.search.budget import SLICE
 
 
@@ -78,13 +86,6 @@ def test_the_result_is_frozen_and_says_what_it_cost(clock):
     assert "is better by more than 0.2" in result.summary()
 
 
-def test_every_ancestor_counts_as_published():
-    dag = best_arm(paper_lattice(), epsilon=0.2, delta=0.1, seed=0)
-    tree = best_arm(Unrolled(paper_lattice()), epsilon=0.2, delta=0.1, seed=0)
-    assert dag.node_updates == 8 * dag.samples
-    assert tree.node_updates == 4 * tree.samples
-
-
 def test_the_same_seed_gives_the_same_search_compiled_or_not():
     compiled = best_leaf(paper_lattice(), **ASK)
     search = Search(paper_lattice(), task="leaf", **ASK)
@@ -138,33 +139,22 @@ def test_ctrl_c_gives_a_valid_result(problem, clock):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_an_oracle_that_is_interrupted_gives_a_valid_result():
-    class Impatient(Walk):
-        calls = 0
+@pytest.mark.parametrize("method", ["sample", "children", "callback"])
+def test_whatever_is_interrupted_there_is_a_valid_result(method):
+    calls, walk = [], Walk(9)
 
-        def sample(self, state, rng):
-            self.calls += 1
-            if self.calls > 20:
-                raise KeyboardInterrupt
-            return 0.5
+    def impatient(*given):
+        calls.append(given)
+        if len(calls) > (0 if method == "callback" else 8):
+            raise KeyboardInterrupt
+        return getattr(Walk, method)(walk, *given)
 
-    result = best_leaf(Impatient(), epsilon=0, delta=0.1, seed=0)
-    assert (result.reason, result.samples) == ("interrupted", 20)
-
-
-def test_rules_of_the_game_that_are_interrupted_give_a_valid_result():
-    class Impatient(Walk):
-        calls = 0
-
-        def children(self, state):
-            self.calls += 1
-            if self.calls > 8:
-                raise KeyboardInterrupt
-            return super().children(state)
-
-    result = best_leaf(Impatient(9), epsilon=0, delta=0.1, expansion=0.9, seed=0)
+    if method != "callback":
+        setattr(walk, method, impatient)
+    callback = impatient if method == "callback" else None
+    result = best_leaf(walk, epsilon=0, delta=0.1, expansion=0.9, seed=0, callback=callback, max_samples=10**6)
     assert result.reason == "interrupted"
-    assert result.nodes == len({leaf.state for leaf in result.leaves}) + result.nodes - len(result.leaves)
+    assert method != "sample" or result.samples == 8
 
 
 def test_ask_and_tell_is_the_same_search():
@@ -174,51 +164,6 @@ def test_ask_and_tell_is_the_same_search():
         assert search.ask() == state
         search.tell(Walk().sample(state, rng))
     assert search.result().leaves == best_leaf(Walk(), **ASK).leaves
-
-
-def test_ask_and_tell_within_a_budget():
-    rng = np.random.default_rng(0)
-    search = Search(Walk(), epsilon=0.2, delta=0.1, seed=rng, max_samples=101)
-    while (state := search.ask()) is not None:
-        search.tell(Walk().sample(state, rng))
-    assert search.result().samples <= 101
-    with pytest.raises(RuntimeError, match="tell"):
-        search.tell(0.5)
-
-
-def test_progress_is_reported():
-    seen = []
-    best_arm(paper_lattice(), epsilon=0, delta=0.1, bound="theory", seed=0, callback=seen.append)
-    assert seen
-    assert seen[-1].samples > 0
-    assert seen[-1].leaves == 20
-
-
-def test_growth_adds_nodes_and_says_so():
-    result = best_arm(ScoreLattice([0.0] * 6, 4), epsilon=0.1, delta=0.1, expansion=0.3, seed=0)
-    assert int(result.samples**0.3) <= result.growths <= int((result.samples + 1) ** 0.3) + 6
-    assert result.nodes == 7 + result.growths
-    assert "of the graph as grown" in result.summary()
-
-
-def test_best_leaf_of_a_growing_graph_is_terminal():
-    result = best_leaf(Walk(4), epsilon=0.3, delta=0.1, expansion=0.4, seed=0)
-    assert result.answer[0] == 4
-    assert result.reason == "identified"
-
-
-def test_expansion_zero_keeps_the_first_graph():
-    result = best_arm(ScoreLattice([0.0] * 5, 3), epsilon=0.2, delta=0.1, expansion=0, seed=0)
-    assert (result.growths, result.nodes) == (0, 6)
-
-
-def test_two_player_graphs_use_the_same_call():
-    game = random_game_tree(3, depth=3, branching=2)
-    arm = best_arm(game, epsilon=0.05, delta=0.05, seed=0)
-    leaf = best_leaf(game, epsilon=0.05, delta=0.05, seed=0)
-    assert abs(game.value(arm.answer) - game.value(())) <= 0.05
-    assert leaf.answer[:1] == arm.answer
-    assert arm.lower <= game.value(arm.answer) <= arm.upper
 
 
 def test_the_opponent_may_move_first():
@@ -304,32 +249,15 @@ def test_the_promise_names_what_it_rests_on():
     assert "no move on the way to this leaf gives away more than 0.3" in game.summary()
 
 
-def test_numpy_truth_values_and_single_numbers_are_numbers():
-    class Numpy(Walk):
-        def sample(self, state, rng):
-            return rng.random() < np.float64(0.5) if rng.random() < 0.5 else rng.random(1)
-
-    assert best_arm(Numpy(), epsilon=0.5, delta=0.1, seed=0).reason == "identified"
-
-
 def test_long_chains_are_walked_at_once():
     chain = TableProblem({state: [state + 1] for state in range(3000)}, {3000: 0.5})
     assert best_leaf(chain, epsilon=0.1, delta=0.1, seed=0).answer == 3000
 
 
-def test_a_callback_may_interrupt():
-    def stop(progress):
-        raise KeyboardInterrupt
-
-    result = best_arm(TieProblem(Walk()), epsilon=0, delta=0.1, seed=0, callback=stop)
-    assert result.reason == "interrupted"
-
-
 @pytest.mark.parametrize("rule", ["lucb", "lucb_mcts", "ugape"])
 def test_no_rule_starves_a_leaf_that_another_move_reaches_too(rule):
     """In the tree a bad leaf of the better move counts as reached by the other: best must not hang on it."""
-    tree = problems.Unrolled(problems.transposition_trap(8))
-    for seed in range(10):
-        found = best_arm(tree, epsilon=0.05, delta=0.1, bound="betting", rule=rule, max_samples=50_000, seed=seed)
-        assert found.identified
-        assert found.answer == ("root", "left")
+    tree = Unrolled(transposition_trap(8))
+    for seed in range(5):
+        found = best_arm(tree, epsilon=0.05, delta=0.1, rule=rule, max_samples=50_000, seed=seed)
+        assert (found.identified, found.answer) == (True, ("root", "left"))

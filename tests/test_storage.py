@@ -8,37 +8,34 @@ import subprocess
 import sys
 import textwrap
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes
-from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 
 from bestleaf import (
     BestLeafSelector,
     Checkpoint,
-    EstimatorOracle,
     NeighbourVotes,
     Search,
     SearchOptions,
     best_arm,
     best_leaf,
-    cli,
     problems,
     verify,
 )
 from bestleaf.checkpoint.codec import decoded, encoded
 from bestleaf.checkpoint.file import read_file
-from bestleaf.engine.bounds import BOUNDS
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
-from bestleaf.paper import load_linear, make_linear
+from bestleaf.paper import make_linear
 from bestleaf.search import saving
 from bestleaf.search.budget import Budget
-from selecting import configured, made_selector
-from toys import Pig
+from golden.graphs import Climb
+from selecting import made_selector
+from toys import Pig, random_cyclic_graph
+
+pytestmark = pytest.mark.slow
 
 
 class BrokenOffError(Exception):
@@ -93,62 +90,22 @@ def of_selector(selector):
     return content, selector.evaluated_, selector.feature_scores_.tobytes()
 
 
-class Climb:
-    """A problem in plain Python, sampled in Python."""
-
-    def root(self):
-        return (0, 0)
-
-    def children(self, state):
-        return [(state[0] + 1, state[1]), (state[0] + 1, state[1] + 1)]
-
-    def is_terminal(self, state):
-        return state[0] == 5
-
-    def sample(self, state, rng):
-        return float(rng.random() < 0.3 + 0.1 * state[1])
-
-
-class Peaks(Climb):
-    """The same with exact values."""
-
-    def exact(self, state):
-        return 0.2 + 0.1 * ((7 * state[1]) % 6)
-
-
-def lattice(**settings):
-    return FeatureLattice(KNNOracle(*make_linear(80, 10, seed=1, return_X_y=True)), max_features=4, **settings)
-
-
-def for_estimator():
-    X, y = make_linear(80, 10, seed=1, return_X_y=True)
-    return FeatureLattice(EstimatorOracle(X, y, estimator=GaussianNB()), max_features=4)
+def lattice():
+    return FeatureLattice(KNNOracle(*make_linear(80, 10, seed=1, return_X_y=True)), max_features=4)
 
 
 SEARCHES = {
-    **{f"bound {name}": (best_leaf, problems.paper_lattice, {"bound": name, "epsilon": 0.25}) for name in BOUNDS},
+    "betting": (best_leaf, problems.paper_lattice, {"bound": "betting", "epsilon": 0.25}),
     "rate that grows": (best_leaf, problems.paper_lattice, {"bound": "beta1", "expansion": 0.6}),
     "paper": (best_arm, problems.paper_lattice, {"bound": "beta2", "stopping": "paper", "expansion": 0.5}),
-    "ugape": (best_arm, problems.paper_lattice, {"rule": "ugape", "expansion": 0.5}),
-    "tree": (best_leaf, lambda: problems.Unrolled(problems.paper_lattice()), {"expansion": 0.6}),
-    "two players": (best_leaf, lambda: problems.random_dag(3, two_player=True), {}),
+    "theory": (best_arm, problems.paper_lattice, {"rule": "ugape", "bound": "theory", "epsilon": 0.25}),
     "two players that grow": (best_arm, lambda: problems.random_game_tree(1), {"expansion": 0.7}),
-    "plan": (best_leaf, lambda: problems.random_dag(32, chance_share=0.6), {}),
+    "cycles": (best_arm, lambda: random_cyclic_graph(5, two_player=True, endless=0.5), {"expansion": 0.6}),
     "plan that grows": (best_leaf, Pig, {"expansion": 0.7, "max_samples": 500}),
-    "chance that grows": (best_arm, lambda: problems.random_dag(52, chance_share=0.5, layers=5), {"expansion": 0.7}),
     "some exact": (best_leaf, lambda: problems.random_dag(5, exact_share=0.5, width=6), {"expansion": 0.5}),
-    "sampled in Python": (best_leaf, Climb, {"epsilon": 0.3}),
     "grown in Python": (best_arm, Climb, {"epsilon": 0.3, "expansion": 0.4}),
-    "by rave": (best_leaf, lattice, {"proposal": "rave", "expansion": 0.5, "bound": "betting", "max_samples": 3000}),
-    "at random": (best_leaf, lattice, {"proposal": "random", "expansion": 0.5, "max_samples": 3000}),
-    "in batches": (best_leaf, problems.paper_lattice, {"batch_size": 9, "expansion": 0.6}),
-    "in batches in Python": (best_arm, Peaks, {"batch_size": 5, "expansion": 0.5}),
-    "lattice in batches": (best_leaf, lattice, {"batch_size": 12, "expansion": 0.5, "bound": "betting"}),
-    "estimator": (
-        best_leaf,
-        for_estimator,
-        {"expansion": 0.5, "bound": "betting", "batch_size": 8, "max_samples": 400},
-    ),
+    "by rave": (best_leaf, lattice, {"proposal": "rave", "expansion": 0.5, "max_samples": 2000}),
+    "in batches": (best_leaf, lattice, {"batch_size": 12, "expansion": 0.5}),
     "local": (best_leaf, lattice, {"guarantee": "local", "expansion": 0.5, "bound": "hoeffding"}),
 }
 
@@ -158,46 +115,37 @@ def test_a_search_broken_off_ends_as_an_unbroken_one(name, path, monkeypatch, sh
     search, problem, settings = SEARCHES[name]
     settings = {"epsilon": 0.1, "delta": 0.1, "seed": 3, "max_samples": 20_000, **settings}
     unbroken = of_result(search(problem(), **settings))
-    for writes in (1, 2, 5, 13, 40):
+    for writes in (2, 13):
         path.unlink(missing_ok=True)
         every = Checkpoint(path, every=0)
         broken_off(monkeypatch, lambda every=every: search(problem(), **settings, checkpoint=every), writes)
         assert of_result(search(problem(), **settings, checkpoint=path)) == unbroken
-        assert of_result(search(problem(), **settings, checkpoint=path)) == unbroken  # over, and read again
+    assert of_result(search(problem(), **settings, checkpoint=path)) == unbroken  # over, and read again
 
 
 SELECTIONS = {
     "default": {},
-    "estimator": {"estimator": GaussianNB(), "max_samples": 700, "guarantee": "auto"},
-    "grown": {"guarantee": "grown", "delta": 0.2},
+    "real target": {"guarantee": "grown", "delta": 0.2},
+    "estimator": {"estimator": GaussianNB(), "max_samples": 300, "guarantee": "auto"},
     "groups": {"feature_groups": [[0, 1, 2], [3, 4], [5], [6, 7], [8], [9]], "include": [5], "guarantee": "grown"},
-    "include and exclude": {"include": [1], "exclude": [7], "guarantee": "local"},
     "exhaustive": {"guarantee": "exhaustive", "max_features": 3},
-    "rave": {"guarantee": "grown", "search": SearchOptions(proposal="rave")},
-    "random": {"guarantee": "grown", "max_samples": 2000, "search": SearchOptions(proposal="random")},
-    "best, not small": {"parsimony": 0, "guarantee": "local"},
-    "rate": {"guarantee": "grown", "max_samples": 5000, "search": SearchOptions(bound="beta2")},
+    "best, not small": {"parsimony": 0, "guarantee": "local", "exclude": [7]},
 }
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("regression", [False, True])
 @pytest.mark.parametrize("name", SELECTIONS)
-def test_a_selection_broken_off_ends_as_an_unbroken_one(name, regression, path, monkeypatch, short_slices):
+def test_a_selection_broken_off_ends_as_an_unbroken_one(name, path, monkeypatch, short_slices):
     X, y = make_linear(60, 10, seed=2, return_X_y=True)
-    y = X[:, 0] + X[:, 1] ** 2 if regression else y
-    settings = {"epsilon": 0.03, "random_state": 1, **SELECTIONS[name]}
-    if regression and "estimator" in settings:
-        settings["estimator"] = Ridge()
-    unbroken = of_selector(made_selector(choose="training", **settings).fit(X, y))
-    for writes in (5, 40):
-        path.unlink(missing_ok=True)
-        often = made_selector(choose="training", **settings, checkpoint=Checkpoint(path, every=0))
-        broken_off(monkeypatch, lambda often=often: often.fit(X, y), writes)
-        resumed = made_selector(choose="training", **settings, checkpoint=path).fit(X, y)
-        assert of_selector(resumed) == unbroken
-        times = [row["seconds"] for row in resumed.history_]
-        assert times == sorted(times)
+    y = X[:, 0] + X[:, 1] ** 2 if name == "real target" else y
+    settings = {"choose": "training", "epsilon": 0.03, "random_state": 1, **SELECTIONS[name]}
+    unbroken = of_selector(made_selector(**settings).fit(X, y))
+    often = made_selector(**settings, checkpoint=Checkpoint(path, every=0))
+    broken_off(monkeypatch, lambda: often.fit(X, y), 5)
+    resumed = made_selector(**settings, checkpoint=path).fit(X, y)
+    assert of_selector(resumed) == unbroken
+    times = [row["seconds"] for row in resumed.history_]
+    assert times == sorted(times)
 
 
 def test_a_search_by_ask_and_tell_goes_on_where_it_was(path, monkeypatch):
@@ -215,7 +163,7 @@ def test_a_search_by_ask_and_tell_goes_on_where_it_was(path, monkeypatch):
         return search
 
     unbroken = of_result(answered(None).result())[0]
-    for writes in (2, 3, 50, 51):
+    for writes in (3, 50):
         path.unlink(missing_ok=True)
         assert broken_off(monkeypatch, lambda: answered(Checkpoint(path, every=0)), writes)
         resumed = of_result(answered(Checkpoint(path, every=0)).result())[0]
@@ -223,33 +171,17 @@ def test_a_search_by_ask_and_tell_goes_on_where_it_was(path, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("proposal", ["lookahead", "rave"])
-@pytest.mark.parametrize("few", [20, 150, 161, 300, 650])
+@pytest.mark.parametrize(("proposal", "few"), [("lookahead", 20), ("lookahead", 230), ("rave", 210)])
 def test_more_samples_later_are_as_good_as_at_once(proposal, few, path):
-    X, y = load_linear(return_X_y=True)
-    settings = {
-        "epsilon": 0.005,
-        "delta": 0.1,
-        "random_state": 0,
-        "estimator": NeighbourVotes(scale=False),
-        "search": SearchOptions(proposal=proposal),
-    }
-    first = made_selector(choose="training", **settings, checkpoint=path, search=SearchOptions(max_samples=few)).fit(
-        X, y
-    )
-    assert of_selector(first) == of_selector(
-        made_selector(choose="training", **settings, search=SearchOptions(max_samples=few)).fit(X, y)
-    )
-    again = made_selector(choose="training", **settings, checkpoint=path, search=SearchOptions(max_samples=few)).fit(
-        X, y
-    )
-    assert of_selector(again) == of_selector(first)
-    more = made_selector(choose="training", **settings, checkpoint=path, search=SearchOptions(max_samples=1200)).fit(
-        X, y
-    )
-    assert of_selector(more) == of_selector(
-        made_selector(choose="training", **settings, search=SearchOptions(max_samples=1200)).fit(X, y)
-    )
+    X, y = make_linear(60, 10, seed=2, return_X_y=True)
+
+    def selected(samples, **more):
+        options = SearchOptions(proposal=proposal, guarantee="grown", max_samples=samples)
+        settings = {"choose": "training", "epsilon": 0.001, "random_state": 0, "search": options}
+        return of_selector(BestLeafSelector(**settings, **more).fit(X, y))
+
+    for samples in (few, few, 600):
+        assert selected(samples, checkpoint=path) == selected(samples)
 
 
 def test_a_finished_search_goes_on_for_a_smaller_epsilon_and_ends_at_once_for_a_larger(path):
@@ -266,16 +198,6 @@ def test_a_finished_search_goes_on_for_a_smaller_epsilon_and_ends_at_once_for_a_
     assert verify(wide.certificate)
 
 
-def test_a_finished_selection_goes_on_for_a_smaller_epsilon(path):
-    X, y = load_linear(return_X_y=True)
-    settings = {"delta": 0.1, "checkpoint": path, "guarantee": ["local"], "estimator": NeighbourVotes(scale=False)}
-    coarse = made_selector(choose="training", epsilon=0.02, random_state=5, **settings).fit(X, y)
-    fine = made_selector(choose="training", epsilon=0.004, **settings).fit(X, y)
-    assert fine.certificate_.seed == 5
-    assert fine.certificate_.samples > coarse.certificate_.samples
-    assert verify(fine.certificate_, X, y)
-
-
 def test_time_counts_over_all_sittings(path, clock):
     clock.tick = 0.01
     twins = problems.ScoreLattice([0.1, 0.1], 1)  # nobody can tell which is better
@@ -289,11 +211,8 @@ def test_time_counts_over_all_sittings(path, clock):
     assert 0.6 <= more.seconds < 0.7
 
 
-def test_after_ctrl_c_a_search_goes_on(path):
-    X, y = load_diabetes(return_X_y=True)
-    problem = FeatureLattice(KNNOracle(X, y, task="regression"), max_features=6)
-    settings = {"epsilon": 0.01, "delta": 0.1, "expansion": 0.6, "bound": "betting", "seed": 0, "max_samples": 4000}
-
+def test_after_ctrl_c_a_search_goes_on(path, short_slices):
+    settings = {"epsilon": 0.1, "delta": 0.1, "expansion": 0.6, "seed": 0, "max_samples": 1500}
     pressed = []
 
     def interrupt(progress):
@@ -301,60 +220,40 @@ def test_after_ctrl_c_a_search_goes_on(path):
             pressed.append(True)
             os.kill(os.getpid(), signal.SIGINT)
 
-    broken = best_leaf(problem, **settings, checkpoint=path, callback=interrupt)
+    broken = best_leaf(lattice(), **settings, checkpoint=path, callback=interrupt)
     assert broken.reason == "interrupted"
-    assert of_result(best_leaf(problem, **settings, checkpoint=path)) == of_result(best_leaf(problem, **settings))
-
-
-def test_the_result_does_not_depend_on_where_slices_end(monkeypatch):
-    X, y = load_linear(return_X_y=True)
-    settings = {
-        "epsilon": 0.003,
-        "delta": 0.1,
-        "random_state": 0,
-        "guarantee": "local",
-        "estimator": NeighbourVotes(scale=False),
-    }
-    found = [of_selector(made_selector(choose="training", **settings).fit(X, y))]
-    for seconds in (0.0001, 0.003):
-        monkeypatch.setattr(Budget, "slice", seconds)
-        found.append(of_selector(made_selector(choose="training", **settings).fit(X, y)))
-    assert found[0] == found[1] == found[2]
+    assert of_result(best_leaf(lattice(), **settings, checkpoint=path)) == of_result(best_leaf(lattice(), **settings))
 
 
 PROGRAM = """
     import itertools, os, signal, sys
-    from bestleaf import BestLeafSelector, Checkpoint, NeighbourVotes
-    from bestleaf.paper import load_linear
+    from bestleaf import BestLeafSelector, Checkpoint
+    from bestleaf.paper import make_linear
 
-    X, y = load_linear(return_X_y=True)
     calls, fsync = itertools.count(1), os.fsync
 
     def kill_instead(handle):
-        if next(calls) == int(sys.argv[2]):
+        if next(calls) == 2:
             os.kill(os.getpid(), signal.SIGKILL)
         fsync(handle)
 
     os.fsync = kill_instead
-    settings = {"epsilon": 0.004, "delta": 0.1, "estimator": NeighbourVotes(scale=False), "random_state": 0}
-    BestLeafSelector(choose="training", **settings, checkpoint=Checkpoint(sys.argv[1], every=0)).fit(X, y)
+    settings = {"choose": "training", "epsilon": 0.03, "random_state": 0}
+    selector = BestLeafSelector(**settings, checkpoint=Checkpoint(sys.argv[1], every=0))
+    selector.fit(*make_linear(60, 10, seed=2, return_X_y=True))
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_search_that_is_killed_while_it_saves_goes_on(path):
-    X, y = load_linear(return_X_y=True)
-    settings = {"epsilon": 0.004, "delta": 0.1, "random_state": 0, "estimator": NeighbourVotes(scale=False)}
-    unbroken = of_selector(made_selector(choose="training", **settings).fit(X, y))
-    for writes in (1, 2, 6):
-        path.unlink(missing_ok=True)
-        command = [sys.executable, "-c", textwrap.dedent(PROGRAM), str(path), str(writes)]
-        assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-        assert path.exists() == (writes > 1)
-        if path.exists():
-            read_file(path)  # complete, whenever it was
-        assert of_selector(made_selector(choose="training", **settings, checkpoint=path).fit(X, y)) == unbroken
-        assert {file.name for file in path.parent.iterdir()} <= {path.name}
+    X, y = make_linear(60, 10, seed=2, return_X_y=True)
+    settings = {"choose": "training", "epsilon": 0.03, "random_state": 0}
+    command = [sys.executable, "-c", textwrap.dedent(PROGRAM), str(path)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    read_file(path)  # complete
+    resumed = BestLeafSelector(**settings, checkpoint=path).fit(X, y)
+    assert of_selector(resumed) == of_selector(BestLeafSelector(**settings).fit(X, y))
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 def test_other_settings_are_refused_by_name(path):
@@ -382,19 +281,17 @@ def test_other_settings_are_refused_by_name(path):
 
 def test_other_data_are_refused(path):
     X, y = make_linear(60, 10, seed=2, return_X_y=True)
-    BestLeafSelector(choose="training", epsilon=0.1, random_state=0, checkpoint=path).fit(X, y)
+    settings = {"choose": "training", "epsilon": 0.1, "random_state": 0, "checkpoint": path}
+    BestLeafSelector(**settings).fit(X, y)
     changed = X.copy()
     changed[3, 4] += 0.01
-    with pytest.raises(ValueError, match="another search: its data are different"):
-        BestLeafSelector(choose="training", epsilon=0.1, random_state=0, checkpoint=path).fit(changed, y)
-    with pytest.raises(
-        ValueError, match='another search: answer was "smallest evaluated leaf", got "best evaluated leaf"'
+    for data, more, words in (
+        (changed, {}, "its data are different"),
+        (X, {"parsimony": 0}, 'answer was "smallest evaluated leaf", got "best evaluated leaf"'),
+        (X, {"estimator": NeighbourVotes(n_neighbors=3)}, "n_neighbors was 5, got 3"),
     ):
-        BestLeafSelector(choose="training", epsilon=0.1, random_state=0, parsimony=0, checkpoint=path).fit(X, y)
-    with pytest.raises(ValueError, match="another search: n_neighbors was 5, got 3"):
-        BestLeafSelector(
-            choose="training", estimator=NeighbourVotes(n_neighbors=3), epsilon=0.1, random_state=0, checkpoint=path
-        ).fit(X, y)
+        with pytest.raises(ValueError, match=f"another search: {words}"):
+            BestLeafSelector(**settings, **more).fit(data, y)
 
 
 def test_what_is_not_a_checkpoint_is_left_alone(path):
@@ -434,7 +331,7 @@ def test_states_come_back_as_they_were(state):
     assert type(decoded(encoded(state))) is type(state)
 
 
-@pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"])
+@pytest.mark.parametrize("kind", ["PCG64", "MT19937"])
 def test_a_stream_that_was_handed_in_goes_on(kind, path, monkeypatch, short_slices):
     def stream():
         return np.random.Generator(getattr(np.random, kind)(4))
@@ -444,39 +341,9 @@ def test_a_stream_that_was_handed_in_goes_on(kind, path, monkeypatch, short_slic
     often = Checkpoint(path, every=0)
     assert broken_off(monkeypatch, lambda: best_leaf(Climb(), **settings, seed=stream(), checkpoint=often), 2)
     kept = path.read_bytes()
-    assert of_result(best_leaf(Climb(), **settings, checkpoint=path)) == unbroken
-    path.write_bytes(kept)
-    assert of_result(best_leaf(Climb(), **settings, seed=stream(), checkpoint=path)) == unbroken
+    for given in (None, stream()):
+        path.write_bytes(kept)
+        assert of_result(best_leaf(Climb(), **settings, seed=given, checkpoint=path)) == unbroken
     path.write_bytes(kept)
     with pytest.raises(ValueError, match="another search"):
         best_leaf(Climb(), **settings, seed=4, checkpoint=path)
-
-
-def test_the_same_command_goes_on(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    X, y = make_linear(60, 10, seed=2, return_X_y=True)
-    rows = [",".join(map(str, [*row, label])) for row, label in zip(X, y, strict=True)]
-    Path("table.csv").write_text("\n".join([",".join([*(f"x{n}" for n in range(10)), "label"]), *rows]))
-
-    def select(*more, **settings):
-        further = configured(choose="training", guarantee="grown", **settings)
-        monkeypatch.setattr(sys, "argv", ["bestleaf", "select", "table.csv", "--target", "label", *further, *more])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        return end.value.code, capsys.readouterr()
-
-    few = ["--checkpoint", "run.blf"]
-    code, told = select(*few, "--json", "a.json", max_samples=50)
-    assert code == 3
-    assert "Going on" not in told.out
-    code, told = select(*few, "--json", "b.json")
-    assert code == 0
-    assert "Going on from run.blf, saved after " in told.out
-    assert select("--json", "c.json")[0] == 0
-    without_time = [text.read_text().split('"seconds"')[0] for text in (Path("b.json"), Path("c.json"))]
-    assert without_time[0] == without_time[1]
-    code, told = select(*few, random_state=7)
-    assert code == 2
-    assert told.err == "bestleaf: run.blf is the checkpoint of another search: seed was 0, got 7\n"
-    assert select("--checkpoint", "table.csv")[0] == 2
-    assert select(*few, "--json", "run.blf", "--force-overwrite")[0] == 2

@@ -7,7 +7,7 @@ from math import inf, log
 import pytest
 
 from bestleaf.paper import theory
-from bestleaf.problems import TableProblem, Unrolled, paper_lattice, random_game_tree
+from bestleaf.problems import TableProblem, Unrolled, paper_lattice
 from test_search import Walk
 
 
@@ -87,14 +87,6 @@ def test_theorem_2_includes_b_of_one_where_it_bounds_nothing():
         assert bound(1, 0.1, 0.05) == inf
         assert bound(0.999, 0.1, 0.05) == inf  # too large for a number
     assert theory.tau_max_root(1, 0.1, 0.05, leaves=15) == inf
-
-
-def test_epsilon_caps_the_complexity():
-    assert theory.complexity(paper_lattice(), epsilon=0.5) == pytest.approx(20 / 0.25)
-
-
-def test_games_have_a_complexity_too():
-    assert theory.complexity(random_game_tree(0)) > 0
 
 
 @pytest.mark.parametrize(

@@ -17,15 +17,6 @@ from bestleaf.search.budget import SLICE
 from naive import NaiveCompeting, NaiveFuse, NaiveLattice, NaiveUCT
 
 
-class Plain:
-    """The same problem without a compiled oracle."""
-
-    def __init__(self, problem):
-        for name in ("root", "children", "is_terminal", "sample", "exact", "maximizes"):
-            if hasattr(problem, name):
-                setattr(self, name, getattr(problem, name))
-
-
 def played(search):
     """Return a search after it has run."""
     search.run()
@@ -84,13 +75,6 @@ def test_agrees_with_the_naive_twin(name, variant, bonus, backup, widening, init
     assert_agree(search, twin)
 
 
-@pytest.mark.parametrize("name", ["lattice", "dag with exact leaves", "game"])
-def test_a_problem_in_python_gives_the_same(name):
-    settings = UCTSettings(variant="uct3", max_samples=200)
-    fast, slow = (played(UCT(problem, settings, 0)) for problem in (PROBLEMS[name], Plain(PROBLEMS[name])))
-    assert edges_of(fast) == edges_of(slow)
-
-
 @pytest.fixture(scope="module")
 def small():
     rng = np.random.default_rng(4)
@@ -141,24 +125,6 @@ def test_update_all_prefers_a_wrong_move_for_ever_and_ucd_does_not():
     for variant in VARIANTS:
         assert wrong_answers(variant, "descent", 5_000) == 0
         assert wrong_answers(variant, "descent", 25_000) == 0
-
-
-@pytest.mark.parametrize("variant", [*VARIANTS, (2, 1, 1)])
-def test_finds_the_best_move(variant):
-    for seed in range(5):
-        game = problems.random_game_tree(seed, depth=2, branching=3)
-        values = {child: game.value(child) for child in game.children(())}
-        found = uct_search(game, variant=variant, max_samples=20_000, seed=seed)
-        assert values[found.answer] >= max(values.values()) - 0.03
-
-
-def test_plain_uct_on_the_tree_keeps_orders_apart():
-    dag, tree = problems.paper_lattice(), problems.Unrolled(problems.paper_lattice())
-    shared, apart = (uct_search(problem, max_samples=5_000, seed=0) for problem in (dag, tree))
-    assert shared.nodes == 42
-    assert apart.nodes > 100
-    assert shared.edges > shared.nodes - 1
-    assert apart.edges == apart.nodes - 1
 
 
 def test_widening_limits_the_edges_of_a_node():
@@ -235,13 +201,6 @@ def test_fuse_variants_answer_with_an_exact_value(linear, options):
         assert found.exact_evaluations == 1  # of the answer
 
 
-def test_fuse_with_hardly_any_budget(linear):
-    lattice = FeatureLattice(KNNOracle(*linear, scale=False))
-    found = fuse_search(lattice, max_samples=3, seed=0)
-    assert len(found.answer) == 1
-    assert found.samples == 3
-
-
 def test_a_lattice_that_samples_in_its_own_way_is_refused(linear):
     class Own(FeatureLattice):
         def sample(self, state, rng):
@@ -288,8 +247,3 @@ def test_nothing_to_choose_and_nothing_chosen():
     found = uct_search(problems.paper_lattice(), max_samples=1, seed=0)
     assert found.answer is None
     assert "Nothing recommended" in str(found)
-
-
-def test_the_first_reason_stays():
-    found = uct_search(problems.paper_lattice(), max_samples=5, seed=0, callback=lambda now: True)
-    assert found.reason == "max_samples"

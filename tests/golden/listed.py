@@ -109,7 +109,7 @@ CASES: dict[str, Case] = {
     "resumed_batches": case(resumed, "climb", breaks=(100,), batch_size=16),
     "resumed_local": case(resumed, "trap", breaks=(30, 60), guarantee="local", expansion=0.05, epsilon=0.02),
     "resumed_subsets": case(resumed, "triples", breaks=(150, 500), expansion=0.5),
-    "resumed_selection": case(selected_and_resumed, "classes", breaks=(100, 900), epsilon=0.05),
+    "resumed_selection": case(selected_and_resumed, "classes", breaks=(100, 900), epsilon=0.05, guarantee="grown"),
     "resumed_selection_by_estimator": case(selected_and_resumed, "small", breaks=(20, 60), epsilon=0.2, **TREE),
     # subsets of features as a problem
     "subsets_arm": case(arm, "triples", expansion=0.5),
