@@ -15,9 +15,9 @@ import numpy as np
 from bestleaf.checkpoint import Saved
 from bestleaf.checkpoint.codec import checked_number
 from bestleaf.engine.records import Workplace, enlarged
-from bestleaf.features.kernels.records import NEIGHBOURS
+from bestleaf.features.kernels.records import NEIGHBOURS, TIES
 from bestleaf.features.kernels.rollout import ROWS, add_to_rows, draw_neighbours, sum_rows, warm_up
-from bestleaf.features.neighbours import TIES, KNNOracle
+from bestleaf.features.neighbours import KNNOracle
 
 if TYPE_CHECKING:
     from bestleaf.features.lattice import SubsetLattice
