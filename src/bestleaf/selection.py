@@ -26,7 +26,7 @@ from bestleaf.certificate.schema import Content, named_objective
 from bestleaf.checkpoint import Saved
 from bestleaf.data_checks import Data
 from bestleaf.engine.intervals import Leaf
-from bestleaf.features import STOP, Subset, SubsetLattice
+from bestleaf.features import STOP, FeatureLattice, Subset
 from bestleaf.features.all_subsets import Exhaustion
 from bestleaf.features.estimator import described
 from bestleaf.new_data.choosing import CHEAP_A_SECOND, Chosen, fresh_scores, in_certificate
@@ -112,7 +112,7 @@ def _in_line(subset: EvaluatedSubset) -> str:
 class Selection:
     """What a search over the subsets of a lattice found, by any algorithm."""
 
-    lattice: SubsetLattice
+    lattice: FeatureLattice
     answer: Leaf
     reason: str
     settings: Content
@@ -129,7 +129,7 @@ class Selection:
     all_subsets: Content | None = None  # what the certificate says of all subsets, if they were counted
 
     @classmethod
-    def of(cls, search: Search, lattice: SubsetLattice, history: list[Note]) -> Selection:
+    def of(cls, search: Search, lattice: FeatureLattice, history: list[Note]) -> Selection:
         """Return what a search that is over found."""
         search.ensure_value()
         state, result = search.state, search.result()
@@ -365,7 +365,7 @@ class Watch:
         self,
         selector: BaseEstimator,
         data: Data,
-        lattice: SubsetLattice,
+        lattice: FeatureLattice,
         max_time: float | None,
         history: list[Note],
         *,

@@ -42,7 +42,7 @@ from bestleaf.encoding.frames import selected_columns
 from bestleaf.encoding.inputs import is_on_gpu
 from bestleaf.engine.bounds import Bound, Rate, named_bound
 from bestleaf.engine.parts import STOPPINGS
-from bestleaf.features import FeatureLattice, SubsetLattice
+from bestleaf.features import FeatureLattice
 from bestleaf.features.all_subsets import Exhaustion, can_evaluate_all
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
@@ -406,7 +406,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         other._set_answer(getattr(self, "feature_names_in_", np.arange(self.n_features_in_)))
         return other
 
-    def _choose(self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget) -> Chosen | None:
+    def _choose(self, lattice: FeatureLattice, data: Data, seed: int, budget: Budget) -> Chosen | None:
         """Return what left-out rows decide; None if they are not asked."""
         ranks_others = isinstance(lattice.oracle, KNNOracle) and lattice.oracle.roles.apart  # rows that did not vote
         if self.choose == "training" or ranks_others:
@@ -449,7 +449,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 stacklevel=stacklevel,
             )
 
-    def _lattice(self, data: Data, seed: int) -> SubsetLattice:
+    def _lattice(self, data: Data, seed: int) -> FeatureLattice:
         """Return the lattice of the subsets that may be chosen."""
         oracle, choice = self._oracle(data, seed, self._search_scoring()), choice_of(self, data)
         return FeatureLattice(
@@ -507,7 +507,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return votes.oracle(data.X, data.y, **metadata, n_jobs=workers_there(self.n_jobs))
 
     def _search(
-        self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget, chosen: Chosen | None = None
+        self, lattice: FeatureLattice, data: Data, seed: int, budget: Budget, chosen: Chosen | None = None
     ) -> Selection:
         """Search the lattice; return what was found."""
         options, tolerance = self._options(), self._tolerance()
@@ -575,7 +575,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return replace(found, reason="interrupted") if interrupted else found
 
     def _evaluate_all(
-        self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget, *, interrupted: bool
+        self, lattice: FeatureLattice, data: Data, seed: int, budget: Budget, *, interrupted: bool
     ) -> Selection:
         """Evaluate all subsets at once; return what was found. After Ctrl-C there is time for a few of them only."""
         options = self._options()
@@ -602,7 +602,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         selection = Selection.of_all(found, settings, seed, history, self._tolerance())
         return replace(selection, reason="interrupted") if interrupted else selection
 
-    def _check_search(self, lattice: SubsetLattice, budget: Budget) -> None:
+    def _check_search(self, lattice: FeatureLattice, budget: Budget) -> None:
         """Refuse settings of the search before the choice, which takes longer."""
         options = self._options()
         guarantees = checked_guarantees(options.guarantee, ("auto", *GUARANTEES))
@@ -611,7 +611,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         given = {**options.get_params(deep=False), "guarantee": guarantees}
         Settings(task="leaf", epsilon=self.epsilon, delta=self.delta, **given)
 
-    def _evaluates_all(self, lattice: SubsetLattice, guarantees: frozenset[str], budget: Budget) -> str | None:
+    def _evaluates_all(self, lattice: FeatureLattice, guarantees: frozenset[str], budget: Budget) -> str | None:
         """Return how all subsets are evaluated: with guarantee "exhaustive", or with "auto" if that is cheap.
 
         A few subsets make a graph; more are evaluated at once, if the oracle can. None: not all are evaluated.

@@ -20,7 +20,7 @@ from bestleaf.search.budget import Budget
 from bestleaf.search.result import Progress
 
 if TYPE_CHECKING:
-    from bestleaf.features.lattice import SubsetLattice
+    from bestleaf.features.lattice import FeatureLattice
     from bestleaf.features.neighbours import KNNOracle
     from bestleaf.features.rollouts import Subset
 
@@ -75,7 +75,7 @@ def _part(oracle: KNNOracle, columns: np.ndarray) -> np.ndarray:
     return values
 
 
-def can_evaluate_all(lattice: SubsetLattice) -> bool:
+def can_evaluate_all(lattice: FeatureLattice) -> bool:
     """Whether the oracle of a lattice evaluates so many subsets at once."""
     return lattice.count_subsets() <= getattr(lattice.oracle, "most_subsets", 0)
 
@@ -85,13 +85,13 @@ class Exhaustion:
 
     Parameters
     ----------
-    lattice : SubsetLattice
+    lattice : FeatureLattice
         Its oracle computes the values of many subsets at once.
     budget : Budget
         Seconds and values allowed.
     """
 
-    def __init__(self, lattice: SubsetLattice, budget: Budget) -> None:
+    def __init__(self, lattice: FeatureLattice, budget: Budget) -> None:
         self.lattice, self.budget, self.oracle = lattice, budget, cast("KNNOracle", lattice.oracle)
         self.numbering = Numbering(lattice.allowed, lattice.forced, lattice.limit)
         self.evaluated = 0  # subsets so far: those with the first numbers
