@@ -30,9 +30,6 @@ DEFAULT_FOLDS = 5
 THREADS = ("n_jobs", "nthread", "num_threads", "thread_count")  # what libraries call the number of their threads
 QUICK = 10**5  # cost of a value by a closed form
 TOGETHER = 256  # values, or scores of single splits, that closed forms compute at once
-MOST_TRIES = 100  # to draw a split with two classes on both sides
-FOLDS = (splitters.KFold, splitters.StratifiedKFold, splitters.GroupKFold, splitters.StratifiedGroupKFold)
-RANDOM_SPLITS = (splitters.ShuffleSplit, splitters.StratifiedShuffleSplit, splitters.GroupShuffleSplit)
 
 Split = tuple[np.ndarray, np.ndarray]  # rows to fit on, held-out rows
 
@@ -113,10 +110,10 @@ class EstimatorOracle:
         if not self.splits:
             raise ValueError(f"cv must give at least one split, got none from {shown(cv)}")
         self.parts = len(self.splits)
-        with ONE_THREAD:  # sums of many threads would depend on their number
-            self.closed_form = closed_form(
-                self.estimator, self.score.scorer, self.X, self.y, self.splits, self.sample_weight
-            )
+        self.closed_form = None
+        if self.sample_weight is None:
+            with ONE_THREAD:  # sums of many threads would depend on their number
+                self.closed_form = closed_form(self.estimator, self.score.scorer, self.X, self.y, self.splits)
         if self.closed_form is not None:
             self.value_cost = QUICK
             self.at_once = self.parts_at_once = TOGETHER
