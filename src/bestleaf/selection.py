@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from itertools import pairwise
 from time import perf_counter
 from types import TracebackType
@@ -20,7 +19,7 @@ from sklearn.base import BaseEstimator
 from bestleaf.certificate import Certificate
 from bestleaf.certificate.build import Structure, certificate_of
 from bestleaf.certificate.chosen import answer_with, enter_values
-from bestleaf.certificate.claims import counted, first_of, shown
+from bestleaf.certificate.claims import first_of, shown
 from bestleaf.certificate.rows import groups_digest, weights_digest
 from bestleaf.certificate.schema import Content, named_objective
 from bestleaf.checkpoint import Saved
@@ -48,7 +47,8 @@ except ImportError:  # before scikit-learn 1.9
 
 
 CHEAP = 1e9  # distances that may be computed for the report alone: about a second
-HURRIED = dict.fromkeys(("max_time", "interrupted", "no_workers"), 1e7)  # the same if the search had to end at once
+HURRIED = ("max_time", "interrupted", "no_workers")  # reasons after which the report takes less time
+FIT = 1e7  # what is affordable then with an estimator: closed forms, but no fits
 HISTORY = frozenset((*Progress._fields, "score"))  # keys of an entry of `history_`
 SHOWN = ("seconds", "samples", "gap", "score", "leaves", "looked_at")  # what a report gets of it
 HISTORY_RATIO = 1.01  # each entry is later than the last one by this factor: a long search has a few hundred
@@ -70,24 +70,11 @@ class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
     """Every subset evaluated exactly, best first. It is printed as its ten best; `to_frame` has all of them."""
 
     def __str__(self) -> str:
-        lines = [f"{subset.score:.4f}  {_in_line(subset)}" for subset in self[:PRINTED]]
-        return "\n".join([*lines, *self._more()]) or "no subset was evaluated"
+        lines = [f"{one.score:.4f}  {first_of([shown(str(name)) for name in one.features])}" for one in self[:PRINTED]]
+        more = [f"and {len(self) - PRINTED:,} more"] if len(self) > PRINTED else []
+        return "\n".join([*lines, *more]) or "no subset was evaluated"
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{subset.score:.4f}</td><td>{subset.size}</td><td>{escape(_in_line(subset))}</td></tr>"
-            for subset in self[:PRINTED]
-        )
-        caption = f"{counted(len(self), 'subset')} evaluated, best first"
-        heads = "<tr><th>value</th><th>size</th><th>features</th></tr>"
-        table = f"<table><caption>{caption}</caption><thead>{heads}</thead><tbody>{rows}</tbody></table>"
-        return table + "".join(f"<p>{line}</p>" for line in self._more())
-
-    def _more(self) -> list[str]:
-        """Return one line that says how many are not shown; none if all are."""
-        return [f"and {len(self) - PRINTED:,} more"] if len(self) > PRINTED else []
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table of all of them, with a column for each of features, score and size."""
@@ -101,11 +88,6 @@ class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
         for subset in self:
             found.setdefault(subset.size, subset)
         return dict(sorted(found.items()))
-
-
-def _in_line(subset: EvaluatedSubset) -> str:
-    """Return the first features of a subset, and how many more it has."""
-    return first_of([shown(str(feature)) for feature in subset.features])
 
 
 @dataclass(frozen=True)
@@ -287,15 +269,17 @@ class Selection:
     def _standard_error(self, answer: Subset) -> float | None:
         """Return the standard error of the exact value of the answer; None if there is none or it would take long."""
         oracle, columns, known = self.lattice.oracle, self.lattice.features_of(answer), self.fold_scores.get(answer)
-        if not hasattr(oracle, "standard_error"):
+        if not hasattr(oracle, "standard_error") or (known is None and oracle.value_cost > self._affordable):
             return None
-        if known is not None:
-            error = oracle.standard_error(columns, known)
-        elif oracle.value_cost <= HURRIED.get(self.reason, CHEAP):
-            error = oracle.standard_error(columns)
-        else:
-            return None
+        error = oracle.standard_error(columns) if known is None else oracle.standard_error(columns, known)
         return float(error) if np.isfinite(error) else None
+
+    @property
+    def _affordable(self) -> float:
+        """How many distances may be computed for the report alone; nobody knows how long fits take."""
+        if self.reason not in HURRIED:
+            return CHEAP
+        return FIT if self.lattice.oracle.parts else min(CHEAP, CHEAP_A_SECOND * self.cost["seconds"])
 
     def _value_of_all(self) -> float | None:
         """Return the exact value of all features together; None if there is none or it would take long."""
@@ -305,11 +289,7 @@ class Selection:
         if state in self.values:
             return float(self.values[state])
         cost = oracle.value_cost * (1 if oracle.parts else len(columns))
-        late = self.reason == "max_time"
-        most = min(CHEAP, CHEAP_A_SECOND * self.cost["seconds"]) if late else CHEAP
-        if late and oracle.parts:  # nobody knows how long fits of an estimator take
-            return None
-        if self.reason in ("interrupted", "no_workers") or cost > most:
+        if cost > self._affordable:
             return None
         try:
             return float(oracle.value(columns))
@@ -319,7 +299,7 @@ class Selection:
     def _values_without(self, subset: Subset) -> dict[str, float]:
         """Return the exact value of the answer without each unit that may be dropped, if it is known or cheap."""
         lattice, found = self.lattice, {}
-        cheap = len(subset) * lattice.oracle.value_cost <= HURRIED.get(self.reason, CHEAP)
+        cheap = len(subset) * lattice.oracle.value_cost <= self._affordable
         for unit in subset:
             left = (*lattice.without(subset, unit), STOP)
             if unit in lattice.forced or left == (STOP,):
@@ -418,8 +398,6 @@ class Watch:
 def check_history(history: list[Note], samples: int, seconds: float) -> None:
     """Refuse a history from a checkpoint with impossible numbers, steps back, or more samples than the search has."""
     for note in history:
-        if "leaves" in note:  # earlier versions did not tell how many leaves were looked at
-            note.setdefault("looked_at", note["leaves"])
         if note.keys() != HISTORY:
             raise ValueError(f"the notes of a checkpoint must have {', '.join(sorted(HISTORY))}")
         row = Saved(note, {}, "history.")
