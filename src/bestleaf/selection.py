@@ -94,6 +94,7 @@ class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
 class Selection:
     """What a search over the subsets of a lattice found, by any algorithm."""
 
+    data: Data  # says which features the columns of the lattice are
     lattice: FeatureLattice
     answer: Leaf
     reason: str
@@ -107,16 +108,16 @@ class Selection:
     history: list[Note]
     guide: float | None = None  # rough value of the answer, if it has no exact one
     fold_scores: dict[Any, list[float]] = field(default_factory=dict)  # of leaves whose value is the mean of these
-    data: Data | None = None  # says which features the columns of the lattice are; None if each column is one
     all_subsets: Content | None = None  # what the certificate says of all subsets, if they were counted
 
     @classmethod
-    def of(cls, search: Search, lattice: FeatureLattice, history: list[Note]) -> Selection:
+    def of(cls, search: Search, data: Data, lattice: FeatureLattice, history: list[Note]) -> Selection:
         """Return what a search that is over found."""
         search.ensure_value()
         state, result = search.state, search.result()
         means = {leaf.state: leaf.mean for leaf in result.leaves if leaf.terminal and leaf.mean is not None}
         return cls(
+            data,
             lattice,
             result.leaf,
             result.reason,
@@ -134,7 +135,7 @@ class Selection:
 
     @classmethod
     def of_all(
-        cls, found: Exhaustion, settings: Settings, seed: int, history: list[Note], tolerance: float | None
+        cls, found: Exhaustion, data: Data, settings: Settings, seed: int, history: list[Note], tolerance: float | None
     ) -> Selection:
         """Return what was found by evaluating all subsets, or some before a budget ended it: a root with the best."""
         lattice = found.lattice
@@ -146,6 +147,7 @@ class Selection:
         tolerance = settings.epsilon if tolerance is None else tolerance
         close = [leaf for leaf in leaves if top - leaf.lower <= tolerance]
         return cls(
+            data,
             lattice,
             answer=min(close, key=lambda leaf: (len(leaf.state), -leaf.lower, leaf.state)),
             reason=found.reason or "unfinished",
@@ -168,8 +170,7 @@ class Selection:
 
     def features_of(self, state: Subset) -> list[int]:
         """Return the features of a subset; a feature can be several columns of the lattice."""
-        columns = self.lattice.features_of(state)
-        return columns if self.data is None else self.data.features_of(columns)
+        return self.data.features_of(self.lattice.features_of(state))
 
     @property
     def score(self) -> float:
@@ -185,7 +186,7 @@ class Selection:
             for state, value in self.values.items():
                 sums[list(state[:-1])] += value
                 counts[list(state[:-1])] += 1
-        scores = np.full(self.lattice.oracle.n_features if self.data is None else len(self.data.names), np.nan)
+        scores = np.full(len(self.data.names), np.nan)
         for unit in range(len(self.lattice.groups)):
             scores[self.features_of((unit,))] = sums[unit] / counts[unit] if counts[unit] else np.nan
         return scores
@@ -203,14 +204,12 @@ class Selection:
             for value, size, features in self.ranked
         )
 
-    def certificate(
-        self, data: Data, digest: str, chosen: Chosen | None = None, repeat: str | None = None
-    ) -> Certificate:
+    def certificate(self, digest: str, chosen: Chosen | None = None, repeat: str | None = None) -> Certificate:
         """Return the certificate, and in it what a report also shows.
 
         `chosen` is what left-out rows decided, `repeat` the call that repeats the search.
         """
-        lattice, names = self.lattice, [str(name) for name in data.names]
+        lattice, data, names = self.lattice, self.data, [str(name) for name in self.data.names]
         certificate = certificate_of(
             self,
             self.answer.state,
@@ -219,7 +218,7 @@ class Selection:
                 "names": names,
                 "rows": len(data.X),
                 "fingerprint": digest,
-                "groups": self._groups(data),
+                "groups": self._groups(),
                 "choice": lattice.choice(),
                 "terminal": "exact",
                 "objective": named_objective(lattice.oracle.settings()),
@@ -249,10 +248,10 @@ class Selection:
         certificate.add_to_report(repeat=repeat)
         return certificate
 
-    def _groups(self, data: Data) -> list[list[int]]:
+    def _groups(self) -> list[list[int]]:
         """Return the features of each unit; one that was left out is a unit that may not be chosen."""
         groups = [self.features_of((unit,)) for unit in range(len(self.lattice.groups))]
-        left_out = set(range(len(data.names))).difference(*groups)
+        left_out = set(range(len(self.data.names))).difference(*groups)
         return [*groups, *([feature] for feature in sorted(left_out))]
 
     def _answer_with(self, content: Content, chosen: Chosen, names: list[str]) -> None:

@@ -355,7 +355,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             digest = background.submit(fingerprint, data.X, data.y)  # takes seconds with millions of rows
             lattice = self._lattice(data, seed)
             chosen = self._choose(lattice, data, seed, budget)
-            found = replace(self._search(lattice, data, seed, budget, chosen), data=data)
+            found = self._search(lattice, data, seed, budget, chosen)
         self.encoder_ = None if data.encoded is None else data.encoded.encoder
         self.levels_ = {} if self.encoder_ is None else self.encoder_.levels_
         self.notes_ = () if self.encoder_ is None else self.encoder_.notes_
@@ -364,7 +364,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.history_ = found.history
         given = "".join(f", {name}={name}" for name in data.metadata)
         repeat = f"{call_of(self, seed)}.fit(X, y{given})"
-        self.certificate_ = found.certificate(data, digest.result(), chosen, repeat)
+        self.certificate_ = found.certificate(digest.result(), chosen, repeat)
         self.evaluated_ = found.evaluated(labels.tolist())
         self._set_answer(labels)
         by_rows = self.path_ is None  # a row of the path is exact
@@ -571,7 +571,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 name = os.fspath(checkpoint.path)
                 watch.tell(f"Going on from {name}, saved after {search.samples:,} samples.")
             search.finish()
-        found = Selection.of(search, lattice, watch.history)
+        found = Selection.of(search, data, lattice, watch.history)
         return replace(found, reason="interrupted") if interrupted else found
 
     def _evaluate_all(
@@ -599,7 +599,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
         with watch:
             run_in_slices(found, look)
-        selection = Selection.of_all(found, settings, seed, history, self._tolerance())
+        selection = Selection.of_all(found, data, settings, seed, history, self._tolerance())
         return replace(selection, reason="interrupted") if interrupted else selection
 
     def _check_search(self, lattice: FeatureLattice, budget: Budget) -> None:

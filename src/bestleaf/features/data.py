@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.multiclass import type_of_target
 
-from bestleaf.checks import cut, shown
+from bestleaf.checks import sentence, shown
 from bestleaf.encoding.inputs import from_gpu
 
 VALUE_COST = 10**9  # largest number of distances for one exact value if every row votes (a second for each feature)
@@ -38,8 +38,7 @@ def splits_by(
     try:
         found = list(splitter.split(X, y, groups))
     except (TypeError, ValueError) as error:
-        why = cut(" ".join(str(error).split()), 150)
-        raise ValueError(f"{name} cannot split these {len(y):,} rows: {why}") from None
+        raise ValueError(f"{name} cannot split these {len(y):,} rows: {sentence(str(error), 150)}") from None
     return [_rows_of(name, split, len(y)) for split in found]
 
 
