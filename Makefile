@@ -1,5 +1,6 @@
 # make demo    the main job on data that is generated
 # make test    all tests
+# make quick   the tests that take seconds, for while you work
 # make test-gpu    the tests of the GPU, with the Python that has CuPy (PYTHON=...)
 # make test-oldest  all tests with the lowest version of every dependency
 # make lint    style and types
@@ -16,7 +17,7 @@ OLDEST_STAMP := $(OLDEST)/.develop
 BENCHMARKS ?= engine oracle revisions bounds listings proposals rivals selection estimators workers interruptions new_data
 TESTS ?= --numprocesses=2 --dist=worksteal --doctest-modules src tests
 
-.PHONY: demo test test-gpu test-oldest lint format bench docs dist clean
+.PHONY: demo test quick test-gpu test-oldest lint format bench docs dist clean
 
 $(USE): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -32,6 +33,9 @@ demo: $(USE)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest $(TESTS)
+
+quick: $(STAMP)
+	$(BIN)/python -m pytest --numprocesses=2 --dist=worksteal -m "not slow" tests
 
 test-gpu:
 	PYTHONPATH=src $(PYTHON) -m pytest tests/test_gpu.py

@@ -33,24 +33,13 @@ class Flipped:
     """A game in which the opponent moves first, where the first player did; with exact leaves if asked for."""
 
     def __init__(self, game, exact=False):
-        self.game = game
+        self.root, self.children, self.is_terminal = game.root, game.children, game.is_terminal
+        self.sample, self.first_moves = game.sample, game.maximizes
         if exact:
             self.exact = game.mean
 
-    def root(self):
-        return self.game.root()
-
-    def children(self, state):
-        return self.game.children(state)
-
-    def is_terminal(self, state):
-        return self.game.is_terminal(state)
-
     def maximizes(self, state):
-        return not self.game.maximizes(state)
-
-    def sample(self, state, rng):
-        return self.game.sample(state, rng)
+        return not self.first_moves(state)
 
 
 def union_over_time(mean, count, delta, row):
@@ -129,10 +118,11 @@ def of_chance(seed):
                 yield Genuine(f"chance {find.__name__} {expansion} {two_player}", found.certificate)
 
 
-def table(seed=0, columns=6):
+def table(seed=0, columns=6, rows=60):
+    """Return a table in which two columns tell the class, and much of it is noise."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(60, columns))
-    return X, (X[:, 0] + X[:, columns // 2] + rng.normal(size=60) > 0).astype(int)
+    X = rng.normal(size=(rows, columns))
+    return X, (X[:, 0] + X[:, columns // 2] + rng.normal(size=rows) > 0).astype(int)
 
 
 TRAINING = {"choose": "training"}

@@ -1,15 +1,18 @@
-"""A selector, or a file of settings for the command line, from one list of settings of selector and search."""
+"""A selector, or the command line, from one list of settings of selector and search."""
 
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 import zlib
+from contextlib import redirect_stderr, redirect_stdout
 from inspect import signature
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from bestleaf import BestLeafSelector, SearchOptions
+from bestleaf import BestLeafSelector, SearchOptions, cli
 
 OPTIONS = tuple(signature(SearchOptions).parameters)
 FOLDER = tempfile.TemporaryDirectory()
@@ -32,3 +35,35 @@ def configured(text: str = "", **settings: Any) -> tuple[str, str]:
     path = Path(FOLDER.name) / f"{zlib.crc32(whole.encode())}.toml"
     path.write_text(whole, encoding="utf-8")
     return "--config", str(path)
+
+
+class Told(NamedTuple):
+    """How the command line ended, and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+
+def bestleaf(*arguments: object) -> Told:
+    """Run the command line in this process."""
+    out, err, before, code = StringIO(), StringIO(), sys.argv, 0
+    sys.argv = ["bestleaf", *map(str, arguments)]
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            cli.main()
+    except SystemExit as end:
+        code = end.code or 0
+    finally:
+        sys.argv = before
+    return Told(code, out.getvalue(), err.getvalue())
+
+
+def refused(*arguments: object) -> str:
+    """Return the one sentence with which the command line refuses what was typed."""
+    code, _, said = bestleaf(*arguments)
+    assert code == 2, said
+    assert said.startswith("bestleaf: ")
+    assert said.count("\n") == 1
+    assert not {"Traceback", "Errno", "BestLeafSelector"} & set(said.split())
+    return said

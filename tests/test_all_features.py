@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
-import pandas as pd
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from bestleaf import BestLeafSelector, Certificate, KNNOracle, best_leaf, problems, verify
 from bestleaf.report import report_html
-from bestleaf.tables import prepared
-from bestleaf.tables.select import TableSelection
 from forging import changed
 from genuine import table
 from paths import certificate
@@ -70,12 +65,6 @@ def test_the_path_has_the_left_out_score():
     assert found.all_features["left_out"] == found.path[-1]["left_out"]
     assert found.all_features["value"] == found.path[-1]["training"]
     assert found.all_features_in_words() is None  # the path in words has it
-
-
-def test_the_result_file_has_it(limited):
-    frame = pd.DataFrame(X, columns=[f"c{n}" for n in range(6)]).assign(target=Y)
-    result = json.loads(TableSelection(prepared(frame, "target"), limited, ["c0"]).to_json())
-    assert result["all_features"] == limited.certificate_.all_features
 
 
 def test_other_searches_have_none_and_an_answer_with_all_features_is_its_own_baseline():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from copy import deepcopy
 from itertools import combinations
 
@@ -13,7 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from bestleaf import BestLeafSelector, Certificate, cli, verify
+from bestleaf import Certificate, verify
 from bestleaf.certificate.all_subsets import LISTED, Numbering, count_subsets
 from bestleaf.certificate.claims import words_of
 from bestleaf.certificate.verify_graph import answer_of
@@ -22,8 +21,9 @@ from bestleaf.features.all_subsets import Exhaustion, can_evaluate_all
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import make_linear
 from bestleaf.search.budget import Budget, run_in_slices
-from selecting import configured
+from selecting import bestleaf, configured, made_selector
 
+pytestmark = pytest.mark.slow
 X, Y = make_linear(40, 13, seed=7, return_X_y=True)  # the best subset is the only one of its value
 COARSE = np.round(X)  # with many ties
 ALONE = [[feature] for feature in range(13)]
@@ -32,7 +32,7 @@ ALONE = [[feature] for feature in range(13)]
 # ---- numbers
 
 
-@pytest.mark.parametrize(("units", "most"), [(1, 1), (5, 5), (6, 2), (4, 1), (7, 3), (9, 8)])
+@pytest.mark.parametrize(("units", "most"), [(1, 1), (6, 2), (9, 8)])
 def test_numbers_are_the_order_of_sorted_tuples(units, most):
     numbering = Numbering(range(units), (), most)
     subsets = sorted(subset for size in range(1, most + 1) for subset in combinations(range(units), size))
@@ -45,20 +45,6 @@ def test_numbers_are_the_order_of_sorted_tuples(units, most):
         seen.add(subset)
 
 
-def test_columns_are_those_of_groups_and_units_that_are_always_in_are_in():
-    numbering, groups = Numbering([0, 2], [1], 3), [[0, 3], [1], [2, 4, 5]]
-    assert [numbering.units(number) for number in range(4)] == [(1,), (0, 1), (0, 1, 2), (1, 2)]
-    found = numbering.columns(numbering.members(np.arange(4)), groups)
-    assert [np.flatnonzero(row).tolist() for row in found] == [[1], [0, 1, 3], [0, 1, 2, 3, 4, 5], [1, 2, 4, 5]]
-    assert Numbering([0, 2], [1], 1).units(0) == (1,)
-
-
-def test_too_many_subsets_have_no_numbers():
-    assert Numbering(range(30), (), 30).total == 2**30 - 1
-    with pytest.raises(ValueError, match=r"at most 1,073,741,824 subsets to be numbered, got more"):
-        Numbering(range(31), (), 31)
-
-
 # ---- values
 
 
@@ -69,7 +55,6 @@ def oracle_cases():
     yield "two threads", X, Y, {"n_jobs": 2}
     yield "ties", COARSE, Y, {"ties": "strict"}
     yield "row order", COARSE, Y, {"ties": "row_order"}
-    yield "fewer neighbours", COARSE, Y, {"n_neighbors": 3}
     yield "few rows", X[:9], Y[:9], {}
     yield "without rows at distance 0", COARSE, Y, {"drop_zero": True}
     yield "more neighbours", X, Y, {"n_neighbors": 9, "n_jobs": 2}
@@ -98,7 +83,7 @@ def every():
     "limits",
     [
         {},
-        {"max_features": 2, "forced": [3], "forbidden": [7]},
+        {"max_features": 2, "include": [3], "exclude": [7]},
         {"groups": [[0, 5], [1], [2, 7, 3], [4], [6], [8, 9, 10, 11, 12]]},
     ],
 )
@@ -132,7 +117,7 @@ def test_many_rows_are_not_evaluated_at_once():
 
 def fitted(**settings):
     keywords = {"choose": "training", "guarantee": "exhaustive", "random_state": 0, **settings}
-    return BestLeafSelector(**keywords).fit(X, Y)
+    return made_selector(**keywords).fit(X, Y)
 
 
 def without_times(selector):
@@ -154,18 +139,15 @@ def test_all_subsets_are_evaluated_and_the_certificate_says_so(unbroken, every):
     assert len(unbroken.evaluated_) >= LISTED
     best = max(every.values())
     assert unbroken.evaluated_[0].score == best
-    top = fitted(prefer_small=False)
+    top = fitted(parsimony=0)
     assert top.score_ == best
     assert "no other has a higher value" in str(top.certificate_)
-    assert len(unbroken.subset_) <= len(top.subset_)
     assert unbroken.score_ >= best - 0.01
+    assert len(unbroken.subset_) == min(len(one) for one, value in every.items() if value >= best - 0.01)
 
 
-def test_threads_change_nothing(unbroken):
+def test_threads_change_nothing_and_auto_evaluates_all_subsets_where_that_takes_seconds(unbroken):
     assert without_times(fitted(n_jobs=2)) == without_times(unbroken)
-
-
-def test_auto_evaluates_all_subsets_where_that_takes_seconds(unbroken):
     assert without_times(fitted(guarantee="auto")) == without_times(unbroken)
     assert "all_subsets" not in fitted(guarantee="grown", max_samples=500).certificate_.content
 
@@ -278,13 +260,6 @@ def test_one_of_the_best_left_out_is_noticed(forged):
     assert "so it must be a leaf of the certificate" in refused(forged, X, Y, audit=1.0)
 
 
-def test_the_best_cannot_be_hidden_below_a_higher_limit(forged):
-    best = max(forged["leaves"], key=lambda leaf: leaf["lower"])
-    forged["all_subsets"]["least"] = best["lower"]
-    said_again(without_leaf(forged, best))
-    assert "the best 1,000 subsets must be leaves, got 0" in refused(forged)
-
-
 def test_a_forged_value_is_noticed(forged):
     worst = min(forged["leaves"], key=lambda leaf: leaf["lower"])
     worst |= {"lower": 0.999, "upper": 0.999, "mean": 0.999}
@@ -311,11 +286,6 @@ def test_forged_numbers_are_noticed(forged, change, words):
     assert words in refused(forged)
 
 
-def test_more_subsets_than_values_are_noticed(forged):
-    forged["cost"] |= {"exact_evaluations": 8000, "values_outside": 8000 - len(forged["leaves"])}
-    assert "8,191 subsets were evaluated, but 8,000 values were computed" in refused(forged)
-
-
 def test_a_forged_best_of_a_size_is_noticed_with_the_data(forged):
     oracle = KNNOracle(X, Y)
     size, value, names = forged["report"]["by_size"][-2]
@@ -333,32 +303,19 @@ def test_a_forged_best_of_a_size_is_noticed_with_the_data(forged):
     assert "a subset of size 12 is better than the best one written" in refused(forged, X, Y, audit=1.0)
 
 
-def test_a_forged_claim_is_noticed(forged):
-    forged["claims"][1]["text"] = forged["claims"][1]["text"].replace("8,191", "9,191")
-    assert "is not the one that follows from the numbers" in refused(forged)
-
-
 def test_claims_need_the_count_they_are_about(forged):
     del forged["all_subsets"]
     said_again(forged)
     assert "cannot be reached from [] in one step" in refused(forged)
 
 
-def test_the_command_line_computes_subsets_again(genuine, tmp_path, monkeypatch, capsys):
-    names = [f"x{feature}" for feature in range(13)]
-    pd.DataFrame(X, columns=names).assign(y=Y).to_csv(tmp_path / "data.csv", index=False)
+def test_the_command_line_computes_subsets_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    names = [f"x{feature}" for feature in range(13)]
+    pd.DataFrame(X, columns=names).assign(y=Y).to_csv("data.csv", index=False)
     more = ["--certificate", "c.json", *configured(choose="training")]
-    assert run(monkeypatch, "select", "data.csv", "--target", "y", *more) == 0
-    assert "All 8,191 subsets" in capsys.readouterr().out
-    assert run(monkeypatch, "verify", "c.json", "--data", "data.csv", "--audit", "0.5") == 0
-    assert "4,096 of 8,191 subsets" in capsys.readouterr().out
-    assert run(monkeypatch, "verify", "c.json", "--audit", "0.5") == 2
-    assert "--data must be given with --audit" in capsys.readouterr().err
-
-
-def run(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["bestleaf", *arguments])
-    with pytest.raises(SystemExit) as end:
-        cli.main()
-    return end.value.code
+    assert "All 8,191 subsets" in bestleaf("select", "data.csv", "--target", "y", *more).out
+    told = bestleaf("verify", "c.json", "--data", "data.csv", "--audit", "0.5")
+    assert (told.code, "4,096 of 8,191 subsets" in told.out) == (0, True)
+    told = bestleaf("verify", "c.json", "--audit", "0.5")
+    assert (told.code, "--data must be given with --audit" in told.err) == (2, True)

@@ -18,14 +18,13 @@ from test_search import Walk
         ({"delta": 0}, "delta must be strictly between 0 and 1, got 0"),
         ({"delta": 1.5}, "delta must be strictly between 0 and 1, got 1.5"),
         ({"expansion": 1.5}, "expansion must be between 0 and 1, or None for the whole graph, got 1.5"),
-        ({"expansion": -1}, "expansion must be between 0 and 1"),
         ({"rule": "best"}, "rule must be one of smallest_gap, lucb, ugape, lucb_mcts or a function, got 'best'"),
         ({"bound": "tight"}, "bound must be one of theory, beta1, .*got 'tight'"),
         ({"stopping": "soon"}, "stopping must be one of sound, paper or a function of two children, got 'soon'"),
         ({"max_samples": 0}, "max_samples must be a whole number of at least 1 or None, got 0"),
-        ({"max_samples": 1.5}, "max_samples must be a whole number"),
         ({"max_time": 0}, "max_time must be a positive number of seconds or None, got 0"),
         ({"seed": -1}, "seed must be a whole number of at least 0"),
+        ({"callback": 3}, "callback must be a function or None, got 3"),
         ({"bound": "theory", "delta": 0.5}, "bound theory needs delta of at most 0.1 times the 4 leaves, got 0.5"),
     ],
 )
@@ -45,28 +44,14 @@ def test_values_outside_the_unit_interval_are_refused(value):
         best_arm(Loud(), epsilon=0.1, delta=0.1)
 
 
-def test_exact_values_outside_the_unit_interval_are_refused():
-    class Loud(Walk):
-        def exact(self, state):
-            return 7
-
-    with pytest.raises(ValueError, match=r"exact\(\(3, \d\)\) must return a number in \[0, 1\], got 7"):
-        best_arm(Loud(), epsilon=0.1, delta=0.1)
-
-
 @pytest.mark.parametrize("expansion", [None, 0.9])
 def test_cycles_are_refused_by_the_published_test(expansion):
     class Loop(Walk):
         def children(self, state):
             return [*super().children(state), (0, 0)] if state == (2, 1) else super().children(state)
 
-    class Knot(Walk):
-        def children(self, state):
-            return [*super().children(state), (1, 0)] if state == (2, 1) else super().children(state)
-
-    for problem in (Loop(), Knot()):
-        with pytest.raises(ValueError, match="stopping 'paper' needs a graph without cycles"):
-            best_leaf(problem, epsilon=0, delta=0.1, stopping="paper", expansion=expansion, seed=0, max_samples=10_000)
+    with pytest.raises(ValueError, match="stopping 'paper' needs a graph without cycles"):
+        best_leaf(Loop(), epsilon=0, delta=0.1, stopping="paper", expansion=expansion, seed=0, max_samples=10_000)
 
 
 @pytest.mark.parametrize("expansion", [None, 0.5])
@@ -81,32 +66,45 @@ def test_roots_without_a_choice_are_refused(expansion):
         best_arm(Walk(0), epsilon=0.1, delta=0.1, expansion=expansion)
 
 
-def test_dead_ends_are_refused():
-    class Dead(Walk):
-        def children(self, state):
-            return [] if state == (1, 1) else super().children(state)
-
-    with pytest.raises(ValueError, match=r"children\(\(1, 1\)\) is empty but is_terminal\(\(1, 1\)\) is False"):
-        best_arm(Dead(), epsilon=0.1, delta=0.1)
+class Loud(Walk):
+    def exact(self, state):
+        return 7
 
 
-def test_unhashable_states_are_refused():
-    class Lists(Walk):
-        def children(self, state):
-            return [list(child) for child in super().children(state)]
-
-    class ListRoot(Walk):
-        def root(self):
-            return [0, 0]
-
-    for problem in (Lists(), ListRoot()):
-        with pytest.raises(TypeError, match="hashable"):
-            best_arm(problem, epsilon=0.1, delta=0.1)
+class Dead(Walk):
+    def children(self, state):
+        return [] if state == (1, 1) else super().children(state)
 
 
-def test_objects_that_are_no_problems_are_refused():
-    with pytest.raises(TypeError, match="object lacks root, children, is_terminal, sample"):
-        best_arm(object(), epsilon=0.1, delta=0.1)
+class Lists(Walk):
+    def children(self, state):
+        return [list(child) for child in super().children(state)]
+
+
+class ListRoot(Walk):
+    def root(self):
+        return [0, 0]
+
+
+class Labelled(Walk):
+    label = "mine"
+
+
+@pytest.mark.parametrize(
+    ("problem", "sentence"),
+    [
+        (Loud(), r"exact\(\(3, \d\)\) must return a number in \[0, 1\], got 7"),
+        (Dead(), r"children\(\(1, 1\)\) is empty but is_terminal\(\(1, 1\)\) is False"),
+        (Lists(), "hashable"),
+        (ListRoot(), "hashable"),
+        (object(), "object lacks root, children, is_terminal, sample"),
+        (Walk, "got the class Walk; call it first"),
+        (Labelled(), "label of a problem must be a method, got 'mine'"),
+    ],
+)
+def test_problems_that_cannot_be_searched_are_refused(problem, sentence):
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        best_arm(problem, epsilon=0.1, delta=0.1)
 
 
 def test_two_player_twins_need_a_positive_epsilon():
@@ -125,14 +123,3 @@ def test_errors_of_the_user_come_through():
 
     with pytest.raises(RuntimeError, match="the simulator crashed"):
         best_arm(Broken(), epsilon=0.1, delta=0.1)
-
-
-def test_callbacks_and_extras_must_be_functions():
-    with pytest.raises(TypeError, match="callback must be a function or None, got 3"):
-        best_arm(Walk(), epsilon=0.1, delta=0.1, callback=3)
-    with pytest.raises(TypeError, match="got the class Walk; call it first"):
-        best_arm(Walk, epsilon=0.1, delta=0.1)
-    labelled = Walk()
-    labelled.label = "mine"
-    with pytest.raises(TypeError, match="label of a problem must be a method, got 'mine'"):
-        best_arm(labelled, epsilon=0.1, delta=0.1)

@@ -58,7 +58,7 @@ def test_an_error_is_refused_where_too_few_rows_can_be_left_out():
 
 @pytest.mark.parametrize("made", [BestLeafSelector, lambda **given: EstimatorOracle(X, Y, **given)])
 def test_a_range_of_scores_is_refused_with_what_to_use_instead(made):
-    with pytest.raises(TypeError, match=r"does not have, 'score_range'; use a scoring from 0 to 1, or r2"):
+    with pytest.raises(TypeError, match=r"does not have, 'score_range'; use a scoring (from 0 to 1|that has bounds)"):
         made(score_range=(0.0, 1.0))
 
 

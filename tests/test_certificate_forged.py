@@ -7,30 +7,10 @@ import json
 import pytest
 
 from bestleaf import Bound, Certificate, best_arm, best_leaf, verify
-from bestleaf.certificate import bound_checks
 from bestleaf.certificate.record import checksum
-from bestleaf.problems import Unrolled, paper_lattice, random_dag
-from forging import changed, judged, only_the_worst, renumbered, reworded, rewritten, sealed, twin, without_nodes
+from bestleaf.problems import paper_lattice, random_dag
+from forging import changed, judged, renumbered, reworded, rewritten, sealed, twin
 from genuine import CHECKED, UNCHECKED
-
-
-@pytest.fixture(scope="module")
-def grown():
-    settings = {"epsilon": 0.1, "delta": 0.1, "seed": 0, "bound": "hoeffding", "expansion": 0.4}
-    return best_leaf(paper_lattice(), **settings).certificate.content
-
-
-def test_a_leaf_that_is_not_exact_has_a_share_of_delta(sampled):
-    for bound, proof in (("hoeffding", "rigorous"), ("mine", "conditional")):
-        content = twin(sampled)
-        content["search"] |= {"bound": bound, "proof": proof}
-        for leaf in content["leaves"]:
-            leaf |= {"share": 0.0, "order": 0}
-        content["graph"]["created"] = 0
-        assert "no share of delta" in str(judged(reworded(content)))
-        assert "certain" not in content["claims"][0]["text"]
-        content["leaves"][0]["order"] = content["graph"]["created"] = 1
-        assert not judged(reworded(content))
 
 
 def test_certain_is_only_what_has_exact_leaves_alone():
@@ -78,21 +58,7 @@ def test_a_bound_of_ones_own_brings_its_check():
         Bound(lambda mean, count, delta, row: (0.0, 1.0), check="yes")
 
 
-def test_a_graph_that_grew_is_not_whole(grown, selected):
-    for content in (changed(one, ("search", "expansion"), None) for one in (grown, selected)):
-        assert "the whole graph" in reworded(content)["claims"][0]["text"]
-        assert not judged(content)
-    content = twin(selected)  # with all that remembers the growth taken out, subsets are missing still
-    content["search"]["expansion"] = None
-    content["graph"] |= {"inner_orders": [0] * len(content["graph"]["labels"]), "created": 0}
-    content["cost"] |= {"values_outside": 0, "exact_evaluations": sum(leaf["exact"] for leaf in content["leaves"])}
-    for leaf in content["leaves"]:
-        leaf |= {"order": 0, "share": 0.0, "count": int(leaf["exact"])}
-    content["leaves"] = [leaf for leaf in content["leaves"] if leaf["exact"]]
-    kept = {leaf["node"] for leaf in content["leaves"]}
-    parents = {n for n, below in enumerate(content["graph"]["children"]) if below}
-    gone = set(range(len(content["graph"]["labels"]))) - kept - parents
-    assert not judged(rewritten(without_nodes(content, gone)))
+def test_a_graph_that_grew_is_not_whole():
     settings = {"epsilon": 0.3, "delta": 0.1, "seed": 0, "expansion": 0.1, "max_samples": 5}
     content = changed(best_leaf(random_dag(4), **settings).certificate.content, ("search", "expansion"), None)
     assert any(not leaf["terminal"] for leaf in content["leaves"])
@@ -101,46 +67,19 @@ def test_a_graph_that_grew_is_not_whole(grown, selected):
     assert "not whole" in str(judged(rewritten(content)))
 
 
-def test_one_useless_feature_is_not_all_there_is(selected):
-    forged, unit = only_the_worst(selected)
-    assert not judged(rewritten(twin(forged)))
-    forged["search"]["expansion"] = None
-    forged["data"]["choice"] = {"allowed": [unit], "forced": [], "limit": 1}
-    assert not judged(rewritten(twin(forged)))
-    # all counts forged, too: nothing is left to contradict, so the claim must say it all
-    forged["graph"]["created"] = 0
-    forged["cost"] |= {"exact_evaluations": 1, "values_outside": 0}
-    forged["data"]["all_features"] = None
-    verdict = judged(rewritten(forged))
-    assert "1 allowed of 6 features; excluded: " in str(verdict)
-    assert "what may be chosen" in str(verdict)
-    forged["search"]["expansion"] = 0.5
-    forged["data"]["choice"] = {"allowed": list(range(6)), "forced": [], "limit": 6}
-    verdict = judged(rewritten(forged))
-    assert "Not settled: no other leaf of the graph as grown (1 leaf; 6 features)" in str(verdict)
-
-
 @pytest.mark.parametrize("bound", ["hoeffding", "betting"])
 def test_evidence_agrees_with_the_mean_and_with_itself(bound):
     found = best_leaf(paper_lattice(), epsilon=0.2, delta=0.1, seed=0, bound=bound).certificate.content
     number = max(range(len(found["leaves"])), key=lambda one: found["leaves"][one]["count"])
-    contradicts = "contradicts itself or the mean"
     for mean in (0.0, 1.0):
-        assert contradicts in str(judged(changed(found, ("leaves", number, "mean"), mean)))
+        verdict = judged(changed(found, ("leaves", number, "mean"), mean))
+        assert "contradicts itself or the mean" in str(verdict)
     content = twin(found)
     leaf = content["leaves"][number]
     leaf["upper_evidence"] = twin(leaf["lower_evidence"])
     leaf["upper_evidence"][0] = leaf["lower_evidence"][0] + (1 if leaf["lower_evidence"][0] < leaf["count"] else -1)
     leaf["upper_evidence"][1] = max(0.0, leaf["lower_evidence"][1] - 3)
     assert not judged(content)
-    if bound == "betting":
-        first, last = sorted(
-            (leaf["lower_evidence"], found["leaves"][number]["upper_evidence"]), key=lambda one: one[0]
-        )
-        assert bound_checks.of_one_leaf(bound, [first, last])
-        moved = list(last)
-        moved[5], moved[-9] = moved[5] + moved[-9], 0.0
-        assert moved == last or not bound_checks.of_one_leaf(bound, [last, [last[0] + 1, last[1], *moved[2:]]])
 
 
 class Unknown(random_dag(4).__class__):
@@ -165,11 +104,9 @@ def test_leaves_that_were_waited_for_in_vain_have_shares_by_their_place():
 def test_shares_of_a_tiny_delta_are_compared_as_closely():
     found = best_leaf(paper_lattice(), epsilon=0.3, delta=0.1, seed=0, bound="beta2").certificate.content
     content = twin(found)
-    content["search"]["delta"] = 1e-12
+    content["search"] |= {"delta": 1e-12, "bound": "mine", "proof": "conditional"}
     for leaf in content["leaves"]:
         leaf["share"] = 9e-10  # together 18,000 delta
-    assert "share of delta of its place" in str(judged(reworded(content))) or "follow" in str(judged(content))
-    content["search"] |= {"bound": "mine", "proof": "conditional"}
     assert "share of delta of its place" in str(judged(reworded(content)))
     tiny = best_leaf(paper_lattice(), epsilon=0.4, delta=1e-12, seed=0, bound="betting").certificate
     assert verify(tiny)
@@ -189,16 +126,6 @@ def test_theory_proves_nothing_of_growth_exact_leaves_or_a_large_delta(sampled):
     for leaf in content["leaves"]:
         leaf["share"] = 0.9 / len(content["leaves"])
     assert "bound theory needs delta" in str(judged(reworded(content)))
-
-
-def test_equal_labels_have_equal_values():
-    content = twin(best_leaf(random_dag(3, exact_share=1.0), epsilon=0.1, delta=0.1, seed=0).certificate.content)
-    answer = next(leaf for leaf in content["leaves"] if leaf["node"] == content["answer"])
-    rival = max((leaf for leaf in content["leaves"] if leaf is not answer), key=lambda leaf: leaf["upper"])
-    rival["label"] = answer["label"]
-    assert "has two values" in str(judged(rewritten(content)))
-    found = best_arm(Unrolled(random_dag(3, exact_share=1.0)), epsilon=0.1, delta=0.1, seed=0).certificate
-    assert verify(found)
 
 
 def test_a_file_has_every_part_once_and_a_checksum(sampled):

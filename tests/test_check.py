@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from uuid import UUID
 
 import numpy as np
@@ -10,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn import datasets
 
-from bestleaf.tables import check_table, load_table, read_frame
+from bestleaf.tables import Finding, check_table, load_table, read_frame
 from bestleaf.tables.select import select_from_table
 from conftest import calls_of
 
@@ -28,22 +27,15 @@ def kinds_of(column, name="a", y=Y, **keywords):
 HASHES = [UUID(int=int(one)).hex for one in RNG.integers(2**62, size=ROWS)]
 LEFT_OUT = {
     "from 0": ("anything", np.arange(ROWS), "row number"),
-    "from 1": ("anything", np.arange(ROWS) + 1, "row number"),
-    "as floats": ("anything", np.arange(ROWS) + 1.0, "row number"),
     "in another order": ("anything", RNG.permutation(ROWS), "row number"),
     "of some rows of a larger table": ("row", np.arange(500, 500 + ROWS), "row number"),
     "named id": ("id", np.arange(ROWS) + 7, "row number"),
     "whole numbers named id": ("customer_id", RNG.permutation(10_000)[:ROWS], "id"),
-    "in camel case": ("customerId", RNG.permutation(10_000)[:ROWS], "id"),
-    "a key": ("Key", RNG.permutation(10_000)[:ROWS] - 5000, "id"),
     "hashes": ("anything", HASHES, "id"),
-    "hashes, some missing": ("anything", [None, *HASHES[1:]], "id"),
     "names": ("anything", [f"{word} {place}" for place, word in enumerate(["Ann", "Bob"] * 30)], "id"),
     "almost all different": ("anything", [HASHES[1], *HASHES[1:]], "id"),
     "unnamed": ("Unnamed: 0", RNG.normal(size=ROWS), "unnamed"),
-    "blank": (" ", RNG.normal(size=ROWS), "unnamed"),
     "empty": ("anything", [np.nan] * ROWS, "empty"),
-    "empty text": ("anything", pd.Series([None] * ROWS, dtype=object), "empty"),
 }
 
 
@@ -55,27 +47,19 @@ def test_ids_row_numbers_and_columns_without_a_name_are_left_out(case):
 
 
 REAL = {
-    "a measurement": ("a", RNG.normal(size=ROWS)),
     "a rounded measurement": ("weight", np.round(RNG.permutation(ROWS * 20)[:ROWS] / 7, 1)),
     "a measurement called id": ("acid", RNG.normal(size=ROWS)),
-    "different whole numbers": ("income", RNG.permutation(100_000)[:ROWS]),
     "a word that ends in id": ("paid", RNG.permutation(100_000)[:ROWS]),
-    "a word that ends in no": ("casino", RNG.permutation(100_000)[:ROWS]),
     "ids that are repeated": ("store_id", np.arange(ROWS) % 7),
-    "years": ("year", np.arange(ROWS) + 1960),
-    "years of another name": ("harvest", np.arange(ROWS) + 1960),
+    "years": ("harvest", np.arange(ROWS) + 1960),
     "a clock": ("time", np.arange(ROWS) + 1),
     "few consecutive numbers that begin elsewhere": ("height", np.arange(ROWS) + 58),
     "almost consecutive": ("a", [0, *range(ROWS - 1)]),
     "prices": ("price", [f"{one:.2f} EUR" for one in RNG.random(ROWS)]),
     "shares": ("share", [f"{one:.1%}" for one in RNG.random(ROWS)]),
-    "dates": ("day", pd.date_range("2020", periods=ROWS)),
     "dates as text": ("day", pd.date_range("2020", periods=ROWS).astype(str)),
     "months as text": ("when", pd.date_range("2020", periods=ROWS, freq="MS").strftime("%b-%Y")),
-    "a category": ("city", ["Oslo", "Rome", "Bonn"] * 20),
     "numbers with odd cells": ("a", ["?", *map(str, RNG.normal(size=ROWS - 1))]),
-    "truth values": ("a", RNG.random(ROWS) < 0.5),
-    "nothing else": ("a", [1.5] * ROWS),
     "texts of which most are missing": ("remark", [*HASHES[:20], *[None] * (ROWS - 20)]),
     "lists": ("a", [[1]] * ROWS),
 }
@@ -88,9 +72,8 @@ def test_real_columns_are_not_left_out(case):
 
 
 def test_few_rows_are_not_numbered_unless_the_name_says_so():
-    y = Y[:12]
-    assert kinds_of(np.arange(12), "dose", y)[1] is False
-    assert kinds_of(np.arange(12), "rownames", y) == ({"row number"}, True)
+    assert kinds_of(np.arange(12), "dose", Y[:12])[1] is False
+    assert kinds_of(np.arange(12), "rownames", Y[:12]) == ({"row number"}, True)
 
 
 @pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "digits", "diabetes", "linnerud"])
@@ -105,7 +88,8 @@ LEAKS = {
     "rises": lambda y, noise: y + 0.1 * noise,
     "falls": lambda y, noise: -y + 0.1 * noise,
     "missing values": lambda y, noise: np.where(y == 1, np.nan, noise),
-    "text": lambda y, noise: np.where(y == 1, "paid", "open"),
+    "text": lambda y, noise: np.array(["open", "paid", "lost", "sent", "back"])[y],
+    "numbers in another order": lambda y, noise: np.array([2, 0, 3, 1, 4])[y],
     "many categories": lambda y, noise: [f"{one:.0f}{place % 4}" for place, one in enumerate(y)],
 }
 
@@ -115,17 +99,8 @@ LEAKS = {
 def test_a_column_that_alone_ranks_classes_is_a_leak(case, classes):
     rng = np.random.default_rng(1)
     y = rng.integers(0, classes, 300)
-    column = LEAKS[case](y, rng.normal(size=300))
-    if case == "missing values" and classes > 2:
-        pytest.skip("says nothing about the other classes")
-    if case == "text" and classes > 2:
-        column = np.array(list("cadbe"))[y]
-    assert "leak" in kinds_of(column, y=y)[0]
-
-
-def test_numbers_of_classes_in_another_order_are_a_leak():
-    y = np.random.default_rng(0).integers(0, 4, 200)
-    assert "leak" in kinds_of(np.array([2, 0, 3, 1])[y], y=np.array(list("abcd"))[y])[0]
+    found = kinds_of(LEAKS[case](y, rng.normal(size=300)), y=y)[0]
+    assert ("leak" in found) == (case != "missing values" or classes == 2)  # they say nothing of the other classes
 
 
 def test_a_column_that_alone_ranks_numbers_is_a_leak():
@@ -136,6 +111,7 @@ def test_a_column_that_alone_ranks_numbers_is_a_leak():
     assert "leak" not in kinds_of(y + np.random.default_rng(1).normal(size=200), y=y)[0]
 
 
+@pytest.mark.slow
 def test_noise_is_no_leak():
     """An AUC of 0.995 on 30 rows has a probability of less than 1e-7 for noise, so 2,000 columns have none."""
     rng = np.random.default_rng(0)
@@ -163,7 +139,6 @@ def test_strange_columns_are_named():
             "far": [np.inf, *range(ROWS - 1)],
             "odd": ["n/k", *map(str, RNG.normal(size=ROWS - 1))],
             "city": ["?", *["Oslo", "Rome"] * 29, "Oslo"],
-            "free": [f"word {place // 1.5:.0f}" for place in range(ROWS)],
             "day": pd.date_range("2020", periods=ROWS),
             "y": Y,
         }
@@ -175,13 +150,9 @@ def test_strange_columns_are_named():
         "other has the same values as twin.",
         "gaps: 50% of its values are missing.",
         "almost is almost empty: 96.7% of its values are missing.",
-        "far has infinite numbers.",
-        "odd: 1 cell is no number: 'n/k' in row 1; such cells count as missing values.",
         "city: 1 cell is '?'; does that mean a missing value?",
-        "day holds dates or times.",
     ):
         assert words in told
-    assert "free: " in told
     assert found.left_out == []
 
 
@@ -192,10 +163,11 @@ def test_strange_columns_are_named():
         ([*["a"] * 50, *["b"] * 8, "c", "c"], "The target y: 2 classes have fewer than 10 rows: 'c' (2), 'b' (8)."),
         ([None, *Y[1:]], "The target y is missing in 1 row; drop these rows before a search."),
         (["a"] * ROWS, "The target y is always 'a'; there is nothing to predict."),
+        (Y[:20], "There are only 20 rows"),
     ],
 )
 def test_strange_targets_are_named(y, words):
-    assert words in "\n".join(check_table(pd.DataFrame({"a": RNG.normal(size=ROWS), "y": y}), "y").notes)
+    assert words in str(check_table(pd.DataFrame({"a": RNG.normal(size=len(y)), "y": y}), "y"))
 
 
 def test_several_columns_that_rank_the_rows_are_no_row_numbers():
@@ -203,12 +175,6 @@ def test_several_columns_that_rank_the_rows_are_no_row_numbers():
     frame = pd.DataFrame({name: rng.permutation(ROWS) + 1 for name in ("wealth", "crime")}).assign(y=Y)
     found = check_table(frame.assign(number=range(ROWS)), "y")
     assert found.left_out == ["number"]
-    assert "wealth ranks the rows." in found.notes
-
-
-def test_few_rows_are_named():
-    frame = pd.DataFrame({"a": [1.5, 2.5] * 10, "y": [0, 1] * 10})
-    assert "There are only 20 rows" in str(check_table(frame, "y"))
 
 
 def test_many_columns_of_a_kind_are_one_line():
@@ -224,9 +190,8 @@ def test_what_was_found_is_shown_and_kept():
         "60 rows, 2 columns beside the target y (classes).",
         "id numbers the rows; left out of the search.",
     ]
-    kept = json.loads(found.to_json())
-    assert kept["left_out"] == ["id"]
-    assert kept["findings"] == [{"kind": "row number", "columns": ["id"], "numbers": [0], "texts": [""]}]
+    assert found.left_out == ["id"]
+    assert found.findings == (Finding("row number", ("id",), (0,), ("",)),)
     assert found
     clean = check_table(frame.drop(columns="id"), "y")
     assert not clean
@@ -236,8 +201,9 @@ def test_what_was_found_is_shown_and_kept():
 def test_wide_tables_are_not_looked_at_column_by_column():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(50, 5000)), columns=[f"c{number}" for number in range(5000)]).assign(y=Y[:50])
-    _, calls = calls_of(lambda: check_table(frame, "y"))
-    assert calls < 90 * 5000  # only to rank each column alone would take 200 calls a column
+    table, calls = calls_of(lambda: load_table(frame, "y"))
+    assert calls < 120 * 5000  # only to rank each column alone would take 200 calls a column
+    assert table.X.equals(frame.drop(columns="y"))
 
 
 def test_dropped_columns_are_not_looked_at_and_kept_ones_stay():
@@ -247,7 +213,6 @@ def test_dropped_columns_are_not_looked_at_and_kept_ones_stay():
     dropped = "1 column dropped before the search: broken."
     assert table.notes == (dropped, "id numbers the rows; left out of the search.")
     assert list(load_table(frame, "y", drop=["broken"], keep=["id"]).X) == ["id", "a"]
-    assert list(load_table(frame, "y", drop=["broken"], wanted=["id", "nothing"]).X) == ["id", "a"]
     found = select_from_table(table, choose="training", random_state=0)
     assert found.result()["left_out"] == ["id"]
     assert found.result()["notes"] == list(table.notes)
@@ -265,28 +230,19 @@ def test_a_leak_is_a_warning_in_python():
 @pytest.mark.parametrize(
     ("keywords", "sentence"),
     [
-        ({"drop": ["nope"]}, "drop must name a column of the table other than the target, got 'nope'"),
         ({"keep": ["A"]}, r"keep must name a column .*, got 'A' \(did you mean 'a'\?\)"),
-        ({"drop": ["y"]}, "drop must name a column of the table other than the target, got 'y'"),
-        ({"drop": ["a"], "keep": ["a"]}, "drop and keep must not name the same column, got 'a' for both"),
         ({"drop": ["a", "id"]}, "a column beside the target 'y', got none, because all were dropped"),
         ({"drop": ["a"]}, "got none, because all were left out: 'id'; keep takes them in"),
         ({"encoding": "latin-1"}, "encoding must be None for a data frame, got 'latin-1'"),
         ({"task": "guess"}, "task must be one of auto, classification, regression, got 'guess'"),
+        ({"drop": "a"}, "drop must be a list of names of columns, got the text 'a'"),
+        ({"missing": [3]}, "missing must list texts that stand for a missing value, got 3"),
     ],
 )
 def test_options_that_cannot_be_used_are_one_sentence(keywords, sentence):
     frame = pd.DataFrame({"id": np.arange(ROWS), "a": RNG.normal(size=ROWS), "y": Y})
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises((ValueError, TypeError), match=sentence):
         load_table(frame, "y", **keywords)
-
-
-def test_lists_of_names_are_no_text():
-    frame = pd.DataFrame({"a": RNG.normal(size=ROWS), "y": Y})
-    with pytest.raises(TypeError, match="drop must be a list of names of columns, got the text 'a'"):
-        check_table(frame, "y", drop="a")
-    with pytest.raises(TypeError, match="missing must list texts that stand for a missing value, got 3"):
-        load_table(frame, "y", missing=[3])
 
 
 def test_names_that_are_no_texts_and_markers_of_a_frame():

@@ -3,44 +3,25 @@
 from __future__ import annotations
 
 import json
-import sys
+from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from bestleaf import cli
+import genuine
 from bestleaf.certificate import Certificate, verify
-from bestleaf.tables import read_frame
 from bestleaf.tables.verify import verify_table
-from selecting import configured
+from selecting import bestleaf, configured, refused
 
 ROWS = 120
 QUICK = configured(choose="training", verbose=0)
 
 
-@pytest.fixture(scope="module")
-def shop():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"age": rng.integers(20, 80, ROWS), "city": rng.choice(["Oslo", "Rome", "Bonn"], ROWS)})
-    frame["size"] = rng.normal(size=ROWS)
-    frame["bought"] = np.where((frame.age > 50) ^ (frame.city == "Rome"), "yes", "no")
-    return frame
-
-
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """Return a function that runs the command line in an empty folder: exit code, output and complaint."""
+def shop(tmp_path, monkeypatch):
+    """A table, in a folder that is empty."""
     monkeypatch.chdir(tmp_path)
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["bestleaf", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        shown = capsys.readouterr()
-        return end.value.code or 0, shown.out, shown.err
-
-    return command
+    return genuine.shop("size")
 
 
 def with_markers(shop):
@@ -51,7 +32,6 @@ def with_markers(shop):
 
 UGLY = {  # how the file is written, the options that read it, and words of `bestleaf check`
     "index": (lambda one: one.to_csv("t.csv"), [], "Unnamed: 0 has no name of its own; left out of the search."),
-    "mark": (lambda one: one.to_csv("t.csv", index=False, encoding="utf-8-sig"), [], "Nothing strange"),
     "latin": (
         lambda one: one.replace("Rome", "Köln").to_csv("t.csv", index=False, encoding="latin-1"),
         ["--encoding", "latin-1"],
@@ -72,70 +52,28 @@ UGLY = {  # how the file is written, the options that read it, and words of `bes
         [],
         "customer_id is an identifier (120 different whole numbers); left out of the search.",
     ),
-    "a leak": (
-        lambda one: one.assign(refund=(one.bought == "yes") * 9.5).to_csv("t.csv", index=False),
-        ["--drop", "refund"],
-        "Nothing strange",
-    ),
     "compressed": (lambda one: one.to_csv("t.csv.gz", index=False), [], "Nothing strange"),
 }
 
 
 @pytest.mark.parametrize("case", UGLY)
-def test_ugly_files_from_check_to_verify(run, shop, case):
+def test_ugly_files_from_check_to_verify(shop, case):
     write, options, words = UGLY[case]
     write(shop)
     name = "t.csv.gz" if case == "compressed" else "t.csv"
-    code, shown, said = run("check", name, "--target", "bought", *options)
+    code, shown, said = bestleaf("check", name, "--target", "bought", *options)
     assert (code, said) == (0, "")
     assert words in shown
     assert "bestleaf select takes this table." in shown
     files = ["--certificate", "c.json", "--json", "r.json"]
-    assert run("select", name, "--target", "bought", *options, *files, *QUICK)[0] == 0
-    with open("r.json") as file:
-        found = json.load(file)
+    assert bestleaf("select", name, "--target", "bought", *options, *files, *QUICK).code == 0
+    found = json.loads(Path("r.json").read_text())
     assert found["features"] == ["age", "city"]
     assert found["left_out"] == {"index": ["Unnamed: 0"], "an id": ["customer_id"]}.get(case, [])
-    code, shown, _ = run("verify", "c.json", "--data", name)
+    code, shown, _ = bestleaf("verify", "c.json", "--data", name)
     assert code == 0
     assert "exact values were computed again" in shown
     assert "What is written about the columns of the table was found again." in shown
-
-
-@pytest.mark.parametrize("ending", [".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zst", ".tsv.gz"])
-def test_compressed_files_are_read(tmp_path, shop, ending):
-    path, separator = tmp_path / f"t{ending}", "\t" if ".tsv" in ending else ","
-    text = shop.to_csv(index=False, sep=separator)
-    if ending.endswith(".zst"):
-        pyarrow = pytest.importorskip("pyarrow")
-        with pyarrow.output_stream(str(path), compression="zstd") as file:
-            file.write(text.encode())
-    else:
-        shop.to_csv(path, index=False, sep=separator)
-    pd.testing.assert_frame_equal(read_frame(path), shop)
-    path.write_bytes(path.read_bytes()[:50])
-    with pytest.raises(ValueError, match="cannot be read: "):
-        read_frame(path)
-
-
-def test_a_package_that_is_missing_is_named(tmp_path, monkeypatch):
-    (tmp_path / "t.csv.zst").write_bytes(b"")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ValueError, match=r"reading t\.csv\.zst needs pyarrow \(pip install pyarrow\)"):
-        read_frame(tmp_path / "t.csv.zst")
-
-
-def test_spaces_after_separators_belong_to_no_cell(tmp_path):
-    (tmp_path / "t.csv").write_text('a, b, c\n1, ?, "x, y"\n2, 3, z\n')
-    read = read_frame(tmp_path / "t.csv", missing=["?"])
-    assert read.columns.tolist() == ["a", "b", "c"]
-    assert read["b"].isna().tolist() == [True, False]
-    assert read["c"].tolist() == ["x, y", "z"]
-
-
-def test_columns_without_a_name_get_one(tmp_path):
-    (tmp_path / "t.csv").write_text("a;;b;\n1;2;3;\n4;5;6;\n")
-    assert read_frame(tmp_path / "t.csv").columns.tolist() == ["a", "Unnamed: 1", "b", "Unnamed: 3"]
 
 
 BROKEN = {
@@ -146,130 +84,97 @@ BROKEN = {
     "twice": (b"a,a,y\n1,2,0\n", [], "must have a different name for every column, got 'a' more than once"),
     "empty": (b"", [], "cannot be read: it is empty"),
     "header": (b"a,b,y\n", [], "must have rows and columns, got 0 rows of 3 columns"),
-    "keep": (
-        b"a,y\n1,0\n2,1\n",
-        ["--keep", "b"],
-        "--keep must name a column of the table other than the target, got 'b'",
-    ),
-    "drop": (
-        b"a,y\n1,0\n2,1\n",
-        ["--drop", "y"],
-        "--drop must name a column of the table other than the target, got 'y'",
-    ),
+    "keep": (b"a,y\n1,0\n2,1\n", ["--keep", "b"], "--keep must name a column of the table other than the target, got"),
+    "drop": (b"a,y\n1,0\n2,1\n", ["--drop", "y"], "--drop must name a column of the table other than the target, got"),
     "both": (b"a,y\n1,0\n2,1\n", ["--drop", "a", "--keep", "a"], "--drop and --keep must not name the same column"),
 }
 
 
-@pytest.mark.parametrize("command", ["check", "select", "compare"])
 @pytest.mark.parametrize("case", BROKEN)
-def test_files_and_options_that_cannot_be_used_are_one_sentence(run, tmp_path, case, command):
+def test_files_and_options_that_cannot_be_used_are_one_sentence(tmp_path, monkeypatch, case):
+    monkeypatch.chdir(tmp_path)
     text, options, words = BROKEN[case]
     (tmp_path / "t.csv").write_bytes(text)
-    code, shown, said = run(command, "t.csv", "--target", "y", *options)
-    assert (code, shown) == (2, "")
-    assert words in said
-    assert said.count("\n") == 1
+    for command in ("check", "select", "compare"):
+        assert words in refused(command, "t.csv", "--target", "y", *options)
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_check_says_what_select_refuses(run, shop):
+def test_check_says_what_select_refuses(shop):
     shop.assign(bought="yes").to_csv("same.csv", index=False)
     shop.assign(bought=shop.bought.mask(shop.index < 3)).to_csv("gaps.csv", index=False)
-    code, shown, _ = run("check", "same.csv", "--target", "bought", "--json", "same.json")
+    code, shown, _ = bestleaf("check", "same.csv", "--target", "bought", "--json", "same.json")
     assert code == 1
     assert "The target bought is always 'yes'; there is nothing to predict." in shown
     assert "bestleaf select refuses this table: the target 'bought' must have two different values" in shown
-    with open("same.json") as file:
-        assert json.load(file)["findings"][0]["kind"] == "one target"
-    assert run("check", "same.csv", "--target", "bought", "--json", "same.json")[0] == 2
-    code, shown, _ = run("check", "gaps.csv", "--target", "bought")
+    assert json.loads(Path("same.json").read_text())["findings"][0]["kind"] == "one target"
+    assert bestleaf("check", "same.csv", "--target", "bought", "--json", "same.json").code == 2
+    code, shown, _ = bestleaf("check", "gaps.csv", "--target", "bought")
     assert code == 1
     assert "The target bought is missing in 3 rows" in shown
 
 
-def test_leaks_are_loud_and_options_are_named(run, shop):
+def test_leaks_are_loud_and_options_are_named(shop):
     with_markers(shop).assign(refund=(shop.bought == "yes") * 9.5).to_csv("t.csv")
-    code, shown, _ = run("check", "t.csv", "--target", "bought", "--impute", "median")
+    code, shown, _ = bestleaf("check", "t.csv", "--target", "bought", "--impute", "median")
     assert code == 0
     lines = shown.splitlines()
     assert lines[1].startswith("A leak? refund alone ranks the target almost perfectly (AUC 1.0000).")
     for words in ("--keep COLUMN takes", "--missing TEXT takes cells", "--drop COLUMN leaves"):
         assert any(line.startswith(words) for line in lines)
     options = [*configured(choose="training", max_samples=50), "--impute", "median"]
-    code, shown, _ = run("select", "t.csv", "--target", "bought", *options)
+    shown = bestleaf("select", "t.csv", "--target", "bought", *options).out
     assert shown.startswith("A leak? refund alone")
 
 
-def test_included_and_grouped_columns_are_kept(run, shop):
+def test_included_and_grouped_columns_are_kept(shop):
     shop.assign(number=np.arange(ROWS), other=np.arange(ROWS) + 1).to_csv("t.csv", index=False)
     together = configured('feature_groups = {both = ["number", "age"]}', choose="training", verbose=0)
     options = ["--include", "other", "--json", "r.json"]
-    assert run("select", "t.csv", "--target", "bought", *options, *together)[0] == 0
-    with open("r.json") as file:
-        found = json.load(file)
+    assert bestleaf("select", "t.csv", "--target", "bought", *options, *together).code == 0
+    found = json.loads(Path("r.json").read_text())
     assert "other" in found["features"]
     assert found["left_out"] == []
 
 
-VERIFIED = {
-    "holdout and filled values": (["--missing", "?", "--impute", "mean", "--holdout", "0.25"], {}),
-    "estimator": (["--missing", "?", "--impute", "median", "--estimator", "linear", "--holdout", "0.2"], {"cv": 3}),
-    "scoring": (["--drop", "age", "--estimator", "linear"], {"scoring": "roc_auc", "cv": 3}),
-}
-
-
-@pytest.mark.parametrize("case", VERIFIED)
-def test_verify_makes_again_what_select_made(run, shop, case):
-    with_markers(shop).to_csv("t.csv", index=False)
-    options, settings = VERIFIED[case]
-    more = [*options, "--certificate", "c.json", *configured(choose="training", verbose=0, **settings)]
-    assert run("select", "t.csv", "--target", "bought", *more)[0] == 0
-    code, shown, _ = run("verify", "c.json", "--data", "t.csv")
-    assert code == 0
-    assert "exact values were computed again" in shown
-
-
 @pytest.fixture
-def certified(run, shop):
+def certified(shop):
     """A folder with a table and its certificate."""
     shop.assign(id=np.arange(ROWS)).to_csv("t.csv", index=False)
-    assert run("select", "t.csv", "--target", "bought", "--certificate", "c.json", *QUICK)[0] == 0
+    assert bestleaf("select", "t.csv", "--target", "bought", "--certificate", "c.json", *QUICK).code == 0
     return shop.assign(id=np.arange(ROWS))
 
 
-def test_what_another_version_found_is_taken_as_written(run, certified):
+def test_what_another_version_found_is_taken_as_written(certified):
     content = Certificate.load("c.json").content
     assert content["table"]["findings"]
     content["bestleaf"] = "0.0.1"
     Certificate(content).save("c.json")
-    code, shown, _ = run("verify", "c.json", "--data", "t.csv")
-    assert code == 0
+    shown = bestleaf("verify", "c.json", "--data", "t.csv").out
     assert "Taken as written: what is said about the columns of the table" in " ".join(shown.split())
 
 
-def test_other_data_have_an_exit_code_of_their_own(run, certified):
+def test_other_data_have_an_exit_code_of_their_own(certified):
     others = {
         "other values in 'size'": certified.assign(size=certified["size"] + 1e-9),
         "other values in 'bought'": certified.assign(bought=certified.bought.iloc[::-1].to_numpy()),
         "there is no column 'id'": certified.drop(columns="id"),
-        "there is no column 'bought'": certified.rename(columns={"bought": "sold"}),
         "the feature called 'age' has another name": certified.rename(columns={"age": "years"}),
         "the column 'age' is not among them": certified.drop(columns="age"),
         "the column 'more' is new": certified.assign(more=1.5),
         "the columns are in another order": certified[["size", "age", "city", "bought", "id"]],
-        "must have no missing values": certified.assign(age=certified.age.mask(certified.index == 3)),
         "is about 120 rows, got 119": certified.iloc[:-1],
     }
     for words, frame in others.items():
         frame.to_csv("other.csv", index=False)
-        code, shown, _ = run("verify", "c.json", "--data", "other.csv")
+        code, shown, _ = bestleaf("verify", "c.json", "--data", "other.csv")
         assert code == 4, words
         assert shown.startswith("Refused: ")
         assert words in shown
     certified.assign(id=certified.id + 0).to_csv("other.csv", index=False)
-    assert run("verify", "c.json", "--data", "other.csv")[0] == 0
-    assert run("verify", "c.json", "--data", "nowhere.csv")[0] == 2
-    assert run("verify", "c.json", "--target", "bought")[0] == 2
+    assert bestleaf("verify", "c.json", "--data", "other.csv").code == 0
+    assert bestleaf("verify", "c.json", "--data", "nowhere.csv").code == 2
+    assert bestleaf("verify", "c.json", "--target", "bought").code == 2
 
 
 FORGED = [
@@ -285,29 +190,26 @@ FORGED = [
 ]
 
 
-def test_a_forged_table_is_refused(run, certified):
+def test_a_forged_table_is_refused(certified):
     text = Certificate.load("c.json").to_json()
     for forge, words in FORGED:
         certificate = Certificate.from_json(text)
         forge(certificate.content["table"])
         del certificate.content["checksum"]
         certificate.save("forged.json")
-        code, shown, _ = run("verify", "forged.json", "--data", "t.csv")
+        code, shown, _ = bestleaf("verify", "forged.json", "--data", "t.csv")
         assert code == 1, words
         assert words in shown
 
 
-def test_a_certificate_says_how_the_table_was_made(run, certified):
+def test_a_certificate_says_how_the_table_was_made(certified):
     certificate = Certificate.load("c.json")
     assert certificate.content["report"]["notes"] == [
         "id numbers the rows; left out of the search.",
         "city: 3 categories",
     ]
     assert "how the table was read and what was found in it" in str(verify(certificate))
-    found = verify_table(certificate, certified)
-    assert found
-    assert not found.other_data
-    assert "how the table was read" not in str(found)
+    assert "how the table was read" not in str(verify_table(certificate, certified))
     changed = Certificate({name: part for name, part in certificate.content.items() if name != "checksum"})
     changed.content["table"]["findings"].append({"kind": "date", "columns": ["age"], "numbers": [0.0], "texts": [""]})
     refused = verify_table(changed, certified)
@@ -316,11 +218,11 @@ def test_a_certificate_says_how_the_table_was_made(run, certified):
     assert "what is written about the columns is not what a look at this table finds" in str(refused)
 
 
-def test_compare_takes_the_options_of_a_table(run, shop):
+def test_compare_takes_the_options_of_a_table(shop):
     with_markers(shop).assign(id=np.arange(ROWS), bad="x").to_csv("t.csv", index=False)
     options = ["--missing", "?", "--impute", "median", "--drop", "bad", "--exclude", "size", "--include", "city"]
     more = ["--peers", "f-test", "--max-features", "2", "--estimator", "linear", "--max-time", "3"]
-    code, shown, _ = run("compare", "t.csv", "--target", "bought", *options, *more)
+    code, shown, _ = bestleaf("compare", "t.csv", "--target", "bought", *options, *more)
     assert code == 0
     assert "id numbers the rows; left out of the search." in shown
     rows = [line for line in shown.splitlines() if "F-test" in line or "all features" in line]

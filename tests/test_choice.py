@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bestleaf.new_data.choice import ALL, CAUTION, averaged, decide
+from bestleaf.new_data.choice import ALL, decide
 from bestleaf.new_data.left_out import Scores
 from bestleaf.new_data.part import Choosable
 
@@ -123,15 +123,3 @@ def test_sizes_without_a_subset_and_families_without_a_fold_are_not_chosen():
     assert [row.size for row in found.path] == [1, 2, UNITS]
     assert found.chosen.units == (4,)
     assert set(found.families) == {"search"}
-
-
-def test_averages_are_of_neighbouring_sizes_in_proportion():
-    sizes = np.arange(1, 101)
-    spike = np.zeros((1, 100))
-    spike[0, [1, 49]] = 1.0
-    found = averaged(spike, sizes)[0]
-    assert found[1] > 3 * found[49]  # at 50 features many sizes are nearly the same
-    np.testing.assert_allclose(averaged(np.ones((2, 100)), sizes), 1.0)
-    gaps = np.where(sizes % 2, 1.0, np.nan)[None, :]
-    np.testing.assert_array_equal(np.isnan(averaged(gaps, sizes)), np.isnan(gaps))
-    assert 0 < CAUTION < 1

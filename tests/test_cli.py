@@ -1,79 +1,110 @@
-"""The command line in processes of its own, as a user types it."""
+"""The commands beside `select`, and what only processes of their own show; the package as it is installed."""
 
 from __future__ import annotations
 
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
-import pandas as pd
 import pytest
 
-import bestleaf
-from bestleaf import BestLeafSelector
-from bestleaf.cli.reproduce import app as experiments
-from bestleaf.paper import load_linear
-from bestleaf.tables import read_frame
+from bestleaf import __version__
+from selecting import bestleaf, refused
+
+ROOT = Path(__file__).parent.parent
+LOWEST = ROOT / "tools" / "lowest_versions.py"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-def run(*arguments, cwd, **keywords):
-    command = [sys.executable, "-c", "from bestleaf.cli import main; main()", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, **keywords)
+def python(*arguments, **keywords):
+    """Return what a Python of its own printed."""
+    end = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=120, **keywords)
+    assert end.returncode == 0, end.stderr
+    return end.stdout.strip()
 
 
-def test_version_and_help(tmp_path):
-    assert run("--version", cwd=tmp_path).stdout.strip() == bestleaf.__version__
-    shown = run("reproduce", "--help", cwd=tmp_path)
-    assert shown.returncode == 0
-    assert "fixed" in shown.stdout
-    assert "expansion" in shown.stdout
-    assert "selection" in shown.stdout
-    module = subprocess.run(
-        [sys.executable, "-m", "bestleaf", "--version"], capture_output=True, text=True, timeout=120
+@pytest.mark.slow
+def test_the_command_line_starts_by_name_and_by_module(tmp_path):
+    assert python("-c", "from bestleaf.cli import main; main()", "--version", cwd=tmp_path) == __version__
+    assert python("-m", "bestleaf", "--version", cwd=tmp_path) == __version__
+
+
+@pytest.mark.slow
+def test_nothing_heavy_is_imported_and_nothing_is_compiled_at_import(tmp_path):
+    code = "import sys, bestleaf; print([m for m in ('numba', 'scipy', 'rich') if m in sys.modules])"
+    assert python("-c", code, cwd=tmp_path) == "[]"
+    code = (
+        "import bestleaf.search as s, bestleaf.engine.kernels.loop as l;"
+        "print([k for k, v in vars(l).items() if getattr(v, 'signatures', None)])"
     )
-    assert module.stdout.strip() == bestleaf.__version__
+    assert python("-c", code, cwd=tmp_path) == "[]"
 
 
-def test_demo_says_what_is_proved(tmp_path):
-    shown = run("demo", cwd=tmp_path)
-    assert shown.returncode == 0, shown.stderr
-    assert "features: " in shown.stdout
-    assert "With probability at least 1 - 0.1" in shown.stdout
-    assert "Not claimed" in shown.stdout
-    assert "The best subset of each size" in shown.stdout
+def test_the_conda_recipe_has_the_version_and_the_dependencies_of_the_package():
+    recipe = (ROOT / "tools" / "conda" / "recipe.yaml").read_text()
+    assert f'version: "{__version__}"' in recipe
+    run = recipe.split("  run:\n")[1].split("\n\n")[0]
+    listed = {line.strip().removeprefix("- ").replace(" ", "") for line in run.splitlines()}
+    assert listed == {f"python{PROJECT['requires-python']}", *PROJECT["dependencies"]}
+    (name, start), *others = PROJECT["scripts"].items()
+    assert f"- {name} = {start}\n" in recipe
+    assert not others
 
 
-def test_reproduce_fixed_keeps_rows_and_prints_a_table(tmp_path):
-    shown = run("reproduce", "fixed", "--runs", "2", "--json", "rows.json", cwd=tmp_path)
-    assert shown.returncode == 0, shown.stderr
-    assert "478,142" in shown.stdout
-    rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
-    assert len(rows) == 20
-    assert run("reproduce", "fixed", "--runs", "2", "--json", "rows.json", cwd=tmp_path).returncode == 0
-    assert json.loads((tmp_path / "rows.json").read_text())["rows"] == rows
+def test_every_dependency_is_pinned_to_its_lower_bound():
+    listed = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["test"]]
+    assert sorted(python(LOWEST, "test").split()) == sorted(requirement.replace(">=", "==") for requirement in listed)
 
 
-def test_reproduce_takes_rows_by_name(tmp_path):
-    shown = run("reproduce", "fixed", "DAG beta1 paper", "DAG theory sound", "--runs", "2", cwd=tmp_path)
-    assert shown.returncode == 0, shown.stderr
+def test_of_two_bounds_of_one_name_the_higher_one_holds():
+    pins = runpy.run_path(str(LOWEST))["pins"]
+    project = {"dependencies": ["a>=1.9", "b[x]>=2,<3"], "optional-dependencies": {"more": ["A>=1.10", "c >= 0.1; x"]}}
+    assert pins(project, []) == ["a==1.9", "b==2"]
+    assert pins(project, ["more"]) == ["a==1.10", "b==2", "c==0.1"]
+
+
+@pytest.mark.parametrize("requirement", ["a", "a==1", "a<2", "a~=1.0"])
+def test_a_dependency_without_a_lower_bound_is_refused(requirement):
+    with pytest.raises(ValueError, match="a dependency must have a lowest version"):
+        runpy.run_path(str(LOWEST))["pins"]({"dependencies": [requirement], "optional-dependencies": {}}, [])
+
+
+@pytest.mark.slow
+def test_demo_says_what_is_proved():
+    code, shown, said = bestleaf("demo")
+    assert code == 0, said
+    for words in ("features: ", "With probability at least 1 - 0.1", "Not claimed", "The best subset of each size"):
+        assert words in shown
+
+
+@pytest.mark.slow
+def test_reproduce_keeps_rows_and_prints_a_table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    some = ["DAG beta1 paper", "DAG theory sound"]
+    assert "hoeffding" not in bestleaf("reproduce", "fixed", *some, "--runs", "2").out
     rows = json.loads((tmp_path / "bestleaf-fixed.json").read_text())["rows"]
-    assert {row["case"] for row in rows} == {"DAG beta1 paper", "DAG theory sound"}
-    assert "hoeffding" not in shown.stdout
+    assert ({row["case"] for row in rows}, len(rows)) == (set(some), 4)
+    for _ in range(2):  # the second time, all rows are there
+        code, shown, said = bestleaf("reproduce", "fixed", "--runs", "2")
+        assert code == 0, said
+        assert "478,142" in shown
+    found = json.loads((tmp_path / "bestleaf-fixed.json").read_text())["rows"]
+    assert len(found) == 20
+    assert all(row in found for row in rows)
 
 
 @pytest.mark.parametrize("experiment", ["fixed", "expansion", "selection"])
-def test_a_wrong_name_gets_the_right_ones(experiment, tmp_path, monkeypatch, capsys):
+def test_a_wrong_name_gets_the_right_ones(experiment, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for arguments, code in (["--list"], 0), (["everything"], 2):
-        with pytest.raises(SystemExit) as end:
-            experiments([experiment, *arguments])
-        assert end.value.code == code
-    told = capsys.readouterr()
-    names = "; ".join(told.out.splitlines())
+    names = "; ".join(bestleaf("reproduce", experiment, "--list").out.splitlines())
     assert names.count("; ") >= 9
-    assert told.err == f"bestleaf: there is no row 'everything'; the rows are: {names}\n"
+    told = refused("reproduce", experiment, "everything")
+    assert told == f"bestleaf: there is no row 'everything'; the rows are: {names}\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -91,10 +122,10 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_keeps_the_rows(tmp_path):
-    code = TELLS_ROWS
-    arguments = [sys.executable, "-c", code, "reproduce", "fixed", "--runs", "500", "--n-jobs", "2"]
+    arguments = [sys.executable, "-c", TELLS_ROWS, "reproduce", "fixed", "--runs", "500", "--n-jobs", "2"]
     process = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert "row\n" in iter(process.stdout.readline, "")
     assert not (tmp_path / "bestleaf-fixed.json").exists()
@@ -110,79 +141,17 @@ def test_ctrl_c_keeps_the_rows(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["reproduce", "fixed", "--runs", "0"], "--runs"),
-        (["reproduce", "fixed", "--runs", "many"], "--runs"),
-        (["reproduce", "fixed", "--json", "no/such/rows.json"], "does not exist"),
-        (["reproduce", "expansion", "--plot", "figure.png"], "--plot must end in .svg, got figure.png"),
-        (["reproduce", "expansion", "--plot", "no/figure.svg"], "does not exist"),
-        (["reproduce", "everything"], "everything"),
-        (["reproduce", "selection", "--data", "madelon"], "--data must be madelon=PATH, got 'madelon'"),
-        (["reproduce", "selection", "--data", "iris=here"], "got a data set called 'iris'"),
-        (["reproduce", "selection", "--data", "madelon=nowhere.data"], "there is no file nowhere.data"),
-        (["conquer"], "conquer"),
-        (["watch", "run.blf"], "no such command 'watch'"),
+        (["fixed", "--runs", "0"], "--runs"),
+        (["fixed", "--json", "no/such/rows.json"], "does not exist"),
+        (["fixed", "--json", "thesis.json"], "thesis.json"),
+        (["expansion", "--plot", "figure.png"], "--plot must end in .svg, got figure.png"),
+        (["selection", "--data", "madelon"], "--data must be madelon=PATH, got 'madelon'"),
+        (["selection", "--data", "iris=here"], "got a data set called 'iris'"),
+        (["selection", "--data", "madelon=nowhere.data"], "there is no file nowhere.data"),
     ],
 )
-def test_bad_input_is_one_sentence_and_exit_code_two(arguments, words, tmp_path):
-    shown = run(*arguments, cwd=tmp_path)
-    assert shown.returncode == 2
-    assert words in shown.stderr
-    assert "Traceback" not in shown.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_of_something_else_is_left_alone(tmp_path):
-    (tmp_path / "rows.json").write_text("my thesis")
-    shown = run("reproduce", "fixed", "--runs", "1", "--json", "rows.json", cwd=tmp_path)
-    assert shown.returncode == 2
-    assert (tmp_path / "rows.json").read_text() == "my thesis"
-
-
-def test_importing_the_package_imports_nothing_heavy(tmp_path):
-    code = "import sys, bestleaf; print([m for m in ('numba', 'scipy', 'rich') if m in sys.modules])"
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
-    assert shown.stdout.strip() == "[]"
-
-
-def test_nothing_is_compiled_at_import(tmp_path):
-    code = (
-        "import bestleaf.search as s, bestleaf.engine.kernels.loop as l;"
-        "print([k for k, v in vars(l).items() if getattr(v, 'signatures', None)])"
-    )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
-    assert shown.stdout.strip() == "[]"
-
-
-def test_verify_says_whether_a_certificate_holds(tmp_path):
-    bunch = load_linear()
-    frame = pd.DataFrame(bunch.data.astype(float), columns=bunch.feature_names).assign(label=bunch.target)
-    frame.to_csv(tmp_path / "table.csv", index=False)
-    X = read_frame(tmp_path / "table.csv")
-    y = X.pop("label")
-    BestLeafSelector(choose="training", epsilon=0.05, random_state=0).fit(X, y).certificate_.save(
-        tmp_path / "found.json"
-    )
-    held = run("verify", "found.json", cwd=tmp_path)
-    assert held.returncode == 0, held.stderr
-    assert "The certificate holds." in held.stdout
-    again = run("verify", "found.json", "--data", "table.csv", "--target", "label", cwd=tmp_path)
-    assert again.returncode == 0, again.stdout
-    assert "exact values were computed again" in again.stdout
-    text = (tmp_path / "found.json").read_text()
-    (tmp_path / "forged.json").write_text(text.replace('"epsilon": 0.05', '"epsilon": 0.01', 1))
-    refused = run("verify", "forged.json", cwd=tmp_path)
-    assert refused.returncode == 1
-    assert "Refused: " in refused.stdout
-    for arguments in (["table.csv"], ["nowhere.json"], ["found.json", "--data", "table.csv"]):
-        broken = run("verify", *arguments, cwd=tmp_path)
-        assert broken.returncode == 2
-        assert "Traceback" not in broken.stderr
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes")
-def test_a_reader_that_leaves_does_not_lose_the_result(tmp_path):
-    rows = "\n".join(f"{number % 7},{number % 3},{number % 2}" for number in range(60))
-    (tmp_path / "table.csv").write_text(f"a,b,label\n{rows}\n")
-    command = f"{sys.executable} -m bestleaf select table.csv --target label --json found.json | true"
-    subprocess.run(command, shell=True, cwd=tmp_path, check=True, timeout=120)
-    assert "label" not in json.loads((tmp_path / "found.json").read_text())["features"]
+def test_bad_input_is_one_sentence_and_exit_code_two(arguments, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "thesis.json").write_text("my thesis")
+    assert words in refused("reproduce", *arguments)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["my thesis"]

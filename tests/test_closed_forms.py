@@ -59,17 +59,6 @@ def test_scores_are_those_of_cross_validation(estimator, scoring, y, scaled):
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("scaled", [False, True])
-def test_ridge_gives_no_weight_to_a_column_that_is_constant_on_training_rows(scaled):
-    year = 2008.0 + np.random.default_rng(8).normal(size=ROWS)
-    data = np.column_stack([X[:, :2], np.r_[np.zeros(80), np.ones(10)], year, np.full(ROWS, 3.0)])
-    estimator = make_pipeline(StandardScaler(), Ridge()) if scaled else Ridge()
-    oracle = oracle_of(estimator, "r2", REAL, data, KFold(9))  # the last fold has all rows with a one
-    subset = np.arange(5)
-    expected = cross_val_score(estimator, data, REAL, scoring="r2", cv=KFold(9))
-    np.testing.assert_allclose(closed_scores(oracle, [subset])[0], expected, rtol=1e-9, atol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("cv", "groups"),
     [

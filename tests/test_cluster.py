@@ -9,12 +9,11 @@ import threading
 import pytest
 from joblib import parallel_config
 from sklearn.datasets import make_classification
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.naive_bayes import GaussianNB
 
-from bestleaf import Search, best_leaf, problems, verify
+from bestleaf import Search, problems, verify
 from bestleaf.search.ask_tell import Inside
-from bestleaf.search.executors import Dask, Serial, draw_samples, executor_for
+from bestleaf.search.executors import Dask, draw_samples, executor_for
 from selecting import made_selector
 
 distributed = pytest.importorskip("distributed")
@@ -53,12 +52,9 @@ def alone(table):
 
 
 def same(one, other):
-    return (
-        one.certificate_.content["leaves"] == other.certificate_.content["leaves"]
-        and one.certificate_.samples == other.certificate_.samples
-        and one.certificate_.exact_evaluations == other.certificate_.exact_evaluations
-        and list(one.subset_) == list(other.subset_)
-    )
+    left, right = one.certificate_, other.certificate_
+    counts = left.samples == right.samples and left.exact_evaluations == right.exact_evaluations
+    return counts and left.content["leaves"] == right.content["leaves"] and left.features == right.features
 
 
 def test_a_cluster_gives_the_same_answer_as_this_process(client, table, alone):
@@ -99,23 +95,6 @@ def test_a_worker_that_is_killed_changes_nothing(client, table, alone):
     assert same(found, alone)
 
 
-def test_all_workers_lost_at_once_are_waited_for(client):
-    problem, executor = problems.paper_lattice(), Dask(client)
-    items = [((0, 1, number % 4 + 2), (7, number)) for number in range(16)]
-    executor.map(draw_samples, problem, items)  # the problem lies at the workers
-    for victim in client.run(os.getpid).values():
-        os.kill(victim, signal.SIGKILL)
-    assert executor.map(draw_samples, problem, items) == draw_samples(problem, items)
-
-
-def test_any_problem_may_be_searched_on_a_cluster(client):
-    keywords = {"epsilon": 0.2, "delta": 0.1, "seed": 0, "batch_size": 16}
-    with parallel_config("dask"):
-        found = best_leaf(problems.paper_lattice(), **keywords)
-    expected = Search(problems.paper_lattice(), task="leaf", **keywords, inside=Inside(Serial())).run()
-    assert (found.answer, found.samples, found.leaves) == (expected.answer, expected.samples, expected.leaves)
-
-
 @pytest.fixture
 def empty():
     """A cluster without workers, in this process."""
@@ -143,7 +122,7 @@ def test_a_worker_that_comes_late_is_waited_for_with_a_message(empty):
         assert Late(client).map(draw_samples, problem, ITEMS) == draw_samples(problem, ITEMS)
 
 
-@pytest.mark.parametrize("lost", ["never", "workers", "scheduler"])
+@pytest.mark.parametrize("lost", ["workers", "scheduler"])
 def test_without_workers_a_search_ends_with_what_it_has_and_a_reason_of_its_own(empty, lost, monkeypatch):
     class Leaving(Dask):
         """All workers, or the scheduler, are lost after three batches."""
@@ -160,18 +139,9 @@ def test_without_workers_a_search_ends_with_what_it_has_and_a_reason_of_its_own(
     monkeypatch.setattr("bestleaf.search.executors.RECOUNT", 0.1)
     problem = problems.ScoreLattice([0.0] * 6, 3)  # all leaves tie: it never ends by itself
     with distributed.Client(empty) as client:
-        if lost != "never":
-            empty.scale(1)
-            client.wait_for_workers(1)
+        empty.scale(1)
+        client.wait_for_workers(1)
         found = Search(problem, **ENDLESS, inside=Inside(Leaving(client, patience=0.5))).run()
         assert found.reason == "no_workers"  # it does not wait for the end of max_time
-        assert (found.samples > 0) == (lost != "never")
+        assert found.samples > 0
         assert verify(found.certificate)
-
-
-def test_a_selector_without_workers_still_answers(empty, table, monkeypatch):
-    monkeypatch.setattr("bestleaf.search.executors.PATIENCE", 0.5)
-    with distributed.Client(empty), parallel_config("dask"), pytest.warns(ConvergenceWarning, match="loss of all"):
-        found = made_selector(choose="training", **SETTINGS).fit(*table)
-    assert found.certificate_.reason == "no_workers"
-    assert found.score_ > 0

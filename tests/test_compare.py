@@ -1,28 +1,35 @@
-"""bestleaf compare: the same splits for all methods, paired differences, and methods that fail."""
+"""bestleaf compare: the same splits for all methods, paired differences, methods that fail, and what they select."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
+import warnings
 from collections import Counter
 from math import isnan, nan
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.feature_selection import RFECV, SequentialFeatureSelector
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import RFECV
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.neighbors import KNeighborsClassifier
 
 import genuine
-from bestleaf import NeighbourVotes, SearchOptions, cli
+from bestleaf import SearchOptions
 from bestleaf.certificate.held_out import corrected_error
 from bestleaf.features.all_subsets import Exhaustion
 from bestleaf.new_data import split_of
 from bestleaf.tables import prepared
 from bestleaf.tables.compare import Compared, compare, standings
-from bestleaf.tables.peers import PEERS, Peer
+from bestleaf.tables.peers import PEERS, Peer, Setting, mean_auc
 from bestleaf.tables.select import named_estimator
+from selecting import bestleaf, refused
 
+pytestmark = pytest.mark.slow
 QUICK = ["f-test", "forward"]
 
 
@@ -32,40 +39,21 @@ def shop():
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, shop, capsys):
-    """Return a function that runs the command line beside `shop.csv`: its exit code, output and complaint."""
+def file(tmp_path, monkeypatch, shop):
+    """The table as a file."""
     monkeypatch.chdir(tmp_path)
     shop.to_csv("shop.csv", index=False)
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["bestleaf", "compare", *arguments])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        shown = capsys.readouterr()
-        return end.value.code or 0, shown.out, shown.err
-
-    return command
+    return "shop.csv"
 
 
-def test_all_methods_are_shown(run):
-    code, shown, _ = run("shop.csv", "--target", "bought")
+def test_all_methods_are_shown_and_several_splits_have_standard_errors(file):
+    code, shown, _ = bestleaf("compare", file, "--target", "bought", "--max-time", "5")
     assert code == 0
-    methods = ("bestleaf", "forward selection", "RFECV", "F-test", "all features")
-    for part in (*methods, "held-out", "difference", "[b]noise"):
+    for part in ("bestleaf", "forward selection", "RFECV", "F-test", "all features", "held-out", "difference"):
         assert part in shown
+    assert "[b]noise" in shown
     assert "±" not in shown  # one split says nothing of its error
-
-
-def test_bestleaf_wins_where_features_act_together(shop):
-    rows = {row.method: row for row in compare(prepared(shop, "bought"), random_state=1, peers=QUICK)}
-    assert rows["bestleaf"].columns == ("age", "city")
-    assert all(0 <= row.held_out <= 1 for row in rows.values())
-    assert rows["all features"].columns == ("age", "city", "[b]noise")
-
-
-def test_several_splits_have_standard_errors(run):
-    code, shown, _ = run("shop.csv", "--target", "bought", "--splits", "2", "--peers", "f-test")
-    assert code == 0
+    shown = bestleaf("compare", file, "--target", "bought", "--splits", "2", "--peers", "f-test").out
     assert "in each of 2 splits" in shown
     assert "±" in shown
     assert "forward selection" not in shown
@@ -125,12 +113,13 @@ def test_the_corrected_error_of_splits_is_not_too_small():
     assert np.sqrt(np.mean(np.square(errors))) > 0.86 * np.std(means)
 
 
-def test_a_peer_that_fails_does_not_end_the_comparison(run, monkeypatch):
+def test_a_peer_that_fails_does_not_end_the_comparison(file, monkeypatch):
     def broken(X, y, setting):
         raise RuntimeError("out of\nluck")
 
     monkeypatch.setitem(PEERS, "f-test", Peer("broken", broken))
-    code, shown, _ = run("shop.csv", "--target", "bought", "--peers", "f-test", "--peers", "forward")
+    peers = ["--peers", "f-test", "--peers", "forward"]
+    code, shown, _ = bestleaf("compare", file, "--target", "bought", *peers)
     assert code == 0
     assert "broken (failed: out of luck)" in shown
     assert "forward selection" in shown
@@ -157,14 +146,6 @@ def test_numbers_are_compared_by_ranks():
     assert rows["bestleaf"].columns == rows["forward selection"].columns == ("a", "b")
 
 
-def test_one_feature_and_numbers_as_classes(run):
-    rng = np.random.default_rng(0)
-    one = pd.DataFrame({"a": rng.normal(size=60)})
-    one["y"] = np.where(one.a > 0, 0.5, 1.5)
-    one.to_csv("one.csv", index=False)
-    assert run("one.csv", "--target", "y", "--task", "classification")[0] == 0
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -174,35 +155,22 @@ def test_one_feature_and_numbers_as_classes(run):
         (["--peers", "absent"], "--peers must be installed, got 'absent', which needs the module no_such_module"),
     ],
 )
-def test_options_that_cannot_be_used(run, monkeypatch, options, words):
+def test_options_that_cannot_be_used(file, monkeypatch, options, words):
     if "absent" in options:
         monkeypatch.setitem(PEERS, "absent", Peer("absent", PEERS["f-test"].select, "no_such_module"))
-    code, _, said = run("shop.csv", "--target", "bought", *options)
-    assert code == 2
-    assert words in said
-    assert said.count("\n") == 1
-
-
-def test_a_file_that_is_missing(run):
-    assert run("missing.csv", "--target", "bought")[0] == 2
-
-
-def test_splits_must_be_a_whole_number(shop):
-    with pytest.raises(TypeError, match=r"splits must be a whole number of at least 1, got 1\.5"):
-        next(compare(prepared(shop, "bought"), splits=1.5))
+    assert words in refused("compare", file, "--target", "bought", *options)
 
 
 @pytest.mark.parametrize(
     ("owner", "name", "rows"),
     [
         (Exhaustion, "_slice", ["bestleaf (interrupted)"]),
-        (SequentialFeatureSelector, "fit", ["bestleaf", "all features", "F-test"]),
         (RFECV, "fit", ["bestleaf", "all features", "F-test", "forward selection"]),
     ],
 )
-def test_ctrl_c_keeps_the_rows_so_far(run, monkeypatch, owner, name, rows):
+def test_ctrl_c_keeps_the_rows_so_far(file, monkeypatch, owner, name, rows):
     rng = np.random.default_rng(0)
-    wide = pd.DataFrame(rng.normal(size=(60, 15)), columns=[f"c{number}" for number in range(15)])
+    wide = pd.DataFrame(rng.normal(size=(60, 13)), columns=[f"c{number}" for number in range(13)])
     wide.assign(y=rng.integers(0, 2, 60)).to_csv("wide.csv", index=False)
     real, calls = getattr(owner, name), []
 
@@ -213,7 +181,7 @@ def test_ctrl_c_keeps_the_rows_so_far(run, monkeypatch, owner, name, rows):
         return real(*arguments, **keywords)
 
     monkeypatch.setattr(owner, name, interrupted)
-    code, shown, _ = run("wide.csv", "--target", "y", "--epsilon", "0", "--max-time", "3")
+    code, shown, _ = bestleaf("compare", "wide.csv", "--target", "y", "--epsilon", "0", "--max-time", "3")
     assert code == 130
     methods = ["bestleaf", "all features", "F-test", "forward selection", "RFECV "]
     table = shown[: shown.index("held-out: AUC")]
@@ -229,18 +197,103 @@ def test_a_category_is_selected_as_a_whole(shop, monkeypatch):
     assert row.columns == ("city",)
 
 
-def test_all_methods_are_judged_by_the_estimator(run, shop):
+def test_all_methods_are_judged_by_the_estimator(file, shop):
     settings = {"choose": "training", "epsilon": 0.1, "peers": ["f-test"], "search": SearchOptions(max_samples=20)}
     table = prepared(shop, "bought")
     rows = {row.method: row for row in compare(table, estimator="linear", **settings)}
     model, seed = named_estimator("linear", "classification"), 0
-    kept, aside = split_of(0.25, table.X, table.y.to_numpy(), NeighbourVotes(), seed, None)
+    kept, aside = split_of(0.25, table.X, table.y.to_numpy(), None, seed)
     part = table.filled_from(kept)
     model.fit(part.X.iloc[kept], table.y.iloc[kept])
     accuracy = model.score(part.X.iloc[aside], table.y.iloc[aside])
     assert rows["all features"].held_out == pytest.approx(accuracy)
-    code, shown, _ = run(
-        "shop.csv", "--target", "bought", "--estimator", "linear", "--max-time", "1", "--peers", "rfecv"
-    )
+    options = ["--estimator", "linear", "--max-time", "1", "--peers", "f-test"]
+    code, shown, _ = bestleaf("compare", file, "--target", "bought", *options)
     assert code == 0
     assert "held-out: accuracy or concordance of the estimator linear" in shown
+
+
+# ---- the other methods: what they select, by which measure, from which rows
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(90, 6))
+TARGETS = {"classification": np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7]), "regression": X[:, 0] + X[:, 1]}
+Y = TARGETS["classification"]
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch):
+    monkeypatch.setattr("bestleaf.tables.peers.TREES", 20)
+
+
+@pytest.mark.parametrize("name", list(PEERS))
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_every_peer_finds_the_signal(name, task):
+    if not PEERS[name].installed:
+        pytest.skip(f"{PEERS[name].module} is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        if PEERS[name].module != "sklearn":
+            warnings.simplefilter("ignore")
+        support = PEERS[name].support(X, TARGETS[task], Setting(task))
+    assert (support.shape, support.dtype) == ((6,), bool)
+    assert support[:2].all()  # the first features carry all there is to know
+
+
+@pytest.mark.parametrize("name", ["f-test", "forward", "rfecv"])
+def test_peers_depend_on_their_seed_alone(name):
+    found = []
+    for state in (0, 1):
+        np.random.seed(state)  # noqa: NPY002  what scikit-learn would draw from without a seed
+        found.append(PEERS[name].support(X[:, 2:], (Y > 0).astype(int), Setting("classification", seed=3)))
+    assert np.array_equal(*found)
+
+
+def test_one_feature_is_no_choice():
+    assert Peer("never called", None).support(np.zeros((3, 1)), np.arange(3), Setting("regression")).tolist() == [True]
+
+
+def test_the_mean_auc_is_that_of_scikit_learn():
+    model = KNeighborsClassifier().fit(X, Y)
+    likely = model.predict_proba(X)
+    assert mean_auc(model, X, Y) == pytest.approx(roc_auc_score(Y, likely, multi_class="ovr"))
+    some = Y > 0  # no row of the first class
+    found = [roc_auc_score(Y[some] == one, likely[some, one]) for one in (1, 2)]
+    assert mean_auc(model, X[some], Y[some]) == pytest.approx(np.mean(found))
+    assert mean_auc(model, X[Y == 1], Y[Y == 1]) == 0.5
+    two = KNeighborsClassifier().fit(X, some)
+    assert mean_auc(two, X, some) == pytest.approx(roc_auc_score(some, two.predict_proba(X)[:, 1]))
+
+
+def test_an_order_is_found_without_the_rows_it_is_judged_on(monkeypatch):
+    seen = []
+
+    def score(rows, targets):
+        seen.append(len(rows))
+        return -np.arange(6.0), None
+
+    monkeypatch.setattr("sklearn.feature_selection.f_classif", score)
+    support = PEERS["f-test"].support(X, Y, Setting("classification"))
+    assert seen == [72, 72, 72, 72, 72, 90]
+    assert support.tolist() == [True, True, False, False, False, False]
+
+
+def test_constant_features_are_last():
+    constant = np.where(np.arange(6) == 3, 1.0, X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of scikit-learn, about the constant feature
+        assert not PEERS["f-test"].support(constant, Y, Setting("classification"))[3]
+
+
+@pytest.mark.parametrize("model", [HistGradientBoostingClassifier(max_iter=5), LogisticRegression()])
+def test_elimination_goes_by_the_estimator_or_by_a_forest(model):
+    assert PEERS["rfecv"].support(X, Y, Setting("classification", model))[:2].any()
+
+
+def test_rare_classes_do_not_end_a_peer():
+    y = np.array([0] * 20 + [1] * 18 + [2] * 2)
+    rows = RNG.normal(size=(40, 3)) + np.outer(y, [1, 0, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of scikit-learn: a class has fewer rows than there are folds
+        assert PEERS["forward"].support(rows, y, Setting("classification"))[0]
+        assert len(Setting("classification").folds(np.array([0, 1, 0, 1, 0]))) == 3

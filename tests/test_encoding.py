@@ -11,18 +11,13 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bestleaf import TableEncoder
-from bestleaf.encoding import EncodedRows, pandas_frame, takes_missing
+from bestleaf.encoding import EncodedRows, pandas_frame
 
 ROWS = 40
+ONE = pd.DataFrame({"a": [1.0]})
 
 
 @parametrize_with_checks([TableEncoder()])
@@ -44,10 +39,8 @@ DAYS = pd.date_range("2020-12-30 22:00", periods=ROWS, freq="13h")
 WRITTEN = {
     "dates": DAYS,
     "days of Python": [one.date() for one in DAYS],
-    "times of Python": DAYS.to_pydatetime(),
     "a time zone": DAYS.tz_localize("Europe/Berlin"),
-    "ISO": DAYS.strftime("%Y-%m-%d %H:%M:%S"),
-    "ISO with T": DAYS.strftime("%Y-%m-%dT%H:%M:%S"),
+    "ISO": DAYS.strftime("%Y-%m-%dT%H:%M:%S"),
     "German": DAYS.strftime("%d.%m.%Y %H:%M"),
     "American": DAYS.strftime("%m/%d/%Y %H:%M"),
     "British": DAYS.strftime("%d/%m/%Y %H:%M"),
@@ -88,18 +81,10 @@ def test_dates_of_different_zones_in_text_are_times_of_utc():
 
 
 @pytest.mark.parametrize(
-    "texts",
-    [
-        ["1.2.3", "1.2.4"],
-        ["10.0.0.1", "10.0.0.2"],
-        ["12:30", "13:40"],
-        ["May", "June"],
-        ["2020", "n"],
-        ["13/13/2020"] * 2,
-    ],
+    "texts", ["1.2.3 1.2.4", "10.0.0.1 10.0.0.2", "12:30 13:40", "June May", "2020 n", "13/13/2020"]
 )
 def test_texts_that_only_look_a_little_like_dates_are_categories(texts):
-    assert made(texts * 10) == [f"a={one}" for one in sorted(set(texts))]
+    assert made(texts.split() * 10) == [f"a={one}" for one in texts.split()]
 
 
 def test_day_and_month_stay_as_they_were_in_fit():
@@ -108,14 +93,11 @@ def test_day_and_month_stay_as_they_were_in_fit():
     assert found[0, encoder.levels_["a"].index("month")] == 4
 
 
-def test_missing_dates_are_filled_or_kept():
+def test_missing_dates_are_filled_or_kept_and_lengths_of_time_are_days():
     days = pd.Series(pd.date_range("2020", periods=30, freq="50D")).mask(np.arange(30) == 3)
     assert not np.isnan(fitted(days).transform(pd.DataFrame({"a": days, "b": 0.0}))).any()
     kept = fitted(days, impute="keep").transform(pd.DataFrame({"a": days, "b": 0.0}))
     assert np.isnan(kept).any(axis=1).tolist() == [row == 3 for row in range(30)]
-
-
-def test_lengths_of_time_and_times_of_the_day_are_days():
     lengths = fitted([dt.timedelta(hours=hour) for hour in range(24)])
     assert lengths.transform(pd.DataFrame({"a": [dt.timedelta(days=2)], "b": 0.0}))[0, 0] == 2
     times = [dt.time(hour, 30) for hour in range(24)]
@@ -129,16 +111,13 @@ def test_a_few_odd_cells_are_missing_values_and_named():
     column = [str(number / 4) for number in range(ROWS)]
     column[6], column[30], column[31] = "n.a.", "?", "?"
     frame = pd.DataFrame({"price": column})
-    with pytest.warns(
-        UserWarning, match=r"column 'price': 3 cells are no numbers: 'n.a.' in row 7, '\?' in row 31; such"
-    ):
+    told = r"3 cells are no numbers: 'n.a.' in row 7, '\?' in row 31"
+    with pytest.warns(UserWarning, match=f"column 'price': {told}; such"):
         encoder = TableEncoder().fit(frame)
     assert encoder.groups_ == {"price": ["price"]}
     known = [number / 4 for number in range(ROWS) if number not in (6, 30, 31)]
     assert encoder.transform(frame)[[6, 30], 0].tolist() == [np.median(known)] * 2
-    with pytest.raises(
-        ValueError, match=r"no missing values, got some in the columns 'price' \(3 cells are no numbers"
-    ):
+    with pytest.raises(ValueError, match=rf"no missing values, got some in the columns 'price' \({told}"):
         TableEncoder(impute=None).fit(frame)
 
 
@@ -168,6 +147,7 @@ def test_numbers_stay_numbers_and_categories_categories(column, kind):
 
 
 def test_levels_that_fit_has_not_seen_are_zeros():
+    assert made(["u"] * 30) == ["a=u"]
     encoder = fitted(["u", "v", None] * 5)
     assert encoder.levels_ == {"a": ["(missing)", "u", "v"]}
     found = encoder.transform(pd.DataFrame({"a": ["v", "new", None], "b": 0.0}))
@@ -190,42 +170,22 @@ def test_columns_that_no_search_can_use_are_left_out(column, why):
     assert encoder.transform(pd.DataFrame({"a": column, "b": 1.0})).shape == (len(column), 1)
 
 
-def test_a_category_of_mostly_numbers_says_why():
-    column = ["0", "1", "2"] * 10 + ["3+"] * 10
-    assert fitted(column).notes_ == ("a: 4 categories, because 10 cells are no numbers: '3+'",)
-    gaps = ["u", "v", *[None] * 28]
-    assert fitted(gaps).notes_ == ("a: 3 categories, 28 missing values as one of their own",)
-
-
-def test_one_level_and_a_thousand_levels():
-    assert made(["u"] * 30) == ["a=u"]
-    many = [f"{number:04}x" for number in range(1000)] * 2
-    encoder = fitted(many)
-    assert len(encoder.levels_["a"]) == 1000
-    assert encoder.transform(pd.DataFrame({"a": many, "b": 0.0}))[:, :-1].sum() == 2000
-
-
-def test_a_level_must_not_have_the_name_of_a_column():
-    with pytest.raises(ValueError, match="must not have the name of another column, got 'a=u'; rename one"):
-        TableEncoder().fit(pd.DataFrame({"a": ["u", "v"], "a=u": [1, 2]}))
+@pytest.mark.parametrize(
+    ("column", "note"),
+    [
+        (["0", "1", "2"] * 10 + ["3+"] * 10, "a: 4 categories, because 10 cells are no numbers: '3+'"),
+        (["u", "v", *[None] * 28], "a: 3 categories, 28 missing values as one of their own"),
+        ([f"{number:04}x" for number in range(1000)] * 2, "a: 1,000 categories"),
+    ],
+)
+def test_categories_are_told(column, note):
+    assert fitted(column).notes_ == (note,)
 
 
 # ---- what is learned from some rows only
 
 
-def test_rows_learn_from_some_of_them():
-    frame = pd.DataFrame({"number": [1.0, 2.0, np.nan, 30.0, 50.0], "city": ["u", "u", "v", "w", "w"]})
-    rows = EncodedRows.of(TableEncoder(), frame)
-    assert rows.numbers()[2].tolist() == [16.0, 0, 1, 0]
-    found = rows.learned_from(np.array([0, 1, 2]))
-    assert found[2].tolist() == [1.5, 0, 1, 0]
-    assert found[3].tolist() == [30.0, 0, 0, 0]  # these rows know of no w
-    part = rows.part(np.array([0, 2]))
-    assert part.numbers().tolist() == [[1.0, 1, 0, 0], [16.0, 0, 1, 0]]
-    assert len(part.frame) == 2
-
-
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_what_is_learned_does_not_depend_on_other_rows(seed):
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({"a": rng.normal(size=30), "c": rng.choice(list("uvwxyz"), 30), "d": rng.normal(size=30)})
@@ -277,18 +237,6 @@ def test_polars_and_pyarrow_give_the_numbers_of_pandas():
     assert encoders[0].notes_ == encoders[1].notes_
 
 
-def test_output_and_names_as_in_scikit_learn():
-    frame = pd.DataFrame({"a": [1.0, None], "c": ["u", "v"]}, index=["r", "s"])
-    encoder = TableEncoder().set_output(transform="pandas")
-    found = encoder.fit_transform(frame)
-    assert list(found) == encoder.get_feature_names_out().tolist() == ["a", "c=u", "c=v"]
-    assert list(found.index) == ["r", "s"]
-    assert isinstance(clone(encoder).set_output(transform="polars").fit_transform(frame), pl.DataFrame)
-    assert clone(encoder).get_params() == {"dates": "parts", "impute": "median"}
-    with pytest.raises(ValueError, match="feature names should match"):
-        encoder.transform(frame.rename(columns={"a": "z"}))
-
-
 def test_arrays_lists_and_sparse_matrices_are_tables_too():
     assert TableEncoder().fit([["u", 1.5], ["v", None]]).groups_ == {"x0": ["x0=u", "x0=v"], "x1": ["x1"]}
     assert TableEncoder().fit(np.array([["u", "1"], ["v", "2"]])).groups_["x1"] == ["x1"]
@@ -306,30 +254,14 @@ def test_arrays_lists_and_sparse_matrices_are_tables_too():
             {},
             r"different name for every column, got \['a'\] more than once",
         ),
-        (pd.DataFrame({"a": [[1], [2]]}), {}, "not lists, dictionaries or bytes, got the columns 'a'"),
-        (pd.DataFrame({"a": [np.inf, 1.0]}), {}, "no infinite numbers, got some in the columns 'a'"),
-        (
-            pl.DataFrame({"a": [1]}).lazy(),
-            {},
-            r"a data frame in memory \(a lazy one must be collected first\), got 'LazyFrame'",
-        ),
-        (
-            pd.DataFrame({"a": [1.0]}),
-            {"impute": "zero"},
-            "impute must be one of median, mean, most_frequent, keep, got 'zero'",
-        ),
-        (pd.DataFrame({"a": [1.0]}), {"dates": "weeks"}, "dates must be one of parts, number, drop, got 'weeks'"),
+        (pl.DataFrame({"a": [1]}).lazy(), {}, r"\(a lazy one must be collected first\), got 'LazyFrame'"),
+        (ONE, {"impute": "zero"}, "impute must be one of median, mean, most_frequent, keep, got 'zero'"),
+        (ONE, {"dates": "weeks"}, "dates must be one of parts, number, drop, got 'weeks'"),
     ],
 )
 def test_what_cannot_be_encoded_is_refused_in_a_sentence(X, settings, sentence):
     with pytest.raises(ValueError, match=sentence):
         TableEncoder(**settings).fit(X)
-
-
-def test_estimators_that_take_missing_values():
-    taking = [HistGradientBoostingClassifier(), make_pipeline(StandardScaler(), SimpleImputer(), LogisticRegression())]
-    others = [None, LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())]
-    assert [takes_missing(one) for one in (*taking, *others)] == [True, True, False, False, False]
 
 
 def test_many_columns_of_categories_are_told_in_one_line():

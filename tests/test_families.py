@@ -6,7 +6,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import ShuffleSplit
@@ -23,7 +23,6 @@ from bestleaf.new_data import left_out
 from bestleaf.new_data.families import f_test, forest_importance, inclusion, surrogate
 from bestleaf.new_data.left_out import FEWEST_ROWS, Plan, TimeOverError, candidates_on, folds_of, rows_to_choose_by
 from bestleaf.new_data.part import FINE, Choosable, _sizes
-from bestleaf.new_data.splits import votes_for
 
 BY_VOTES = {"inclusion", "surrogate", "importance", "single values", "F-test", "consensus", "elimination", "search"}
 SCALED_LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
@@ -86,15 +85,6 @@ def test_votes_on_new_rows_rank_real_targets_by_the_mean_of_the_neighbours(scale
         assert unseen.score(subset) == pytest.approx((right + 0.5 * (by_votes == 0)).mean(), abs=1e-6)
 
 
-def test_votes_on_new_rows_differ_from_those_of_held_out_rows_by_ties_only():
-    for whole in (False, True):
-        X, y = table(3, 200, 4)
-        X = np.round(X) if whole else X
-        ours = UnseenVotes(KNNOracle(X[:120], y[:120]), X[:120], X[120:], y[120:]).sums(range(4))
-        (theirs,) = votes_for(NeighbourVotes(), y[:120], [(X[:120], X[120:])], y[120:], bool)
-        assert (ours == theirs).all() == (not whole)  # of neighbours at the same distance each takes its own
-
-
 def test_a_new_row_never_votes_and_an_unknown_class_is_wrong_for_all():
     X, y = table(2, 60, 4)
     oracle = KNNOracle(X[:40], y[:40])
@@ -138,11 +128,6 @@ def test_every_family_has_subsets_of_the_sizes_it_says_that_may_be_chosen(choice
             assert len(units) == size <= choosable.limit
             assert list(units) == sorted(set(units))
             assert set(choosable.forced) <= set(units) <= set(choosable.everything)
-
-
-def test_an_estimator_without_importances_gets_those_of_a_forest():
-    part = part_of(*table(0), HistGradientBoostingClassifier(max_iter=5))
-    assert set(candidates_on(part)) == {"importance", "F-test", "L1 path"}
 
 
 @pytest.mark.parametrize("kinds", [2, 4, 0])

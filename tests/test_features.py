@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.naive_bayes import GaussianNB
 
-from bestleaf import EstimatorOracle, Search, best_leaf
-from bestleaf.checkpoint import Saved
+from bestleaf import Search, best_leaf
 from bestleaf.engine.compile import kernel
 from bestleaf.features import STOP, FeatureLattice
 from bestleaf.features.kernels.records import draw_at
@@ -56,43 +54,15 @@ def test_the_lattice_stops_or_adds_one_feature(oracle):
     assert lattice.is_terminal((3, STOP))
     assert not lattice.is_terminal(())
     assert lattice.exact((3, 5, STOP)) == oracle.value([3, 5])
-
-
-def test_a_subset_has_one_terminal_leaf(oracle):
-    lattice = FeatureLattice(oracle)
     assert lattice.terminal((3, 5)) == (3, 5, STOP)
     assert lattice.subset_of((3, 5, STOP)) == lattice.subset_of((3, 5)) == (3, 5)
-    assert lattice.subset_of(()) == ()
+    states = [lattice.root(), *children, *lattice.children((3, 5))]
+    for state in (one for one in states if not lattice.is_terminal(one)):
+        assert lattice.count_children(state) == len(lattice.children(state))
+        assert all(state in lattice.parents(child) for child in lattice.children(state))
 
 
-def test_a_lattice_tells_what_looking_at_subsets_costs(oracle):
-    exact = FeatureLattice(oracle)
-    assert exact.parts == 0
-    assert exact.value_cost == oracle.value_cost
-    by_fits = FeatureLattice(EstimatorOracle(*load_linear(return_X_y=True), estimator=GaussianNB(), cv=3))
-    assert by_fits.parts == 3
-
-
-def test_sums_of_plain_rollouts_are_those_of_their_values(oracle):
-    lattice = FeatureLattice(oracle)
-    rollouts = lattice.plain_rollouts()
-    for node, state in enumerate([(), (2,)]):
-        rollouts.add(node, state)
-    for node, reached, value in [(0, (1, 2, STOP), 0.5), (1, (2, STOP), 0.25), (0, (2, 7, STOP), 1.0)]:
-        rollouts.credit(node, reached, value)
-    assert rollouts.global_rave_sums[[1, 2, 7]].tolist() == [[0.5, 1], [1.75, 3], [1.0, 1]]
-    assert rollouts.rave_sums(np.array([0]))[[1, 2, 7]].tolist() == [[0.5, 1], [1.5, 2], [1.0, 1]]
-    assert rollouts.rave_sums(np.array([1])).sum() == 1.25
-    assert rollouts.best_subsets() == [(1, 2), (2,), (2, 7)]
-    saved = rollouts.snapshot()
-    again = lattice.plain_rollouts()
-    again.add(1, (2,))
-    arrays = {name: value for name, value in saved.items() if isinstance(value, np.ndarray)}
-    again.restore(Saved(saved, arrays))
-    assert np.array_equal(again.rave_sums(np.arange(2)), rollouts.rave_sums(np.arange(2)))
-    assert again.snapshot()["kept"] == saved["kept"]
-
-
+@pytest.mark.slow
 def test_rollouts_have_the_published_mean_size(oracle):
     sizes = [len(found) for found in completions(FeatureLattice(oracle), (), 20_000)]
     assert np.mean(sizes) == pytest.approx(3.91, abs=4 * np.std(sizes) / np.sqrt(20_000))
@@ -124,50 +94,22 @@ def test_compiled_and_plain_rollouts_are_the_same(task, groups):
     assert draws(lattice, (1,), 0, 100) == [lattice.sample((1,), plain) for _ in range(100)]
 
 
-def test_votes_remembered_or_not_give_the_same_samples():
-    X, y = load_linear(return_X_y=True)
-    values = []
-    for memory in (2**24, 0):
-        lattice = FeatureLattice(KNNOracle(X, y, scale=False, memory=memory))
-        values.append(draws(lattice, (1, 2), 3, 300))
-    assert values[0] == values[1]
-
-
-def test_best_leaf_on_the_lattice_is_the_best_of_what_it_evaluated(oracle):
-    lattice = FeatureLattice(oracle, max_features=3)
-    result = best_leaf(lattice, epsilon=0.02, delta=0.1, bound="beta2", expansion=0.3, seed=1)
-    assert result.reason == "identified"
-    assert result.answer[-1] == STOP
-    evaluated = [leaf.mean for leaf in result.leaves if leaf.exact]
-    assert result.lower == result.upper >= max(evaluated) - 0.02
-
-
-def data_of(seed, rows, features):
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, 9, (rows, features)).astype(np.float32)  # whole numbers: many equal distances
-    return X, (X[:, 0] + X[:, 1] + rng.normal(size=rows) > 8).astype(int)
-
-
-@pytest.mark.parametrize("seed", range(1))
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stopping", "bound", "limit", "epsilon"),
     [("paper", "beta2", 3, 0.4), ("sound", "hoeffding", 2, 0.45), ("sound", "beta2", 3, 0.3)],
 )
-def test_selection_agrees_with_the_naive_twin(seed, stopping, bound, limit, epsilon):
-    X, y = data_of(seed, 24, 9)
-    settings = {
-        "task": "leaf",
-        "epsilon": epsilon,
-        "delta": 0.1,
-        "bound": bound,
-        "stopping": stopping,
-        "expansion": 0.4,
-    }
+def test_selection_agrees_with_the_naive_twin(stopping, bound, limit, epsilon):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 9, (24, 9)).astype(np.float32)  # whole numbers: many equal distances
+    y = (X[:, 0] + X[:, 1] + rng.normal(size=24) > 8).astype(int)
+    settings = {"task": "leaf", "epsilon": epsilon, "delta": 0.1, "bound": bound, "stopping": stopping}
+    settings |= {"expansion": 0.4, "seed": 0}
     oracle = KNNOracle(X, y, scale=False, n_neighbors=3, subsample=8)
-    search = Search(FeatureLattice(oracle, max_features=limit), **settings, proposal="rave", seed=seed)
+    search = Search(FeatureLattice(oracle, max_features=limit), **settings, proposal="rave")
     result = search.run()
     X, y = X[oracle.rows], y[oracle.rows]  # of equally near examples the first ones vote
-    twin = NaiveSelection(NaiveLattice(X, y, k=3, m=8, q=0.9, max_features=limit), **settings, seed=seed)
+    twin = NaiveSelection(NaiveLattice(X, y, k=3, m=8, q=0.9, max_features=limit), **settings)
     while twin.step() is not None:
         assert len(twin.problem.rollouts) <= result.samples
     assert twin.answer == result.answer
@@ -195,17 +137,19 @@ def test_a_solved_node_opens_with_its_best_features_to_depth_two(oracle):
     assert stopped == [(*states[-1], STOP)]
 
 
+@pytest.mark.slow
 def test_wide_data_are_searched_without_listing_children():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 20_000)).astype(np.float32)
-    y = (X[:, 12_345] > 0).astype(int)
+    X = rng.normal(size=(60, 5000)).astype(np.float32)
+    y = (X[:, 1234] > 0).astype(int)
     lattice = FeatureLattice(KNNOracle(X, y, subsample=20))
     lattice.children = lambda state: pytest.fail("would take seconds")
-    result = best_leaf(lattice, epsilon=0, delta=0.1, expansion=0.3, proposal="rave", seed=0, max_samples=420_000)
-    assert result.samples + result.exact_evaluations == 420_000
+    result = best_leaf(lattice, epsilon=0, delta=0.1, expansion=0.3, proposal="rave", seed=0, max_samples=110_000)
+    assert result.samples + result.exact_evaluations == 110_000
     assert len(result.leaves) > 30
     best = max((leaf for leaf in result.leaves if leaf.exact), key=lambda leaf: leaf.mean)
-    assert 12_345 in best.state
+    assert 1234 in best.state
+    assert lattice.count_subsets() > 10**12
 
 
 def test_features_of_a_group_enter_together(oracle):
@@ -220,42 +164,17 @@ def test_features_of_a_group_enter_together(oracle):
         assert sorted(found) == lattice.features_of(units)
 
 
-def test_relatives_in_the_lattice_are_the_same_listed_or_not(oracle):
-    lattice = FeatureLattice(oracle, max_features=3, include=[4], exclude=range(8, 30))
-    states = [lattice.root(), *lattice.children(lattice.root())]
-    states += [child for state in states[2:5] for child in lattice.children(state)]
-    for state in dict.fromkeys(states):
-        if not lattice.is_terminal(state):
-            assert lattice.count_children(state) == len(lattice.children(state))
-            assert all(state in lattice.parents(child) for child in lattice.children(state))
-
-
 @pytest.mark.parametrize(
     ("keywords", "sentence"),
     [
         ({"include": [30]}, r"include must name features from 0 to 29, got \[30\]"),
         ({"exclude": [-1]}, r"exclude must name features from 0 to 29, got \[-1\]"),
-        ({"include": [1, 2], "exclude": [2]}, r"include and exclude must not share features, got \[2\] in both"),
         ({"max_features": 0}, "max_features must be at least 1, got 0"),
-        (
-            {"include": [1, 2], "max_features": 1},
-            "max_features must be at least 2, the number of features in include, got 1",
-        ),
-        ({"exclude": range(30)}, "exclude must leave at least one of the features, got all 30"),
-        ({"groups": [[0, 1], [1, 2]]}, "groups must not overlap, got feature 1 in groups 0 and 1"),
         ({"groups": [[0, 1], []]}, "groups must not be empty, got nothing in group 1"),
         ({"groups": [[0, 30]]}, "groups must name features from 0 to 29, got 30"),
-        ({"groups": [range(29)]}, "groups must hold every feature, got none with feature 29"),
         ({"continue_probability": 1.2}, "continue_probability must be between 0 and 1, got 1.2"),
     ],
 )
 def test_bad_limits_get_one_clear_sentence(oracle, keywords, sentence):
     with pytest.raises(ValueError, match=sentence):
         FeatureLattice(oracle, **keywords)
-
-
-def test_counting_subsets_of_very_many_features_takes_no_time():
-    rng = np.random.default_rng(0)
-    wide = FeatureLattice(KNNOracle(rng.random((10, 20_000)), np.arange(10) % 2, subsample=5))
-    assert wide.count_subsets() > 10**12
-    assert FeatureLattice(KNNOracle(rng.random((10, 5)), np.arange(10) % 2, subsample=5)).count_subsets() == 31

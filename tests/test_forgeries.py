@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import warnings
 from collections import Counter
+from inspect import isfunction, signature
 from itertools import chain
 from math import log, sqrt
 
@@ -62,8 +63,8 @@ def test_five_hundred_genuine_certificates_are_accepted(genuine):
     assert many == GENUINE
 
 
-# Each forger changes a copy of a certificate and returns what the verdict must say is taken as written if it accepts;
-# None if it must refuse whatever says more. A forger who finds nothing to change returns False.
+# Each function of (content, rng) is a forger: it changes a copy of a certificate and returns what the verdict must say
+# is taken as written if it accepts; None if it must refuse whatever says more; False if nothing could be changed.
 
 
 def smaller_epsilon(content, rng):
@@ -88,23 +89,14 @@ def narrower_interval(content, rng):
     return NOT_CHECKED
 
 
-def all_rivals_lower(content, rng):
-    for leaf in content["leaves"]:
-        if not leaf["exact"] and leaf["node"] != content["answer"]:
-            leaf["upper"] = leaf["lower"] + 0.5 * (leaf["upper"] - leaf["lower"])
-    return NOT_CHECKED
-
-
 def other_share(content, rng):
     leaf = rng.choice(content["leaves"])
     if leaf["exact"]:
         return False
-    how = rng.randrange(4)
+    how = rng.randrange(3)
     if how == 0:
-        leaf["share"] = 0.0
+        leaf |= {"share": 0.0, "order": rng.choice([0, leaf["order"]])}
     elif how == 1:
-        leaf |= {"share": 0.0, "order": 0}
-    elif how == 2:
         leaf["share"] = min(1.0, leaf["share"] * (1 + rng.random()))
     else:
         for one in content["leaves"]:
@@ -192,15 +184,10 @@ def worse_rivals(content, rng):
 
 def other_bound(content, rng):
     search = content["search"]
-    search["bound"] = rng.choice(["hoeffding", "theory", "mine", "proved beyond all doubt; bound x"])
-    search["proof"] = rng.choice(["rigorous", "conditional"])
-    search["stopping"] = "sound"
+    names = ["hoeffding", "theory", "mine", "proved beyond all doubt; bound x", search["bound"]]
+    search["bound"], search["proof"] = rng.choice(names), rng.choice(["rigorous", "conditional"])
+    search["stopping"] = rng.choice(["sound", search["stopping"]])
     return NOT_CHECKED
-
-
-def called_rigorous(content, rng):
-    content["search"]["proof"] = "rigorous"
-    content["search"]["stopping"] = rng.choice(["sound", content["search"]["stopping"]])
 
 
 def called_identified(content, rng):
@@ -298,7 +285,7 @@ def other_features(content, rng):
         return TABLE
     if how == 1:
         content["features"] = content["features"][:-1] or ["x1"]
-        return False if rng.random() < 0 else None
+        return None
     if how == 2:
         data["rows"] *= 10
         return TABLE
@@ -387,33 +374,8 @@ def other_words(content, rng):
     return False if text == claim["text"] else None
 
 
-FORGERS = (
-    smaller_epsilon,
-    smaller_delta,
-    narrower_interval,
-    all_rivals_lower,
-    other_share,
-    fewer_leaves,
-    sold_as_whole,
-    sold_as_exact,
-    all_sold_as_certain,
-    better_value,
-    worse_rivals,
-    other_bound,
-    called_rigorous,
-    called_identified,
-    other_answer,
-    other_edges,
-    other_label,
-    other_players,
-    other_evidence,
-    other_samples,
-    other_features,
-    other_choice,
-    only_the_worst,
-    fewer_challengers,
-    more_challengers,
-    other_words,
+FORGERS = tuple(
+    one for one in list(globals().values()) if isfunction(one) and list(signature(one).parameters) == ["content", "rng"]
 )
 
 
@@ -433,25 +395,17 @@ def forgeries(genuine, many, seed):
 
 
 def test_no_forgery_is_accepted_that_says_more(genuine):
-    refused, harmless, named, with_data = Counter(), Counter(), Counter(), Counter()
+    refused, with_data = Counter(), Counter()
     for one, forger, content, excuse in forgeries(genuine, MANY, 0):
         own = {name: value for name, value in one.keywords.items() if name == "bound"}
         verdict = judged(content, **own)
         if not verdict:
             refused[forger] += 1
-            continue
-        more = strengthened(one.certificate.content, content)
-        if not more:
-            harmless[forger] += 1
-            continue
-        assert excuse, f"{forger} of {one.name} says more ({more}): {verdict}"
-        assert excuse in str(verdict), f"{forger} of {one.name}: {excuse!r} is not named: {verdict}"
-        named[forger] += 1
-        if excuse == VALUES and one.data and one.certificate.content["data"]["terminal"] == "exact":
-            assert not judged(content, *one.data, **one.keywords), f"{forger} of {one.name} passes with its data"
-            with_data[forger] += 1
-    assert sum(refused.values()) + sum(harmless.values()) + sum(named.values()) == MANY
-    assert sum(refused.values()) > MANY // 2, (refused, harmless, named)
-    assert set(refused) | set(with_data) == {forger.__name__ for forger in FORGERS}, (
-        "every forger must be found out at times"
-    )
+        elif more := strengthened(one.certificate.content, content):
+            assert excuse, f"{forger} of {one.name} says more ({more}): {verdict}"
+            assert excuse in str(verdict), f"{forger} of {one.name}: {excuse!r} is not named: {verdict}"
+            if excuse == VALUES and one.data:
+                assert not judged(content, *one.data, **one.keywords), f"{forger} of {one.name} passes with its data"
+                with_data[forger] += 1
+    assert refused.total() > MANY // 2, refused
+    assert set(refused) | set(with_data) == {one.__name__ for one in FORGERS}, "every forger is found out at times"

@@ -12,13 +12,16 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from bestleaf import BestLeafSelector, KNNOracle, NeighbourVotes, SearchOptions
+from bestleaf import BestLeafSelector, KNNOracle, NeighbourVotes
 from bestleaf.certificate.all_subsets import Numbering
 from bestleaf.features import neighbours
 from bestleaf.features.gpu import device, votes
 from bestleaf.features.gpu.device import GpuError, cuda
 from bestleaf.features.unseen import UnseenVotes
 from cuda_on_host import COMPILER, cupy_on_host
+from selecting import made_selector
+
+pytestmark = pytest.mark.slow
 
 
 def has_gpu() -> bool:
@@ -82,7 +85,6 @@ def pair(X, y, **keywords) -> tuple[KNNOracle, KNNOracle]:
 
 
 CASES = {
-    "two classes": {},
     "three classes": {"classes": 3},
     "real targets": {"task": "regression"},
     "strict ties": {"ties": "strict"},
@@ -93,15 +95,19 @@ CASES = {
 }
 
 
-@pytest.mark.usefixtures("kernels_run")
-@pytest.mark.parametrize(("case", "kind"), [*((case, "real numbers") for case in CASES), ("groups", "whole numbers")])
-def test_values_are_those_of_the_processor(case, kind):
-    rng, rows = np.random.default_rng(3), 38
-    given = dict(CASES[case])
+def pair_of(case: str, kind: str, rows: int, **settings) -> tuple[KNNOracle, KNNOracle]:
+    """Return both oracles for a case."""
+    rng, given = np.random.default_rng(3), dict(CASES[case])
     y = rng.normal(size=rows) if "task" in given else rng.integers(given.pop("classes", 2), size=rows)
     for name in {"groups", "sample_weight"} & set(given):
         given[name] = rng.integers(1, 9, rows)
-    ours, theirs = pair(table(kind, rows, 9), y, n_neighbors=3, **given)
+    return pair(table(kind, rows, 9), y, **settings, **given)
+
+
+@pytest.mark.usefixtures("kernels_run")
+@pytest.mark.parametrize(("case", "kind"), [*((case, "real numbers") for case in CASES), ("groups", "whole numbers")])
+def test_values_are_those_of_the_processor(case, kind):
+    ours, theirs = pair_of(case, kind, 38, n_neighbors=3)
     asked = subsets(3, 9, 5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -139,11 +145,10 @@ def test_doubtful_queries_are_settled_by_rounded_sums():
 
 
 @pytest.mark.usefixtures("kernels_run")
-@pytest.mark.parametrize("grouped", [False, True])
-def test_scores_on_other_rows_are_those_of_the_processor(grouped):
+def test_scores_on_other_rows_are_those_of_the_processor():
     X, y = table("real numbers", 50, 6), np.random.default_rng(1).integers(2, size=50)
-    given = {"groups": np.arange(30) // 3} if grouped else {}
-    ours, theirs = (UnseenVotes(oracle, X[:30], X[30:], y[30:]) for oracle in pair(X[:30], y[:30], **given))
+    pairs = pair(X[:30], y[:30], groups=np.arange(30) // 3)
+    ours, theirs = (UnseenVotes(oracle, X[:30], X[30:], y[30:]) for oracle in pairs)
     asked = subsets(3, 6, 4)
     assert ours.scores(asked) == theirs.scores(asked)
     assert ours._gpu.device == "cuda"
@@ -158,6 +163,8 @@ def test_a_missing_gpu_is_one_sentence_and_the_same_values(monkeypatch):
     monkeypatch.setattr(device, "_told", set())
     monkeypatch.setattr(neighbours, "DISTANCES_A_GPU", 0)
     X, y = table("real numbers", 30, 4), np.arange(30) % 2
+    with pytest.raises(ValueError, match="device must be"):
+        KNNOracle(X, y, device="gpu")
     ours, theirs = pair(X, y)
     with pytest.warns(RuntimeWarning, match="^the GPU cannot be used: no GPU was found; the processor computes"):
         assert ours.values([[0], [1, 2]]) == theirs.values([[0], [1, 2]])
@@ -165,19 +172,6 @@ def test_a_missing_gpu_is_one_sentence_and_the_same_values(monkeypatch):
         warnings.simplefilter("error")
         assert ours.value([3]) == theirs.value([3])  # it is said once
         assert KNNOracle(X, y, device="auto").value([3]) == theirs.value([3])
-
-
-def test_a_selector_that_asks_for_a_missing_gpu_says_so_once(monkeypatch):
-    def missing():
-        raise GpuError("no GPU was found")
-
-    monkeypatch.setattr(device, "cuda", missing)
-    monkeypatch.setattr(device, "_told", set())
-    X, y = table("real numbers", 60, 5), np.arange(60) % 2
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        BestLeafSelector(NeighbourVotes(device="cuda"), random_state=0).fit(X, y)
-    assert sum("no GPU was found" in str(one.message) for one in told) == 1
 
 
 @pytest.mark.usefixtures("kernels_run")
@@ -197,22 +191,10 @@ def test_a_gpu_that_fails_in_the_middle_is_replaced_by_the_processor(monkeypatch
         assert ours.values([[0], [1, 2]]) == theirs.values([[0], [1, 2]])
 
 
-def test_a_wrong_device_is_refused():
-    with pytest.raises(ValueError, match="device must be"):
-        KNNOracle(table("real numbers", 30, 4), np.arange(30) % 2, device="gpu")
-
-
 @pytest.mark.usefixtures("kernels_run")
 def test_an_oracle_with_a_gpu_can_be_pickled():
     ours, _ = pair(table("real numbers", 30, 4), np.arange(30) % 2)
     assert pickle.loads(pickle.dumps(ours)).value([0, 1]) == ours.value([0, 1])
-
-
-def test_threads_share_many_values(monkeypatch):
-    monkeypatch.setattr(neighbours, "DISTANCES_A_THREAD", 2000)
-    X, y = table("real numbers", 40, 8), np.arange(40) % 2
-    asked = subsets(30, 8, 6)
-    assert KNNOracle(X, y, n_jobs=3, device="cpu").values(asked) == [KNNOracle(X, y).value(one) for one in asked]
 
 
 @on_gpu
@@ -229,12 +211,7 @@ def test_ten_thousand_subsets_have_the_same_value_on_a_gpu(kind):
 @pytest.mark.parametrize("kind", ["real numbers", "whole numbers"])
 @pytest.mark.parametrize("case", CASES)
 def test_votes_of_many_rows_are_the_same_on_a_gpu(kind, case):
-    rng, rows = np.random.default_rng(3), 12_000
-    given = dict(CASES[case])
-    y = rng.normal(size=rows) if "task" in given else rng.integers(given.pop("classes", 2), size=rows)
-    for name in {"groups", "sample_weight"} & set(given):
-        given[name] = rng.integers(1, 90, rows)
-    ours, theirs = pair(table(kind, rows, 9), y, n_jobs=16, **given)
+    ours, theirs = pair_of(case, kind, 12_000, n_jobs=16)
     for subset in ([0], [1, 2], [0, 3, 5, 7, 8], list(range(9))):
         assert np.array_equal(ours.sums(subset), theirs.sums(subset))
 
@@ -243,12 +220,8 @@ def test_votes_of_many_rows_are_the_same_on_a_gpu(kind, case):
 def test_a_search_has_the_same_answer_on_a_gpu():
     X = table("real numbers", 900, 30)
     y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
-    found = [
-        BestLeafSelector(NeighbourVotes(device=device), random_state=0, search=SearchOptions(max_samples=2000)).fit(
-            X, y
-        )
-        for device in ("cuda", "cpu")
-    ]
+    kinds = (NeighbourVotes(device=device) for device in ("cuda", "cpu"))
+    found = [made_selector(votes, random_state=0, max_samples=2000).fit(X, y) for votes in kinds]
     assert found[0].support_.tolist() == found[1].support_.tolist()
     assert found[0].certificate_.content["claims"] == found[1].certificate_.content["claims"]
 
@@ -263,15 +236,6 @@ def test_threads_share_a_gpu():
         found = list(pool.map(ours.values, asked))
     assert found == [theirs.values(one) for one in asked]
     assert ours._gpu.device == "cuda"
-
-
-@on_gpu
-def test_rows_that_only_vote_have_the_same_votes_on_a_gpu():
-    X, y = table("real numbers", 9000, 9), np.random.default_rng(5).integers(2, size=9000)
-    ours, theirs = pair(X, y, n_jobs=16, reference_rows=6000, query_rows=2500)
-    asked = subsets(50, 9, 9)
-    assert ours.values(asked) == theirs.values(asked)
-    assert np.array_equal(ours.sums(asked[0]), theirs.sums(asked[0]), equal_nan=True)
 
 
 class OnGpu:

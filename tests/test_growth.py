@@ -11,6 +11,8 @@ from bestleaf.features import STOP, FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import make_madelon_like
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {"task": "leaf", "epsilon": 0.02, "delta": 0.1, "bound": "betting", "expansion": 0.6, "seed": 0}
 
 

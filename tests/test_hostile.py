@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, KFold
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.model_selection import KFold
 
-from bestleaf import BestLeafSelector, NeighbourVotes, Search, SearchOptions, best_leaf, testing, validate
+from bestleaf import BestLeafSelector, Search, best_leaf, testing, validate
 from bestleaf.problems import paper_lattice
 from bestleaf.search.answer import most_likely
 
@@ -129,17 +127,6 @@ def test_validation_of_clumsy_users(selector, keywords, told):
 def test_splits_of_an_estimator_are_rows_of_the_data(cv, told):
     with pytest.raises(ValueError, match=told):
         BestLeafSelector(choose="training", estimator=LogisticRegression(), cv=cv).fit(X, Y)
-
-
-def test_nested_parameters_can_be_set_where_the_default_is_none():
-    selector = BestLeafSelector(choose="training").set_params(search__bound="hoeffding", estimator__n_neighbors=3)
-    assert (selector.search.bound, selector.estimator.n_neighbors) == ("hoeffding", 3)
-    assert isinstance(selector.search, SearchOptions)
-    assert isinstance(selector.estimator, NeighbourVotes)
-    assert BestLeafSelector(choose="training").set_params(epsilon=0.1).search is None
-    steps = make_pipeline(BestLeafSelector(choose="training", random_state=0), KNeighborsClassifier())
-    grid = {"bestleafselector__estimator__n_neighbors": [3, 5], "bestleafselector__search__bound": ["betting"]}
-    assert GridSearchCV(steps, grid, cv=2).fit(X, Y).best_score_ > 0.5
 
 
 def test_checks_of_parts_refuse_nonsense():

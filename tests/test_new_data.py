@@ -1,4 +1,4 @@
-"""Selections that left-out rows decide: what a selector answers, and what it keeps to."""
+"""Selections that left-out rows decide: what is answered, under odd conditions too, and what is refused."""
 
 from __future__ import annotations
 
@@ -12,30 +12,43 @@ import pandas as pd
 import pytest
 from joblib import parallel_config
 from sklearn.base import clone
+from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GroupKFold, TimeSeriesSplit
+from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bestleaf import BestLeafSelector, NeighbourVotes, SearchOptions, validate, verify
+import genuine
+from bestleaf import BestLeafSelector, Certificate, EstimatorOracle, NeighbourVotes, SearchOptions, validate, verify
+from bestleaf.certificate import verify_path
+from bestleaf.checkpoint.file import read_file, write_file
 from bestleaf.new_data import choosing, families, left_out
+from bestleaf.new_data.fitted_families import importance_of
 from conftest import binomial_margin
+from forging import changed, judged, reworded, rewritten, twin
 from selecting import made_selector
 from test_families import table
 
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")]
 SMALL = {"random_state": 0, "cv": 3, "max_samples": 300}  # few folds, and no clock
 LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
 
 
-def noisy(seed=0, rows=60, columns=6):
-    """Return a table in which columns 0 and 3 tell the class, half of it noise."""
+def noisy(seed=0, rows=60):
+    return genuine.table(seed, rows=rows)
+
+
+def clear(rows=60, columns=6, classes=2, seed=0):
+    """Return a table in which three columns tell the class."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, columns))
-    return X, (X[:, 0] + X[:, 3] + rng.normal(size=rows) > 0).astype(int)
+    latent = X[:, :3].sum(axis=1) + rng.normal(size=rows)
+    return X, np.searchsorted(np.quantile(latent, np.arange(1, classes) / classes), latent)
 
 
 def fitted(X, y, estimator=None, metadata=None, **settings):
@@ -175,14 +188,6 @@ def test_where_nothing_can_be_left_out_the_rows_given_decide():
     assert fitted(X, y, NeighbourVotes(subsample=58)).path_ is not None
 
 
-def test_of_very_many_rows_some_choose_and_all_are_searched(monkeypatch):
-    monkeypatch.setattr(left_out, "MOST_ROWS", 50)
-    X, y = noisy(6, rows=90)
-    content = fitted(X, y, cv=None).certificate_.content
-    assert content["new_data"]["rows"] == 50
-    assert content["data"]["rows"] == 90
-
-
 def test_groups_and_time_order_are_kept(monkeypatch):
     X, y = noisy(7)
     seen, real = [], choosing.folds_of
@@ -227,9 +232,7 @@ def test_time_that_is_over_ends_the_choice_and_there_is_an_answer(clock, monkeyp
         monkeypatch.setattr(module, "time", clock)
     count_folds(monkeypatch, lambda done: clock.advance(1.0))
     X, y = noisy(8)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the search is not settled, either
-        selector = fitted(X, y, cv=None, max_time=seconds)
+    selector = fitted(X, y, cv=None, max_time=seconds)
     assert len(selector.subset_) >= 1
     assert verify(selector.certificate_, X, y)
     if folds is None:  # too few to choose by
@@ -240,8 +243,9 @@ def test_time_that_is_over_ends_the_choice_and_there_is_an_answer(clock, monkeyp
 
 def test_too_little_time_is_said_and_there_is_an_answer():
     X, y = noisy(9)
-    with pytest.warns(ConvergenceWarning, match="max_time=1e-06 ended the choice by left-out rows before enough folds"):
+    with pytest.warns(ConvergenceWarning) as told:
         selector = fitted(X, y, max_time=1e-6)
+    assert "max_time=1e-06 ended the choice by left-out rows before enough folds" in str(told[0].message)
     assert selector.path_ is None
     assert verify(selector.certificate_, X, y)
 
@@ -250,9 +254,7 @@ def test_too_little_time_is_said_and_there_is_an_answer():
 def test_ctrl_c_in_the_choice_gives_an_answer(monkeypatch, at_fold):
     count_folds(monkeypatch, lambda done: done == at_fold and os.kill(os.getpid(), signal.SIGINT))
     X, y = noisy(10)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        selector = fitted(X, y, cv=None)
+    selector = fitted(X, y, cv=None)
     assert selector.certificate_.reason == "interrupted"
     assert (selector.path_ is None) == (at_fold < choosing.FEWEST_FOLDS)
     assert len(selector.subset_) >= 1
@@ -323,13 +325,11 @@ def test_scikit_learn_checks(estimator, check):
 def test_parameters_copies_and_pickles():
     X, y = noisy(13)
     selector = made_selector(**SMALL, parsimony=0.5)
-    assert selector.get_params()["choose"] == "new_data"
     assert clone(selector).get_params()["parsimony"] == 0.5
     selector.fit(X, y)
     again = pickle.loads(pickle.dumps(selector))
     assert again.path_ == selector.path_
     assert again.at_size(2).subset_.tolist() == selector.at_size(2).subset_.tolist()
-    assert not hasattr(clone(selector), "path_")
     with pytest.raises(ValueError, match=r"'choose' parameter .* must be a str among"):
         BestLeafSelector(choose="old_data").fit(X, y)
     with pytest.raises(ValueError, match=r"'parsimony' parameter .* must be a float in the range"):
@@ -344,3 +344,261 @@ def test_held_out_rows_choose_nothing():
     assert found.selector.subset_.tolist() == alone.subset_.tolist()
     assert found.selector.path_ == alone.path_
     assert verify(found.selector.certificate_, X[found.rows], y[found.rows])
+
+
+# ---- odd tables, estimators and splits
+
+
+def few_rows_of_a_class():
+    X, y = clear(25)
+    y[:] = 0
+    y[:1], y[1:3], y[3:6] = 1, 2, 3
+    return X, y, {"cv": None}
+
+
+def column_constant_in_a_fold():
+    X, y = clear(40)
+    X[:, 5] = 0
+    X[3, 5] = 1
+    return X, y, {}
+
+
+TABLES = {
+    "20 rows": lambda: (*clear(20), {"cv": None}),
+    "few rows of a class": few_rows_of_a_class,
+    "constant in a fold": column_constant_in_a_fold,
+    "equal columns": lambda: (np.repeat(clear()[0][:, :1], 5, axis=1), clear()[1], {}),
+    "two columns": lambda: (*clear(columns=2), {}),
+    "ties": lambda: (np.round(clear()[0]).astype(int), clear()[1], {}),
+    "text": lambda: (clear()[0], np.array(["no", "yes"])[clear()[1]], {}),
+    "negative labels": lambda: (clear()[0], clear(classes=3)[1] - 5, {}),
+    "few distinct targets": lambda: (clear()[0], np.round(clear()[0][:, 0]) / 2 + 0.25, {}),
+    "huge targets": lambda: (clear()[0] * 1e30, clear()[0][:, 0] * 1e300, {}),
+    "all but one included": lambda: (*clear(), {"include": range(5)}),
+    "included and excluded": lambda: (*clear(), {"include": [2], "exclude": [0]}),
+    "groups": lambda: (*clear(), {"feature_groups": [[0, 4], [1], [2, 3, 5]]}),
+    "one feature": lambda: (*clear(), {"max_features": 1}),
+    "as many as included": lambda: (*clear(), {"max_features": 2, "include": [3, 4]}),
+    "grown": lambda: (*clear(columns=14), {"max_features": 3}),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_certificate_of_every_size_holds_and_limits_are_kept(name):
+    X, y, settings = TABLES[name]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        selector = fitted(X, y, **settings)
+    assert selector.path_
+    limit = selector.certificate_.content["data"]["choice"]["limit"]
+    assert selector.certificate_.content["new_data"]["size"] <= limit
+    for row in selector.path_:
+        if row.size > limit:
+            assert np.isnan(row.training)
+            with pytest.raises(ValueError, match=f"size must be at most {limit}, the largest subset that may be chos"):
+                selector.at_size(row.size)
+            continue
+        other = selector.at_size(row.size)
+        verdict = verify(other.certificate_, X, y)
+        assert verdict, verdict.text
+        found = set(other.subset_)
+        assert found == set(row.features)
+        assert set(settings.get("include", ())) <= found
+        assert not set(settings.get("exclude", ())) & found
+        assert all(len(found & set(group)) in (0, len(group)) for group in settings.get("feature_groups", ()))
+
+
+@pytest.mark.parametrize("cv", [TimeSeriesSplit(3), list(KFold(3).split(clear()[0]))])
+def test_an_estimator_with_splits_of_its_own(cv):
+    X, y = clear()
+    selector = fitted(X, y, GaussianNB(), cv=cv)
+    oracle = EstimatorOracle(X, y, estimator=GaussianNB(), cv=cv, random_state=0)
+    assert selector.certificate_.content["new_data"]["folds"] == 3
+    assert verify(selector.certificate_, X, y, oracle=oracle)
+
+
+def test_importance_is_that_of_columns_not_of_what_a_pipeline_makes_of_them():
+    X, y = clear()
+    scaled = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    np.testing.assert_array_equal(importance_of(scaled, 6), np.abs(scaled[-1].coef_[0]))
+    assert importance_of(make_pipeline(PCA(), LogisticRegression()).fit(X, y), 6) is None
+
+
+def test_the_search_by_single_steps_looks_at_a_limited_number_of_units(monkeypatch):
+    """Of very many units the best by the other families are looked at: 10,000 would take minutes."""
+    monkeypatch.setattr(families, "WIDEST", 10)
+    seen = []
+    steps = families.single_steps
+    monkeypatch.setattr(families, "single_steps", lambda part, units: seen.append(units) or steps(part, units))
+    selector = fitted(*clear(columns=30))
+    assert {len(units) for units in seen} == {10}
+    assert verify(selector.certificate_, *clear(columns=30))
+
+
+# ---- killed fits
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+def killed_after(monkeypatch, folds):
+    """Let the process end after so many folds; return the list of the folds that are done from now on."""
+    done, work = [], choosing.score_folds
+
+    def score(plan, items):
+        if len(done) >= folds:
+            raise Killed
+        done.append(items[0][0])
+        return work(plan, items)
+
+    monkeypatch.setattr(choosing, "score_folds", score)
+    return done
+
+
+@pytest.mark.parametrize("seed", [0, None])
+def test_a_killed_fit_goes_on_in_the_middle_of_the_folds(monkeypatch, tmp_path, seed):
+    X, y = clear()
+    settings = {"cv": 4, "random_state": seed, "checkpoint": tmp_path / "run.blf"}
+    with monkeypatch.context() as patch:
+        killed_after(patch, 2)
+        with pytest.raises(Killed):
+            fitted(X, y, **settings)
+    with monkeypatch.context() as patch:
+        done = killed_after(patch, 99)
+        selector = fitted(X, y, **settings)
+        assert done == [3, 4]
+    seed = selector.certificate_.content["search"]["seed"]
+    alone = fitted(X, y, cv=4, random_state=seed)
+    assert selector.path_ == alone.path_
+    assert selector.certificate_.content["leaves"] == alone.certificate_.content["leaves"]
+    with monkeypatch.context() as patch:  # all is done: nothing is computed again
+        killed_after(patch, 0)
+        assert fitted(X, y, **settings).path_ == alone.path_
+
+
+def test_a_choice_that_time_cut_short_is_the_same_when_the_command_is_run_again(monkeypatch, tmp_path):
+    X, y = clear()
+    settings = {"cv": 5, "checkpoint": tmp_path / "run.blf", "max_time": 1000.0}
+    score = choosing.score_folds
+
+    def slow(plan, items):
+        if items[0][0] == 3:
+            monkeypatch.setattr(choosing, "_left", lambda budget: budget.look() * 0 - 1.0)
+        return score(plan, items)
+
+    monkeypatch.setattr(choosing, "score_folds", slow)
+    first = fitted(X, y, **settings)
+    assert first.path_ is None  # the third fold was not done in time
+    saved = read_file(tmp_path / "run.blf.folds")
+    assert len(saved["scores"]) == 2
+    assert fitted(X, y, **settings).path_ is None
+    monkeypatch.undo()
+    longer = fitted(X, y, **settings)
+    assert longer.path_ == fitted(X, y, cv=5).path_
+
+
+@pytest.fixture(scope="module")
+def folds_file(tmp_path_factory):
+    """Return the saved folds of a selection that is done."""
+    folder = tmp_path_factory.mktemp("folds")
+    fitted(*clear(), checkpoint=folder / "run.blf")
+    return folder / "run.blf.folds"
+
+
+def test_folds_of_another_selection_are_refused(tmp_path):
+    X, y = clear()
+    file = tmp_path / "run.blf"
+    fitted(X, y, checkpoint=file)
+    with pytest.raises(ValueError, match=r"run.blf.folds has the folds of another selection: seed was 0, got 1"):
+        fitted(X, y, checkpoint=file, random_state=1)
+    with pytest.raises(ValueError, match=r"has the folds of another selection: its data are different"):
+        fitted(X**3, y, checkpoint=file)
+    assert fitted(X, y, checkpoint=file, parsimony=1.0).path_ == fitted(X, y, checkpoint=file).path_
+    with pytest.raises(ValueError, match=r"checkpoint must be in a folder that exists, got '.*run.blf'"):
+        fitted(X, y, checkpoint=tmp_path / "nowhere" / "run.blf")
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "told"),
+    [
+        (("seconds",), -1.0, "seconds must be a number from 0"),
+        (("candidates", "F-test"), "none", "candidates.F-test must be a list of lists"),
+        (("candidates", "F-test"), [[5, 1]], "candidates.F-test must list subsets that may be chosen"),
+        (("candidates", "F-test"), [[99]], "candidates.F-test must list subsets that may be chosen"),
+        (("scores",), [[]], "scores. must be an object"),
+        (("scores", 0, "everything"), [True], "scores must be 1 numbers"),
+        (("scores", 0, "sides"), [1], "scores.sides must be two numbers of rows"),
+        (("scores", 0, "families", "F-test"), [0.5], "scores must be 5 numbers"),
+        (("candidates",), {}, "at most 3 scores and candidates for them"),
+    ],
+)
+def test_damaged_folds_are_refused(folds_file, tmp_path, place, value, told):
+    write_file(tmp_path / "run.blf.folds", changed(dict(read_file(folds_file)), place, value))
+    with pytest.raises(ValueError, match=f"run.blf.folds is not a checkpoint of bestleaf: .*{told}"):
+        fitted(*clear(), checkpoint=tmp_path / "run.blf")
+
+
+def test_a_second_ctrl_c_ends_the_fit_at_once(monkeypatch):
+    def pressed(plan, items):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(choosing, "score_folds", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        fitted(*clear())
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+# ---- forged paths
+
+SIZE = 11  # neither what the search found nor the best on these rows
+
+
+@pytest.fixture(scope="module")
+def decided():
+    """Return a selector whose answer hangs from the root, because the search did not find it; and its data."""
+    X, y = clear(80, 16, seed=3)
+    selector = fitted(X, y).at_size(SIZE)
+    content = selector.certificate_.content
+    assert content["answer"] in content["graph"]["children"][0]
+    assert content["new_data"]["best"]["features"] != content["features"]
+    return selector, X, y
+
+
+def test_training_values_are_computed_again_as_far_as_the_cost_allows(decided, monkeypatch):
+    selector, X, y = decided
+    content = {**selector.certificate_.content, "report": None}  # so that the path alone tells its values
+    content["data"] = {**content["data"], "all_features": None}
+    exact = {tuple(leaf["label"]) for leaf in content["leaves"] if leaf["exact"]}
+    known = sum((*row.features, -1) in exact for row in selector.path_)
+    assert "Of the path, 16 of 16 training values were computed again." in str(verify(Certificate(content), X, y))
+    monkeypatch.setattr(verify_path, "MOST_COST", 16 * len(X) ** 2 - 1)  # too little for all features
+    assert "Of the path, 15 of 16 training values were computed again." in str(verify(Certificate(content), X, y))
+    monkeypatch.setattr(verify_path, "MOST_COST", 0)
+    assert f"Of the path, {known} of 16 training values" in str(verify(Certificate(content), X, y))
+    local = next(one["text"] for one in selector.certificate_.content["claims"] if one["kind"] == "local")
+    assert "improves the answer by these rows alone by more than 0.01" in local
+
+
+def test_no_training_value_of_the_path_can_be_edited(decided):
+    selector, X, y = decided
+    content = selector.certificate_.content
+    for row in range(len(content["new_data"]["path"])):
+        other = changed(content, ("new_data", "path", row, "training"), 0.999)
+        assert not judged(reworded(other), X, y)
+
+
+def test_a_leaf_that_is_not_on_the_path_cannot_hang_from_the_root(decided):
+    selector = decided[0]
+    other = twin(selector.certificate_.content)
+    row = next(one for one in other["new_data"]["path"] if one["size"] == SIZE)
+    other["new_data"]["path"].remove(row)
+    other["new_data"] |= {"size": 16, "family": "all features"}
+    assert not judged(rewritten(other))
+    other = twin(selector.certificate_.content)
+    del other["new_data"]
+    verdict = judged(rewritten(other))
+    assert not verdict
+    assert "cannot be reached from" in str(verdict)

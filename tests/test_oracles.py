@@ -38,7 +38,7 @@ def random_data(seed, rows, columns, classes=2):
     return X, y, rng
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     rows=st.integers(8, 400),
@@ -72,26 +72,6 @@ def test_equal_distances_go_to_the_smaller_row_and_duplicates_can_be_dropped(dro
     assert np.array_equal(oracle.sums([0, 1])[:, 0], expected)
 
 
-def test_several_classes_average_one_against_rest():
-    X, y, _ = random_data(3, 150, 3, classes=4)
-    oracle = KNNOracle(X, y, scale=False)
-    neighbours = NearestNeighbors(n_neighbors=5).fit(X.astype(np.float32)).kneighbors(return_distance=False)
-    shares = np.stack([(y[neighbours] == label).mean(axis=1) for label in range(4)], axis=1)
-    assert oracle.value(range(3)) == pytest.approx(roc_auc_score(y, shares, multi_class="ovr"))
-
-
-def test_real_targets_have_a_concordance_index():
-    X, _, rng = random_data(4, 60, 2)
-    y = X[:, 0] + 0.1 * rng.normal(size=60)
-    oracle = KNNOracle(X, y, task="regression", scale=False)
-    neighbours = NearestNeighbors(n_neighbors=5).fit(X[:, :1].astype(np.float32)).kneighbors(return_distance=False)
-    score = y.astype(np.float32)[neighbours].astype(np.float64).sum(axis=1).astype(np.float32)
-    pairs = [(i, j) for i in range(60) for j in range(60) if y[i] < y[j]]
-    right = [(score[i] < score[j]) + (score[i] == score[j]) / 2 for i, j in pairs]
-    assert oracle.value([0]) == pytest.approx(np.mean(right))
-    assert oracle.value([0]) > 0.9 > oracle.value([1])
-
-
 def test_samples_average_near_the_exact_value_and_are_remembered():
     X, y = load_linear(return_X_y=True)
     oracle, rng = KNNOracle(X, y, scale=False), np.random.default_rng(0)
@@ -104,21 +84,8 @@ def test_samples_average_near_the_exact_value_and_are_remembered():
 
 def test_subsamples_with_one_class_are_drawn_again():
     X = np.random.default_rng(0).normal(size=(40, 2))
-    y = np.zeros(40)
-    y[:2] = 1
-    oracle = KNNOracle(X, y, subsample=3)
+    oracle = KNNOracle(X, np.arange(40) < 2, subsample=3)
     assert 0 <= oracle.sample([0], np.random.default_rng(1)) <= 1
-
-
-def test_the_empty_subset_is_worth_nothing_special():
-    X, y = load_linear(return_X_y=True)
-    assert KNNOracle(X, y, ties="strict", scale=False).value([]) <= 0.5
-
-
-def test_scaling_makes_units_irrelevant():
-    X, y, _ = random_data(5, 100, 3)
-    stretched = X * [1, 1000, 0.001] + [5, 0, 1]
-    assert KNNOracle(X, y).value([0, 1, 2]) == pytest.approx(KNNOracle(stretched, y).value([0, 1, 2]), abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +102,6 @@ def test_scaling_makes_units_irrelevant():
         ({"y": np.full(10, np.nan), "task": "regression"}, "y must not have missing or infinite values"),
         ({"task": "ranking"}, "task must be 'classification' or 'regression', got 'ranking'"),
         ({"n_neighbors": 10}, "n_neighbors must be between 1 and the number of rows less one, got 10"),
-        ({"n_neighbors": 0}, "n_neighbors must be between 1"),
         ({"subsample": 11}, r"subsample must be between 2 and the number of rows \(10\), got 11"),
         ({"ties": "none"}, "ties must be one of half, strict, row_order, got 'none'"),
     ],
@@ -144,12 +110,6 @@ def test_bad_data_get_one_clear_sentence(change, sentence):
     good = {"X": np.arange(20.0).reshape(10, 2), "y": np.arange(10) % 2, "subsample": 5}
     with pytest.raises(ValueError, match=sentence):
         KNNOracle(**{**good, **change})
-
-
-def test_features_that_do_not_exist_are_refused():
-    oracle = KNNOracle(*load_linear(return_X_y=True))
-    with pytest.raises(ValueError, match="subset must name features from 0 to 29, got"):
-        oracle.value([3, 30])
 
 
 def test_equal_distances_do_not_favour_the_class_that_comes_first():
@@ -167,17 +127,13 @@ def test_an_oracle_survives_pickling_and_threads():
     X, y = make_linear(150, 12, seed=0, return_X_y=True)
     oracle = KNNOracle(X, y, memory=0)
     copy = pickle.loads(pickle.dumps(oracle))
-    subsets = [[a, b] for a in range(12) for b in range(a)]
+    subsets = [[3], range(12), *([a, b] for a in range(12) for b in range(a))]
+    with pytest.raises(ValueError, match="subset must name features from 0 to 11, got"):
+        oracle.value([3, 30])
     expected = [oracle.value(subset) for subset in subsets]
-    assert [copy.value(subset) for subset in subsets] == expected
+    assert copy.values(subsets) == expected
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(oracle.value, subsets)) == expected
-
-
-def test_values_of_several_subsets_are_those_of_each():
-    X, y = make_linear(150, 12, seed=0, return_X_y=True)
-    oracle, subsets = KNNOracle(X, y), [(0,), (3, 1), range(12)]
-    assert oracle.values(subsets) == [oracle.value(subset) for subset in subsets]
 
 
 def test_offsets_and_units_do_not_matter():
@@ -185,6 +141,8 @@ def test_offsets_and_units_do_not_matter():
     X = X.astype(float)
     expected = KNNOracle(X, y, scale=False).value([1, 2])
     assert KNNOracle(X + 1e8, y, scale=False).value([1, 2]) == pytest.approx(expected, abs=0.01)
+    stretched = X * 10.0 ** np.arange(-6, 6) + np.arange(12)
+    assert KNNOracle(stretched, y).value([1, 2]) == pytest.approx(KNNOracle(X, y).value([1, 2]), abs=1e-6)
     assert KNNOracle(X * 1e200, y).value([1, 2]) == pytest.approx(KNNOracle(X, y).value([1, 2]), abs=0.01)
     with pytest.raises(ValueError, match="X must hold numbers less than 1e\\+15 in size"):
         KNNOracle(X * 1e30, y, scale=False)
@@ -214,7 +172,6 @@ def test_parameters_of_the_votes_make_the_oracle():
         ({"n_neighbors": 0}, ValueError, "n_neighbors must be a whole number of at least 1, got 0"),
         ({"subsample": 2.5}, TypeError, "subsample must be a whole number of at least 2, got 2.5"),
         ({"scale": "yes"}, TypeError, "scale must be True or False, got 'yes'"),
-        ({"ties": "none"}, ValueError, "ties must be one of half, strict, row_order, got 'none'"),
         ({"task": "rank"}, ValueError, "task must be one of auto, classification, regression, got 'rank'"),
     ],
 )

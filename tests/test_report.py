@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from itertools import product
 from xml.etree import ElementTree
 
@@ -14,7 +13,7 @@ import pytest
 from bestleaf import BestLeafSelector, best_arm, best_leaf, problems, validate, verify
 from bestleaf.paper import load_linear
 from bestleaf.report import report_html, save_report
-from bestleaf.report.content import LONGEST, Namer, fitted, gap_runs, known_gap, leading_leaves, leaves_not_drawn
+from bestleaf.report.content import LONGEST, fitted, gap_runs, leading_leaves, leaves_not_drawn
 from bestleaf.report.drawing import Scale, draw_gap, draw_intervals, draw_sizes
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</script><b>", "a&b", "{{ 7*7 }}", "größe"]
@@ -28,26 +27,9 @@ def hostile():
     return validate(BestLeafSelector(choose="training", random_state=0), X, y, holdout=0.25).selector.certificate_
 
 
-class Tags(HTMLParser):
-    """Counts tags and looks for ways out of the page."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.handlers = [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append(tag)
-        self.handlers += [name for name, _ in attributes if name.startswith("on")]
-        assert not {"src", "href"} & {name for name, _ in attributes}
-
-
 def test_names_of_columns_are_text(hostile):
     page = report_html(hostile)
-    found = Tags(page)
-    assert {"script", "img"}.isdisjoint(found.tags)
-    assert not found.handlers
-    assert "alert(1)" in page
+    assert not re.search(r"<(script|img|link|iframe)\b|<[^>]*\s(on\w+|src|href)=", page)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "{{ 7*7 }}" in page
 
@@ -106,20 +88,6 @@ def test_leaves_that_nothing_is_known_of_are_not_drawn_but_counted():
     assert len(leading_leaves(nothing)) == min(31, len(leaves))
 
 
-def test_a_short_name_begins_with_what_few_leaves_have():
-    units = [f"feature number {n}" for n in range(10)]
-    labels = [[0, 1, 2, 3, -1], [0, 4, 5, 6, -1], [4, 5, 6, 7, -1], [0, 1, 2, 3, 4, 5, 6]]
-    leaves = [{"label": label, "terminal": label[-1] == -1} for label in labels]
-    namer = Namer(leaves, labels[0], units)
-    name = "{" + ", ".join(units) + "}"
-    assert namer.short(leaves[0], name) == "the answer, 4 features"
-    assert set(namer.changes(leaves[2])[:2]) == {"\N{MINUS SIGN} feature number 0", "+ feature number 7"}
-    assert namer.short(leaves[2], name).startswith("{featur…mber 7, ")  # eight changes are more than four features
-    assert namer.short(leaves[3], name).endswith(", …}")
-    assert namer.changes(leaves[3]) == []
-    assert namer.short(leaves[1], "short") == "short"
-
-
 def test_several_words_fit_into_a_short_line():
     assert fitted(["+ area", "\N{MINUS SIGN} texture"]) == "+ area, \N{MINUS SIGN} texture"
     assert fitted(["a" * 60]) == "a" * 21 + "…" + "a" * 20
@@ -161,14 +129,6 @@ def test_a_gap_that_nothing_is_known_of_is_not_drawn():
     assert gap_runs(content) == [[(2, 0.05), (3, 0.05)], [(4, 0.04), (5, 0.02)]]
     assert draw_gap(content).count("<polyline") == 2
     assert draw_gap({**content, "report": {"history": history[:3]}}) is None
-
-
-def test_when_a_gap_is_known():
-    assert known_gap({"gap": 0.1, "score": 0.9}, 0.01) is None
-    assert known_gap({"gap": 0.1, "score": 0.9}, 0.1) == 0.1
-    assert known_gap({"gap": 0.1, "score": 0.9, "looked_at": 7}, 0.01) == 0.1
-    assert known_gap({"gap": 1.0, "score": None, "looked_at": 0}, 0.01) is None
-    assert known_gap({"gap": 0.3, "score": None}, 0.01) == 0.3
 
 
 def test_the_page_tells_how_to_repeat_it_and_what_was_done_to_the_table():

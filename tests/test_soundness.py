@@ -9,6 +9,8 @@ from bestleaf import best_arm, best_leaf
 from bestleaf.problems import TableProblem, paper_lattice, random_dag, random_game_tree
 from conftest import binomial_margin
 
+pytestmark = pytest.mark.slow
+
 EPSILON, DELTA, PROBLEMS = 0.1, 0.1, 320
 
 

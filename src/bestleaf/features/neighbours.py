@@ -27,7 +27,6 @@ from bestleaf.certificate.all_subsets import MOST_NUMBERS
 from bestleaf.certificate.rows import check_voters, checked_weights, group_numbers
 from bestleaf.checks import one_of, shown, whole
 from bestleaf.engine.records import Workplace
-from bestleaf.features.all_subsets import values_of
 from bestleaf.features.data import (
     LIGHTEST,
     checked_data,
@@ -48,6 +47,7 @@ from bestleaf.features.kernels import neighbours as kernels
 from bestleaf.features.kernels import ranking
 from bestleaf.features.kernels.records import NEIGHBOURS, TIES
 from bestleaf.features.ranking import pulls
+from bestleaf.features.together import values_of
 
 TASKS = ("auto", "classification", "regression")
 DISTANCES_AT_ONCE, MOST_AT_ONCE = 2 * 10**10, 4096  # on a GPU: distances and values that take about 50 ms
