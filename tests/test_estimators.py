@@ -103,7 +103,8 @@ def test_random_estimators_and_splits_are_made_to_repeat_at_a_worker_too(table):
         ({"estimator": MODEL, "groups": np.zeros(150)}, ValueError, "groups cannot be used: StratifiedKFold"),
         ({"estimator": MODEL, "cv": GroupKFold(3)}, ValueError, "groups must be given to fit, because GroupKFold"),
         ({"estimator": KNeighborsClassifier(), "sample_weight": np.ones(150)}, ValueError, "fit does not take it"),
-        ({"estimator": MODEL, "sample_weight": np.ones(3)}, ValueError, "sample_weight must be 150 numbers"),
+        ({"estimator": make_pipeline(MODEL), "sample_weight": np.ones(150)}, ValueError, "fit does not take it"),
+        ({"estimator": MODEL, "sample_weight": np.ones(3)}, ValueError, "sample_weight must be 150 finite numbers"),
         ({"estimator": MODEL, "sample_weight": -np.ones(150)}, ValueError, "numbers of at least 0"),
     ],
 )

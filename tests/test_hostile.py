@@ -100,9 +100,9 @@ def test_a_holdout_that_holds_nothing_out_is_refused(holdout, groups, told):
     ("selector", "keywords", "told"),
     [
         ({}, {"holdouts": 0.25}, r"'holdouts' \(did you mean 'holdout'\?\)"),
-        ({}, {"n_repeats": 3}, "does not have, 'n_repeats'; fit with several values of random_state"),
-        ({}, {"resample": "half"}, "does not have, 'resample'; fit on other rows"),
-        ({}, {"n_jobs": 2}, "does not have, 'n_jobs'; give n_jobs to the selector"),
+        ({}, {"n_repeats": 3}, "no longer has, 'n_repeats'; use several values of random_state"),
+        ({}, {"resample": "half"}, "no longer has, 'resample'; use fits on other rows"),
+        ({}, {"n_jobs": 2}, "no longer has, 'n_jobs'; use the n_jobs of the selector"),
         ({}, {"delta": 1}, "delta must be strictly between 0 and 1, got 1"),
         ({"cv": KFold(3).split(X)}, {}, "cv must be a number, a splitter or a list, got the iterator"),
         ({"cv": list(KFold(3).split(X))}, {}, "cv must be a number or a splitter with holdout, got a list of rows"),
