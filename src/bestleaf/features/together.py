@@ -24,7 +24,7 @@ def values_of(oracle: KNNOracle, columns: np.ndarray) -> np.ndarray:
     `columns` [subsets, features] says which features each subset has. Any order will do; fewest distances are computed
     if subsets that begin with the same features stand together.
     """
-    if oracle.n_neighbors > kernels.NEAREST or oracle.drop_zero:
+    if oracle.n_neighbors > kernels.NEAREST or oracle.drop_zero or oracle.roles.apart:
         return np.array(oracle.values([np.flatnonzero(row) for row in columns]))
     many, largest = len(columns), max(1, VOTES_A_PART // oracle.targets.size)
     threads = max(1, min(oracle.n_jobs, many // FEWEST_A_PART))
