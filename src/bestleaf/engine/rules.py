@@ -164,6 +164,7 @@ def lucb_mcts(root, graph, known):
 
 
 RULES = {rule.name: rule for rule in (smallest_gap, lucb, ugape, lucb_mcts)}
+ALIASES = {"lucb_exmcds": "lucb", "lucb_mcds": "lucb", "ugape_mcts": "ugape", "ugape_mcds": "ugape"}
 
 
 def named_rule(given: str | Rule | Callable) -> Rule:
@@ -172,7 +173,8 @@ def named_rule(given: str | Rule | Callable) -> Rule:
         return given
     if callable(given):
         return own_part(Rule, given)
-    found = RULES.get(str(given))
+    key = str(given).lower().replace("-", "_")
+    found = RULES.get(ALIASES.get(key, key))
     if found is None:
         raise ValueError(f"rule must be one of {', '.join(RULES)} or a function, got {shown(given)}")
     return found
