@@ -15,9 +15,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from bestleaf.cli.demo import warm_up
+from bestleaf.engine.bounds import BOUNDS
+from bestleaf.engine.rules import RULES
 from bestleaf.problems import BernoulliProblem, Unrolled, paper_lattice
-from bestleaf.search import Search
+from bestleaf.search import Search, best_arm, best_leaf
 
 console = Console(width=140)
 
@@ -48,6 +49,14 @@ class Plain:
     def __init__(self, problem):
         self.root, self.children = problem.root, problem.children
         self.is_terminal, self.sample = problem.is_terminal, problem.sample
+
+
+def warm_up():
+    """Compile all kernels, rules and bounds."""
+    for rule in RULES:
+        best_arm(paper_lattice(), rule=rule, epsilon=0.5, delta=0.1, seed=0)
+    for bound in BOUNDS:
+        best_leaf(paper_lattice(), bound=bound, expansion=0.5, epsilon=0.5, delta=0.1, seed=0)
 
 
 def timed(search, **_):

@@ -62,6 +62,7 @@ def on_features(title, X, y, samples):
     }
     rivals = {
         "fuse": {},
+        "fuse, continuous": {"heuristic": "continuous"},
         "fuse-ucd": {"variant": "ucd"},
         "alphafuse": {"backup": 0.5},
     }

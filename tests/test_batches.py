@@ -51,6 +51,7 @@ def test_the_answer_does_not_depend_on_who_draws(executor, lattice):
     assert alone.reason == "identified"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be blocked here")
 def test_ctrl_c_ends_the_wait_for_processes():
     executor, long = Joblib(2), 40.0
@@ -73,6 +74,7 @@ def test_batches_of_other_sizes_are_other_searches_with_the_same_promise():
         assert verify(found.certificate)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["arm", "leaf"])
 @pytest.mark.parametrize("size", [4, 33])
 def test_batched_answers_are_right_as_often_as_they_promise(task, size):

@@ -14,6 +14,8 @@ from bestleaf.engine.compile import interval_at, kernel, observe_at
 from bestleaf.problems import random_dag
 from conftest import binomial_margin
 
+pytestmark = pytest.mark.slow
+
 RUNS, SAMPLES, DELTA = 2_000, 2_000, 0.05
 
 

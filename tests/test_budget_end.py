@@ -16,8 +16,11 @@ from bestleaf.certificate.claims import unsettled_in_words
 from bestleaf.certificate.searched import looked_at, looked_at_in
 from bestleaf.problems import ScoreLattice, paper_lattice, random_game_tree
 from bestleaf.search.budget import Budget
+from bestleaf.search.growth.pausing import Pause
 from forging import judged, reworded, rewritten
 from selecting import made_selector
+
+pytestmark = pytest.mark.slow
 
 BUDGETS = (300, 600, 750, 900)
 SEEDS = (0, 1)
@@ -245,3 +248,12 @@ def test_the_history_counts_leaves_and_does_not_jump(searches):
 
 def test_at_most_half_of_what_is_known_is_left_out():
     assert looked_at(np.zeros(10, bool), np.array([0.501] * 2 + [0.9] * 8), 0.5, 0.0, grown=True).sum() >= 5
+
+
+def test_growth_that_pauses_leaves_fewer_leaves_open(searches, monkeypatch):
+    with monkeypatch.context() as changed:
+        changed.setattr(Pause, "before", lambda self, **cost: False)
+        without = [fitted(max_samples=budget).certificate_ for budget in BUDGETS[1:]]
+    paused = [searches[budget, 0].certificate_ for budget in BUDGETS[1:]]
+    assert np.mean([one.gap for one in paused]) < np.mean([one.gap for one in without])
+    assert sum(one.settled for one in paused) >= sum(one.settled for one in without)

@@ -12,7 +12,7 @@ from bestleaf.certificate.verify_graph import node_bounds
 from bestleaf.problems import TableProblem, random_dag
 from conftest import binomial_margin
 from forging import judged, rewritten
-from toys import Pig, SlipperyGrid
+from toys import Dice, Pig, SlipperyGrid
 
 EPSILON, DELTA = 0.1, 0.1
 TASKS = {"arm": best_arm, "leaf": best_leaf}
@@ -63,6 +63,7 @@ def regret(result, problem) -> float:
     return abs(values[root] - values[result.answer])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expansion", [None, 0.5])
 @pytest.mark.parametrize("task", TASKS)
 def test_answers_are_wrong_no_more_often_than_delta(task, expansion):
@@ -84,6 +85,7 @@ def test_answers_are_wrong_no_more_often_than_delta(task, expansion):
     assert wrong <= binomial_margin(runs, DELTA)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["lucb", "ugape", "lucb_mcts"])
 def test_searches_end_under_every_rule(rule):
     for seed in range(10):
@@ -133,6 +135,7 @@ def test_exact_payoffs_give_the_plan_of_dynamic_programming(name):
     assert verify(result.certificate)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expansion", [None, 0.7])
 @pytest.mark.parametrize("name", GAMES)
 def test_sampled_payoffs_give_a_plan_within_epsilon(name, expansion):
@@ -164,28 +167,6 @@ def test_chance_may_move_first_where_a_plan_is_searched():
 
 
 # What may be given.
-
-
-class Dice:
-    """A die with two faces whose probabilities a test sets."""
-
-    def __init__(self, chances):
-        self.chances = chances
-
-    def root(self):
-        return "root"
-
-    def children(self, state):
-        return {"root": ["roll", "stay"], "roll": ["one", "two"]}[state]
-
-    def is_terminal(self, state):
-        return state not in ("root", "roll")
-
-    def chance(self, state):
-        return self.chances if state == "roll" else None
-
-    def sample(self, state, rng):
-        return float(rng.random() < {"one": 0.2, "two": 0.9}.get(state, 0.5))
 
 
 @pytest.mark.parametrize(
@@ -322,6 +303,7 @@ def test_words_of_plans_and_arms(written):
 # Budgets, batches, samples drawn by the caller, interruptions.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expansion", [None, 0.5])
 def test_a_plan_may_be_asked_for_at_any_time(expansion):
     for seed in range(12):

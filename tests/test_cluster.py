@@ -52,12 +52,9 @@ def alone(table):
 
 
 def same(one, other):
-    return (
-        one.certificate_.content["leaves"] == other.certificate_.content["leaves"]
-        and one.certificate_.samples == other.certificate_.samples
-        and one.certificate_.exact_evaluations == other.certificate_.exact_evaluations
-        and list(one.subset_) == list(other.subset_)
-    )
+    left, right = one.certificate_, other.certificate_
+    counts = left.samples == right.samples and left.exact_evaluations == right.exact_evaluations
+    return counts and left.content["leaves"] == right.content["leaves"] and left.features == right.features
 
 
 def test_a_cluster_gives_the_same_answer_as_this_process(client, table, alone):
@@ -107,10 +104,10 @@ def empty():
 
 
 ITEMS = [((0, 1, number % 4 + 2), (7, number)) for number in range(16)]
-ENDLESS = {"task": "leaf", "epsilon": 0.0001, "delta": 0.1, "seed": 0, "batch_size": 16, "max_time": 2}
+ENDLESS = {"task": "leaf", "epsilon": 0.0001, "delta": 0.1, "seed": 0, "batch_size": 16, "max_time": 60}
 
 
-def test_a_worker_that_comes_late_is_waited_for(empty):
+def test_a_worker_that_comes_late_is_waited_for_with_a_message(empty):
     class Late(Dask):
         """A worker starts once none was found."""
 
@@ -120,27 +117,31 @@ def test_a_worker_that_comes_late_is_waited_for(empty):
             return found
 
     problem = problems.paper_lattice()
-    with distributed.Client(empty) as client:
+    words = "no worker is left on the Dask cluster; waiting up to 60 s"
+    with distributed.Client(empty) as client, pytest.warns(RuntimeWarning, match=words):
         assert Late(client).map(draw_samples, problem, ITEMS) == draw_samples(problem, ITEMS)
 
 
-def test_without_workers_a_search_ends_in_time_with_what_it_has(empty):
+@pytest.mark.parametrize("lost", ["workers", "scheduler"])
+def test_without_workers_a_search_ends_with_what_it_has_and_a_reason_of_its_own(empty, lost, monkeypatch):
     class Leaving(Dask):
-        """All workers are lost after three batches."""
+        """All workers, or the scheduler, are lost after three batches."""
 
         batches = 0
 
         def map(self, work, problem, items):
             self.batches += 1
             if self.batches == 4:
-                empty.scale(0)
+                leave = empty.close if lost == "scheduler" else lambda: empty.scale(0)
+                leave()
             return super().map(work, problem, items)
 
+    monkeypatch.setattr("bestleaf.search.executors.RECOUNT", 0.1)
     problem = problems.ScoreLattice([0.0] * 6, 3)  # all leaves tie: it never ends by itself
     with distributed.Client(empty) as client:
         empty.scale(1)
         client.wait_for_workers(1)
-        found = Search(problem, **ENDLESS, inside=Inside(Leaving(client))).run()
-        assert found.reason == "max_time"
+        found = Search(problem, **ENDLESS, inside=Inside(Leaving(client, patience=0.5))).run()
+        assert found.reason == "no_workers"  # it does not wait for the end of max_time
         assert found.samples > 0
         assert verify(found.certificate)

@@ -19,6 +19,8 @@ from bestleaf.paper import make_linear
 from bestleaf.search.ask_tell import Inside
 from bestleaf.search.stages import SmallerAnswer, SubsetsOfAnswers
 
+pytestmark = pytest.mark.slow
+
 LATTICE = FeatureLattice(KNNOracle(*make_linear(60, 12, seed=3, return_X_y=True), memory=2**20), max_features=4)
 
 

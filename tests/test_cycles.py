@@ -97,6 +97,7 @@ def value_in(problem, result, state, end):
     return worth(TableProblem(inner, problem.means, opponent=opponent, endless=end), state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expansion", [None, 0.5])
 @pytest.mark.parametrize("two_player", [False, True])
 def test_wrong_no_more_often_than_delta(two_player, expansion):
@@ -120,6 +121,7 @@ def test_wrong_no_more_often_than_delta(two_player, expansion):
     assert wrong <= binomial_margin(RUNS, DELTA)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("endless", [None, (0.2, 0.6)])
 def test_bounds_hold_whatever_play_without_end_is_worth(endless):
     """The interval of the answer holds the value for both ends of what play without end may be worth."""
@@ -146,7 +148,8 @@ def test_a_way_through_a_grid_where_moves_undo_each_other():
         assert result.answer == (2, 3)
         assert result.identified
         assert verify(result.certificate)
-    whole = best_leaf(grid, **SETTINGS, seed=1)
+    whole = best_leaf(grid, **SETTINGS, seed=1, batch_size=8)
+    assert whole.answer == (2, 3)
     assert {leaf.state for leaf in whole.leaves} == {(2, 0), (2, 3)}  # A is behind walls
 
 
@@ -336,6 +339,7 @@ def test_forged_edges_are_refused():
     assert "'gap' of the answer follows from the leaves" in str(judged(arm))
 
 
+@pytest.mark.slow
 def test_the_verifier_agrees_with_the_engine_on_every_node():
     for seed in range(RUNS):
         endless = (None, 0.3, (0.2, 0.9))[seed % 3]

@@ -12,6 +12,8 @@ from bestleaf.search.budget import Budget
 from golden.listed import CASES
 from golden.record import written
 
+pytestmark = pytest.mark.slow
+
 FILES = Path(__file__).parent / "golden"
 CLOSE = 1e-12  # relative, for numbers that are not whole
 

@@ -12,6 +12,8 @@ from bestleaf import BestLeafSelector, Search, SearchOptions, best_leaf, verify
 from bestleaf.features import STOP, FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {"task": "leaf", "epsilon": 0.02, "delta": 0.1, "bound": "betting", "expansion": 0.6, "seed": 0}
 
 

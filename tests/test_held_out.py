@@ -38,7 +38,6 @@ def test_gaps_are_filled_from_the_rows_that_the_search_sees(impute, typical):
     frame, seen = table_with_gaps(), []
     found = select_from_table(prepared(frame, "y", impute=impute), holdout=0.3, ready=seen.append, **SETTINGS)
     kept = found.validation.rows
-    assert found.table.filled_by.tolist() == kept.tolist()
     number = typical(frame.b.to_numpy()[kept][frame.b.notna().to_numpy()[kept]])
     assert number != typical(frame.b.dropna())
     assert set(found.table.X.b[frame.b.isna()]) == {number}
@@ -59,13 +58,6 @@ def test_what_is_kept_aside_changes_nothing_in_the_search():
     assert content["data"]["fingerprint"] == other["data"]["fingerprint"]
 
 
-def test_without_rows_kept_aside_all_rows_fill_gaps():
-    frame = table_with_gaps()
-    found = select_from_table(prepared(frame, "y", impute="mean"), **SETTINGS)
-    assert set(found.table.X.b[frame.b.isna()]) == {frame.b.mean()}
-    assert found.table.notes == (f"b: 15 missing values filled with {frame.b.mean():g} (mean)",)
-
-
 def test_a_column_that_is_known_only_in_rows_kept_aside_is_left_out():
     frame = table_with_gaps()
     kept = select_from_table(prepared(frame.drop(columns="b"), "y"), holdout=0.3, **SETTINGS)
@@ -79,7 +71,7 @@ def test_compare_fills_gaps_from_the_rows_selected_on(monkeypatch):
     filled = []
     real = type(prepared(table_with_gaps(), "y", impute="mean")).filled_from
     monkeypatch.setattr(
-        "bestleaf.tables.encode.Table.filled_from", lambda self, rows: filled.append(rows) or real(self, rows)
+        "bestleaf.tables.load.Table.filled_from", lambda self, rows: filled.append(rows) or real(self, rows)
     )
     first = next(compare(prepared(table_with_gaps(), "y", impute="mean"), holdout=0.3, epsilon=0.1, choose="training"))
     assert len(filled[0]) == 56

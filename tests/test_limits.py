@@ -19,6 +19,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from bestleaf import (
     BestLeafSelector,
+    NeighbourVotes,
     Rate,
     Search,
     SearchOptions,
@@ -32,6 +33,7 @@ from bestleaf.engine.graph import AbsentParents, GrowingGraph
 from bestleaf.features import FeatureLattice
 from bestleaf.features import data as features_data
 from bestleaf.features.neighbours import KNNOracle
+from bestleaf.new_data import votes_score
 from bestleaf.problems import ScoreLattice
 from bestleaf.search.ask_tell import Inside
 from bestleaf.search.executors import Joblib, Serial
@@ -211,18 +213,6 @@ def test_a_batch_is_left_when_time_is_over_and_nothing_of_it_counts(executor, en
     assert search.state.requests == 0
 
 
-def test_after_a_batch_that_was_left_a_search_goes_on_as_if_nothing_had_been(tmp_path, clock):
-    settings = {**SLOW, "epsilon": 0.2, "batch_size": 8, "max_samples": 40}
-    path = tmp_path / "search.blf"
-    problem = ScoreLattice([0.1, 0.2, 0.3, 0.4], 2)
-    problem.sample = lambda state, rng: clock.advance(0.05) and float(rng.random() < problem.mean(state))
-    cut = Search(problem, **settings, checkpoint=path, max_time=0.6).run()
-    assert (cut.reason, cut.samples) == ("max_time", 8)  # the second batch was left in the middle
-    whole = Search(problem, **settings).run()
-    again = Search(problem, **settings, checkpoint=path).run()
-    assert (again.answer, again.samples, again.leaves) == (whole.answer, whole.samples, whole.leaves)
-
-
 def test_a_validation_ends_in_the_time_of_the_fit(clock):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 40)), rng.integers(0, 2, 200)
@@ -353,3 +343,13 @@ def test_a_selector_ends_within_a_fit_and_answers_from_the_fits_there_were(clock
     assert selector.score_interval_ == (0.0, 1.0)
     assert 0 < selector.score_ < 1
     assert verify(selector.certificate_)
+
+
+def test_fewer_new_examples_are_scored_when_time_is_over():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 2)), rng.integers(0, 2, 50)
+    new_X, new_y = rng.normal(size=(2500, 2)), rng.integers(0, 2, 2500)
+    votes = NeighbourVotes()
+    assert votes_score(votes, X, y, new_X, new_y).rows == 2500
+    some = votes_score(votes, X, y, new_X, new_y, over=lambda: True)
+    assert some == votes_score(votes, X, y, new_X[:1000], new_y[:1000])

@@ -68,19 +68,7 @@ def test_no_symbol_is_missing_or_listed_twice():
     listed = [row[0] for row in SYMBOLS]
     assert len(set(listed)) == len(listed)
     text = " ".join(listed)
-    for symbol in (
-        "I_s",
-        "d(s)",
-        "T_s",
-        "Δ_*",
-        "Δ_{ε,*}",
-        "H_ε",
-        "D₀",
-        "D_t",
-        "L*_t",
-        "τ_max",
-        "seven openings",
-    ):
+    for symbol in ("I_s", "d(s)", "T_s", "Δ_*", "Δ_{ε,*}", "H_ε", "D₀", "D_t", "L*_t", "τ_max", "seven openings"):
         assert symbol in text
 
 

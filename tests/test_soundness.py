@@ -10,6 +10,8 @@ from bestleaf.problems import TableProblem, paper_lattice, random_dag, random_ga
 from conftest import binomial_margin
 from toys import worth
 
+pytestmark = pytest.mark.slow
+
 EPSILON, DELTA, PROBLEMS = 0.1, 0.1, 320
 
 

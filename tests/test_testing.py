@@ -8,6 +8,9 @@ import pytest
 from bestleaf import Bound, best_arm, problems, testing, verify
 from bestleaf.engine.bounds import BOUNDS, RIGOROUS
 from bestleaf.engine.rules import RULES
+from toys import Dice
+
+pytestmark = pytest.mark.slow
 
 
 class Nim:
@@ -110,15 +113,6 @@ def test_a_proposal_with_a_stream_of_its_own_is_told():
         testing.check_ingredients(proposal=moody)
 
 
-def test_a_graph_that_never_grows_is_told():
-    with pytest.raises(AssertionError, match=r"must grow in a search with growth never, got .* and no growth"):
-        testing.check_ingredients(growth=never)
-
-
-def never(step, node, state):
-    return None
-
-
 # A typical change in this one file: a bound with the check of its evidence.
 
 
@@ -143,39 +137,26 @@ def test_a_bound_is_added_in_one_file():
     assert not verify(result.certificate, bound=narrower)
 
 
-class Die:
-    """A die whose probabilities a test sets."""
-
-    def __init__(self, *chances):
-        self.given = list(chances)
-
-    def root(self):
-        return "root"
-
-    def children(self, state):
-        return {"root": ["roll", "stay"], "roll": ["one", "two"]}[state]
-
-    def is_terminal(self, state):
-        return state not in ("root", "roll")
-
-    def chance(self, state):
-        return (
-            self.given.pop(0) if state == "roll" and len(self.given) > 1 else self.given[0] if state == "roll" else None
-        )
-
-    def sample(self, state, rng):
-        return float(rng.random() < 0.5)
-
-
 def test_check_problem_looks_at_chance():
-    testing.check_problem(Die([0.5, 0.5]))
-    for chances, words in (
-        ([[0.5]], r"chance\('roll'\) must return a probability for each of 2 children, got 1"),
-        ([[-0.5, 1.5]], r"chance\('roll'\) must return probabilities of at least 0, got -0.5"),
-        ([[0.5, 0.6]], r"chance\('roll'\) must return probabilities that sum to 1, got the sum 1.1"),
-        ([[0.5, 0.5], [0.4, 0.6]], r"chance\('roll'\) must return the same probabilities every time"),
+    testing.check_problem(Dice([0.5, 0.5]))
+    given = iter([[0.5, 0.5], [0.4, 0.6]] * 100)
+    for chance, words in (
+        (lambda: [0.5], r"chance\('roll'\) must return a probability for each of 2 children, got 1"),
+        (lambda: [-0.5, 1.5], r"chance\('roll'\) must return probabilities of at least 0, got -0.5"),
+        (lambda: [0.5, 0.6], r"chance\('roll'\) must return probabilities that sum to 1, got the sum 1.1"),
+        (lambda: next(given), r"chance\('roll'\) must return the same probabilities every time"),
     ):
+        die = Dice(None)
+        die.chance = lambda state, chance=chance: chance() if state == "roll" else None
         with pytest.raises(AssertionError, match=words):
-            testing.check_problem(Die(*chances))
-    first = problems.TableProblem({0: [1, 2]}, {1: 0.4, 2: 0.6}, chance={0: [0.5, 0.5]})
-    testing.check_problem(first)
+            testing.check_problem(die)
+    testing.check_problem(problems.TableProblem({0: [1, 2]}, {1: 0.4, 2: 0.6}, chance={0: [0.5, 0.5]}))
+
+
+def test_a_graph_that_never_grows_is_told():
+    with pytest.raises(AssertionError, match=r"must grow in a search with growth never, got .* and no growth"):
+        testing.check_ingredients(growth=never)
+
+
+def never(step, node, state):
+    return None

@@ -109,29 +109,8 @@ def test_unknown_means_are_refused():
         theory.complexity(Walk())
 
 
-class Chain:
-    """States 0, 1, 2, ... up to the last one, whose mean is known; with a last state of None, a circle of five."""
-
-    def __init__(self, last):
-        self.last = last
-
-    def root(self):
-        return 0
-
-    def is_terminal(self, state):
-        return state == self.last
-
-    def children(self, state):
-        return [state + 1 if self.last else (state + 1) % 5]
-
-    def mean(self, state):
-        return 0.25
-
-
-def test_values_of_a_very_deep_graph():
-    assert theory.values(Chain(20_000))[0] == 0.25
-
-
-def test_a_cycle_gets_one_clear_sentence():
+def test_values_of_a_very_deep_graph_and_a_cycle():
+    chain = {state: [state + 1] for state in range(20_000)}
+    assert theory.values(TableProblem(chain, {20_000: 0.25}))[0] == 0.25
     with pytest.raises(ValueError, match="problem must have no cycle, got one through the state 0"):
-        theory.values(Chain(None))
+        theory.values(TableProblem({state: [(state + 1) % 5] for state in range(5)}, {}))

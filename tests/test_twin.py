@@ -14,6 +14,8 @@ from bestleaf.search.loop import act
 from naive import NaiveBatches, NaiveChance, NaiveCycles, NaiveLattice, NaiveLookahead, NaiveSearch
 from toys import random_cyclic_graph
 
+pytestmark = pytest.mark.slow
+
 LATTICE = ScoreLattice((-0.4, 0.1, 0.5, 0.9), 2)
 
 
@@ -183,14 +185,6 @@ def test_compiled_searches_with_chance_end_where_the_twin_ends(name, expansion):
         result = function(CHANCE[name], **keywords)
         assert (result.answer, result.samples) == (twin.answer, twin.samples_drawn)
         assert result.plan == getattr(twin, "plan", None)
-
-
-def test_backup_is_idempotent():
-    search = Search(Unrolled(LATTICE), epsilon=0, delta=0.1, seed=0, max_samples=500)
-    search.run()
-    before = search.state.known.known.copy()
-    search.state.known._refresh_all()
-    assert np.array_equal(before, search.state.known.known)
 
 
 def test_graphs_grow_far_beyond_their_first_capacity():

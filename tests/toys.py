@@ -229,3 +229,25 @@ class Pig(ChanceProblem):
 
     def fingerprint(self):
         return {"turns": self.turns, "target": self.target, "faces": self.faces, "exact": hasattr(self, "exact")}
+
+
+class Dice:
+    """A die with two faces whose probabilities a test sets."""
+
+    def __init__(self, chances):
+        self.chances = chances
+
+    def root(self):
+        return "root"
+
+    def children(self, state):
+        return {"root": ["roll", "stay"], "roll": ["one", "two"]}[state]
+
+    def is_terminal(self, state):
+        return state not in ("root", "roll")
+
+    def chance(self, state):
+        return self.chances if state == "roll" else None
+
+    def sample(self, state, rng):
+        return float(rng.random() < {"one": 0.2, "two": 0.9}.get(state, 0.5))

@@ -43,7 +43,7 @@ TABLE = """
 certificate: format=bestleaf certificate, format_version=2..2, bestleaf=release, answer=0.., lower=value, upper=value,
     gap=-1.0..1.0, known_gap?=-1.0..1.0, looked_at?=0.., features=[text]?, search=<search>, cost=<cost>, graph=<graph>,
     data=<data>?, leaves=[<leaf>],
-    reason=identified|max_samples|max_time|max_memory|interrupted|callback|endless|unfinished,
+    reason=identified|max_samples|max_time|max_memory|interrupted|callback|no_workers|endless|unfinished,
     challenges=<challenges>, claims=[<claim>], not_claimed=[text], report?=<report>?, unseen?=<held-out rows>?,
     new_data?=<left-out rows>?, table?=<table>, all_subsets?=<all subsets>, plan?=[[0..]],
     checksum?=any
@@ -87,8 +87,7 @@ best leaf: features=[text], value=value, gap=-1.0..1.0, known_gap?=-1.0..1.0
 judged choice: left_out=number, standard_error=0.0..1e300?, difference=number, difference_error=0.0..1e300?
 table: target=text, task=auto|classification|regression, groups=text?, weights=text?, dropped=[text], kept=[text],
     missing=[text], text_encoding=text?, holdout=fraction?, estimator=name?, scoring=call?, cv=2..?, checksums=[0..],
-    findings=[<finding>]
-finding: kind=text, columns=[text], numbers=[number], texts=[text]
+    left_out=[text]
 """
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.impute import SimpleImputer
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
@@ -24,11 +25,10 @@ from bestleaf.encoding.columns import (
     in_categories,
     read_column,
 )
-from bestleaf.encoding.frames import pandas_frame
-from bestleaf.encoding.inputs import takes_missing
-from bestleaf.encoding.last_step import FILLED, LastStep
+from bestleaf.encoding.frames import pandas_frame, takes_missing
 
 AUTO, KEEP = "auto", "keep"
+FILLED = ("median", "mean", "most_frequent")
 DATES = ("parts", "number", "drop")
 FEW_LINES = 6  # more columns that are just categories are told in one line
 
@@ -205,10 +205,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._check_missing(plain, {})
         return self.last_step_.transform(plain)
 
-    def learned_from(self, plain: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return a plain table as numbers; fillings and known levels are those of some of its rows only."""
-        return LastStep(self.last_step_.levels, self.impute).fit(plain[rows]).transform(plain)
-
     def settings(self) -> dict[str, str | list[str] | dict[str, list[str]] | None]:
         """Return what a certificate says about the encoding: enough to do it again on the same rows."""
         levels, left_out = self.levels_, sorted(self.left_out_)
@@ -259,6 +255,46 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
 
+class LastStep:
+    """Fills missing values and turns levels into columns; what it does follows from the rows of `fit` alone.
+
+    Parameters
+    ----------
+    levels : array of int
+        For each plain column, the number of its levels; 0 for numbers.
+    impute : str or None
+        How missing numbers are filled; they stay as they are if it is none of FILLED.
+    """
+
+    def __init__(self, levels: np.ndarray, impute: str | None) -> None:
+        self.levels, self.impute = levels, impute
+        widths = np.maximum(levels, 1)
+        self._owners = np.repeat(np.arange(len(levels)), widths)  # the plain column of each column
+        self._level = np.arange(widths.sum()) - np.repeat(np.cumsum(widths) - widths, widths)
+        self._of_levels = np.flatnonzero(levels[self._owners])
+
+    def fit(self, plain: np.ndarray) -> LastStep:
+        """Learn from the rows of a plain table, [rows, plain columns]."""
+        places = np.flatnonzero(self.levels == 0) if self.impute in FILLED else np.array([], int)
+        self.filled_with: dict[int, float] = {}  # by plain columns of numbers
+        if len(places):
+            imputer = SimpleImputer(strategy=self.impute, keep_empty_features=True).fit(plain[:, places])
+            self.filled_with = dict(zip(places.tolist(), imputer.statistics_.tolist(), strict=True))
+        self._seen = self._as_levels(plain).any(axis=0)
+        return self
+
+    def transform(self, plain: np.ndarray) -> np.ndarray:
+        """Return the columns of a plain table as numbers, in its order; levels not seen in `fit` are ignored."""
+        fill = np.array([self.filled_with.get(place, np.nan) for place in range(len(self.levels))])
+        found = np.where(np.isnan(plain), fill, plain)[:, self._owners]
+        found[:, self._of_levels] = self._as_levels(plain) & self._seen
+        return found
+
+    def _as_levels(self, plain: np.ndarray) -> np.ndarray:
+        """Return for each column of a level whether the rows have it."""
+        return plain[:, self._owners[self._of_levels]] == self._level[self._of_levels]
+
+
 class EncodedRows(NamedTuple):
     """Rows of a table, as they were given and as numbers."""
 
@@ -282,7 +318,8 @@ class EncodedRows(NamedTuple):
 
     def learned_from(self, rows: np.ndarray) -> np.ndarray:
         """Return all rows as numbers, by what some of them teach: what missing values are filled with, and levels."""
-        return self.encoder.learned_from(self.plain, rows)
+        step = LastStep(self.encoder.last_step_.levels, self.encoder.impute)
+        return step.fit(self.plain[rows]).transform(self.plain)
 
 
 def encoder_for(encode: object, estimator: object) -> TableEncoder | None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from inspect import signature
 from typing import Any
 
 import numpy as np
 
-from bestleaf.checks import check_keywords, number
-from bestleaf.features import STOP, FeatureLattice, NeighbourRollouts, Subset, SubsetLattice
+from bestleaf.checks import number, one_of, shown
+from bestleaf.features import STOP, FeatureLattice, NeighbourRollouts, Subset
 from bestleaf.paper.uct import UCT, UCTResult, UCTSettings, full_signature
 from bestleaf.search.growth.rave import rave_scores
 from bestleaf.search.result import Progress
+
+REFRESH_RATIO = 1.1  # priors are computed again when the visits of a node have grown by this factor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,12 +25,19 @@ class FuseSettings(UCTSettings):
     widening: float = 0.26
     initial_rollouts: int = 100
     recommend: str = "mean"
+    heuristic: str = "discrete"
+    exact_stop: bool = True
     locality: float = 200.0
+    trust: float = 200.0
 
     def record(self) -> dict[str, float]:
         """Return the settings as fields of the kernels' `DESCENT` record."""
+        continuous = one_of("heuristic", self.heuristic, ("discrete", "continuous")) == "continuous"
+        trust = number("trust", self.trust, "more than 0", 0.0, 1e9, open_ends=True)
         number("locality", self.locality, "at least 0", 0.0, 1e12)
-        return super().record()
+        if not isinstance(self.exact_stop, bool):
+            raise TypeError(f"exact_stop must be True or False, got {shown(self.exact_stop)}")
+        return super().record() | ({"widening": 1.0, "trust": trust} if continuous else {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,14 +79,16 @@ class FuseResult(UCTResult):
 class Fuse(UCT):
     """One search by FUSE.
 
-    The children of a subset get their edges one by one: first the terminal leaf, then the units in the order of their
-    RAVE scores.
+    With the discrete heuristic the children of a subset get their edges one by one: first the terminal leaf, then the
+    units in the order of their RAVE scores. With the continuous heuristic all children have edges from the start, and
+    the RAVE score is the prior of the mean. The prior of a terminal leaf is the mean value of the rollouts that ended
+    with as many units.
     """
 
     settings: FuseSettings
     oracle: NeighbourRollouts
 
-    def __init__(self, lattice: SubsetLattice, settings: FuseSettings, seed: Any = None) -> None:
+    def __init__(self, lattice: FeatureLattice, settings: FuseSettings, seed: Any = None) -> None:
         if not isinstance(lattice, FeatureLattice):
             raise TypeError(f"lattice must be a FeatureLattice, got a {type(lattice).__name__}")
         if not lattice.samples_compiled:
@@ -88,24 +98,44 @@ class Fuse(UCT):
 
     def compiled_oracle(self) -> NeighbourRollouts:
         """Return the rollouts on the lattice."""
-        return NeighbourRollouts(self.problem, self.rng)
+        return NeighbourRollouts(self.problem, self.rng, noisy_stop=not self.settings.exact_stop)
+
+    def exact_value(self, state: Subset) -> float | None:
+        """Return the exact value of a terminal leaf; None if terminal leaves are sampled."""
+        return self.problem.exact(state) if self.settings.exact_stop else None
 
     def rave(self, node: int) -> np.ndarray:
         """Return the RAVE score of every unit at a node."""
         here = self.oracle.rave_sums(self.statistics.below(node))
         return rave_scores(here, self.oracle.global_rave_sums, self.settings.locality)
 
-    def next_child(self, node: int) -> Subset:
-        """Return the child for a new edge of a node; see the class."""
+    def next_child(self, node: int, edge: int) -> Subset | None:
+        """Return the next child of a node: the child of `edge` or, if that is -1, of a new edge; see the class."""
         subset, lattice = self.statistics.graph.states[node], self.problem
         given = self._given.setdefault(node, set())
-        if subset and STOP not in given:
+        if edge >= 0:
+            unit = int(self.statistics.edges["child"][edge])
+        elif self.settings.heuristic == "continuous":
+            for child in [*([STOP] if subset else []), *lattice.missing(subset)]:
+                self.statistics.connect(node, -1, child)
+            self.refresh_priors(node)
+            return None
+        elif subset and STOP not in given:
             unit = STOP
         else:
             units = np.array([unit for unit in lattice.missing(subset) if unit not in given], np.int64)
             unit = int(units[np.argmax(self.rave(node)[units])])
         given.add(unit)
         return lattice.terminal(subset) if unit == STOP else lattice.grown(subset, unit)
+
+    def refresh_priors(self, node: int) -> None:
+        """Compute the priors of the edges of a node."""
+        edges, crossing, scores = self.statistics.edges, self.statistics.crossings[node], self.rave(node)
+        total, count = self.oracle.place.arrays["by_size"][len(self.statistics.graph.states[node])]
+        for edge in self.statistics.leaving(node):
+            child = edges["child"][edge]
+            edges["prior"][edge] = scores[child] if child != STOP else (total / count if count else 0.5)
+        crossing["refresh_at"] = int(REFRESH_RATIO * int(crossing["visits"])) + 1
 
     def result(self) -> FuseResult:
         """Return what is recommended now, with its exact value.
@@ -145,14 +175,21 @@ def fuse_search(
     ----------
     lattice : FeatureLattice
         What is searched.
+    heuristic : {"discrete", "continuous"}, default="discrete"
+        Which children of a node have edges after t descents. "discrete": t^b of them, the terminal leaf first, then by
+        RAVE score. "continuous": all, with the RAVE score as the prior of the mean.
     variant, backup, bonus, exploration, recommend, max_samples, max_time, seed, callback
         As in `bestleaf.uct_search`: ``variant="ucd"`` is FUSE with UCD, ``backup=0.5`` is AlphaFUSE.
     widening : float, default=0.26
-        b: after t descents t^b children of a node have edges, the terminal leaf first, then by RAVE score.
+        b of the discrete heuristic.
     initial_rollouts : int, default=100
         Rollouts at a node before it gets edges; t does not count them.
+    exact_stop : bool, default=True
+        Whether a descent to a terminal leaf gives its exact value, or a sample.
     locality : float, default=200
         c_l: weight of the RAVE score of all rollouts, compared with that of the rollouts below a node.
+    trust : float, default=200
+        c of the continuous heuristic: the prior of an edge with n samples has the weight c / (c + n).
 
     Examples
     --------
@@ -163,8 +200,6 @@ def fuse_search(
     >>> found.value == lattice.oracle.value(found.answer)
     True
     """
-    gone = {"heuristic": "widening", "trust": "widening", "exact_stop": "the exact values that terminal leaves give"}
-    check_keywords("fuse_search", settings, signature(FuseSettings).parameters, gone=gone)
     search = Fuse(lattice, FuseSettings(**settings), seed)
     search.run(callback)
     return search.result()

@@ -21,7 +21,7 @@ from bestleaf.engine.compile import (
     separate,
     signature,
 )
-from bestleaf.engine.records import EVALUATE, EXACT, GROW, NOISY, SAMPLE, record
+from bestleaf.engine.records import EVALUATE, EXACT, GROW, NOISY, REFRESH, SAMPLE, record
 
 MANY = 1 << 40
 DEEP = -1  # stands for infinite depth
@@ -35,9 +35,11 @@ CROSSING = record(
     arms="i",  # edges that leave it
     children="i",  # children that the problem gives it: the largest number of edges
     visits="i",  # descents that came through
+    refresh_at="i",  # number of visits at which the priors of its edges are computed again
     weight="f",  # T: visits, plus `backup` for every sample below it whose descent did not visit it
     value="f",  # of a terminal node: its exact value, -1 while it is not known, -2 if it is sampled
     deep_count="f",  # sums over the edges that leave it: of n,
+    deep_visits="f",  # of n at infinite depth,
     deep_total="f",  # of n times the mean at infinite depth,
     deep_square="f",  # of n times the second moment at infinite depth
     mark="i",  # number of the last sample that reached it
@@ -46,7 +48,8 @@ CROSSING = record(
 
 EDGE = record(
     tail="i",
-    head="i",
+    head="i",  # -1 while no node has been made for it
+    child="i",  # which child of the tail it is, by the problem's counting
     next_out="i",
     next_in="i",
     count="f",  # n: samples
@@ -55,6 +58,7 @@ EDGE = record(
     early_count="f",  # n', the same three until the head got an edge of its own
     early_total="f",
     early_square="f",
+    prior="f",
     mark="i",
 )
 
@@ -69,7 +73,9 @@ DESCENT = record(
     count_depth="i",  # d3
     deep="i",  # some depth is infinite
     backup="f",  # alpha: weight of a sample for ancestors that the descent did not visit
-    node="i",  # at which Python has something to do
+    trust="f",  # c: weight n / (c + n) for the mean of an edge, c / (c + n) for its prior; 0 for no priors
+    node="i",  # node and edge at which Python has something to do
+    edge="i",
     length="i",  # of the last descent
     midway="i",  # whether the descent has stopped for Python and will go on from there
     clock="i",  # number of the last sample
@@ -96,13 +102,13 @@ def moment(place, depth, power, world):
     """Return the number of samples of an edge at some depth (power 0), their mean (1) or that of their squares (2)."""
     edges, crossings = links_at(world.edges, MANY), crossings_at(world.crossings, MANY)
     edge = edges[place]
-    if depth == 0 or crossings[edge.head].arms == 0:
+    if depth == 0 or edge.head < 0 or crossings[edge.head].arms == 0:
         if power == 0 or edge.count == 0.0:
             return edge.count
         return (edge.total if power == 1 else edge.square) / edge.count
     node, found, count = crossings[edge.head], 0.0, 0.0
     if depth == DEEP:
-        found = node.deep_total if power == 1 else node.deep_square
+        found = node.deep_visits if power == 0 else node.deep_total if power == 1 else node.deep_square
         count = node.deep_count
     else:
         below = node.first_out
@@ -149,15 +155,20 @@ def choose(node, world):
     chosen, highest, place = -1, -inf, crossings[node].first_out
     while place >= 0:
         count = edge_kernel_at(world.moment)(place, world.count_depth, 0, world)
-        if count <= 0.0:
+        if count <= 0.0 and world.trust == 0.0:
             return place
         mean = edge_kernel_at(world.moment)(place, world.mean_depth, 1, world)
+        judged = mean
+        if world.trust > 0.0:
+            faith = world.trust / (world.trust + count)
+            judged = (1.0 - faith) * mean + faith * edges[place].prior
+            count = max(1.0, count)
         pace = log(max(crowd, 1.0)) / count
         bonus = world.exploration * pace
         if world.tuned == 1:
             square = edge_kernel_at(world.moment)(place, world.mean_depth, 2, world)
             bonus *= min(0.25, max(0.0, square - mean * mean) + sqrt(2.0 * pace))
-        score = sign * mean + sqrt(bonus)
+        score = sign * judged + sqrt(bonus)
         if score > highest:
             chosen, highest = place, score
         place = edges[place].next_out
@@ -175,12 +186,14 @@ def needed_at(node, world):
     later = crossing.visits - world.initial + 1  # t
     if crossing.arms < crossing.children and crossing.arms < int(later**world.widening):
         return GROW
+    if world.trust > 0.0 and crossing.arms > 0 and crossing.visits >= crossing.refresh_at:
+        return REFRESH
     return SAMPLE
 
 
 @kernel
 def descend(world):
-    """Go down to the node to sample; return SAMPLE, or what Python must do first at `world.node`."""
+    """Go down to the node to sample; return SAMPLE, or what Python must do first at `world.node` or `world.edge`."""
     edges, crossings = links_at(world.edges, MANY), crossings_at(world.crossings, MANY)
     path, trail = longs_at(world.path, MANY), longs_at(world.trail, MANY)
     if world.midway == 0:
@@ -188,13 +201,16 @@ def descend(world):
     world.midway = 1
     while True:
         node = path[world.length]
-        world.node = node
+        world.node, world.edge = node, -1
         action = needed_at(node, world)
         if action != SAMPLE:
             return action
         if crossings[node].visits < world.initial or crossings[node].arms == 0:
             break
         edge = choose(node, world)
+        if edges[edge].head < 0:
+            world.edge = edge
+            return GROW
         trail[world.length] = edge
         world.length += 1
         path[world.length] = edges[edge].head
@@ -254,7 +270,7 @@ def credit_others(value, met, world):
 
 @helper
 def refresh_deep(met, world):
-    """Recompute means at infinite depth of the listed nodes, the lowest first."""
+    """Recompute counts and means at infinite depth of the listed nodes, the lowest first."""
     edges, crossings = links_at(world.edges, MANY), crossings_at(world.crossings, MANY)
     nodes, stack, bucket = nodes_at(world.graph, MANY), longs_at(world.stack, MANY), longs_at(world.bucket, MANY)
     lowest = 0
@@ -269,11 +285,12 @@ def refresh_deep(met, world):
         bucket[level] = -1
         while node >= 0:
             crossing = crossings[node]
-            crossing.deep_count = crossing.deep_total = crossing.deep_square = 0.0
+            crossing.deep_count = crossing.deep_visits = crossing.deep_total = crossing.deep_square = 0.0
             place = crossing.first_out
             while place >= 0:
                 count = edges[place].count
                 crossing.deep_count += count
+                crossing.deep_visits += edge_kernel_at(world.moment)(place, DEEP, 0, world)
                 crossing.deep_total += count * edge_kernel_at(world.moment)(place, DEEP, 1, world)
                 crossing.deep_square += count * edge_kernel_at(world.moment)(place, DEEP, 2, world)
                 place = edges[place].next_out
@@ -317,6 +334,6 @@ def play(world, oracle, rng, rounds):
 
 @kernel
 def refresh_above(node, world):
-    """Update means at infinite depth of a node that got an edge, and of its ancestors."""
+    """Update counts and means at infinite depth of a node that got an edge, and of its ancestors."""
     world.clock += 1
     refresh_deep(list_ancestors(node, world), world)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from inspect import Signature, signature
 from math import inf
@@ -10,7 +10,7 @@ from typing import Any
 
 from bestleaf.checks import function_or_none, number, one_of, shown, whole
 from bestleaf.engine.compile import clock
-from bestleaf.engine.records import EVALUATE, GROW
+from bestleaf.engine.records import EVALUATE, GROW, REFRESH
 from bestleaf.paper.edges import Arm, EdgeStatistics
 from bestleaf.paper.kernels import DEEP, SAMPLED, credit, descend, play
 from bestleaf.problems import State
@@ -19,15 +19,16 @@ from bestleaf.search.result import Progress
 from bestleaf.search.settings import checked_problem, checked_value, stream
 
 # Depths d1, d2, d3 of UCD: how many levels below an edge its mean, the count of its parent and its count are taken.
-VARIANTS = {"uct1": (0, 0, 0), "uct2": (1, 0, 0), "uct3": (DEEP, 0, 0), "ucd": (1, 1, 1)}
+VARIANTS = {"uct1": (0, 0, 0), "uct2": (1, 0, 0), "uct3": (inf, 0, 0), "ucd": (1, 1, 1)}
 BACKUPS = {"descent": 0.0, "all": 1.0}
+DEEPEST = 8  # largest finite depth, because means of finite depth are computed at every choice
 
 
 @dataclass(frozen=True, kw_only=True)
 class UCTSettings:
     """The keywords of `uct_search`, checked."""
 
-    variant: str = "uct1"
+    variant: str | Iterable[float] = "uct1"
     bonus: str = "ucb1"
     exploration: float = 2.0
     widening: float = 1.0
@@ -47,15 +48,31 @@ class UCTSettings:
         if self.max_samples is None and self.max_time is None:
             raise ValueError("max_samples or max_time must be given, because nothing else ends the search, got neither")
 
+    def depths(self) -> list[int]:
+        """Return the three depths of the variant."""
+        given: Any = self.variant
+        if isinstance(given, str):
+            given = VARIANTS[one_of("variant", given, VARIANTS)]
+        given = tuple(given) if isinstance(given, Iterable) else ()
+        if len(given) != 3:
+            raise ValueError(f"variant must be one of {', '.join(VARIANTS)} or three depths, got {shown(self.variant)}")
+        found = [DEEP if depth == inf else whole("a depth of variant", depth, 0) for depth in given]
+        if max(found) > DEEPEST:
+            raise ValueError(f"a depth of variant must be at most {DEEPEST}, or infinite, got {max(found)}")
+        if given[1] < given[2]:
+            why = "a child met often by other ways would lose its bonus"
+            raise ValueError(f"variant must have d2 of at least d3 ({why}), got {given}")
+        return found
+
     def record(self) -> dict[str, float]:
         """Return the settings as fields of the kernels' `DESCENT` record."""
-        mean_depth, parent_depth, count_depth = VARIANTS[one_of("variant", self.variant, VARIANTS)]
+        mean_depth, parent_depth, count_depth = depths = self.depths()
         backup = BACKUPS[one_of("backup", self.backup, BACKUPS)] if isinstance(self.backup, str) else self.backup
         return {
             "mean_depth": mean_depth,
             "parent_depth": parent_depth,
             "count_depth": count_depth,
-            "deep": mean_depth == DEEP,
+            "deep": DEEP in depths,
             "tuned": one_of("bonus", self.bonus, ("ucb1", "ucb1_tuned")) == "ucb1_tuned",
             "exploration": number("exploration", self.exploration, "at least 0", 0.0, 1e9),
             "widening": number("widening", self.widening, "between 0 and 1", 0.0, 1.0),
@@ -165,9 +182,11 @@ class UCT:
             action = descend(world) if self.oracle is None else play(world, self.oracle.record, self.rng, left)
             node = int(world["node"])
             if action == GROW:
-                self._grow(node)
+                self._grow(node, int(world["edge"]))
             elif action == EVALUATE:
                 self._evaluate(node)
+            elif action == REFRESH:
+                self.refresh_priors(node)
             elif self.oracle is None:
                 credit(self._sample(node), world)
 
@@ -176,18 +195,22 @@ class UCT:
         value, state = float(self.statistics.crossings["value"][node]), self.statistics.graph.states[node]
         return value if value >= 0 else checked_value(self.problem.sample(state, self.rng), "sample", state)
 
-    def _grow(self, node: int) -> None:
-        """Make a new edge of a node."""
-        state = self.next_child(node)
+    def _grow(self, node: int, edge: int) -> None:
+        """Make a new edge of a node (`edge` is -1), or the node that an edge leads to."""
+        if (state := self.next_child(node, edge)) is None:
+            return
         head, is_new = self.statistics.node_of(state)
         if is_new and self.oracle is not None:
             self.oracle.add(head, state)
-        self.statistics.connect(node, head)
+        if edge >= 0:
+            self.statistics.lead(edge, head)
+        else:
+            self.statistics.connect(node, head)
 
     def _evaluate(self, node: int) -> None:
         """Compute the exact value of a terminal leaf; a leaf without one is sampled."""
         state = self.statistics.graph.states[node]
-        if (value := self.problem.exact(state)) is not None:
+        if (value := self.exact_value(state)) is not None:
             self.values[state] = checked_value(value, "exact", state)
         self.statistics.crossings["value"][node] = self.values.get(state, SAMPLED)
 
@@ -195,14 +218,21 @@ class UCT:
         """Return the object that draws samples in kernels; None if the problem samples in Python."""
         return self.problem.compiled_oracle(self.rng) if hasattr(self.problem, "compiled_oracle") else None
 
-    def next_child(self, node: int) -> Any:
-        """Return the child for a new edge of a node, here a random one."""
+    def exact_value(self, state: Any) -> float | None:
+        """Return the exact value of a terminal leaf, None if it has none."""
+        return self.problem.exact(state)
+
+    def next_child(self, node: int, edge: int) -> Any:
+        """Return the child for a new edge of a node, here a random one; None if all edges were made at once."""
         if node not in self._left:
             self._left[node] = list(dict.fromkeys(self.problem.children(self.statistics.graph.states[node])))
         left = self._left[node]
         place = int(self.rng.integers(len(left)))
         left[place], left[-1] = left[-1], left[place]
         return left.pop()
+
+    def refresh_priors(self, node: int) -> None:
+        """Compute the priors of the edges of a node; plain UCT has none."""
 
     def progress(self) -> Progress:
         """Return the progress for the callback; UCT proves nothing, so the gap is 1."""
@@ -243,7 +273,7 @@ def uct_search(
     ----------
     problem : Problem
         What is searched; see `bestleaf.problems.Problem`. States that are not terminal are sampled, too.
-    variant : {"uct1", "uct2", "uct3", "ucd"}, default="uct1"
+    variant : {"uct1", "uct2", "uct3", "ucd"} or three depths, default="uct1"
         Depths d1, d2, d3 of UCD: how many levels below an edge its mean, the count of its parent and its own count are
         taken. "uct1" is (0, 0, 0), "uct2" (1, 0, 0), "uct3" (inf, 0, 0), "ucd" (1, 1, 1).
     bonus : {"ucb1", "ucb1_tuned"}, default="ucb1"

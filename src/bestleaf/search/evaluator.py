@@ -77,7 +77,8 @@ class Evaluator:
 
     def spent(self) -> str | None:
         """Return why no more samples and values may be computed; None if they may."""
-        return self.budget.hurried or ("max_samples" if self.left <= 0 else None)
+        nobody = self.executor.ended if self.batch_size else None
+        return self.budget.hurried or nobody or ("max_samples" if self.left <= 0 else None)
 
     def end_midway(self) -> None:
         """End the search in the middle of some work, because the budget is spent."""

@@ -27,6 +27,8 @@ from bestleaf.search.budget import SecondInterrupt
 CHUNKS_A_WORKER = 2  # each chunk is this part of a worker's share of what is left, so that no worker ends late
 LOOK = 0.25  # seconds of work between two looks at the clock
 WORTH_SHARING = 0.1  # seconds; less work is done sooner in this thread than by processes
+PATIENCE = 60.0  # seconds to wait for a worker of a cluster when none is left
+RECOUNT = 5.0  # seconds after which workers are counted again
 STARTING = 3.0  # seconds that processes take to start
 TRIES = 5  # how often a batch is tried if workers are lost
 
@@ -52,6 +54,8 @@ def fold_scores(problem: Any, items: Sequence[tuple[Any, int]]) -> list[Any]:
 
 class Serial:
     """Do everything in this thread; check between two items whether time is over."""
+
+    ended: str | None = None  # why the executor can do no more work, if it cannot
 
     def __init__(self) -> None:
         self.over: Callable[[], bool] = bool
@@ -190,46 +194,111 @@ def _interrupts_raised(mask: set[signal.Signals | int]) -> Iterator[None]:
 class Dask(Serial):
     """Share the work out among the workers of a Dask cluster; the problem is sent once.
 
-    Dask lets another worker do the part of a lost one. A sample follows from its state and its seed, so it is the same
-    on every worker. Without workers the search waits for one, until its time is over.
+    The samples of a lost worker are drawn again by another one. A sample follows from its state and its seed, so it is
+    the same on every worker. If no worker is left, or the scheduler is gone, a warning says so, and the executor waits.
+    If no worker comes in time, the search ends with what it has found, for the reason "no_workers".
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+        The cluster.
+    patience : float, default=60
+        Seconds to wait for a worker when none is left.
     """
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Any, patience: float | None = None) -> None:
         super().__init__()
         self.client = client
-        self._sent: tuple[Any, Any] | None = None  # the problem, and its Dask future
+        self.patience = PATIENCE if patience is None else patience
+        self._sent: tuple[Any, Any] | None = None
+        self._counted = (-2 * RECOUNT, 1)  # when, and how many workers
+        self._alone_since: float | None = None
 
     def map(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
-        """Return the results of all items, in order; fewer if time is over."""
-        try:
-            return self._shared_out(work, problem, items)
-        except CancelledError:  # all workers that had the problem are gone
-            self._sent = None
-            return self._shared_out(work, problem, items)
+        """Return the results of all items, in order; fewer if time is over or no worker is left."""
+        failure: BaseException | None = None
+        for _ in range(TRIES):
+            if not self._has_workers():
+                return []
+            try:
+                return self._shared_out(work, problem, items)
+            except self._lost() as error:
+                if type(error) is RuntimeError and self.client.status == "running":
+                    raise  # an error of the work itself
+                failure = error
+                self._sent, self._counted = None, (-2 * RECOUNT, 1)  # the workers that had the problem are gone
+        if failure is not None and self._workers():
+            raise failure
+        return []
+
+    def _lost(self) -> tuple[type[BaseException], ...]:
+        """Return the errors of lost workers and of a lost scheduler; RuntimeError comes from a client being closed."""
+        from distributed.client import FutureCancelledError
+        from distributed.scheduler import KilledWorker
+
+        return CancelledError, FutureCancelledError, KilledWorker, OSError, TimeoutError, RuntimeError
 
     def _shared_out(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
-        """Return the results of all items; those of the first ones if time is over."""
+        """Return the results of all items; those of the first ones if time is over or no worker is left."""
         from distributed import wait
 
-        while not (workers := self.count()):  # nobody could take the problem
-            if self.over():
-                return []
-            sleep(LOOK)
-        if self._sent is None or self._sent[0] is not problem:
-            self._sent = (problem, self.client.scatter([problem], broadcast=True, hash=False)[0])
-        parts = chunks(items, min(len(items), workers))  # a worker that is done early gets one more
-        waiting = [self.client.submit(work, self._sent[1], part, pure=False) for part in parts]
-        while not self.over():
-            with suppress(TimeoutError):
+        parts = chunks(items, min(len(items), self._counted[1]))  # a worker that is done early gets one more
+        waiting = [self.client.submit(work, self._at_workers(problem), part, pure=False) for part in parts]
+        while True:
+            try:
                 wait(waiting, timeout=LOOK)
                 break
-        done = list(takewhile(lambda part: part.status in ("finished", "error", "cancelled"), waiting))
+            except TimeoutError:
+                if self.over() or not self._has_workers():
+                    return self._first_results(waiting)
+        return [value for part in self.client.gather(waiting) for value in part]
+
+    def _first_results(self, waiting: list[Any]) -> list[Any]:
+        """Return the results of the first parts that are done, and stop the others."""
+        if self.client.status != "running":
+            return []
+        done = list(takewhile(lambda part: part.status == "finished", waiting))
+        found = self.client.gather(done, errors="skip") if done else []
         self.client.cancel(waiting[len(done) :])
-        return [value for part in self.client.gather(done) for value in part]
+        return [value for part in found for value in part] if len(found) == len(done) else []
+
+    def _has_workers(self) -> bool:
+        """Wait for a worker if there is none; False if time is over or none has come."""
+        while not self._workers():
+            now = perf_counter()
+            if self._alone_since is None:
+                self._alone_since = now
+                words = f"no worker is left on the Dask cluster; waiting up to {self.patience:g} s for one"
+                warnings.warn(words, RuntimeWarning, stacklevel=2)
+            if now - self._alone_since >= self.patience:
+                self.ended = "no_workers"
+                return False
+            if self.over():
+                return False
+            sleep(LOOK)
+        self._alone_since = None
+        return True
+
+    def _workers(self) -> int:
+        """Return how many workers there are, counted at most some seconds ago: counting takes as long as a sample."""
+        if self._counted[1] == 0 or perf_counter() - self._counted[0] > RECOUNT or self.client.status != "running":
+            self._counted = (perf_counter(), self.count())
+        return self._counted[1]
 
     def count(self) -> int:
         """Return how many workers there are now."""
-        return sum(self.client.ncores().values())
+        if self.client.status != "running":  # the scheduler is gone
+            return 0
+        try:
+            return sum(self.client.ncores().values())
+        except self._lost():
+            return 0
+
+    def _at_workers(self, problem: Any) -> Any:
+        """Return the Dask future of the problem; send the problem to the workers if they do not have it."""
+        if self._sent is None or self._sent[0] is not problem:
+            self._sent = (problem, self.client.scatter([problem], broadcast=True, hash=False)[0])
+        return self._sent[1]
 
 
 def chunks(items: Sequence[Any], workers: int, largest: int = UNLIMITED) -> list[Sequence[Any]]:

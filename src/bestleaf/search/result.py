@@ -42,7 +42,7 @@ class Result:
         be worth anything; see `bestleaf.certificate.searched`.
     reason : str
         Why the search ended: ``"identified"``, ``"max_samples"``, ``"max_time"``, ``"max_memory"``, ``"interrupted"``,
-        ``"callback"`` or ``"endless"`` (what is open depends on what play without end is worth, which
+        ``"callback"``, ``"no_workers"`` or ``"endless"`` (what is open depends on what play without end is worth, which
         the problem leaves open); ``"unfinished"`` when `Search.result` is asked before the end.
     samples, exact_evaluations : int
         Samples drawn and exact values computed.

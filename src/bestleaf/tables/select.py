@@ -31,8 +31,7 @@ from bestleaf.features.estimator import DEFAULT_FOLDS
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.new_data import split_of
 from bestleaf.selector import BestLeafSelector, seed_of
-from bestleaf.tables.encode import Table
-from bestleaf.tables.rows import RowData
+from bestleaf.tables.load import RowData, Table
 from bestleaf.validation import Validation, validate
 
 NAMED = ("neighbours", "linear", "boosting", "forest", "svm")  # estimators that can be given by name
@@ -153,7 +152,8 @@ def select_from_table(
     """
     metadata, by_name = table.metadata, estimator if isinstance(estimator, str) else None
     if estimator is None or isinstance(estimator, str):
-        estimator = named_estimator(estimator or NAMED[0], task_of(table.y.to_numpy(), task), NeighbourVotes(task=task))
+        known = named_estimator(estimator or NAMED[0], task_of(table.y.to_numpy(), task))
+        estimator = NeighbourVotes(task=task) if known is None else known
     selector = BestLeafSelector(
         estimator,
         encode=table.encode,
@@ -202,11 +202,16 @@ def _keep_how_made(selector: BestLeafSelector, table: Table, rows: np.ndarray | 
         return  # an estimator, scorer or splitter of Python cannot be made again
     columns = None if table.encode is None else table.encoder.columns_
     checksums = column_checksums(table.X.iloc[rows], table.y.iloc[rows], columns)
-    selector.certificate_.content["table"] = {**table.made, **made, "checksums": checksums}
+    selector.certificate_.content["table"] = {
+        **table.made,
+        **made,
+        "left_out": table.left_out,
+        "checksums": checksums,
+    }
 
 
-def named_estimator(name: str, task: str, neighbours: NeighbourVotes | None = None) -> BaseEstimator | None:
-    """Return the estimator of a name; `neighbours` for "neighbours", the votes of nearest neighbours."""
+def named_estimator(name: str, task: str) -> BaseEstimator | None:
+    """Return the estimator of a name; None for "neighbours", the votes of nearest neighbours."""
     one_of("estimator", name, NAMED)
     classes = task == "classification"
     if name == "linear":
@@ -218,7 +223,7 @@ def named_estimator(name: str, task: str, neighbours: NeighbourVotes | None = No
     if name == "boosting":
         boosting = ensemble.HistGradientBoostingClassifier if classes else ensemble.HistGradientBoostingRegressor
         return boosting(max_iter=50)
-    return neighbours
+    return None
 
 
 def default_impute(estimator: str) -> str | None:

@@ -50,7 +50,7 @@ NEIGHBOURS = record(
     memory="i",  # number of subsets whose votes are kept
     small="i",  # votes are bytes, not single precision
     subsets="i",  # -> [nodes, words] bit set of the units of each node
-    sizes="i",  # -> [nodes] how many units
+    sizes="i",  # -> [nodes] how many units; below 0 if none may be added
     rave="i",  # -> [units, 2] sum and number of values of all rollouts with each unit
     heads="i",  # -> [nodes] 1 + the row of each node that was sampled, 0 for none
     chunks="i",  # -> [chunks] addresses of [ROWS, 1 + 3 x units]: sums by node; see `row_of` in `rollout.py`
@@ -79,6 +79,7 @@ NEIGHBOURS = record(
 
 # How pairs with equal scores count.
 HALF, STRICT, ROW_ORDER = 0, 1, 2
+TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}  # as users say it
 UNKNOWN = -1  # of votes, which are never negative
 
 DRAW = signature(np.float64, np.int64, NEIGHBOURS)

@@ -41,6 +41,8 @@ def complete(leaf, oracle):
     for word in range(words):
         current[word] = bits[word]
     size = longs_at(oracle.sizes, leaf + 1)[leaf]
+    if size < 0:
+        return -size
     left = oracle.choices + oracle.forced - size
     while left > 0 and size < oracle.limit and uniform(oracle) < chances[size]:
         unit = allowed[below(oracle.choices, oracle)]
