@@ -15,9 +15,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from bestleaf.cli.demo import warm_up
+from bestleaf.engine.bounds import BOUNDS
+from bestleaf.engine.rules import RULES
 from bestleaf.problems import BernoulliProblem, Unrolled, paper_lattice
-from bestleaf.search import Search
+from bestleaf.search import Search, best_arm, best_leaf
 
 console = Console(width=140)
 
@@ -50,6 +51,14 @@ class Plain:
         self.is_terminal, self.sample = problem.is_terminal, problem.sample
 
 
+def warm_up():
+    """Compile all kernels, rules and bounds."""
+    for rule in RULES:
+        best_arm(paper_lattice(), rule=rule, epsilon=0.5, delta=0.1, seed=0)
+    for bound in BOUNDS:
+        best_leaf(paper_lattice(), bound=bound, expansion=0.5, epsilon=0.5, delta=0.1, seed=0)
+
+
 def timed(search, **_):
     started = perf_counter()
     search.finish()
@@ -67,8 +76,8 @@ def samples_per_second():
     seconds = {}
     for graph, problem in (("tree", Unrolled(paper_lattice())), ("DAG", paper_lattice())):
         for stopping, bound in (("paper", "beta1_published"), ("sound", "beta1_published"), ("sound", "hoeffding")):
-            made = Search(problem, epsilon=0, delta=0.1, bound=bound, stopping=stopping, seed=0)
-            runs = [made.again(seed) for seed in range(10)]
+            keywords = {"epsilon": 0, "delta": 0.1, "bound": bound, "stopping": stopping}
+            runs = [Search(problem, **keywords, seed=seed) for seed in range(10)]
             spent = sum(timed(run) for run in runs)
             drawn = sum(run.samples for run in runs)
             refreshed = sum(int(run.state.known.world["refreshes"]) for run in runs) / drawn

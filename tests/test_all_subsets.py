@@ -23,6 +23,7 @@ from bestleaf.paper import make_linear
 from bestleaf.search.budget import Budget
 from selecting import bestleaf, configured, made_selector
 
+pytestmark = pytest.mark.slow
 X, Y = make_linear(40, 13, seed=7, return_X_y=True)  # the best subset is the only one of its value
 COARSE = np.round(X)  # with many ties
 ALONE = [[feature] for feature in range(13)]

@@ -209,10 +209,7 @@ def test_a_certificate_says_how_the_table_was_made(certified):
         "city: 3 categories",
     ]
     assert "how the table was read and what was found in it" in str(verify(certificate))
-    found = verify_table(certificate, certified)
-    assert found
-    assert not found.other_data
-    assert "how the table was read" not in str(found)
+    assert "how the table was read" not in str(verify_table(certificate, certified))
     changed = Certificate({name: part for name, part in certificate.content.items() if name != "checksum"})
     changed.content["table"]["findings"].append({"kind": "date", "columns": ["age"], "numbers": [0.0], "texts": [""]})
     refused = verify_table(changed, certified)

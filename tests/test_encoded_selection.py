@@ -241,6 +241,7 @@ COMMON = ("select", "shop.csv", "--target", "bought", "--certificate", "proof.js
         (("--estimator", "boosting", "--max-features", "1", "--holdout", "0.3"), {"max_samples": 5, "cv": 2}),
     ],
 )
+@pytest.mark.slow
 def test_verify_checks_what_the_command_line_made(folder, options, settings):
     code, _, said = bestleaf(*COMMON, *options, *configured(choose="training", n_jobs=1, **settings))
     assert code in (0, 3), said

@@ -254,8 +254,6 @@ def test_arrays_lists_and_sparse_matrices_are_tables_too():
             {},
             r"different name for every column, got \['a'\] more than once",
         ),
-        (pd.DataFrame({"a": [[1], [2]]}), {}, "not lists, dictionaries or bytes, got the columns 'a'"),
-        (pd.DataFrame({"a": [np.inf, 1.0]}), {}, "no infinite numbers, got some in the columns 'a'"),
         (pl.DataFrame({"a": [1]}).lazy(), {}, r"\(a lazy one must be collected first\), got 'LazyFrame'"),
         (ONE, {"impute": "zero"}, "impute must be one of median, mean, most_frequent, keep, got 'zero'"),
         (ONE, {"dates": "weeks"}, "dates must be one of parts, number, drop, got 'weeks'"),

@@ -62,6 +62,7 @@ def test_the_lattice_stops_or_adds_one_feature(oracle):
         assert all(state in lattice.parents(child) for child in lattice.children(state))
 
 
+@pytest.mark.slow
 def test_rollouts_have_the_published_mean_size(oracle):
     sizes = [len(found) for found in completions(FeatureLattice(oracle), (), 20_000)]
     assert np.mean(sizes) == pytest.approx(3.91, abs=4 * np.std(sizes) / np.sqrt(20_000))
@@ -136,6 +137,7 @@ def test_a_solved_node_opens_with_its_best_features_to_depth_two(oracle):
     assert stopped == [(*states[-1], STOP)]
 
 
+@pytest.mark.slow
 def test_wide_data_are_searched_without_listing_children():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 5000)).astype(np.float32)

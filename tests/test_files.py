@@ -11,7 +11,6 @@ import textwrap
 
 import pytest
 
-from bestleaf.checkpoint.file import read_file, write_file
 from bestleaf.files import (
     check_writable,
     create_beside,
@@ -87,18 +86,6 @@ def test_names_of_temporary_files_cannot_be_foreseen_and_are_opened_exclusively(
     with pytest.raises(FileExistsError):
         create_beside(tmp_path / "file")
     assert victim.read_text() == "precious"
-
-
-@pytest.mark.parametrize("name", ["write", "fsync", "replace"])
-def test_a_snapshot_that_cannot_be_written_leaves_nothing_behind(tmp_path, monkeypatch, name):
-    path = tmp_path / "run.blf"
-    write_file(path, {"number": 1})
-    with monkeypatch.context() as patch:
-        patch.setattr(os, name, failing(getattr(os, name), 1))
-        with pytest.raises(OSError, match="No space left"):
-            write_file(path, {"number": 2})
-    assert [one.name for one in tmp_path.iterdir()] == ["run.blf"]
-    assert read_file(path) == {"number": 1}
 
 
 def test_a_write_in_several_parts_is_whole(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bestleaf import best_arm, best_leaf, verify
-from bestleaf.problems.networkx import NetworkxGraph, WeightedPaths
+from bestleaf.problems.networkx import NetworkxGraph
 from bestleaf.testing import check_problem
 
 networkx = pytest.importorskip("networkx", reason="needs networkx (pip install 'bestleaf[networkx]')")
@@ -27,10 +27,8 @@ def tree(**more):
 def test_a_missing_library_is_one_sentence(monkeypatch):
     graph = tree()
     monkeypatch.setitem(sys.modules, "networkx", None)
-    for problem in (NetworkxGraph, WeightedPaths):
-        words = rf"^{problem.__name__} needs networkx \(pip install 'bestleaf\[networkx\]'\)$"
-        with pytest.raises(ImportError, match=words):
-            problem(graph)
+    with pytest.raises(ImportError, match=r"^NetworkxGraph needs networkx \(pip install 'bestleaf\[networkx\]'\)$"):
+        NetworkxGraph(graph)
 
 
 def test_the_best_leaf_is_found():
@@ -106,47 +104,6 @@ def test_a_walk_that_never_ends_is_one_sentence():
     problem = NetworkxGraph(graph)
     with pytest.raises(ValueError, match=r"a random walk must reach a leaf, got 10,000 moves, the last to '[ab]'"):
         problem.sample("a", np.random.default_rng(0))
-
-
-def weighted():
-    graph = networkx.DiGraph()
-    graph.add_weighted_edges_from(
-        [("s", "a", 1), ("s", "b", 2), ("a", "c", 3), ("b", "c", 2), ("c", "d", -1), ("c", "e", 0.5), ("a", "e", 4)]
-    )
-    return graph
-
-
-def test_the_longest_path_is_found():
-    problem = WeightedPaths(weighted())
-    check_problem(problem, samples=20)
-    assert (problem.low, problem.high) == (3.0, 5.0)
-    result = best_leaf(problem, epsilon=0, delta=0.1, seed=0)
-    assert (result.answer, problem.total(result.lower)) == (("e", 5.0), 5.0)
-    shared = [("c", 4.0) in problem.children(parent) for parent in (("a", 1.0), ("b", 2.0))]
-    assert shared == [True, True]
-
-
-def test_random_graphs_agree_with_networkx():
-    rng = np.random.default_rng(0)
-    for _ in range(5):
-        graph = networkx.DiGraph([(one, two) for one in range(9) for two in range(one + 1, 9) if rng.random() < 0.5])
-        graph.add_edges_from((node, node + 1) for node in range(8))
-        for edge in graph.edges:
-            graph.edges[edge]["weight"] = int(rng.integers(1, 9))
-        problem = WeightedPaths(graph)
-        result = best_leaf(problem, epsilon=0, delta=0.1, seed=0)
-        assert problem.total(result.lower) == pytest.approx(networkx.dag_longest_path_length(graph))
-
-
-def test_weights_that_do_not_fit_are_refused():
-    graph = weighted()
-    graph.edges["c", "d"]["weight"] = "long"
-    with pytest.raises(ValueError, match="as its attribute weight, got 'long' from 'c' to 'd'"):
-        WeightedPaths(graph)
-    with pytest.raises(ValueError, match="graph must have no cycles, because a path could go round and round"):
-        WeightedPaths(networkx.DiGraph([("r", 0), (0, 1), (1, 0)]), "r")
-    with pytest.raises(ValueError, match="paths must have different sums of weight, got 1 for all of them"):
-        WeightedPaths(networkx.DiGraph([(0, 1, {"weight": 1})]))
 
 
 def test_checkpoints_know_the_graph(tmp_path):

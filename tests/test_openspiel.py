@@ -74,10 +74,10 @@ def test_positions_are_shared_by_board_and_not_by_history(small):
     assert OpenSpielGame("heap").fingerprint()["key"] == "history"  # this game is not known to forget its past
 
 
-def test_the_return_is_that_of_the_player_who_moves_first_unless_another_is_named(small):
+def test_the_return_is_that_of_the_player_who_moves_first(small):
     later = small_spiel.load_game("heap").new_initial_state().child(1)
     assert OpenSpielGame(later).player == 1
-    assert value_of(OpenSpielGame(later)) == 1 - value_of(OpenSpielGame(later, player=0)) == 1.0
+    assert value_of(OpenSpielGame(later)) == 1.0
     assert OpenSpielGame(later, key="history").root() == (1,)
 
 
@@ -145,8 +145,6 @@ def test_other_games_are_refused_in_one_sentence(small, name):
     [
         ({"key": "text"}, "key must be one of board, history, a function or None, got 'text'"),
         ({"prior": 3}, "prior must be a function or None, got 3"),
-        ({"player": 2}, "player must be a whole number from 0 to 1 or None, got 2"),
-        ({"player": True}, "player must be a whole number from 0 to 1 or None, got True"),
     ],
 )
 def test_bad_arguments(small, given, words):

@@ -172,7 +172,6 @@ def test_parameters_of_the_votes_make_the_oracle():
         ({"n_neighbors": 0}, ValueError, "n_neighbors must be a whole number of at least 1, got 0"),
         ({"subsample": 2.5}, TypeError, "subsample must be a whole number of at least 2, got 2.5"),
         ({"scale": "yes"}, TypeError, "scale must be True or False, got 'yes'"),
-        ({"ties": "none"}, ValueError, "ties must be one of half, strict, row_order, got 'none'"),
         ({"task": "rank"}, ValueError, "task must be one of auto, classification, regression, got 'rank'"),
     ],
 )

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from bestleaf import Certificate
 from bestleaf.cli.app import app
-from bestleaf.cli.outputs import path_table
+from bestleaf.cli.select import path_table
 from bestleaf.report import report_html
 from bestleaf.report.content import path_points
 from bestleaf.report.drawing import LogScale, WholeScale, draw_intervals, draw_path

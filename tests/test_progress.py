@@ -11,8 +11,7 @@ import pytest
 from rich.console import Console
 
 from bestleaf.search import Progress
-from bestleaf.search.live import LiveLine
-from bestleaf.search.progress import ProgressLine
+from bestleaf.search.progress import LiveLine, ProgressLine
 from selecting import made_selector
 
 NOW = Progress(

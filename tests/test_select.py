@@ -150,7 +150,7 @@ BAD_SETTINGS = {
     "random_state": (-1, 2**32),
     "include": ("age", [3]),
     "holdout": (0.25,),
-    **dict.fromkeys(("estimator", "encode", "checkpoint", "verbose", "colour", "bound", "search", "neighbours"), (3,)),
+    **dict.fromkeys(("estimator", "encode", "checkpoint", "colour", "bound", "search", "neighbours"), (3,)),
 }
 BAD_VALUES = {
     "--target": ("nope", ""),
@@ -184,7 +184,7 @@ BAD_OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize("options", BAD_OPTIONS, ids=lambda options: " ".join(options)[:60])
+@pytest.mark.parametrize("options", BAD_OPTIONS, ids=lambda options: " ".join(Path(one).name for one in options)[:60])
 def test_options_that_cannot_be_used(folder, options):
     before = {name: (folder / name).read_bytes() for name in os.listdir(folder)}
     refused("select", "shop.csv", "--target", "bought", *options)
@@ -241,7 +241,6 @@ def test_columns_are_named_in_what_is_said_about_them(folder, shop):
 BAD_COMMANDS = [
     ["conquer"],
     ["watch", "run.blf"],
-    ["--colour"],
     ["select", "folder.csv", "--target", "y"],
     ["select", "missing.csv", "--target", "y"],
     ["compare", "missing.csv", "--target", "bought"],
@@ -251,12 +250,9 @@ BAD_COMMANDS = [
     ["verify", "nope.cert"],
     ["verify", "shop.csv"],
     ["verify", "deep.json"],
-    ["verify", "shop.csv", "--impute", "guess"],
-    ["report", "c.json"],
     ["report", "nope.cert", "--out", "x.html"],
     ["report", "shop.csv", "--out", "x.html"],
     ["demo", "--random-state", "4294967296"],
-    ["reproduce", "everything"],
     ["reproduce", "fixed", "--runs", "1" * 30],
 ]
 

@@ -67,12 +67,6 @@ def test_fitted_attributes_fit_together(fitted, frame, linear):
     assert history.samples.iloc[-1] == fitted.certificate_.samples
 
 
-def test_the_same_seed_gives_the_same_answer(fitted, frame, linear):
-    again = BestLeafSelector(choose="training", random_state=0, n_jobs=2).fit(frame.to_numpy(), linear.target)
-    assert (again.support_ == fitted.support_).all()
-    assert again.certificate_.samples == fitted.certificate_.samples
-
-
 def test_in_a_pipeline_under_a_grid_search(linear):
     pipeline = make_pipeline(BestLeafSelector(choose="training", epsilon=0.05, random_state=0), LogisticRegression())
     grid = GridSearchCV(pipeline, {"bestleafselector__max_features": [1, 3]}, cv=3)

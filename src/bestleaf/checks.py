@@ -20,7 +20,6 @@ UNLIMITED = 2**63 - 1  # the largest whole number of 64 bits
 LONGEST_VALUE = 80  # characters of a value in a sentence
 LONGEST_LIST = 100  # characters of a list of names
 LONGEST_SENTENCE = 300
-UNITS = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
 _short = Repr()
 _short.maxstring = _short.maxlong = _short.maxother = LONGEST_VALUE
@@ -152,9 +151,3 @@ def library(module: str, extra: str, owner: str) -> ModuleType:
         if error.name != module:
             raise
         raise ImportError(f"{owner} needs {module} (pip install 'bestleaf[{extra}]')", name=module) from None
-
-
-def bytes_in_words(size: int) -> str:
-    """Return a number of bytes with its unit."""
-    unit = next(unit for unit in ("TB", "GB", "MB", "KB", "B") if size >= UNITS[unit] or unit == "B")
-    return f"{size / UNITS[unit]:,.4g} {unit}"

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_X_y, validate_data
 
 from bestleaf.checks import did_you_mean, listed, one_of, shown
 from bestleaf.encoding import EncodedRows, TableEncoder, encoder_for, takes_missing
-from bestleaf.encoding.inputs import check_target, dense, from_gpu
+from bestleaf.encoding.frames import check_target, dense
 from bestleaf.features.data import columns_not_finite, task_of
 from bestleaf.features.lattice import checked_groups
 from bestleaf.features.neighbours import TASKS, NeighbourVotes
@@ -67,7 +67,6 @@ class Data(NamedTuple):
 def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: dict[str, Any]) -> Data:
     """Return the data after the checks of scikit-learn and ours; an error about a column names it."""
     _check_numbers(selector)
-    X, y = from_gpu(X), from_gpu(y)
     check_target(y)
     encoder = encoder_for(selector.encode, selector.estimator)
     if encoder is not None:
@@ -154,7 +153,7 @@ def _check_frame(X: Any) -> None:
 
 def _checked_metadata(given: dict[str, Any], rows: int) -> dict[str, np.ndarray]:
     """Return the metadata of `fit`; refuse what has the wrong length or an unknown name."""
-    found = {name: np.asarray(from_gpu(value)) for name, value in given.items() if value is not None}
+    found = {name: np.asarray(value) for name, value in given.items() if value is not None}
     if strange := sorted(set(found) - set(METADATA)):
         raise TypeError(f"fit takes X, y, {' and '.join(METADATA)}, got {shown(strange[0])}")
     for name, value in found.items():

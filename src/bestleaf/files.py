@@ -24,13 +24,13 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-Beside = tuple[int | None, str]  # handle and name of a hidden file beside another one; None if it is not open
+Beside = tuple[int, str]  # handle and name of a hidden file beside another one
 
 LONGEST = 150  # bytes; the hidden name of a file with a longer name has a hash in its place
 TAKEN = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 NEVER_A_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 LOCKED_BYTE = 1 << 20  # on Windows a locked byte cannot be read, so it lies beyond the text
-NEW, OLD = "partial", "before"  # endings of hidden names: the file that is being written, and the one that it replaces
+NEW, CLOSED = "partial", -1  # ending of hidden names, and the handle of one that is no longer open
 
 
 def in_words(error: OSError) -> str:
@@ -81,7 +81,7 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def write_all_atomically(texts: Mapping[Path, str]) -> None:
-    """Replace the file at each path by its text; on any failure all old files stay as they were."""
+    """Replace the file at each path by its text; if one of them cannot be written, all old files stay as they were."""
     contents: dict[Path, tuple[bytes, ...]] = {}
     for path, text in texts.items():
         check_regular(path)
@@ -99,38 +99,19 @@ def replace_file(path: Path, *parts: bytes | memoryview) -> None:
 
 
 def _replace(contents: Mapping[Path, tuple[bytes | memoryview, ...]]) -> None:
-    """Write all files beside their places, then rename them; if one cannot be renamed, put the old files back."""
+    """Write all files beside their places, then rename them."""
     fresh: dict[Path, Beside] = {}
-    old: dict[Path, Beside] = {}
-    done: list[Path] = []
     try:
         for path, parts in contents.items():
-            fresh[path] = _written_beside(path, NEW, *parts)
-        for path in list(fresh)[:-1]:  # not the last: if renaming it fails, its old file is still there
-            if path.exists():
-                old[path] = second_name(path)
+            fresh[path] = create_beside(path)
+            _write(path, fresh[path][0], *parts)
         for path, (handle, name) in fresh.items():
-            if os.name == "nt" and handle is not None:  # Windows cannot rename an open file
+            if os.name == "nt":  # Windows cannot rename an open file
                 os.close(handle)
-                fresh[path] = (None, name)
+                fresh[path] = (CLOSED, name)
             os.replace(name, path)
-            done.append(path)
-    except BaseException:
-        for path in done:
-            _put_back(path, old.pop(path, None))  # if this fails too, the old file keeps its hidden name
-        raise
     finally:
-        _drop([*fresh.values(), *old.values()])
-
-
-def _put_back(path: Path, old: Beside | None) -> None:
-    """Put the old file back; if there was none, remove the new one."""
-    if old is None:
-        path.unlink()
-        return
-    if old[0] is not None:
-        os.close(old[0])
-    os.replace(old[1], path)
+        _drop(fresh.values())
 
 
 def name_beside(path: Path, ending: str) -> Path:
@@ -140,9 +121,9 @@ def name_beside(path: Path, ending: str) -> Path:
     return path.with_name(f".{stem}.{ending}")
 
 
-def create_beside(path: Path, ending: str = NEW) -> tuple[int, str]:
+def create_beside(path: Path) -> Beside:
     """Return (handle, name) of a new empty file beside `path`, locked, with the permissions of the file at `path`."""
-    name = str(name_beside(path, f"{token_hex(16)}.{ending}"))
+    name = str(name_beside(path, f"{token_hex(16)}.{NEW}"))
     handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | NEVER_A_LINK, 0o666)
     with suppress(OSError):  # a disk without locks
         try_lock(handle)
@@ -151,35 +132,18 @@ def create_beside(path: Path, ending: str = NEW) -> tuple[int, str]:
     return handle, name
 
 
-def _written_beside(path: Path, ending: str, *parts: bytes | memoryview) -> Beside:
-    """Return a new file beside `path` that holds these bytes, safely on the disk."""
-    handle, name = create_beside(path, ending)
+def _write(path: Path, handle: int, *parts: bytes | memoryview) -> None:
+    """Write bytes to an open file that will be that at `path`, safely on the disk."""
     try:
         for part in parts:
             rest = memoryview(part)
             while len(rest):
                 rest = rest[os.write(handle, rest) :]
         os.fsync(handle)
-    except BaseException as error:
-        _drop([(handle, name)])
-        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
             error.filename = str(path)  # the system does not say which file it was
         raise
-    return handle, name
-
-
-def second_name(path: Path) -> Beside:
-    """Return a hidden second name of the file at `path`, or a copy where the disk has no links."""
-    name = str(name_beside(path, f"{token_hex(16)}.{OLD}"))
-    try:
-        os.link(path, name)
-    except OSError:
-        return _written_beside(path, OLD, path.read_bytes())
-    handle = None
-    with suppress(OSError):  # a file that may be replaced but not read, or a disk without locks
-        handle = os.open(name, os.O_RDONLY | NEVER_A_LINK)
-        try_lock(handle)
-    return handle, name
 
 
 def try_lock(handle: int) -> bool:
@@ -200,7 +164,7 @@ def try_lock(handle: int) -> bool:
 
 def remove_leftovers(path: Path) -> None:
     """Remove hidden files that killed runs have left beside `path`; files of running processes stay."""
-    ours = re.compile(rf"{re.escape(name_beside(path, '').name)}[0-9a-f]{{32}}\.({NEW}|{OLD})")
+    ours = re.compile(rf"{re.escape(name_beside(path, '').name)}[0-9a-f]{{32}}\.{NEW}")
     with suppress(OSError), os.scandir(path.parent) as entries:  # a folder that may not be listed
         for name in [one.path for one in entries if ours.fullmatch(one.name)]:
             with suppress(OSError):
@@ -232,7 +196,7 @@ def close_and_remove(handle: int, name: str | Path, *, remove: bool) -> None:
 def _drop(files: Iterable[Beside]) -> None:
     """Close and remove hidden files; they may be gone already."""
     for handle, name in files:
-        if handle is not None:
+        if handle != CLOSED:
             os.close(handle)
         with suppress(FileNotFoundError):
             os.unlink(name)

@@ -31,8 +31,7 @@ from bestleaf.features.all_subsets import Exhaustion
 from bestleaf.features.estimator import described
 from bestleaf.new_data.choosing import CHEAP_A_SECOND, Chosen, fresh_scores, in_certificate
 from bestleaf.search import Progress, Search
-from bestleaf.search.live import LiveLine
-from bestleaf.search.progress import ProgressLine
+from bestleaf.search.progress import LiveLine, ProgressLine
 from bestleaf.search.result import settings_told
 from bestleaf.search.settings import Settings
 

@@ -40,7 +40,6 @@ from bestleaf.data_checks import (
 )
 from bestleaf.encoding import TableEncoder, pandas_frame, takes_missing
 from bestleaf.encoding.frames import selected_columns
-from bestleaf.encoding.inputs import is_on_gpu
 from bestleaf.engine.bounds import Bound, Rate, named_bound
 from bestleaf.engine.parts import STOPPINGS
 from bestleaf.features import FeatureLattice, SubsetLattice
@@ -671,7 +670,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         X : array-like or data frame of shape (n_samples, n_features)
             The columns that `fit` has seen.
         """
-        if self.encode is None and not is_on_gpu(X):
+        if self.encode is None:
             return super().transform(X)
         support = self.get_support()
         validate_data(self, X, skip_check_array=True, reset=False)

@@ -22,8 +22,7 @@ import numpy as np
 from bestleaf.certificate import verify
 from bestleaf.checks import number, shown, whole
 from bestleaf.engine.bounds import Bound, Rate, named_bound
-from bestleaf.engine.chance import chances_of
-from bestleaf.engine.components import checked_endless
+from bestleaf.engine.components import chances_of, checked_endless
 from bestleaf.engine.kernels.loop import take
 from bestleaf.engine.rules import Rule
 from bestleaf.problems import TableProblem, paper_lattice
@@ -95,22 +94,11 @@ def check_problem(problem: Any, *, walks: int = 50, samples: int = 400, seed: in
     _check_endless(problem, met)
     for state in list(terminal)[:10]:
         _check_values(problem, state, samples, rng)
-    _check_many(problem, list(terminal)[:10])
     starts_by_chance = hasattr(problem, "chance") and problem.chance(root) is not None
     find = best_leaf if starts_by_chance else best_arm  # where chance decides first, there is no arm to choose
     result = find(problem, epsilon=0.1, delta=0.1, expansion=0.5, seed=seed, max_samples=2_000)
     verdict = verify(result.certificate)
     _require(verdict, f"the certificate of a short search must pass verify, got: {verdict}")
-
-
-def _check_many(problem: Any, states: list[Any]) -> None:
-    """Compare the values of states asked for together with those asked for one by one."""
-    if not hasattr(problem, "exact_many"):
-        return
-    together, alone = list(problem.exact_many(states)), [problem.exact(state) for state in states]
-    _require(len(together) == len(states), "exact_many(states) must return one value for each state")
-    for state, value, other in zip(states, together, alone, strict=True):
-        _require(value == other, f"exact_many must return what exact({shown(state)}) does, {other}, got {value}")
 
 
 def _checked_children(problem: Any, state: Hashable) -> list[Any]:
@@ -264,10 +252,10 @@ def _check_errors(how: str, runs: int, seed: int, keywords: dict[str, Any]) -> N
     for means in CLOSE_CALLS:
         arms = range(1, len(means) + 1)
         problem = TableProblem({0: list(arms)}, dict(zip(arms, means, strict=True)))
-        search, wrong = Search(problem, task="arm", epsilon=epsilon, **keywords), 0
-        leaves = f"leaves of means {', '.join(map(str, means))}"
+        wrong, leaves = 0, f"leaves of means {', '.join(map(str, means))}"
         for run in range(runs):
-            result = search.again(np.random.SeedSequence([seed, run])).run()
+            stream = np.random.SeedSequence([seed, run])
+            result = best_arm(problem, epsilon=epsilon, seed=stream, **keywords)
             _require(result.identified, f"{how} must end by itself, got {result.samples:,} samples for {leaves}")
             wrong += means[result.answer - 1] < max(means) - epsilon
         _require(
@@ -321,9 +309,11 @@ def check_bound(
     margin = delta + DEVIATIONS * sqrt(delta * (1.0 - delta) / runs)
     for mean in means:
         problem = TableProblem({"root": ["a", "b"]}, {"a": mean, "b": mean}, root="root")
-        search = Search(problem, task="arm", epsilon=0.1, delta=delta, bound=bound, seed=seed)
         drawn = rng.random((runs, samples, 2)) < mean
-        failed = sum(_ever_leaves(search.again(run), mean, drawn[run]) for run in range(runs))
+        failed = 0
+        for values in drawn.astype(float):
+            search = Search(problem, task="arm", epsilon=0.1, delta=delta, bound=bound, seed=seed)
+            failed += _ever_leaves(search, mean, values)
         _require(
             failed <= margin * runs,
             f"bound {bound.name} must hold with probability {1 - delta:g}: at mean {mean:g} it failed in {failed} of "
@@ -334,7 +324,7 @@ def check_bound(
 def _ever_leaves(search: Search, mean: float, drawn: np.ndarray) -> bool:
     """Whether the mean ever leaves the interval of a leaf while samples come in."""
     known, world, name = search.state.known.known, search.state.known.world, search.settings.bound.name
-    for count, values in enumerate(drawn.astype(float).tolist(), start=1):
+    for count, values in enumerate(drawn.tolist(), start=1):
         for leaf, value in enumerate(values, start=1):
             fine = take(leaf, value, world)
             search.state.check_parts()

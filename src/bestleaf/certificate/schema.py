@@ -87,8 +87,7 @@ best leaf: features=[text], value=value, gap=-1.0..1.0, known_gap?=-1.0..1.0
 judged choice: left_out=number, standard_error=0.0..1e300?, difference=number, difference_error=0.0..1e300?
 table: target=text, task=auto|classification|regression, groups=text?, weights=text?, dropped=[text], kept=[text],
     missing=[text], text_encoding=text?, holdout=fraction?, estimator=name?, scoring=call?, cv=2..?, checksums=[0..],
-    findings=[<finding>]
-finding: kind=text, columns=[text], numbers=[number], texts=[text]
+    left_out=[text]
 """
 
 

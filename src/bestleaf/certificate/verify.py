@@ -16,12 +16,11 @@ from numpy.typing import ArrayLike
 
 from bestleaf.certificate.bound_checks import CHECKS, RATES
 from bestleaf.certificate.claims import counted, in_line, words_of
-from bestleaf.certificate.findings import check_how_made
 from bestleaf.certificate.record import Certificate, checksum
 from bestleaf.certificate.schema import MALFORMED, Content, OtherDataError, RefusedError, check_form, need
 from bestleaf.certificate.searched import searched
 from bestleaf.certificate.verify_all_subsets import check_all_subsets, checked_share
-from bestleaf.certificate.verify_data import check_data, check_values
+from bestleaf.certificate.verify_data import check_data, check_how_made, check_values
 from bestleaf.certificate.verify_graph import check_answer, check_graph
 from bestleaf.certificate.verify_leaves import EXACT, FOLLOWS, IDLE, WRITTEN, check_leaves
 from bestleaf.certificate.verify_path import check_held_out
@@ -186,7 +185,7 @@ def _not_shown(content: Content, *, with_data: bool, with_oracle: bool) -> str:
         "rows, names and objective of the data": selection and not with_data,
         "values of subsets that are no leaves, apart from those computed again": content.get("all_subsets") is not None,
         "exact values (give the data to compute them again)": selection and not with_data,
-        "how the table was read and what was found in it": content.get("table") is not None and not with_data,
+        "how the table was read": content.get("table") is not None and not with_data,
         "objective of the data": selection and with_data and no_values,
         "exact values (give the oracle of the estimator to compute them again)": by_estimator
         and with_data

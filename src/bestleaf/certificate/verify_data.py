@@ -228,3 +228,23 @@ def _check_error(content: Content, judge: Judge) -> None:
         columns = [content["data"]["names"].index(name) for name in content["features"]]
         error = judge.standard_error(columns)
         need(same(error, written), f"the standard error of the value is {error:.6g} on these data, not {written:.6g}")
+
+
+def check_how_made(content: Content) -> None:
+    """Check that what is written about the table fits the data that the certificate is about."""
+    table, data = content.get("table"), content["data"]
+    if table is None:
+        return
+    about_rows = [table[name] for name in ("groups", "weights") if table[name] is not None]
+    names, out = set(data["names"]), [*table["dropped"], *about_rows, *table["left_out"]]
+    for name in out:
+        need(name not in names, f"the column {name!r:.60} was left out, so it must not be among the features")
+        need(name not in table["kept"], f"the column {name!r:.60} was kept, so it must not be left out")
+    many = len(names) + 1
+    need(len(table["checksums"]) == many, f"the table must have {many:,} checksums, got {len(table['checksums']):,}")
+    for name, part in (("groups", "row_groups"), ("weights", "row_weights")):
+        fine = (table[name] is None) == (part not in data)
+        need(fine, f"the column of {name} must be written if and only if rows have {name}")
+    by_estimator = data["objective"].get("kind") == "estimator"
+    fine = table["estimator"] is None or (table["estimator"] != "neighbours") == by_estimator
+    need(fine, f"the estimator {table['estimator']} does not go with the objective")

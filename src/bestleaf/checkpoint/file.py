@@ -17,7 +17,6 @@ import stat
 import threading
 import warnings
 import zipfile
-from collections.abc import Mapping
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
@@ -36,9 +35,6 @@ TRIES = 100  # another run may remove the lock file between the moment it is ope
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 _held: WeakValueDictionary[Path, Lock] = WeakValueDictionary()  # the locks of this process
 _guard = threading.RLock()
-
-OUTPUTS = "outputs"  # in a checkpoint, for each path: the SHA-256 of what a command has written there, newest last
-MOST_MARKS = 10  # of one path; several, because a run may be killed before it has replaced the old file
 
 
 class File(dict[str, Any]):
@@ -199,41 +195,3 @@ def _unlock(handle: int | None, name: Path, process: int) -> None:
     if handle is not None:
         with suppress(OSError):
             close_and_remove(handle, name, remove=os.getpid() == process)
-
-
-def checked_outputs(content: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return which files a command has written, according to its checkpoint."""
-    found = content.get(OUTPUTS, {})
-    plain = isinstance(found, dict) and all(
-        isinstance(marks, list) and all(isinstance(mark, str) for mark in marks) for marks in found.values()
-    )
-    if not plain:
-        raise ValueError(f"{OUTPUTS} must list the marks of each file")
-    return found
-
-
-def was_written_by(checkpoint: Path, path: Path) -> bool:
-    """Whether the run of a checkpoint has written this file, and it has not changed since."""
-    file = Path(os.path.realpath(checkpoint))
-    try:
-        marks = checked_outputs(read_file(file)).get(os.path.realpath(path), [])
-    except ValueError as error:
-        refuse(file, error)
-    with path.open("rb") as written:
-        return hashlib.file_digest(written, "sha256").hexdigest() in marks
-
-
-def note_outputs(checkpoint: Path, texts: Mapping[Path, str]) -> None:
-    """Note in a checkpoint which files are about to be written, and the SHA-256 of their content."""
-    file = Path(os.path.realpath(checkpoint))
-    lock = Lock(file)
-    try:
-        found = read_file(file)
-        outputs = checked_outputs(found)
-        for path, text in texts.items():
-            mark, place = hashlib.sha256(text.encode()).hexdigest(), os.path.realpath(path)
-            before = [one for one in outputs.get(place, []) if one != mark]
-            outputs[place] = [*before, mark][-MOST_MARKS:]
-        write_file(file, {**found, OUTPUTS: outputs, **found.arrays})
-    finally:
-        lock.release()

@@ -9,34 +9,20 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 import bestleaf
-from bestleaf.cli import INTERRUPTED, at_once
+from bestleaf.cli import at_once
 from bestleaf.cli.check import check
 from bestleaf.cli.compare import compare
 from bestleaf.cli.messages import StillWriting, UsageError, complaint, help_without_command, say
-from bestleaf.cli.options import PAGE, Drop, Encoding, Groups, Missing, Seed, Weights, check_ending
-from bestleaf.cli.outputs import check_new_file
+from bestleaf.cli.options import PAGE, Overwrite, Seed, check_ending, check_new_file
 from bestleaf.cli.reproduce import app as experiments
 from bestleaf.cli.select import select
 
 REFUSED, OTHER_DATA = 1, 4  # exit codes of verify
 
 
-class _Commands(TyperGroup):
-    """Commands that end with one line after Ctrl-C, in every version of typer."""
-
-    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            say("interrupted")
-            raise typer.Exit(INTERRUPTED) from None
-
-
 app = typer.Typer(
-    cls=_Commands,
     help="Feature selection, and search in any graph of decisions, with a proof of what was found.",
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -77,12 +63,6 @@ def _root(
 def verify(
     file: Annotated[Path, typer.Argument(help="The certificate.")],
     data: Annotated[Path | None, typer.Option(help="The table it is about, to compute exact values again.")] = None,
-    target: Annotated[str | None, typer.Option(help="Column to predict, if the certificate does not say it.")] = None,
-    groups: Groups = None,
-    weights: Weights = None,
-    drop: Drop = None,
-    missing: Missing = None,
-    encoding: Encoding = None,
     audit: Annotated[
         float | None,
         typer.Option(help="Share of all subsets that are computed again, at random (default: 0.01)."),
@@ -95,9 +75,6 @@ def verify(
     with at_once():
         from bestleaf import certificate as proofs
 
-    options = {"target": target, "groups": groups, "weights": weights, "encoding": encoding}
-    if data is None and any(option is not None for option in (*options.values(), drop, missing)):
-        raise ValueError("--data must be given with options that say how to read the table, got none")
     if data is None and audit is not None:
         raise ValueError("--data must be given with --audit, which computes values again, got none")
     if data is None:
@@ -106,7 +83,7 @@ def verify(
         with at_once():
             from bestleaf.tables.verify import verify_table
 
-        verdict = verify_table(proofs.Certificate.load(file), data, drop=drop, missing=missing, **options, audit=audit)
+        verdict = verify_table(proofs.Certificate.load(file), data, audit=audit)
     print(verdict)
     raise typer.Exit(0 if verdict else OTHER_DATA if verdict.other_data else REFUSED)
 
@@ -116,7 +93,7 @@ def report(
     file: Annotated[Path, typer.Argument(help="The certificate.")],
     out: Annotated[Path | None, typer.Option(help="The HTML page (default: beside the certificate).")] = None,
     title: Annotated[str | None, typer.Option(help="Its heading.")] = None,
-    force_overwrite: Annotated[bool, typer.Option("--force-overwrite", help="Replace a page that exists.")] = False,
+    force_overwrite: Overwrite = False,
 ) -> None:
     """Write a self-contained HTML page about a certificate that holds."""
     with at_once():
@@ -143,12 +120,3 @@ def demo(random_state: Seed = 1) -> None:
         from bestleaf.cli.demo import show
 
     show(random_state)
-
-
-@app.command()
-def warm() -> None:
-    """Compile everything once, so that the first search does not wait."""
-    with at_once():
-        from bestleaf.cli.demo import warm_up
-
-    print(f"Compiled in {warm_up():.1f} s.")

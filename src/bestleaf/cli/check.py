@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 from rich.console import Console
-from typer import Option
 
 from bestleaf.cli import at_once
 from bestleaf.cli.messages import complaint
-from bestleaf.cli.options import FILES, check_ending
-from bestleaf.cli.outputs import check_new_file
-from bestleaf.cli.table import TableOptions, of_a_table, tell, tell_options
-from bestleaf.files import write_atomically
+from bestleaf.cli.options import TableOptions, of_a_table, tell, tell_options
 
 REFUSED = 1  # exit code
 
 
 @of_a_table
-def check(
-    options: TableOptions,
-    json: Annotated[Path | None, Option("--json", help="File of what was found.", rich_help_panel=FILES)] = None,
-    force_overwrite: Annotated[
-        bool, Option("--force-overwrite", help="Replace a file that exists.", rich_help_panel=FILES)
-    ] = False,
-) -> None:
+def check(options: TableOptions) -> None:
     """Look at a table before a search (exit code 0: select takes it, 1: it does not).
 
     It finds ids, leaks, dates, missing values and more. Ids and columns without a name are left out by select.
@@ -34,9 +21,6 @@ def check(
     with at_once():
         from bestleaf.tables import load  # noqa: F401  (takes a second)
 
-    if json is not None:
-        check_ending("--json", json, (".json",))
-        check_new_file("--json", json, overwrite=force_overwrite)
     look = options.look()
     found, notes, refused = look.check, look.notes, None
     try:
@@ -47,10 +31,7 @@ def check(
     tell(console, f"{options.data.name}: {found.size}", *notes)
     if not found:
         tell(console, "Nothing strange was found.")
-    tell_options(console, [one.kind for one in found.findings])
-    if json is not None:
-        write_atomically(json, found.to_json())
-        tell(console, f"json: {json}")
+    tell_options(console, found)
     if refused is not None:
         tell(console, f"bestleaf select refuses this table: {refused}.")
         raise typer.Exit(REFUSED)

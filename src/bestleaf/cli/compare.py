@@ -12,13 +12,27 @@ from rich.table import Table
 from typer import Option
 
 from bestleaf.cli import INTERRUPTED, at_once
-from bestleaf.cli.options import Epsilon, Exclude, Include, Jobs, MaxFeatures, Scoring, Seed, Time, fraction
-from bestleaf.cli.table import TableOptions, of_a_table, tell_notes
+from bestleaf.cli.options import (
+    Epsilon,
+    Exclude,
+    Include,
+    Jobs,
+    MaxFeatures,
+    Scoring,
+    Seed,
+    TableOptions,
+    Time,
+    fraction,
+    of_a_table,
+    tell_notes,
+)
 
 if TYPE_CHECKING:
     from bestleaf.tables.compare import Standing
 
 MOST_SHOWN = 8  # columns that are named
+ONE_SPLIT = "One split says little: --splits 5 gives standard errors."
+SEVERAL = '±: standard error over the splits, corrected because they share rows. "on 2": selected on 2 splits.'
 
 
 @of_a_table
@@ -47,24 +61,21 @@ def compare(
     table, estimator = options.table(include or ()), options.estimator
     console = Console() if Console().is_terminal else Console(width=160)
     tell_notes(console, table)
-    settings = {
-        "task": options.task,
-        "epsilon": epsilon,
-        "max_time": max_time,
-        "n_jobs": n_jobs,
-        "max_features": max_features,
-        "include": include or (),
-        "exclude": exclude or (),
-        "estimator": estimator,
-        "scoring": scoring,
-    }
     results = compared(
         table,
         holdout=holdout,
         splits=splits,
         peers=peers or None,
+        estimator=estimator,
         random_state=random_state,
-        **settings,
+        task=options.task,
+        epsilon=epsilon,
+        max_time=max_time,
+        n_jobs=n_jobs,
+        max_features=max_features,
+        include=include or (),
+        exclude=exclude or (),
+        scoring=scoring,
     )
     rows, code, many = [], 0, splits * (2 + len(peers or installed_peers()))
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -78,27 +89,14 @@ def compare(
     again = f" in each of {splits} splits" if splits > 1 else ""
     title = f"{options.data.name}, {holdout:.0%} of the rows held out{again}"
     console.print(_as_table(title, standings(rows), splits), markup=False)
-    votes = "AUC or concordance of 5 nearest neighbours"
-    measure = (
-        votes if estimator == "neighbours" else f"{scoring or 'accuracy or concordance'} of the estimator {estimator}"
-    )
+    judge = f"{scoring or 'accuracy or concordance'} of the estimator {estimator}"
+    measure = "AUC or concordance of 5 nearest neighbours" if estimator == "neighbours" else judge
     print(
         f"held-out: {measure} on the rows nobody has seen; difference: held-out score minus that of bestleaf on the "
-        "same rows. A category or a date is one feature for all methods."
+        "same rows. A category or a date is one feature for all methods; --max-features limits bestleaf only. Peers "
+        "use 5 folds and one core."
     )
-    print(
-        "Peers use 5 folds and one core. RFECV goes by the importances of the estimator; if it has none, by those of a "
-        "forest. To save time a forest has 50 trees, and Boruta ends after 50 forests. Peers get medians for missing "
-        "values that are kept."
-    )
-    if max_features is not None or include or exclude:
-        print("--max-features limits bestleaf only; --include and --exclude columns are the same for all methods.")
-    if options.groups is not None:
-        print("Rows of a group are held out together, and are in the same fold for all methods.")
-    if splits == 1:
-        print("One split says little: --splits 5 gives standard errors.")
-    if splits > 1:
-        print('±: standard error over the splits, corrected because they share rows. "on 2": selected on 2 splits.')
+    print(ONE_SPLIT if splits == 1 else SEVERAL)
     raise typer.Exit(code)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bestleaf.checks import did_you_mean, one_of, shown
-from bestleaf.cli.table import TableOptions
+from bestleaf.cli.options import TableOptions
 
 KINDS: dict[str, tuple[type, str]] = {  # what the command line looks into before the selector checks it
     "include": (list, "a list of columns"),

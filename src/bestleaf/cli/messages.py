@@ -25,6 +25,7 @@ def _in_file(*names: str, below: str = "") -> dict[str, str]:
     return {f"--{name.replace('_', '-')}": f"{name} = ...{below} in the file of --config" for name in names}
 
 
+READ = ("--target", "--groups", "--weights", "--drop", "--missing", "--encoding")  # that only select has now
 GONE = {  # options of earlier versions, and what to use instead
     **_in_file("choose", "cv", "delta", "feature_groups", "n_jobs", "parsimony", "random_state", "scoring"),
     **_in_file("guarantee", "max_samples", "proposal", below=" below [search]"),
@@ -34,6 +35,8 @@ GONE = {  # options of earlier versions, and what to use instead
     **dict.fromkeys(("--costs", "--max-cost", "--at-most"), "--exclude or --max-features to limit the choice"),
     **dict.fromkeys(("--n-repeats", "--repeats", "--resample"), "bestleaf compare --splits"),
     **dict.fromkeys(("--batch-size", "--terminal"), "nothing instead: it follows from the estimator and the rows"),
+    **dict.fromkeys(READ, "nothing instead: the certificate says how the table was read"),
+    "--json": "bestleaf.tables.check_table in Python",
     "--seed": "random_state = ... in the file of --config",
     "--quiet": "verbose = 0 in the file of --config",
     "--dask": "joblib.parallel_config('dask') in Python",

@@ -1,18 +1,32 @@
-"""Options that several commands have, and parsers for values that typer does not know."""
+"""Options that several commands have: those of a table, with what is told about it, and those of files."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from inspect import Parameter, Signature, signature
 from math import inf, nan
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_type_hints
 
 import typer
+from rich.console import Console
 from typer import Option
 
 from bestleaf.checks import shown
+from bestleaf.files import check_writable
+
+if TYPE_CHECKING:
+    from bestleaf.tables import Table, TableCheck
+    from bestleaf.tables.load import FirstLook
 
 PAGE = (".html", ".htm")  # endings of a page
 TABLE, SELECTED, FILES = "The table", "What is selected, and how it is judged", "Files"  # titles in the help
+LOUD = ("A leak?", "Leaks?")  # how lines that must not be overlooked begin
+ANSWERS = {  # by kinds of findings, what can be done about them
+    frozenset({"unnamed", "row number", "id", "empty"}): "--keep COLUMN takes a column in that is left out.",
+    frozenset({"marker"}): "--missing TEXT takes cells with this text as missing values.",
+    frozenset({"leak", "duplicate"}): "--drop COLUMN leaves a column out.",
+}
 
 
 def _number(text: str) -> float:
@@ -46,11 +60,19 @@ def check_ending(option: str, path: Path, endings: tuple[str, ...]) -> None:
         raise ValueError(f"{option} must end in {' or '.join(endings)}, got {path.name}")
 
 
+def check_new_file(option: str, path: Path, *, overwrite: bool) -> None:
+    """Refuse a file that cannot be written or that exists, before the work begins."""
+    try:
+        check_writable(path)
+    except ValueError as error:
+        raise ValueError(f"{option}: {error}") from None
+    if path.exists() and not overwrite:
+        raise ValueError(f"{option} {path} exists; --force-overwrite replaces it")
+
+
 Data = Annotated[
     Path,
-    typer.Argument(
-        help="CSV or TSV file (also .gz, .bz2, .xz, .zst), Parquet, Feather, or .data with .labels beside it."
-    ),
+    typer.Argument(help="CSV or TSV file (also .gz, .bz2, .xz), Parquet, Feather, or .data with .labels beside it."),
 ]
 Target = Annotated[str, Option(help="Column to predict (of a .data file: label).", rich_help_panel=TABLE)]
 Task = Annotated[
@@ -121,3 +143,87 @@ Time = Annotated[
 Scoring = Annotated[str | None, Option(help="Score of an estimator: accuracy, roc_auc, r2, ...")]
 Seed = Annotated[int, Option(min=0, max=2**32 - 1, help="Everything random follows from it.")]
 Jobs = Annotated[int | None, Option(min=1, max=10_000, help="Threads or processes (default: all cores).")]
+Overwrite = Annotated[bool, Option("--force-overwrite", help="Replace files that exist.", rich_help_panel=FILES)]
+
+
+class TableOptions(NamedTuple):
+    """The table of a command, the options that say how it is read and made ready, and the estimator it is for."""
+
+    data: Data
+    target: Target
+    task: Task = "auto"
+    groups: Groups = None
+    weights: Weights = None
+    drop: Drop = None
+    keep: Keep = None
+    missing: Missing = None
+    encoding: Encoding = None
+    impute: Impute = None
+    dates: Dates = "parts"
+    estimator: Estimator = "neighbours"
+
+    def look(self, wanted: Iterable[str] = ()) -> FirstLook:
+        """Read the table and look at it; columns that other options name are kept like those of --keep."""
+        from bestleaf.tables.load import first_look
+
+        return first_look(
+            self.data,
+            self.target,
+            drop=self.drop or (),
+            keep=self.keep or (),
+            wanted=wanted,
+            missing=self.missing or (),
+            encoding=self.encoding,
+            groups=self.groups,
+            weights=self.weights,
+            task=self.task,
+        )
+
+    def ready(self, look: FirstLook) -> Table:
+        """Return the table ready for a search."""
+        from bestleaf.tables.select import default_impute
+
+        impute = default_impute(self.estimator) if self.impute is None else self.impute
+        return look.table(impute=impute, dates=self.dates)
+
+    def table(self, wanted: Iterable[str] = ()) -> Table:
+        """Read the table, look at it, and return it ready for a search."""
+        return self.ready(self.look(wanted))
+
+
+def of_a_table(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `TableOptions`; it gets them as its first argument."""
+
+    def run(**given: Any) -> None:
+        table = TableOptions(**{name: given.pop(name) for name in TableOptions._fields})
+        command(table, **given)
+
+    own = list(signature(command).parameters.values())[1:]
+    hints = {**get_type_hints(TableOptions, include_extras=True), **get_type_hints(command, include_extras=True)}
+    listed = [
+        Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
+        for one in (*signature(TableOptions).parameters.values(), *own)
+    ]
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__annotations__ = {one.name: one.annotation for one in listed}
+    run.__signature__ = Signature(listed)  # type: ignore[attr-defined]  # typer reads it
+    return run
+
+
+def tell(console: Console, *lines: str) -> None:
+    """Print lines as they are; a possible leak is printed in red."""
+    for line in lines:
+        style = "bold red" if line.startswith(LOUD) else None
+        console.print(line, highlight=False, markup=False, soft_wrap=True, style=style)
+
+
+def tell_notes(console: Console, table: Table) -> None:
+    """Print what was done to a table and what was found in it, and which options change that."""
+    tell(console, *table.notes)
+    tell_options(console, table.check)
+
+
+def tell_options(console: Console, found: TableCheck | None) -> None:
+    """Print which options change what was found."""
+    kinds = [] if found is None else [one.kind for one in found.findings]
+    tell(console, *(words for option, words in ANSWERS.items() if not option.isdisjoint(kinds)))

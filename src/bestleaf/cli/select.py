@@ -2,24 +2,50 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 from typer import Option
 
 from bestleaf.cli import INTERRUPTED, at_once
 from bestleaf.cli.config import read_settings
 from bestleaf.cli.messages import say
-from bestleaf.cli.options import FILES, SELECTED, Epsilon, Exclude, Include, MaxFeatures, Time, fraction
-from bestleaf.cli.outputs import check_files, path_table, write_files
-from bestleaf.cli.table import TableOptions, of_a_table, tell, tell_notes
+from bestleaf.cli.options import (
+    FILES,
+    PAGE,
+    SELECTED,
+    Epsilon,
+    Exclude,
+    Include,
+    MaxFeatures,
+    Overwrite,
+    TableOptions,
+    Time,
+    check_ending,
+    check_new_file,
+    fraction,
+    of_a_table,
+    tell,
+    tell_notes,
+)
+from bestleaf.files import write_all_atomically
+
+if TYPE_CHECKING:
+    from bestleaf.certificate import Certificate
+    from bestleaf.tables.select import TableSelection
+
+Files = dict[str, Path | None]  # by option
+ENDINGS = {"--out": (".csv", ".tsv"), "--json": (".json",), "--certificate": (".json",), "--report": PAGE}
 
 EXIT_CODES = {"identified": 0, "interrupted": INTERRUPTED}  # by reason; 3 for a budget
 # Warnings with these words are shown; the result tells the rest.
@@ -62,9 +88,7 @@ def select(
             rich_help_panel=FILES,
         ),
     ] = None,
-    force_overwrite: Annotated[
-        bool, Option("--force-overwrite", help="Replace files that exist.", rich_help_panel=FILES)
-    ] = False,
+    force_overwrite: Overwrite = False,
 ) -> None:
     """Select columns of a table, with a proof (exit code 0: identified, 3: a budget ended it, 130: interrupted)."""
     typed = {
@@ -83,7 +107,7 @@ def select(
     settings |= {name: value for name, value in typed.items() if value is not None}
     saved = None if settings.get("checkpoint") is None else Path(settings["checkpoint"])
     files = {"--out": out, "--json": json, "--certificate": certificate, "--report": report}
-    check_files(options.data, files, saved, overwrite=force_overwrite)
+    _check_files(options.data, files, saved, overwrite=force_overwrite)
     groups = [group for group in settings.get("feature_groups", {}).values() if isinstance(group, list)]
     named = [*settings.get("include", ()), *(name for group in groups for name in group)]
     table = options.table(name for name in named if isinstance(name, str))
@@ -106,7 +130,7 @@ def select(
     if (path := path_table(found.selector.certificate_)) is not None:
         console.print(path)
     name = options.data.name.encode("utf-8", "replace").decode("utf-8")  # without bytes that are no text
-    write_files(found, files, f"Features of {name} that predict {options.target}", saved)
+    _write_files(found, files, f"Features of {name} that predict {options.target}")
     tell(console, *(f"{option[2:]}: {path}" for option, path in files.items() if path is not None))
     limits = found.selector.max_time, found.selector._options().max_samples
     unlimited = limits == (None, None)  # then ending the search unsettled is no failure
@@ -128,3 +152,53 @@ def _told_warnings(console: Console) -> Iterator[None]:
         warnings.simplefilter("always")
         warnings.showwarning = show
         yield
+
+
+def _check_files(data: Path, files: Files, checkpoint: Path | None, *, overwrite: bool) -> None:
+    """Refuse files that cannot be written, before the work begins."""
+    if checkpoint is not None:
+        check_new_file("--checkpoint", checkpoint, overwrite=True)
+    places = {} if checkpoint is None else {os.path.realpath(checkpoint): "--checkpoint"}
+    for option, path in files.items():
+        if path is None:
+            continue
+        check_ending(option, path, ENDINGS[option])
+        check_new_file(option, path, overwrite=overwrite)
+        if (other := places.setdefault(os.path.realpath(path), option)) != option:
+            raise ValueError(f"{other} and {option} must be different files, got {path} for both")
+    if itself := places.get(os.path.realpath(data)):
+        raise ValueError(f"{itself} must not be the table itself, got {data}")
+
+
+def _write_files(found: TableSelection, files: Files, title: str) -> None:
+    """Write all files that were asked for; none if one of them cannot be written."""
+    from bestleaf.report import report_html
+
+    certificate = found.selector.certificate_
+    separator = "\t" if str(files["--out"]).lower().endswith(".tsv") else ","
+    texts: dict[str, Callable[[], str]] = {
+        "--out": lambda: found.reduced().to_csv(index=False, sep=separator),
+        "--json": found.to_json,
+        "--certificate": lambda: certificate.to_json() + "\n",
+        "--report": lambda: report_html(certificate, title=title),
+    }
+    write_all_atomically({path: texts[option]() for option, path in files.items() if path is not None})
+
+
+def path_table(certificate: Certificate) -> Table | None:
+    """Return some rows of the path as a table for the terminal; None if left-out rows decided nothing."""
+    from bestleaf.certificate.path import HEADS, path_cells
+
+    if certificate.path is None:
+        return None
+    rows = path_cells(certificate.content)
+    some = "" if len(rows) == len(certificate.path) else f", {len(rows)} of {len(certificate.path):,} sizes"
+    table = Table(title=f"The path: one subset of each size{some} (* chosen)", title_justify="left")
+    for place, name in enumerate(HEADS):
+        numbers = name != "features"
+        longest = max(len(row.texts()[place]) for row in rows) if numbers else 0  # only names are cut, numbers never
+        table.add_column(name, justify="right" if numbers else "left", min_width=longest)
+    for row in rows:
+        cells = [Text(text, no_wrap=True, overflow="ellipsis") for text in row.texts()]
+        table.add_row(*cells, style="bold" if row.chosen else None)
+    return table

@@ -228,8 +228,8 @@ class Look:
     """What a column looks like."""
 
     name: str
-    kind: str  # NUMBER, TEXT, DATE (also lengths of time) or NESTED
     missing: float  # share of the values that are missing
+    text: bool = False  # neither numbers nor dates
     value: str | None = None  # its only value; None if it has several
     whole: bool = False  # all of its numbers are whole numbers
     low: float = np.nan  # of its numbers
@@ -237,8 +237,6 @@ class Look:
     different: int | None = None  # how many different texts it has, or whole numbers where that was counted
     rising: bool = False  # whole numbers that are all different are in order
     measured: bool = False  # its texts are numbers with a unit
-    infinite: bool = False  # some of its numbers are infinite
-    odd: str | None = None  # cells that are no numbers in a column of numbers, in words
     marker: tuple[int, str] | None = None  # cells that often mean a missing value: how many, and which
     digest: int | None = None  # the same for columns with the same values
 
@@ -248,7 +246,7 @@ def looked_at(features: pd.DataFrame) -> list[Look]:
     blocks = (zip(names, columns, strict=True) for names, columns in numbers(features))
     found = {name: _of_numbers(name, column) for block in blocks for name, column in block}
     found |= {name: _of_texts(features[name], codes, values) for name, codes, values in texts(features)}
-    return [found.get(name) or _of_others(features[name]) for name in features.columns]
+    return [found.get(name) or Look(name, float(features[name].isna().mean())) for name in features.columns]
 
 
 def numbers(features: pd.DataFrame) -> Iterator[tuple[list[str], np.ndarray]]:
@@ -270,19 +268,11 @@ def texts(features: pd.DataFrame) -> Iterator[tuple[str, np.ndarray, list[object
 
 def _blocks(features: pd.DataFrame, kinds: str) -> Iterator[pd.DataFrame]:
     """Yield the columns of some kinds of types, as many at a time as memory allows."""
-    places = [place for place, dtype in enumerate(features.dtypes) if dtype.kind in kinds and not _of_dates(dtype)]
+    types = enumerate(features.dtypes)
+    places = [place for place, one in types if one.kind in kinds and not isinstance(one, pd.PeriodDtype)]
     many = max(1, AT_ONCE // max(1, len(features)))
     for start in range(0, len(places), many):
         yield features.iloc[:, places[start : start + many]]
-
-
-def _of_dates(dtype: np.dtype | pd.api.extensions.ExtensionDtype) -> bool:
-    return dtype.kind in "mM" or isinstance(dtype, pd.PeriodDtype)
-
-
-def _of_others(column: pd.Series) -> Look:
-    """Return what a column that holds neither numbers nor text looks like."""
-    return Look(str(column.name), DATE if _of_dates(column.dtype) else NESTED, float(column.isna().mean()))
 
 
 def _of_numbers(name: str, column: np.ndarray) -> Look:
@@ -296,7 +286,6 @@ def _of_numbers(name: str, column: np.ndarray) -> Look:
     apart = whole and len(known) - 1 <= high - low  # otherwise two of its numbers are the same
     return Look(
         name,
-        NUMBER,
         gaps / len(column),
         value=f"{low:g}" if low == high and len(known) == len(column) else None,
         whole=whole,
@@ -304,7 +293,6 @@ def _of_numbers(name: str, column: np.ndarray) -> Look:
         high=float(high),
         different=len(np.unique(known)) if apart else None,
         rising=apart and bool((np.diff(known) > 0).all()),
-        infinite=len(known) + gaps < len(column),
         digest=hash((column + 0.0).tobytes()),  # so that -0.0 is 0.0
     )
 
@@ -319,18 +307,15 @@ def _of_texts(column: pd.Series, codes: np.ndarray, values: list[object]) -> Loo
     texts = [str(value).strip() for value in values[:MOST_TEXTS]]
     value = repr(texts[0]) if len(values) == 1 and missing == 0 else None
     digest = hash((codes.tobytes(), *texts[:SOME]))
-    kind = read if isinstance(read, str) else read.kind
-    if kind in (DATE, LENGTH):
-        return Look(name, DATE, missing, value=value, digest=digest)
-    if isinstance(read, Column) and kind == NUMBER:
-        return Look(name, NUMBER, missing, value=value, odd=read.odd or None, digest=digest)
+    if isinstance(read, Column) and read.kind in (DATE, LENGTH, NUMBER):
+        return Look(name, missing, value=value, digest=digest)
     counts = np.bincount(codes[codes >= 0], minlength=len(values))[: len(texts)]
     marks = [text.casefold() in MARKERS for text in texts]
     named = [repr(text) for text, taken in zip(texts, marks, strict=True) if taken]
     return Look(
         name,
-        TEXT,
         missing,
+        text=True,
         value=value,
         different=len(values),
         measured=2 * sum(MEASURED.fullmatch(text) is not None for text in texts[:SOME]) > len(texts[:SOME]),

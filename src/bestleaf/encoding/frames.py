@@ -1,15 +1,20 @@
-"""Data frames of any library as pandas has them, and selected columns of a frame in the library of the user."""
+"""What users give: data frames of any library as pandas has them, sparse matrices, targets, and their estimators."""
 
 from __future__ import annotations
 
+import os
+from math import prod
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
-from bestleaf.checks import shown
-from bestleaf.encoding.inputs import dense
+from bestleaf.checks import listed, shown
 
 if TYPE_CHECKING:
     from narwhals import Series
@@ -45,6 +50,18 @@ def _from_array(X: object) -> pd.DataFrame:
     if found.ndim != 2:
         raise ValueError(f"X must be a table of rows and columns (2D), got shape {found.shape}. Reshape your data")
     return pd.DataFrame(found).infer_objects()
+
+
+def dense(X: Any) -> Any:
+    """Return a sparse matrix as an array, if that fits into the memory there is; anything else as it is."""
+    if not issparse(X):
+        return X
+    matrix: Any = X
+    needed = 8 * prod(matrix.shape)
+    if hasattr(os, "sysconf") and needed > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
+        got = f"got a sparse matrix that takes {needed / 2**30:,.0f} GB; drop rare columns or use TruncatedSVD"
+        raise ValueError(f"X must fit into memory as an array, {got}")
+    return matrix.toarray()
 
 
 def _narwhals() -> ModuleType:
@@ -90,3 +107,31 @@ def selected_columns(X: Any, support: np.ndarray) -> Any:
         names = [name for name, taken in zip(frame.columns, support, strict=True) if taken]
         return nw.to_native(frame.select(names))
     return X[:, np.flatnonzero(support)] if hasattr(X, "shape") else np.array(X, dtype=object)[:, support]
+
+
+def check_target(y: object) -> None:
+    """Refuse several targets in a sentence that says what to do instead."""
+    fields = getattr(getattr(y, "dtype", None), "names", None)
+    columns = [str(name) for name in (getattr(y, "columns", ()) if fields is None else fields)]
+    shape = getattr(y, "shape", None) or np.shape(np.asarray(y, dtype=object))
+    if fields is None and (len(shape) != 2 or shape[1] < 2):
+        return
+    got = f"{shape[1] if fields is None else len(fields)} columns{f' [{listed(columns)}]' if columns else ''}"
+    raise ValueError(f"y must be one target (a 1d array), got {got}; select for each target in turn, or for their mean")
+
+
+def takes_missing(estimator: object) -> bool:
+    """Whether an estimator takes missing values (NaN), by its tags.
+
+    A pipeline does if all of its steps do, up to one that fills them: a step of `sklearn.impute`.
+    """
+    if isinstance(estimator, Pipeline):
+        for _, step in estimator.steps:
+            if step is None or step == "passthrough":
+                continue
+            if not takes_missing(step):
+                return False
+            if type(step).__module__.startswith("sklearn.impute"):
+                return True
+        return True
+    return isinstance(estimator, BaseEstimator) and bool(get_tags(estimator).input_tags.allow_nan)

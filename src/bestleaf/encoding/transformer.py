@@ -9,6 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
@@ -24,11 +27,10 @@ from bestleaf.encoding.columns import (
     in_categories,
     read_column,
 )
-from bestleaf.encoding.frames import pandas_frame
-from bestleaf.encoding.inputs import takes_missing
-from bestleaf.encoding.last_step import FILLED, LastStep
+from bestleaf.encoding.frames import pandas_frame, takes_missing
 
 AUTO, KEEP = "auto", "keep"
+FILLED = ("median", "mean", "most_frequent")
 DATES = ("parts", "number", "drop")
 FEW_LINES = 6  # more columns that are just categories are told in one line
 
@@ -205,10 +207,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._check_missing(plain, {})
         return self.last_step_.transform(plain)
 
-    def learned_from(self, plain: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return a plain table as numbers; fillings and known levels are those of some of its rows only."""
-        return LastStep(self.last_step_.levels, self.impute).fit(plain[rows]).transform(plain)
-
     def settings(self) -> dict[str, str | list[str] | dict[str, list[str]] | None]:
         """Return what a certificate says about the encoding: enough to do it again on the same rows."""
         levels, left_out = self.levels_, sorted(self.left_out_)
@@ -259,6 +257,66 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
 
+class LastStep:
+    """Fills missing values and turns levels into columns; what it does follows from the rows of `fit` alone.
+
+    Parameters
+    ----------
+    levels : array of int
+        For each plain column, the number of its levels; 0 for numbers.
+    impute : str or None
+        How missing numbers are filled; they stay as they are if it is none of FILLED.
+    """
+
+    def __init__(self, levels: np.ndarray, impute: str | None) -> None:
+        self.levels, self.impute = levels, impute
+
+    def fit(self, plain: np.ndarray) -> LastStep:
+        """Learn from the rows of a plain table, [rows, plain columns]."""
+        categories = self.levels > 0
+        fill = self.impute in FILLED
+        imputer = SimpleImputer(strategy=self.impute, keep_empty_features=True) if fill else "passthrough"
+        known = [np.arange(float(many)) for many in self.levels[categories]]
+        encoder = OneHotEncoder(categories=known, handle_unknown="ignore", sparse_output=False)
+        self.steps = ColumnTransformer([("numbers", imputer, ~categories), ("categories", encoder, categories)]).fit(
+            plain
+        )
+        self.order, self.unseen = self._order(), self._unseen(plain)
+        return self
+
+    @property
+    def filled_with(self) -> dict[int, float]:
+        """What missing values of each plain column of numbers are filled with."""
+        if self.impute not in FILLED or not (self.levels == 0).any():
+            return {}
+        statistics = self.steps.named_transformers_["numbers"].statistics_
+        return dict(zip(np.flatnonzero(self.levels == 0).tolist(), statistics.tolist(), strict=True))
+
+    def transform(self, plain: np.ndarray) -> np.ndarray:
+        """Return the columns of a plain table as numbers, in its order."""
+        found = self.steps.transform(plain)[:, self.order]
+        found[:, self.unseen] = 0.0
+        return found
+
+    def _order(self) -> np.ndarray:
+        """Return where the steps, which put numbers first, put the columns that each plain column becomes."""
+        widths = np.maximum(self.levels, 1)
+        as_put = np.argsort(self.levels > 0, kind="stable")
+        starts = np.empty_like(widths)
+        starts[as_put] = np.cumsum(widths[as_put]) - widths[as_put]
+        within = np.arange(widths.sum()) - np.repeat(np.cumsum(widths) - widths, widths)
+        return np.repeat(starts, widths) + within
+
+    def _unseen(self, plain: np.ndarray) -> np.ndarray:
+        """Return the columns of levels that the rows do not have: they are ignored in other rows, too."""
+        ends = np.cumsum(np.maximum(self.levels, 1))
+        there = np.ones(ends[-1], bool)
+        for place in np.flatnonzero(self.levels):
+            many = self.levels[place]
+            there[ends[place] - many : ends[place]] = np.isin(np.arange(many), plain[:, place])
+        return np.flatnonzero(~there)
+
+
 class EncodedRows(NamedTuple):
     """Rows of a table, as they were given and as numbers."""
 
@@ -282,7 +340,8 @@ class EncodedRows(NamedTuple):
 
     def learned_from(self, rows: np.ndarray) -> np.ndarray:
         """Return all rows as numbers, by what some of them teach: what missing values are filled with, and levels."""
-        return self.encoder.learned_from(self.plain, rows)
+        step = LastStep(self.encoder.last_step_.levels, self.encoder.impute)
+        return step.fit(self.plain[rows]).transform(self.plain)
 
 
 def encoder_for(encode: object, estimator: object) -> TableEncoder | None:

@@ -1,4 +1,4 @@
-"""Cycles in the graph: which states reach each other, the levels, and what play that never ends is worth.
+"""Cycles and chance in the graph: states that reach each other, levels, what endless play is worth, probabilities.
 
 States that all reach each other are a *knot*: a strong component that has a cycle in it. The nodes of a knot have the
 same level; every edge that leaves a knot goes to a larger level.
@@ -18,6 +18,10 @@ from bestleaf.problems import State
 
 if TYPE_CHECKING:
     from bestleaf.engine.graph import GrowingGraph
+
+
+from math import fsum, inf
+from typing import Any
 
 
 class Order(NamedTuple):
@@ -137,3 +141,37 @@ def short_of_leaves(graph: GrowingGraph) -> list[int]:
         met |= fresh
         stack += fresh
     return [node for node in np.flatnonzero(graph.nodes["missing"][: len(graph)]).tolist() if node not in met]
+
+
+CLOSE = 1e-9  # by how much a sum of probabilities may differ from 1
+
+Chances = dict[State, float]  # probability of each child
+
+
+def chances_of(problem: Any, state: State) -> Chances | None:
+    """Return the probability of each child of a state; None where somebody moves.
+
+    A child that is listed twice has the sum of its probabilities. A child of probability 0 is left out: it never comes.
+    """
+    given = problem.chance(state)
+    if given is None:
+        return None
+    call = f"chance({shown(state)})"
+    try:
+        listed = list(given)
+    except TypeError:
+        raise TypeError(f"{call} must return None or a list of probabilities, got {shown(given)}") from None
+    children = list(problem.children(state))
+    if len(listed) != len(children):
+        raise ValueError(f"{call} must return a probability for each of {len(children)} children, got {len(listed)}")
+    for one in listed:
+        if not isinstance(one, Real) or not 0.0 <= float(one) < inf:
+            raise ValueError(f"{call} must return probabilities of at least 0, got {shown(one)}")
+    total = fsum(listed)
+    if abs(total - 1.0) > CLOSE:
+        raise ValueError(f"{call} must return probabilities that sum to 1, got the sum {total:.12g}")
+    found: Chances = {}
+    for child, one in zip(children, listed, strict=True):
+        if one > 0:
+            found[child] = found.get(child, 0.0) + float(one) / total
+    return found

@@ -8,7 +8,6 @@ temporary leaf, and the links to these children wait until another child enters.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from copy import copy
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -16,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bestleaf.checks import shown
-from bestleaf.engine.chance import Chances, chances_of
 from bestleaf.engine.components import (
+    Chances,
+    chances_of,
     checked_endless,
     closing_children,
     knot_around,
@@ -455,12 +455,6 @@ class GrowingGraph:
                 self.two_player = True  # also if the opponent never moves: play without end may be worth most
                 self.nodes["adversarial"][0] = 1
             self._find_order()
-
-    def frozen_copy(self) -> GrowingGraph:
-        """Return a copy with its own records of nodes; states and edges are shared, so it must not grow."""
-        other = copy(self)
-        other.nodes = self.nodes.copy()
-        return other
 
     def has_twin_arms(self) -> bool:
         """Whether two children of the root reach exactly the same leaves."""

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -225,13 +224,6 @@ class Knowledge:
         self._refresh_all()
         self.track["opened"][: len(kinds) if fixed else int(kinds[0] == INNER)] = 1
 
-    def settle_all(self, leaves: np.ndarray, values: np.ndarray) -> None:
-        """Set the exact values of many leaves, and then all other nodes once."""
-        for name in ("lower", "upper", "total"):
-            self.known[name][leaves] = values
-        self.known["count"][leaves] = 1
-        self._refresh_all()
-
     def _refresh_all(self) -> None:
         """Compute all nodes again from the samples, deepest level first."""
         self._survey()
@@ -249,18 +241,6 @@ class Knowledge:
         nodes = np.array([node for node, _ in added], np.int64)
         self._make_leaves(nodes[self.graph.kinds[nodes] != INNER])
         self._refresh_all()
-
-    def copy(self, graph: GrowingGraph, *, lots: int | None) -> Knowledge:
-        """Return an independent copy for a copy of the graph, with its own lots."""
-        twin = copy(self)
-        twin.graph, twin.lots = graph, lots
-        for name, value in vars(self).items():
-            if isinstance(value, np.ndarray | list):
-                setattr(twin, name, value.copy())
-        twin.world = np.array([self.world])[0]
-        twin._reserve()
-        twin._refresh_all()
-        return twin
 
     def list_leaves(self) -> tuple[Leaf, ...]:
         """Return every leaf of the current graph with its statistics."""

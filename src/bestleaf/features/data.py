@@ -11,7 +11,6 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.multiclass import type_of_target
 
 from bestleaf.checks import cut, shown
-from bestleaf.encoding.inputs import from_gpu
 
 VALUE_COST = 10**9  # largest number of distances for one exact value if every row votes (a second for each feature)
 FEWEST_QUERIES = 1000  # smallest number of rows that an exact value is computed on
@@ -60,7 +59,7 @@ def _rows_of(name: str, split: Iterable[ArrayLike], rows: int) -> tuple[np.ndarr
 def checked_data(X: ArrayLike, *, missing: bool = False) -> np.ndarray:
     """Return X as a table of finite numbers; refuse anything else, but not missing values if they are taken."""
     try:
-        data = np.asarray(from_gpu(X))
+        data = np.asarray(X)
         data = data if data.dtype in (np.float32, np.float64) else data.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"X must hold numbers only: {error}") from None
@@ -99,7 +98,7 @@ def checked_targets(y: ArrayLike, rows: int, task: str) -> tuple[np.ndarray | No
 
     Two classes and real targets have one output; more classes have one output each.
     """
-    labels = np.asarray(from_gpu(y))
+    labels = np.asarray(y)
     if labels.shape != (rows,):
         raise ValueError(f"y must have one value for each of the {rows} rows, got shape {labels.shape}")
     if task == "regression":

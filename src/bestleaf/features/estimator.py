@@ -21,7 +21,7 @@ from threadpoolctl import ThreadpoolController
 
 from bestleaf.certificate.held_out import corrected_error
 from bestleaf.checks import moved, shown
-from bestleaf.encoding.inputs import takes_missing
+from bestleaf.encoding import takes_missing
 from bestleaf.features.closed_form import closed_form
 from bestleaf.features.data import checked_data, in_order, splits_by
 from bestleaf.features.scoring import chosen_score, in_short

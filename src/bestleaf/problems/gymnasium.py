@@ -32,6 +32,9 @@ class Outcome(NamedTuple):
     over: bool  # whether the episode ends
 
 
+Actions = dict[int, tuple[Outcome, ...]]  # the outcomes of each action
+
+
 class GymnasiumModel:
     """An environment whose model is a table, such as FrozenLake, Taxi or CliffWalking, up to a horizon.
 
@@ -101,10 +104,6 @@ class GymnasiumModel:
         """Return the value of a state where the episode is over."""
         return self._scaled(state[2])
 
-    def exact_many(self, states: Sequence[State]) -> list[float]:
-        """Return the values of many states where the episode is over."""
-        return [self.exact(state) for state in states]
-
     def sample(self, state: State, rng: np.random.Generator) -> float:
         """Return the value of an episode that random actions lead to from a state."""
         (time, place, collected), chosen, over = state[:3], state[3:], self.is_terminal(state)
@@ -173,22 +172,21 @@ class GymnasiumModel:
 
     def _returns(self) -> tuple[float, float]:
         """Return the smallest and the largest return that is possible from the start, by dynamic programming."""
-        every = [one for actions in self._moves.values() for outcomes in actions.values() for one in outcomes]
-        number_of = {place: row for row, place in enumerate(self._moves)}
-        counts = [sum(map(len, actions.values())) for actions in self._moves.values()]
-        firsts = np.cumsum([0, *counts[:-1]])
-        rewards, goes_on = np.array([one.reward for one in every]), np.array([not one.over for one in every], float)
-        places = np.array([number_of[one.place] for one in every])
-        low, high = np.zeros(len(counts)), np.zeros(len(counts))
+        low, high = dict.fromkeys(self._moves, 0.0), dict.fromkeys(self._moves, 0.0)
         for _ in range(self.horizon):
-            low = np.minimum.reduceat(rewards + self.discount * goes_on * low[places], firsts)
-            high = np.maximum.reduceat(rewards + self.discount * goes_on * high[places], firsts)
-        found = float(low[number_of[self.start]]), float(high[number_of[self.start]])
+            low = {place: min(self._sums(actions, low)) for place, actions in self._moves.items()}
+            high = {place: max(self._sums(actions, high)) for place, actions in self._moves.items()}
+        found = low[self.start], high[self.start]
         if found[1] - found[0] <= 10.0**-DIGITS:
             raise ValueError(
                 f"horizon must be long enough for two different returns, got {self.horizon}: all are {found[0]:g}"
             )
         return found
+
+    def _sums(self, actions: Actions, later: Mapping[int, float]) -> list[float]:
+        """Return the reward of each outcome of some actions and what comes later."""
+        every = (one for outcomes in actions.values() for one in outcomes)
+        return [one.reward + (0.0 if one.over else self.discount * later[one.place]) for one in every]
 
 
 def _drawn(outcomes: tuple[Outcome, ...], rng: np.random.Generator) -> Outcome:
@@ -214,7 +212,7 @@ def _made(env: str | gymnasium.Env, settings: Mapping[str, object]) -> gymnasium
         raise ValueError(f"env must be the name of an environment of Gymnasium, got {shown(env)}") from None
 
 
-def _read_model(env: gymnasium.Env) -> dict[int, dict[int, tuple[Outcome, ...]]]:
+def _read_model(env: gymnasium.Env) -> dict[int, Actions]:
     """Return the outcomes of every action in every place; equal outcomes are one."""
     model = getattr(getattr(env, "unwrapped", None), "P", None)
     if not isinstance(model, Mapping):

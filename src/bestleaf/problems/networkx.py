@@ -1,13 +1,12 @@
-"""Graphs of networkx as problems: ``NetworkxGraph(graph)`` and ``WeightedPaths(graph)``.
+"""Graphs of networkx as problems: ``NetworkxGraph(graph)``.
 
 The library is an extra: ``pip install 'bestleaf[networkx]'``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from hashlib import sha256
-from math import isfinite
 from numbers import Real
 from typing import TYPE_CHECKING
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     import networkx
 
 LONGEST = 10_000  # moves of a random walk that looks for a leaf
-DIGITS = 12  # sums of weights are rounded, so that the order in which they were added makes no difference
-Path = tuple[Hashable, float]  # the node at the end of a path, and the sum of its weights
 
 
 class NetworkxGraph:
@@ -66,13 +63,13 @@ class NetworkxGraph:
         probability: str | None = None,
         endless: float | None = None,
     ) -> None:
-        self.graph, self._root = _checked_graph(graph, root, "NetworkxGraph")
+        self.graph, self._root = _checked_graph(graph, root)
         self._kind, self._sample = one_of("kind", kind, ("exact", "mean")), function_or_none("sample", sample)
         self._value, self._opponent, self._probability, self._endless = value, opponent, probability, endless
         if sample is None:
             self._check_values()
             if kind == "exact":
-                self.exact, self.exact_many = self._exact, self._exact_many
+                self.exact = self._exact
         if opponent is not None:
             self.maximizes = self._maximizes
         if probability is not None:
@@ -119,13 +116,11 @@ class NetworkxGraph:
     def fingerprint(self) -> dict[str, object]:
         """Return what distinguishes this problem from others: its settings, and a hash of the graph."""
         settings = [self._kind, self._value, self._opponent, self._probability, self._endless]
-        return {"settings": settings, "graph": _hashed(self.graph, self._root)}
+        content = (self._root, list(self.graph.nodes(data=True)), list(self.graph.edges(data=True)))
+        return {"settings": settings, "graph": sha256(repr(content).encode()).hexdigest()}
 
     def _exact(self, state: State) -> float:
         return float(self.graph.nodes[state][self._value])
-
-    def _exact_many(self, states: Sequence[State]) -> list[float]:
-        return [self._exact(state) for state in states]
 
     def _worth_of_endless_play(self, state: State) -> float | None:
         return self._endless
@@ -144,88 +139,9 @@ class NetworkxGraph:
         return [float(one) for one in found]
 
 
-class WeightedPaths:
-    """Paths of an acyclic directed graph of networkx, from a root to a leaf; the sum of the weights is to be large.
-
-    A state is a node and the sum of the weights on the way to it, so paths with the same sum share their nodes. The
-    value of a path is its sum, moved from the smallest and largest sum of any path to [0, 1]; it is exact. For costs,
-    which are to be small, give negative weights.
-
-    Parameters
-    ----------
-    graph : networkx.DiGraph
-        What is searched; it must have no cycles.
-    root : node, default=None
-        Where paths start; None is the only node that no edge enters.
-    weight : str, default="weight"
-        Name of the edge attribute that holds the weight of an edge.
-    """
-
-    def __init__(self, graph: networkx.DiGraph, root: Hashable | None = None, *, weight: str = "weight") -> None:
-        self.graph, self._root = _checked_graph(graph, root, "WeightedPaths")
-        self.weight = weight
-        self.low, self.high = self._sums()
-
-    def root(self) -> Path:
-        """Return the root, with a sum of 0."""
-        return self._root, 0.0
-
-    def children(self, state: Path) -> list[Path]:
-        """Return the nodes that edges lead to, each with its sum."""
-        node, total = state
-        edges = self.graph.adj[node].items()
-        return [(below, round(total + float(edge[self.weight]), DIGITS)) for below, edge in edges]
-
-    def is_terminal(self, state: Path) -> bool:
-        """Return whether no edge leaves the node."""
-        return not self.graph.out_degree(state[0])
-
-    def exact(self, state: Path) -> float:
-        """Return the value of a path that ends in a leaf."""
-        return min(1.0, max(0.0, (state[1] - self.low) / (self.high - self.low)))
-
-    def exact_many(self, states: Sequence[Path]) -> list[float]:
-        """Return the values of many paths."""
-        return [self.exact(state) for state in states]
-
-    def sample(self, state: Path, rng: np.random.Generator) -> float:
-        """Return the value of a random path that begins as this one."""
-        while below := self.children(state):
-            state = below[int(rng.random() * len(below))]
-        return self.exact(state)
-
-    def total(self, value: float) -> float:
-        """Return the sum of weights that a value in [0, 1] stands for."""
-        return self.low + value * (self.high - self.low)
-
-    def fingerprint(self) -> dict[str, str]:
-        """Return what distinguishes this problem from others: the name of the attribute, and a hash of the graph."""
-        return {"weight": self.weight, "graph": _hashed(self.graph, self._root)}
-
-    def _sums(self) -> tuple[float, float]:
-        """Return the smallest and the largest sum of a path from the root to a leaf, by dynamic programming."""
-        networkx = library("networkx", "networkx", "WeightedPaths")
-        if not networkx.is_directed_acyclic_graph(self.graph):
-            raise ValueError("graph must have no cycles, because a path could go round and round, got one with cycles")
-        reach: dict[Hashable, tuple[float, float]] = {}
-        for node in reversed(list(networkx.topological_sort(self.graph))):
-            sums = [(0.0, 0.0)] if self.is_terminal((node, 0.0)) else []
-            for below, edge in self.graph.adj[node].items():
-                weight = edge.get(self.weight)
-                if not isinstance(weight, Real) or not isfinite(weight):
-                    what = f"every edge must have a finite number as its attribute {self.weight}"
-                    raise ValueError(f"{what}, got {shown(weight)} from {shown(node)} to {shown(below)}")
-                sums.append((float(weight) + reach[below][0], float(weight) + reach[below][1]))
-            reach[node] = min(low for low, _ in sums), max(high for _, high in sums)
-        low, high = reach[self._root]
-        if high - low <= 10.0**-DIGITS:
-            raise ValueError(f"paths must have different sums of {self.weight}, got {low:g} for all of them")
-        return low, high
-
-
-def _checked_graph(graph: networkx.DiGraph, root: Hashable | None, owner: str) -> tuple[networkx.DiGraph, Hashable]:
+def _checked_graph(graph: networkx.DiGraph, root: Hashable | None) -> tuple[networkx.DiGraph, Hashable]:
     """Return the graph and its root; refuse a graph that is not directed, and a root that is not one."""
-    networkx = library("networkx", "networkx", owner)
+    networkx = library("networkx", "networkx", "NetworkxGraph")
     if not isinstance(graph, networkx.DiGraph) or graph.is_multigraph():
         what = "a directed graph of networkx without parallel edges (networkx.DiGraph)"
         raise TypeError(f"graph must be {what}, got {type(graph).__name__}")
@@ -237,9 +153,3 @@ def _checked_graph(graph: networkx.DiGraph, root: Hashable | None, owner: str) -
     if root not in graph:
         raise ValueError(f"root must be a node of the graph, got {shown(root)}")
     return graph, root
-
-
-def _hashed(graph: networkx.DiGraph, root: Hashable) -> str:
-    """Return a hash of the nodes and edges of a graph, with their attributes."""
-    content = (root, list(graph.nodes(data=True)), list(graph.edges(data=True)))
-    return sha256(repr(content).encode()).hexdigest()

@@ -42,17 +42,15 @@ KEYS: dict[str, Callable[[pyspiel.State], Hashable]] = {"board": board, "history
 class OpenSpielGame:
     """A game of OpenSpiel with perfect information and one or two players.
 
-    A value is the return of one player, moved from [min_utility, max_utility] of the game to [0, 1]. The value of a
-    position where the game is over is exact. A sample of any other position is a game between random players, which
-    OpenSpiel plays in C++.
+    A value is the return of the player who moves first (player 0, if chance does), moved from [min_utility,
+    max_utility] of the game to [0, 1]. The value of a position where the game is over is exact. A sample of any other
+    position is a game between random players, which OpenSpiel plays in C++.
 
     Parameters
     ----------
     game : str, pyspiel.Game or pyspiel.State
         Name of a game, such as ``"connect_four"`` or ``"hex(board_size=3)"``, a game, or a position of one. The search
         starts at this position, or where the game starts.
-    player : int, default=None
-        Whose return is searched for; None is the player who moves first (player 0, if chance does).
     key : {"board", "history"} or callable, default=None
         Which positions are one state. "history": those after the same actions, so the graph is a tree; this is right
         for every game. "board": those with the same text, player and number of moves; this is wrong where rules look
@@ -74,17 +72,13 @@ class OpenSpielGame:
         self,
         game: str | pyspiel.Game | pyspiel.State,
         *,
-        player: int | None = None,
         key: str | Callable[[pyspiel.State], Hashable] | None = None,
         prior: Callable[[pyspiel.State], Iterable[tuple[int, float]]] | None = None,
     ) -> None:
         self._start = _start(game)
         self.game: pyspiel.Game = self._start.get_game()
         kind, self._low, self._high = self.game.get_type(), *_checked_returns(self.game)
-        self.player = max(0, self._start.current_player()) if player is None else player
-        if type(self.player) is not int or not 0 <= self.player < self.game.num_players():
-            last = self.game.num_players() - 1
-            raise ValueError(f"player must be a whole number from 0 to {last} or None, got {shown(player)}")
+        self.player = max(0, self._start.current_player())
         self._key = _checked_key(key, kind.short_name)
         self._root = self._key(self._start)
         self._histories: dict[State, tuple[int, ...]] = {self._root: ()}  # actions by which a state was met first
@@ -112,10 +106,6 @@ class OpenSpielGame:
     def exact(self, state: State) -> float:
         """Return the value of a state where the game is over."""
         return self._scaled(self._position(state).player_return(self.player))
-
-    def exact_many(self, states: Sequence[State]) -> list[float]:
-        """Return the values of many states where the game is over."""
-        return [self.exact(state) for state in states]
 
     def sample(self, state: State, rng: np.random.Generator) -> float:
         """Return the value of the end of a game that random players play on from a state."""

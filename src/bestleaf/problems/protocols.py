@@ -19,7 +19,7 @@ State = Hashable
 class Problem(Protocol):
     """What a search needs to know; any object with these four methods will do.
 
-    More methods are used where a problem has them: those of `Exact`, `ExactMany`, `TwoPlayer`, `Endless`, `Chance`,
+    More methods are used where a problem has them: those of `Exact`, `TwoPlayer`, `Endless`, `Chance`,
     `Neighbourhood` and `Batched`; ``label(state)`` (states with equal labels have the same value, as two paths to one
     position have); ``parents(state)`` with ``count_children(state)`` (children of a wide node are then listed only when
     needed); ``fingerprint()`` (anything that JSON can hold; it distinguishes
@@ -45,14 +45,6 @@ class Exact(Protocol):
 
     def exact(self, state: State) -> float | None:
         """Return the exact value of a terminal state, or None if it can only be sampled."""
-
-
-@runtime_checkable
-class ExactMany(Protocol):
-    """The values of many terminal states can be computed at once."""
-
-    def exact_many(self, states: Sequence[State]) -> Sequence[float]:
-        """Return the exact values of terminal states, one for each; the search then asks for all it has together."""
 
 
 @runtime_checkable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -30,65 +29,10 @@ def unit_names(content: Content) -> list[str] | None:
     return [", ".join(names[feature] for feature in group) for group in content["data"]["groups"]]
 
 
-def name_of(label: Label | str, units: list[str] | None) -> str:
-    """Return a subset or state in words."""
-    if units is None or not isinstance(label, list):
-        return shown(str(label))
-    return "{" + ", ".join(units[unit] for unit in label if unit != -1) + "}"
-
-
 def in_short(text: str, longest: int = LONGEST) -> str:
     """Return a text, without its middle if it is too long; the end stays, because names often differ there."""
     half = (longest - 1) // 2
     return text if len(text) <= longest else f"{text[: longest - 1 - half]}…{text[-half:]}"
-
-
-def fitted(words: Sequence[str], longest: int = LONGEST) -> str:
-    """Return some words in at most `longest` characters, separated by commas.
-
-    Long words lose their middle. If that is not enough, the first words stay and the number of the others is told.
-    """
-    line = ", ".join(words)
-    if len(line) <= longest:
-        return line
-    kept, tail = len(words), ""
-    while kept > 1 and (longest - len(tail) + 2) // kept - 2 < SHORTEST:
-        kept -= 1
-        tail = f", {len(words) - kept} more"
-    room = (longest - len(tail) + 2) // kept - 2
-    return ", ".join(in_short(word, room) for word in words[:kept]) + tail
-
-
-def _changes(label: Label, answer: Label) -> dict[int, str]:
-    """Return the units that only one of a complete subset and the answer has, each with its sign."""
-    added = {unit: "+" for unit in label if unit not in answer}
-    return added | {unit: "\N{MINUS SIGN}" for unit in answer if unit not in label}
-
-
-class Namer:
-    """Names leaves beside a plot. If there is no room for all features, those that few leaves have come first."""
-
-    def __init__(self, leaves: Sequence[Content], answer: Label, units: list[str]) -> None:
-        self._answer, self._units = answer, units
-        complete = [leaf["label"] for leaf in leaves if leaf["terminal"]]
-        self._changed = Counter(unit for label in complete for unit in _changes(label, answer))
-        self._present = Counter(unit for leaf in leaves for unit in leaf["label"])
-
-    def changes(self, leaf: Content) -> list[str]:
-        """Return what a complete subset adds to the answer and drops from it."""
-        changes = _changes(leaf["label"], self._answer) if leaf["terminal"] else {}
-        return [f"{changes[unit]} {self._units[unit]}" for unit in sorted(changes, key=self._changed.__getitem__)]
-
-    def short(self, leaf: Content, name: str) -> str:
-        """Return the name if it fits, otherwise the difference from the answer, or features of the subset."""
-        if len(name) <= LONGEST:
-            return name
-        changes, own = self.changes(leaf), [unit for unit in leaf["label"] if unit != -1]
-        if leaf["terminal"] and len(changes) <= len(own):
-            return fitted(changes) or f"the answer, {counted(len(own), 'feature')}"
-        listed = [self._units[unit] for unit in sorted(own, key=self._present.__getitem__)]
-        more = "" if leaf["terminal"] else ", …"
-        return f"{{{fitted(listed, LONGEST - 5)}{more}}}"
 
 
 class PathPoint(NamedTuple):
@@ -148,23 +92,30 @@ def leading_leaves(content: Content) -> list[Content]:
     """Return the answer, then the rivals with the highest upper bounds below 1, with names and kinds in words."""
     units, answer = unit_names(content), content["answer"]
     order = sorted(_drawn_leaves(content), key=lambda leaf: (leaf["node"] != answer, -leaf["upper"], -leaf["lower"]))
-    leaves = order[: LEADING + 1]
-    namer = None if units is None else Namer(leaves, content["graph"]["labels"][answer], units)
-    return [_named(leaf, units, namer, is_answer=leaf["node"] == answer) for leaf in leaves]
+    best = content["graph"]["labels"][answer]
+    return [_named(leaf, units, best) | {"answer": leaf["node"] == answer} for leaf in order[: LEADING + 1]]
 
 
-def _named(leaf: Content, units: list[str] | None, namer: Namer | None, *, is_answer: bool) -> Content:
-    """Return a leaf with its name and kind in words."""
-    name = name_of(leaf["label"], units)
-    if units is not None and not leaf["terminal"]:
-        name = f"{name[:-1]}, …}}" if leaf["label"] else "{…}"
+def _named(leaf: Content, units: list[str] | None, answer: Label) -> Content:
+    """Return a leaf with its name and kind in words, and what a complete subset adds to the answer and drops from it.
+
+    Beside a plot, a long name gives way to these changes.
+    """
+    label, name, changes = leaf["label"], shown(str(leaf["label"])), list[str]()
+    if units is not None:
+        more = [] if leaf["terminal"] else ["…"]
+        name = "{" + ", ".join([*(units[unit] for unit in label if unit != -1), *more]) + "}"
+    if units is not None and leaf["terminal"]:
+        changes += [f"+ {units[unit]}" for unit in label if unit not in answer]
+        changes += [f"\N{MINUS SIGN} {units[unit]}" for unit in answer if unit not in label]
+    each = max(SHORTEST, LONGEST // max(1, len(changes)) - 1)
+    told = name if len(name) <= LONGEST or not changes else ", ".join(in_short(change, each) for change in changes)
     return {
         **leaf,
         "name": name,
-        "short": in_short(name) if namer is None else namer.short(leaf, name),
-        "changes": [] if namer is None else namer.changes(leaf),
+        "short": in_short(told),
+        "changes": changes,
         "kind": "exact" if leaf["exact"] else "rollouts" if leaf["count"] else "never sampled",
-        "answer": is_answer,
     }
 
 
@@ -210,11 +161,6 @@ def known_gap(row: Content, epsilon: float) -> float | None:
     """
     most = 1.0 if "looked_at" in row else 1.0 - (row["score"] or 0.0)
     return row["gap"] if row["gap"] <= epsilon or row["gap"] < most - CLOSE else None
-
-
-def size_points(content: Content) -> Points:
-    """Return the best value of each number of features."""
-    return [(float(size), value) for size, value, _ in content["report"]["by_size"]]
 
 
 def chosen_features(content: Content) -> list[dict[str, str | float | list[str] | None]]:

@@ -23,7 +23,6 @@ from bestleaf.report.content import (
     leading_leaves,
     limit_of,
     path_points,
-    size_points,
     value_range,
 )
 
@@ -160,9 +159,10 @@ def draw_gap(content: Content) -> str | None:
 
 def draw_sizes(content: Content) -> str | None:
     """Draw the best value of each number of features; None if there are not several."""
-    points = [] if content.get("report") is None else size_points(content)
-    if len(points) < 2:
+    rows = [] if content.get("report") is None else content["report"]["by_size"]
+    if len(rows) < 2:
         return None
+    points = [(float(size), value) for size, value, _ in rows]
     return draw_curves("Best value by number of features", "features", "value", [Curve(points, dots=True)])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -24,7 +23,7 @@ from bestleaf.search.growth.schedule import Growth
 from bestleaf.search.loop import act, check_time, let_the_best_in, search_slice
 from bestleaf.search.result import Progress, Result
 from bestleaf.search.saving import Saver
-from bestleaf.search.settings import GONE, Seed, Settings, checked_problem, stream
+from bestleaf.search.settings import GONE, Seed, Settings, checked_problem
 from bestleaf.search.snapshot import Running
 from bestleaf.search.stages import LocalOptimum, Stage
 from bestleaf.search.state import SearchState
@@ -185,22 +184,6 @@ class Search:
         """Continue from the checkpoint, if there is one; return whether there was. `run` and `ask` call it."""
         self._saver.begin(self._running, self._answer)
         return self._saver.resumed
-
-    def again(self, seed: Seed) -> Search:
-        """Return a copy of this search with its own random stream; only for a graph that does not grow."""
-        if not self.settings.fixed:
-            raise ValueError(f"again() needs a graph that does not grow, got expansion={self.settings.expansion}")
-        other = copy(self)
-        rng, number = stream(seed)
-        other.budget = copy(self.budget)
-        other.state = self.state.copy(rng, number)
-        batches, ours = other._seed_of_batches(rng, number), self.evaluator
-        other.evaluator = Evaluator(other.state, other.budget, ours.compiled, ours.executor, batches)
-        other.growth = other._growth(type(self.growth.proposals))
-        other._local = other._local_stage(self.state.problem)
-        other.stages = [*self._inside.stages, *other._local]
-        other._saver = Saver(None)
-        return other
 
     # Ask and tell: the caller draws the samples.
 

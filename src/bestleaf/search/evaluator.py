@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from ctypes import CFUNCTYPE, c_double, c_int64, c_void_p, cast
 from functools import cached_property
 from itertools import takewhile
+from math import inf, nan
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -17,7 +19,6 @@ from bestleaf.engine.records import BAD_BOUND, EXACT, INNER, LIMITED, NOISY, SAM
 from bestleaf.problems import State
 from bestleaf.search.budget import Budget
 from bestleaf.search.executors import Serial, Work, draw_samples, exact_values, fold_scores
-from bestleaf.search.sampler import Sampler
 from bestleaf.search.settings import checked_value
 from bestleaf.search.state import A_VALUE, SearchState
 
@@ -266,16 +267,6 @@ class Evaluator:
         self.state.take_value(state, self.ask(state))
         return True
 
-    def evaluate_all(self, leaves: np.ndarray) -> None:
-        """Compute the exact values of leaves of the graph together, by the problem's `exact_many`."""
-        graph = self.state.graph
-        asked = [graph.states[leaf] for leaf in leaves[: self.left].tolist()]
-        known = [state for state in asked if state in self.state.values or state in self.state.spare]
-        for state in known:
-            self.state.take_value(state, self.ask(state))
-        if missing := [state for state in asked if state not in self.state.values]:
-            self.state.take_values(missing, self.problem.exact_many(missing))
-
     @property
     def at_once(self) -> int:
         """How many values are computed together: a batch, or as many as the problem can do at once."""
@@ -411,3 +402,39 @@ def useful_leaves(decision: Decision, graph: GrowingGraph, known: Knowledge, man
         rival = int(reach.argmax())
         found.append(int(own[0]) if len(own) and widths[own[0]] > widths[rival] else rival)
     return leaves[found].tolist()
+
+
+class Sampler:
+    """What the kernel `converse` calls for a sample of a leaf.
+
+    No error can pass through compiled code. So an error is kept, the kernel gets NaN and returns, and `raise_error`
+    raises the error.
+    """
+
+    def __init__(self, state: SearchState) -> None:
+        self.until = inf  # on the clock `perf_counter`: no round begins later
+        self._error: BaseException | None = None
+        sample = state.problem.sample
+
+        def draw(leaf: int) -> float:
+            if perf_counter() >= self.until:
+                return nan
+            try:
+                value = sample(asked := state.graph.states[leaf], state.rng)
+                return value if type(value) is float and 0.0 <= value <= 1.0 else checked_value(value, "sample", asked)
+            except BaseException as error:
+                self._error = error
+                return nan
+
+        self._callback = CFUNCTYPE(c_double, c_int64)(draw)
+
+    @property
+    def address(self) -> int:
+        """The address of the function for compiled code."""
+        return cast(self._callback, c_void_p).value or 0
+
+    def raise_error(self) -> None:
+        """Raise the error of the last sample, if there was one."""
+        error, self._error = self._error, None
+        if error is not None:
+            raise error

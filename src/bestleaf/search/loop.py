@@ -23,7 +23,7 @@ from bestleaf.engine.records import (
 from bestleaf.search.budget import Budget
 from bestleaf.search.evaluator import Evaluator
 from bestleaf.search.growth.schedule import Growth
-from bestleaf.search.stages.base import DONE, REOPEN, Stage
+from bestleaf.search.stages import DONE, REOPEN, Stage
 from bestleaf.search.state import SearchState
 
 
@@ -99,9 +99,6 @@ def act(decision: Decision, state: SearchState, evaluator: Evaluator, growth: Gr
 def evaluate(decision: Decision, state: SearchState, evaluator: Evaluator) -> None:
     """Compute the exact value of a leaf; with batches, also those of other leaves."""
     first, world = decision.leaf, state.known.world
-    if hasattr(state.problem, "exact_many"):
-        evaluator.evaluate_all(state.waiting_leaves())
-        return
     if evaluator.batch_size is not None:
         count_round(decision, world)
         others = [leaf for leaf in state.waiting_leaves().tolist() if leaf != first]

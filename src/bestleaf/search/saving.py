@@ -13,7 +13,7 @@ import numpy as np
 from bestleaf.certificate.schema import part_name
 from bestleaf.checkpoint import Checkpoint, Saved
 from bestleaf.checkpoint.codec import Json, fresh_stream, kind_of
-from bestleaf.checkpoint.file import OUTPUTS, File, Lock, checked_outputs, read_file, refuse, write_file
+from bestleaf.checkpoint.file import File, Lock, read_file, refuse, write_file
 from bestleaf.checkpoint.identity import difference, identity
 from bestleaf.engine.bounds import BOUNDS
 from bestleaf.engine.rules import RULES
@@ -44,7 +44,6 @@ class Saver:
         self._due = 0.0
         self._lock: Lock | None = None
         self._seen: tuple[int, ...] | None = None  # inode, time and size of the file that was read
-        self._outputs: dict[str, list[str]] = {}
         if self.checkpoint is not None:
             self.checkpoint.check()
             self._read(self.checkpoint.file)
@@ -138,7 +137,6 @@ class Saver:
             "max_time": search.state.settings.max_time,
             "reason": search.state.reason,
             "samples": search.state.samples,
-            OUTPUTS: self._outputs,
             "snapshots": {str(place): one for place, one in enumerate(snapshots)},
         }
         write_file(self.checkpoint.file, content)
@@ -148,7 +146,6 @@ class Saver:
         try:
             saved = Saved(found, found.arrays)
             other = difference(saved.get("identity"), self._identity or {})
-            self._outputs = checked_outputs(found)
         except Exception as error:
             refuse(file, error)
         if other is not None:

@@ -172,13 +172,11 @@ def checked_problem(problem: Any) -> None:
     lacking = [name for name in needed if not callable(getattr(problem, name, None))]
     if isinstance(problem, type):
         raise TypeError(f"problem must be an object, got the class {problem.__name__}; call it first")
-    for name in ("label", "maximizes", "exact", "exact_many", "chance", "endless", "prior"):
+    for name in ("label", "maximizes", "exact", "chance", "endless", "prior"):
         if not callable(getattr(problem, name, print)):
             raise TypeError(f"{name} of a problem must be a method, got {shown(getattr(problem, name))}")
     if hasattr(problem, "endless") and not hasattr(problem, "maximizes"):
         raise TypeError("endless is for a problem with an opponent (maximizes): one player can always leave a cycle")
-    if hasattr(problem, "exact_many") and not hasattr(problem, "exact"):
-        raise TypeError(f"exact_many of a problem needs the method exact beside it; {type(problem).__name__} lacks it")
     if lacking:
         raise TypeError(
             "problem must have the methods root, children, is_terminal and sample; "

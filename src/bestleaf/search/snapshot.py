@@ -18,7 +18,7 @@ from bestleaf.search.budget import Budget
 from bestleaf.search.evaluator import Evaluator
 from bestleaf.search.growth.schedule import Growth
 from bestleaf.search.settings import checked_value
-from bestleaf.search.stages.base import Stage, check_terminal
+from bestleaf.search.stages import Stage, check_terminal
 from bestleaf.search.state import SearchState
 
 Snapshot = dict[str, Any]

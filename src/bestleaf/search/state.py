@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from copy import copy
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from bestleaf.checks import cut, shown
+from bestleaf.checks import shown
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.intervals import Knowledge
 from bestleaf.engine.kernels.backup import settle
@@ -101,15 +99,6 @@ class SearchState:
         """Return the seed of the lots that break ties; None for the published test, which has none."""
         return None if self.settings.stopping == "paper" else int(self.rng.integers(2**63))
 
-    def copy(self, rng: np.random.Generator, seed: int | None) -> SearchState:
-        """Return an independent copy with its own random stream; only for a graph that does not grow."""
-        other = copy(self)
-        other.rng, other.seed = rng, seed
-        other.graph = self.graph.frozen_copy()
-        other.known = self.known.copy(other.graph, lots=other._lots())
-        other.values, other.spare, other.fold_scores = dict(self.values), dict(self.spare), dict(self.fold_scores)
-        return other
-
     @property
     def has_exact(self) -> bool:
         """Whether terminal states have exact values."""
@@ -149,22 +138,6 @@ class SearchState:
             return
         self.values[state] = checked_value(value, "exact", state)
         self._settle(state)
-
-    def take_values(self, states: Sequence[State], values: ArrayLike) -> None:
-        """Store the exact values of many leaves of the graph at once."""
-        try:
-            found = np.asarray(values, np.float64)
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"exact_many must return numbers in [0, 1]: {cut(str(error), 100)}") from None
-        if found.shape != (len(states),):
-            rule = f"one number for each of the {len(states):,} states"
-            raise ValueError(f"exact_many must return {rule}, got an array of shape {found.shape}")
-        if not ((found >= 0.0) & (found <= 1.0)).all():
-            wrong = int(np.flatnonzero(~((found >= 0.0) & (found <= 1.0)))[0])
-            raise ValueError(f"exact_many must return numbers in [0, 1], got {found[wrong]} for {shown(states[wrong])}")
-        self.decision = None
-        self.values.update(zip(states, found.tolist(), strict=True))
-        self.known.settle_all(np.array([self.graph.node_of[state] for state in states]), found)
 
     def _settle(self, state: State) -> None:
         """Store an exact value in the graph, if the state is there and its value is not."""

@@ -1,8 +1,8 @@
 """Feature selection on files and data frames: read, check, encode, select, compare."""
 
-from bestleaf.tables.check import Finding, TableCheck, check_table
-from bestleaf.tables.encode import Table, prepared
-from bestleaf.tables.load import load_table
+from bestleaf.tables.check import TableCheck, check_table
+from bestleaf.tables.findings import Finding
+from bestleaf.tables.load import Table, load_table, prepared
 from bestleaf.tables.read import read_frame
 
 __all__ = ["Finding", "Table", "TableCheck", "check_table", "load_table", "prepared", "read_frame"]

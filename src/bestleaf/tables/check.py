@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import pandas as pd
 
 from bestleaf.certificate.claims import counted
-from bestleaf.certificate.findings import ALMOST_EMPTY, findings_in_words, left_out
 from bestleaf.checks import did_you_mean, listed, one_of, shown
-from bestleaf.encoding.columns import DATE, TEXT, Look, looked_at
+from bestleaf.encoding.columns import Look, looked_at
 from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import TASKS
+from bestleaf.tables.findings import ALMOST_EMPTY, KINDS, Finding, findings_in_words
 from bestleaf.tables.leaks import leaks
 
 FEW_ROWS = 50
@@ -23,7 +22,7 @@ FEWEST_NUMBERED = 20  # rows: consecutive numbers of fewer rows may be measureme
 MANY_NUMBERED = 100  # rows: consecutive numbers of so many rows number them even if they do not begin with 0 or 1
 FEWEST_TEXTS = 10  # values: all texts of fewer ones may differ by chance
 AN_ID = 0.95  # share of different texts among the texts of an identifier
-MANY_TEXTS = 0.5
+MOST_WITHOUT = 0.5  # share of missing values among texts that may be identifiers
 MANY_MISSING = 0.3
 FEW_NUMBERS = 5  # so many different whole numbers, or more, may be meant as numbers and not as classes
 MOST_LABELS = 5  # rare classes that are named
@@ -33,47 +32,10 @@ UNNAMED = re.compile(r"(Unnamed: \d+(_level_\d+)?)?\s*|__index_level_\d+__")
 WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")  # of a name such as customer_id, customerId or CustomerID
 AN_ID_ENDS_IN = {"id", "ids", "uid", "pid", "uuid", "guid", "key", "no", "nr"}
 ROW_NAMES = {"row", "rows", "rowname", "rownames", "rownumber", "rowid", "rowno", "index", "idx"}
-TIMES = {
-    "time",
-    "year",
-    "yr",
-    "month",
-    "week",
-    "day",
-    "date",
-    "hour",
-    "minute",
-    "second",
-    "quarter",
-    "period",
-    "season",
-    "age",
-    "wave",
-    "t",
+TIMES = {  # words in the names of times
+    *("time", "year", "yr", "month", "week", "day", "date", "hour", "minute", "second", "quarter", "period", "season"),
+    *("age", "wave", "t"),
 }
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something that was found in a table, in one or more columns.
-
-    Attributes
-    ----------
-    kind : str
-        What it is, such as "id" or "leak"; all kinds are in `bestleaf.certificate.findings.KINDS`.
-    columns : tuple of str
-        The columns; for a finding about the target, its name.
-    numbers, texts : tuple
-        A number and a text for each column, such as the share of missing values; 0 and "" where there is none.
-    """
-
-    kind: str
-    columns: tuple[str, ...]
-    numbers: tuple[float, ...]
-    texts: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return "\n".join(findings_in_words([asdict(self)]))
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,7 +61,7 @@ class TableCheck:
     @property
     def left_out(self) -> list[str]:
         """Columns that a search leaves out: row numbers, other identifiers, and columns without a name or values."""
-        return left_out(map(asdict, self.findings))
+        return [name for one in self.findings if KINDS[one.kind].left_out for name in one.columns]
 
     @property
     def leaks(self) -> list[str]:
@@ -109,7 +71,7 @@ class TableCheck:
     @property
     def notes(self) -> list[str]:
         """What was found, in words."""
-        return findings_in_words(map(asdict, self.findings))
+        return findings_in_words(self.findings)
 
     def __bool__(self) -> bool:
         return bool(self.findings)
@@ -118,37 +80,13 @@ class TableCheck:
     def size(self) -> str:
         """Rows, columns and target, in words."""
         kind = {"classification": "classes", "regression": "numbers", None: "what cannot be predicted"}[self.task]
-        size = (
-            f"{counted(self.rows, 'row')}, {counted(self.columns, 'column')} beside the target {self.target} ({kind})"
-        )
-        return f"{size}."
+        columns = f"{counted(self.columns, 'column')} beside the target {self.target} ({kind})"
+        return f"{counted(self.rows, 'row')}, {columns}."
 
     def __str__(self) -> str:
         return "\n".join([self.size, *(self.notes or ["Nothing strange was found."])])
 
     __repr__ = __str__
-
-    def result(self) -> dict[str, object]:
-        """Return what was found in plain numbers and words."""
-        return {
-            "rows": self.rows,
-            "columns": self.columns,
-            "target": self.target,
-            "task": self.task,
-            "left_out": self.left_out,
-            "leaks": self.leaks,
-            "notes": self.notes,
-            "findings": [plain(one) for one in self.findings],
-        }
-
-    def to_json(self) -> str:
-        """Return what was found as JSON."""
-        return json.dumps(self.result(), indent=1, allow_nan=False) + "\n"
-
-
-def plain(finding: Finding) -> dict[str, object]:
-    """Return a finding as JSON can hold it."""
-    return {name: value if isinstance(value, str) else list(value) for name, value in asdict(finding).items()}
 
 
 def check_table(
@@ -158,7 +96,7 @@ def check_table(
 
     Row numbers, other identifiers, and columns without a name or without any value are those that a search should leave
     out. A column that alone ranks the target almost perfectly may be a leak: something that is known only after the
-    target. Dates, constant columns, columns with the same values, missing values and rare classes are named, too.
+    target. Constant columns, columns with the same values, missing values and rare classes are named, too.
 
     Parameters
     ----------
@@ -198,7 +136,7 @@ def check_table(
     out = {one.name for one in columns if one.name not in {*kept, *ranks} and _is_left_out(found, one, len(frame))}
     stay = [one for one in columns if one.name not in out]
     for column in stay:
-        _look_at_column(found, column, len(frame), ranked=column.name in ranks)
+        _look_at_column(found, column)
     _look_for_duplicates(found, stay)
     if found_task is not None:
         measure = "AUC" if found_task == "classification" else "rank correlation"
@@ -210,9 +148,7 @@ def check_table(
 def without_columns(frame: pd.DataFrame, target: str, drop: Iterable[str], keep: Iterable[str]) -> pd.DataFrame:
     """Return a table without the columns to drop; refuse names that are no columns beside the target."""
     dropped, kept = listed_names("drop", drop), listed_names("keep", keep)
-    if target not in frame.columns:
-        hint, there = did_you_mean(target, frame.columns), listed(frame.columns)
-        raise ValueError(f"target must be a column of the table, got {shown(target)}{hint} where there are {there}")
+    check_target_name(frame, target)
     for argument, names in (("drop", dropped), ("keep", kept)):
         for name in names:
             if name == target or name not in frame.columns:
@@ -227,8 +163,14 @@ def without_columns(frame: pd.DataFrame, target: str, drop: Iterable[str], keep:
     return frame.drop(columns=dropped)
 
 
+def check_target_name(frame: pd.DataFrame, target: str) -> None:
+    """Refuse a target that is no column of a table."""
+    if target not in frame.columns:
+        hint, there = did_you_mean(target, frame.columns), listed(frame.columns)
+        raise ValueError(f"target must be a column of the table, got {shown(target)}{hint} where there are {there}")
+
+
 def listed_names(argument: str, given: Iterable[str]) -> list[str]:
-    """Return names of columns as a list; a text would be a list of its letters."""
     if isinstance(given, str):
         raise TypeError(f"{argument} must be a list of names of columns, got the text {shown(given)}")
     return list(given)
@@ -284,7 +226,7 @@ def _is_left_out(found: _Findings, column: Look, rows: int) -> bool:
         found.add("row number", name)
     elif column.whole and different == values and rows >= FEWEST_NUMBERED and _named_id(name):
         found.add("id", name, different, "whole numbers")
-    elif column.kind == TEXT and not column.measured and different >= AN_ID * values and _texts_are_ids(column, values):
+    elif column.text and not column.measured and different >= AN_ID * values and _texts_are_ids(column, values):
         found.add("id", name, different, "texts")
     else:
         return False
@@ -323,7 +265,7 @@ def _numbers_rows(column: Look, rows: int) -> bool:
 
 def _texts_are_ids(column: Look, values: int) -> bool:
     """Whether texts that are (almost) all different say nothing about other rows."""
-    return values >= FEWEST_TEXTS and column.missing < MANY_TEXTS and not _named_time(column.name)
+    return values >= FEWEST_TEXTS and column.missing < MOST_WITHOUT and not _named_time(column.name)
 
 
 def _ranks(columns: Iterable[Look], rows: int) -> set[str]:
@@ -332,24 +274,13 @@ def _ranks(columns: Iterable[Look], rows: int) -> set[str]:
     return {name for name in named if len(named) > 1 and not UNNAMED.fullmatch(name)}
 
 
-def _look_at_column(found: _Findings, column: Look, rows: int, *, ranked: bool) -> None:
+def _look_at_column(found: _Findings, column: Look) -> None:
     """Note what is strange about a column that a search does not leave out."""
-    name, values = column.name, rows * (1 - column.missing)
+    name = column.name
     if column.value is not None:
         found.add("constant", name, 0, column.value)
-    many_texts = column.kind == TEXT and values >= FEWEST_TEXTS and (column.different or 0) >= MANY_TEXTS * values
-    if column.kind == DATE or (many_texts and _named_time(name)):
-        found.add("date", name)
-    elif many_texts:
-        found.add("many texts", name, column.different or 0)
-    if _counts_rows(column, rows):
-        found.add("rank" if ranked else "counter", name)
-    if column.odd is not None:
-        found.add("odd cells", name, 0, column.odd)
     if column.marker is not None:
         found.add("marker", name, *column.marker)
-    if column.infinite:
-        found.add("infinite", name)
     if column.missing >= MANY_MISSING:
         found.add("almost empty" if column.missing >= ALMOST_EMPTY else "missing", name, column.missing)
 

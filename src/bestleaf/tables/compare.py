@@ -21,9 +21,8 @@ from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.features.scoring import in_short
 from bestleaf.new_data import Split, split_of, votes_score
-from bestleaf.tables.encode import Table
+from bestleaf.tables.load import Table
 from bestleaf.tables.peers import NEIGHBOURS, PEERS, Setting, installed_peers
-from bestleaf.tables.rows import some_rows
 from bestleaf.tables.select import check_rows, columns_of, named_estimator, searched_of, select_from_table
 
 OURS = "bestleaf"  # the method that the others are compared with
@@ -104,16 +103,15 @@ def compare(
     for number in range(splits):
         seed = (random_state + number) % 2**32
         split = split_of(holdout, table.X, y, NeighbourVotes(task=task), seed, table.metadata.get("groups"))
-        one = _OneSplit(table, split, task, estimator, seed, keywords)
+        one = _OneSplit(table, number, split, task, estimator, seed, keywords)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of searches ended by a budget, and of linear models that did not converge
-            ours = replace(one.ours(), split=number)
+            ours = one.ours()
             yield ours
             if ours.note == INTERRUPTED:
                 raise KeyboardInterrupt
-            yield replace(one.judged("all features", one.allowed, 0.0), split=number)
-            for name in chosen:
-                yield replace(one.peer(name), split=number)
+            yield one.judged("all features", one.allowed, 0.0)
+            yield from map(one.peer, chosen)
 
 
 def _checked(name: str) -> str:
@@ -132,17 +130,19 @@ class _OneSplit:
     def __init__(
         self,
         table: Table,
+        number: int,
         split: Split,
         task: str,
         estimator: BaseEstimator | str | None,
         seed: int,
         keywords: dict[str, Any],
     ) -> None:
-        self.split, self.task, self.seed, self.keywords = split, task, seed, {**keywords, "estimator": estimator}
+        self.number, self.split, self.task, self.seed = number, split, task, seed
         found = named_estimator(estimator, task) if isinstance(estimator, str) else estimator
         self.estimator = None if isinstance(found, NeighbourVotes) else found
-        self.metadata = some_rows(table.metadata, split.kept)
-        self.new_weight = some_rows(table.metadata, split.aside).get("sample_weight")
+        votes = estimator if isinstance(estimator, NeighbourVotes) else NeighbourVotes(NEIGHBOURS, task=task)
+        self.keywords = {**keywords, "estimator": votes if self.estimator is None else estimator}
+        self.known, self.new = ({key: row[some] for key, row in table.metadata.items()} for some in split)
         self.seen = table.filled_from(split.kept)
         filled = self.seen  # nearest neighbours and most peers take no missing values
         if table.encode is not None and table.encoder.impute == KEEP:
@@ -150,8 +150,7 @@ class _OneSplit:
         y = table.y.to_numpy()
         self.y = np.unique(y, return_inverse=True)[1] if task == "classification" else unit_range(y.astype(np.float64))
         self.names, self.numbers = list(table.groups), filled.X.to_numpy(np.float64)
-        owners = {column: place for place, columns in enumerate(filled.groups.values()) for column in columns}
-        self.owners = np.array([owners[column] for column in filled.X.columns])
+        self.owners = np.array(filled.encoder.owners_)
         self.forced = np.isin(self.names, columns_of("include", keywords.get("include", ()), table))
         self.allowed = ~np.isin(self.names, searched_of("exclude", keywords.get("exclude", ()), table))
         self.allowed &= np.isin(np.arange(len(self.names)), self.owners)  # not those that the encoder left out
@@ -159,33 +158,24 @@ class _OneSplit:
     def ours(self) -> Compared:
         """Return the result of bestleaf."""
         seen, kept = self.seen, self.split.kept
-        part = replace(
-            seen,
-            X=seen.X.iloc[kept],
-            y=seen.y.iloc[kept],
-            original=seen.original.iloc[kept],
-            metadata=self.metadata,
-        )
-        settings = {**self.keywords, "random_state": self.seed}
-        if self.estimator is None and not isinstance(settings["estimator"], NeighbourVotes):
-            settings["estimator"] = NeighbourVotes(NEIGHBOURS, task=self.task)
+        rows = {"X": seen.X.iloc[kept], "y": seen.y.iloc[kept], "original": seen.original.iloc[kept]}
         started = perf_counter()
-        selector = select_from_table(part, **settings).selector
+        part = replace(seen, **rows, metadata=self.known)
+        selector = select_from_table(part, **self.keywords, random_state=self.seed).selector
         seconds, found = perf_counter() - started, selector.certificate_
         early = INTERRUPTED if found.reason == "interrupted" else "ended by its budget"
-        note = "" if found.settled else early
-        return self.judged(OURS, selector.support_, seconds, note)
+        return self.judged(OURS, selector.support_, seconds, "" if found.settled else early)
 
     def peer(self, name: str) -> Compared:
         """Return the result of a peer; one that fails must not end the comparison."""
         peer, started, kept = PEERS[name], perf_counter(), self.split.kept
-        setting = Setting(self.task, self.estimator, self.seed, self.metadata.get("groups"))
-        columns = np.flatnonzero(self.allowed[self.owners])
-        support = self.forced.copy()
+        setting = Setting(self.task, self.estimator, self.seed, self.known.get("groups"))
+        columns, support = np.flatnonzero(self.allowed[self.owners]), self.forced.copy()
         try:
             taken = peer.support(self.numbers[np.ix_(kept, columns)], self.y[kept], setting)
         except Exception as error:
-            return Compared(peer.title, (), nan, perf_counter() - started, note=f"failed: {in_short(error)}")
+            note = f"failed: {in_short(error)}"
+            return Compared(peer.title, (), nan, perf_counter() - started, self.number, note=note)
         support[self.owners[columns[taken]]] = True  # a category is selected as a whole
         return self.judged(peer.title, support, perf_counter() - started)
 
@@ -194,7 +184,7 @@ class _OneSplit:
         columns = tuple(name for name, selected in zip(self.names, support, strict=True) if selected)
         rows = len(self.split.kept), len(self.split.aside)
         score = self._score(np.flatnonzero(support[self.owners]))
-        return Compared(method, columns, score, seconds, rows=rows, note=note)
+        return Compared(method, columns, score, seconds, self.number, rows, note)
 
     def _score(self, taken: np.ndarray) -> float:
         """Return the score of the estimator or of the votes on the held-out rows; nan if it cannot be fitted.
@@ -205,8 +195,9 @@ class _OneSplit:
         if self.estimator is None:
             if not len(taken):
                 return 0.5
-            X, votes = self.numbers[:, taken], NeighbourVotes(NEIGHBOURS, task=self.task)
-            return votes_score(votes, X[kept], self.y[kept], X[aside], self.y[aside], new_weight=self.new_weight).score
+            (X, y), votes = (self.numbers[:, taken], self.y), NeighbourVotes(NEIGHBOURS, task=self.task)
+            weight = self.new.get("sample_weight")
+            return votes_score(votes, X[kept], y[kept], X[aside], y[aside], new_weight=weight).score
         X, y = self.seen.X.to_numpy(np.float64)[:, taken], self.seen.y.to_numpy()
         X = X if len(taken) else np.zeros((len(y), 1))
         every = np.arange(len(kept))
@@ -217,9 +208,9 @@ class _OneSplit:
             scoring=self.keywords.get("scoring"),
             cv=[(every, every)],  # nothing is cross-validated here
             random_state=self.seed,
-            sample_weight=self.metadata.get("sample_weight"),
+            sample_weight=self.known.get("sample_weight"),
         )
-        weights = {} if self.new_weight is None else {"sample_weight": self.new_weight}
+        weights = {name: row for name, row in self.new.items() if name == "sample_weight"}
         try:
             return float(judge.score.of(judge.fitted(range(X.shape[1]), every), X[aside], y[aside], **weights))
         except ValueError:
@@ -241,15 +232,12 @@ def standings(results: Iterable[Compared]) -> list[Standing]:
 def _standing(method: str, ones: list[Compared], ours: dict[int, float]) -> Standing:
     done = [one for one in ones if not np.isnan(one.held_out)]
     paired = [one for one in done if one.split in ours]
-    held_out, differences = [one.held_out for one in done], [one.held_out - ours[one.split] for one in paired]
     often = Counter(name for one in done for name in one.columns)
     return Standing(
         method,
         _mean([len(one.columns) for one in done]),
-        _mean(held_out),
-        _error(held_out, done),
-        _mean(differences),
-        _error(differences, paired),
+        *_with_error([one.held_out for one in done], done),
+        *_with_error([one.held_out - ours[one.split] for one in paired], paired),
         _mean([one.seconds for one in ones]),
         dict(often.most_common()),
         tuple(one.note for one in ones if one.note),
@@ -260,6 +248,6 @@ def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values)) if values else nan
 
 
-def _error(values: Sequence[float], ones: Sequence[Compared]) -> float:
-    """Return the standard error of the mean of a value of each result; nan for fewer than two."""
-    return corrected_error(values, [one.rows[1] for one in ones], [one.rows[0] for one in ones])
+def _with_error(values: Sequence[float], ones: Sequence[Compared]) -> tuple[float, float]:
+    """Return the mean of a value of each result, and its standard error; nan for fewer than two."""
+    return _mean(values), corrected_error(values, [one.rows[1] for one in ones], [one.rows[0] for one in ones])

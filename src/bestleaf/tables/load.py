@@ -1,23 +1,101 @@
-"""From a file or a data frame to a table that is ready for a search: read, look at, leave out, encode."""
+"""A table ready for a search: read from a file or a data frame, looked at, and its columns as numbers."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
-from bestleaf.certificate.findings import made_in_words
+from bestleaf.certificate.claims import counted, first_of
+from bestleaf.certificate.claims import shown as in_words
 from bestleaf.certificate.schema import Content
-from bestleaf.checks import listed, shown
-from bestleaf.tables.check import TableCheck, check_table, listed_names, plain, without_columns
-from bestleaf.tables.encode import Table, prepared
+from bestleaf.checks import did_you_mean, listed, one_of, shown
+from bestleaf.encoding import TableEncoder
+from bestleaf.encoding.columns import CATEGORY, DATE, LENGTH, REFUSED, TEXT, floats_of, kind_of
+from bestleaf.encoding.transformer import FILLED, KEEP
+from bestleaf.tables.check import TableCheck, check_table, check_target_name, listed_names, without_columns
 from bestleaf.tables.read import read_frame, without_markers
-from bestleaf.tables.rows import RowData, split_off_rows
 
 NOTES = "notes"  # key of `DataFrame.attrs`: what was done so far, in words
+NOT_PREDICTED = {DATE: "dates", LENGTH: "lengths of time", **{kind: words for kind, (_, words) in REFUSED.items()}}
+
+RowData = dict[str, Any]  # the groups and the weights of the rows, as `BestLeafSelector.fit` takes them
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table ready for a search.
+
+    Attributes
+    ----------
+    X : DataFrame
+        Numbers. A category has one column for each of its levels; a date has one for each of its parts.
+    y : Series
+        The target.
+    original : DataFrame
+        The table as it was read, with the target.
+    target : str
+        Name of the target column.
+    encoder : TableEncoder
+        The fitted encoder that made `X`.
+    notes : tuple of str
+        What was done to the columns, in words.
+    metadata : dict of arrays
+        The groups and the weights of the rows, as `BestLeafSelector.fit` takes them.
+    made : dict or None
+        How `load_table` read the table, as a certificate keeps it.
+    check : TableCheck or None
+        What `load_table` found in it.
+    """
+
+    X: pd.DataFrame
+    y: pd.Series
+    original: pd.DataFrame
+    target: str
+    encoder: TableEncoder
+    notes: tuple[str, ...]
+    metadata: RowData = field(default_factory=dict)
+    made: Content | None = None
+    check: TableCheck | None = None
+
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """For each column of the file, the columns of `X` that it became; none if it was left out."""
+        return self.encoder.groups_
+
+    @property
+    def left_out(self) -> list[str]:
+        """Columns of the file that a look at the table left out, such as identifiers."""
+        return [] if self.check is None else self.check.left_out
+
+    @property
+    def features(self) -> pd.DataFrame:
+        """The columns of the file without the target; those of `X`, if all of them are numbers already."""
+        return self.X if self.encoder.changes_nothing else self.original.drop(columns=self.target)
+
+    @property
+    def encode(self) -> TableEncoder | None:
+        """The encoder of a selector for `features`, not fitted; None if all columns are numbers already."""
+        return None if self.encoder.changes_nothing else clone(self.encoder)
+
+    def filled_from(self, rows: np.ndarray, impute: str | None = None) -> Table:
+        """Return the table with missing values filled, and levels known, from some of the rows only.
+
+        `impute` says how they are filled; None is as before.
+        """
+        if self.encoder.changes_nothing:
+            return self
+        features = self.original.drop(columns=self.target)
+        encoder = clone(self.encoder).set_params(impute=self.encoder.impute if impute is None else impute)
+        encoder = _fitted(encoder, features.iloc[rows])
+        notes = (*self.original.attrs.get(NOTES, ()), *encoder.notes(" of the rows searched"))
+        return replace(self, X=_numbers(encoder, features), encoder=encoder, notes=notes)
 
 
 def load_table(
@@ -26,7 +104,6 @@ def load_table(
     *,
     drop: Iterable[str] = (),
     keep: Iterable[str] = (),
-    wanted: Iterable[str] = (),
     missing: Iterable[str] = (),
     encoding: str | None = None,
     groups: str | None = None,
@@ -51,8 +128,6 @@ def load_table(
         Columns that are left out before anything looks at them.
     keep : list of str, default=()
         Columns that are not left out, whatever they look like.
-    wanted : list of str, default=()
-        Columns that the search will force or group. They are kept, too; names that are no columns are refused there.
     missing : list of str, default=()
         Cells with one of these texts have no value, such as "?".
     encoding : str, default=None
@@ -75,7 +150,6 @@ def load_table(
         target,
         drop=drop,
         keep=keep,
-        wanted=wanted,
         missing=missing,
         encoding=encoding,
         groups=groups,
@@ -93,13 +167,19 @@ class FirstLook:
 
     frame: pd.DataFrame  # features and target; columns to leave out are still there
     check: TableCheck
-    metadata: RowData  # groups and weights of the rows
+    metadata: RowData
     made: Content  # how the table was read, as a certificate keeps it
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was done so far and what was found, in words."""
-        return (*self.frame.attrs.get(NOTES, ()), *made_in_words(self.made))
+        lines, dropped, markers = [*self.frame.attrs.get(NOTES, ())], self.made["dropped"], self.made["missing"]
+        if dropped:
+            names = first_of([in_words(name) for name in dropped])
+            lines.append(f"{counted(len(dropped), 'column')} dropped before the search: {names}.")
+        if markers:
+            lines.append(f"Cells that mean a missing value: {', '.join(map(repr, markers))}.")
+        return (*lines, *self.check.notes)
 
     def table(self, *, impute: str | None, dates: str) -> Table:
         """Return the table ready for a search; `impute` and `dates` are those of `prepared`."""
@@ -111,28 +191,28 @@ class FirstLook:
             raise ValueError(f"the table must have a column beside the target {shown(target)}, {none}")
         searched.attrs[NOTES] = self.notes
         table = prepared(searched, target, impute=impute, dates=dates, task=self.made["task"])
-        return replace(table, metadata=self.metadata, made=self.made)
+        return replace(table, metadata=self.metadata, made=self.made, check=self.check)
 
 
 def first_look(
     data: str | Path | pd.DataFrame,
     target: str,
     *,
+    wanted: Iterable[str] = (),
     drop: Iterable[str],
     keep: Iterable[str],
-    wanted: Iterable[str],
     missing: Iterable[str],
     encoding: str | None,
     groups: str | None,
     weights: str | None,
     task: str,
 ) -> FirstLook:
-    """Read a table and look at it; the parameters are those of `load_table`."""
+    """Read a table and look at it; columns that are `wanted` in a search are kept, too, if they are there."""
     dropped, kept = listed_names("drop", drop), listed_names("keep", keep)
     markers = [missing] if isinstance(missing, str) else list(missing)
     frame = frame_of(data, missing=markers, encoding=encoding)
     frame = without_columns(frame, target, dropped, kept)
-    frame, metadata = split_off_rows(frame, target, groups=groups, weights=weights)
+    frame, metadata = split_off_rows(frame, target, groups, weights)
     kept += [name for name in wanted if name != target and name not in kept]
     kept = [name for name in kept if name in frame.columns]
     check = check_table(frame, target, task=task, keep=kept)
@@ -145,7 +225,6 @@ def first_look(
         "kept": kept,
         "missing": markers,
         "text_encoding": encoding,
-        "findings": [plain(one) for one in check.findings],
     }
     return FirstLook(frame, check, metadata, made)
 
@@ -159,3 +238,97 @@ def frame_of(
     if encoding is not None:
         raise ValueError(f"encoding must be None for a data frame, got {shown(encoding)}")
     return without_markers(data.set_axis([str(name) for name in data.columns], axis=1), missing)
+
+
+def split_off_rows(
+    frame: pd.DataFrame, target: str, groups: str | None, weights: str | None
+) -> tuple[pd.DataFrame, RowData]:
+    """Return a table without the columns of groups and weights, and these two as metadata for `fit`."""
+    named = {option: name for option, name in (("groups", groups), ("weights", weights)) if name is not None}
+    for option, name in named.items():
+        if name not in frame.columns or name == target:
+            hint = did_you_mean(name, frame.columns) if name not in frame.columns else ""
+            raise ValueError(f"{option} must name a column of the table other than the target, got {shown(name)}{hint}")
+        if missing := int(frame[name].isna().sum()):
+            raise ValueError(f"{option} must have a value in every row, got {missing:,} missing in {shown(name)}")
+    if groups is not None and groups == weights:
+        raise ValueError(f"groups must be another column than weights, got {shown(groups)} for both")
+    found: RowData = {}
+    if groups is not None:
+        found["groups"] = frame[groups].to_numpy()
+    if weights is not None:
+        numbers = pd.to_numeric(frame[weights], errors="coerce")
+        if numbers.isna().any() or (numbers < 0).any():
+            bad = frame[weights][numbers.isna() | (numbers < 0)].iloc[0]
+            raise ValueError(f"weights must be numbers of at least 0, got {shown(bad)} in {shown(weights)}")
+        found["sample_weight"] = numbers.to_numpy(np.float64)
+    left = frame.drop(columns=list(named.values()))
+    left.attrs = frame.attrs  # notes on how the file was read
+    return left, found
+
+
+def prepared(
+    frame: pd.DataFrame, target: str, *, impute: str | None = None, dates: str = "parts", task: str = "auto"
+) -> Table:
+    """Return a table ready for a search: categories and dates as numbers, missing values refused, filled or kept.
+
+    `bestleaf.encoding.TableEncoder` says what becomes of each kind of column. Lists, dictionaries, bytes, and columns
+    with both numbers and text are refused.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Features and target.
+    target : str
+        Name of the target column.
+    impute : {None, "median", "mean", "most_frequent", "keep"}, default=None
+        How missing values are filled. None refuses them. With "keep" they stay, for estimators that take them. In a
+        category they become a level of their own.
+    dates : {"parts", "number", "drop"}, default="parts"
+        What becomes of dates: their parts, the days since 1970, or nothing.
+    task : {"auto", "classification", "regression"}, default="auto"
+        Regression needs numbers in the target.
+    """
+    check_target_name(frame, target)
+    if len(frame.columns) < 2:
+        raise ValueError(f"the table must have a column beside the target {shown(target)}, got none")
+    if impute is not None:
+        one_of("impute", impute, (*FILLED, KEEP))
+    y = encoded_target(frame[target])
+    if task == "regression" and y.dtype.kind not in "biuf":
+        raise ValueError(f"task 'regression' needs numbers in the target, got text in {shown(target)}")
+    features = frame.drop(columns=target)
+    encoder = _fitted(TableEncoder(impute, dates), features)
+    notes = (*frame.attrs.get(NOTES, ()), *encoder.notes())
+    return Table(_numbers(encoder, features), y, frame, target, encoder, notes)
+
+
+def _fitted(encoder: TableEncoder, features: pd.DataFrame) -> TableEncoder:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the notes say it
+        return encoder.fit(features)
+
+
+def _numbers(encoder: TableEncoder, features: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(encoder.transform(features), columns=encoder.get_feature_names_out(), index=features.index)
+
+
+def encoded_target(column: pd.Series) -> pd.Series:
+    """Return the target column as numbers, truth values or text."""
+    told, kind = f"the target {shown(column.name)} must", kind_of(column)
+    if missing := int(column.isna().sum()):
+        raise ValueError(f"{told} have no missing values, got {missing:,} of {len(column):,} rows without one")
+    if kind in NOT_PREDICTED:
+        raise ValueError(f"{told} hold numbers or classes, got {NOT_PREDICTED[kind]}")
+    if column.nunique() < 2:
+        raise ValueError(f"{told} have two different values, got only {shown(column.iloc[0])}")
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return encoded_target(column.astype(column.cat.categories.dtype))
+    if kind in (CATEGORY, TEXT):
+        return column
+    if column.dtype.kind == "O":
+        column = pd.Series(floats_of(column), column.index, name=column.name)
+    plain = column.astype({"b": np.bool_, "i": np.int64, "u": np.uint64}.get(column.dtype.kind, np.float64))
+    if not np.isfinite(plain.to_numpy()).all():
+        raise ValueError(f"{told} have no infinite numbers, got some")
+    return plain

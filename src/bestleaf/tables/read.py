@@ -10,8 +10,8 @@ import os
 import warnings
 import zlib
 from collections.abc import Callable, Iterable
-from io import BufferedIOBase, BufferedReader
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,16 +23,14 @@ NUMBER_WITH_COMMA = r"\s*[+-]?\d+(,\d+([eE][+-]?\d+)?)?\s*"
 USUAL = "utf-8-sig"  # UTF-8, with or without a byte order mark
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how a file in UTF-16 begins
 BROKEN = (ValueError, OSError, EOFError, KeyError, TypeError, MemoryError, OverflowError, lzma.LZMAError, zlib.error)
-
-
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst")  # endings of compressed files of text
+COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}  # by ending
 
 
 def read_frame(path: str | Path, *, missing: Iterable[str] = (), encoding: str | None = None) -> pd.DataFrame:
     """Return the table in a CSV, TSV, Parquet or Feather file, or in a ``.data`` file with ``.labels`` beside it.
 
-    CSV and TSV files may be compressed: ``.csv.gz``, ``.csv.bz2``, ``.csv.xz`` and, with pyarrow, ``.csv.zst``. Columns
-    without a name are called "Unnamed: 0" and so on, by their place.
+    CSV and TSV files may be compressed: ``.csv.gz``, ``.csv.bz2`` and ``.csv.xz``. Columns without a name are called
+    "Unnamed: 0" and so on, by their place.
 
     Parameters
     ----------
@@ -117,20 +115,9 @@ def _not_text(path: Path, encoding: str | None) -> str:
     return f"it is not text in UTF-8; encoding={likely} may be right"
 
 
-def _opened(path: Path) -> BufferedIOBase:
+def _opened(path: Path) -> Any:
     """Return the bytes of a file, uncompressed."""
-    match path.suffix.lower():
-        case ".gz":
-            return gzip.open(path, "rb")
-        case ".bz2":
-            return bz2.open(path, "rb")
-        case ".xz":
-            return lzma.open(path, "rb")
-        case ".zst":
-            import pyarrow
-
-            return BufferedReader(pyarrow.input_stream(str(path), compression="zstd"))
-    return path.open("rb")
+    return COMPRESSED.get(path.suffix.lower(), open)(path, "rb")
 
 
 class _TextTable:

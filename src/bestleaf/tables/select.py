@@ -31,8 +31,7 @@ from bestleaf.features.estimator import DEFAULT_FOLDS
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.new_data import split_of
 from bestleaf.selector import BestLeafSelector, seed_of
-from bestleaf.tables.encode import Table
-from bestleaf.tables.rows import RowData
+from bestleaf.tables.load import RowData, Table
 from bestleaf.validation import Validation, validate
 
 NAMED = ("neighbours", "linear", "boosting", "forest", "svm")  # estimators that can be given by name
@@ -202,7 +201,12 @@ def _keep_how_made(selector: BestLeafSelector, table: Table, rows: np.ndarray | 
         return  # an estimator, scorer or splitter of Python cannot be made again
     columns = None if table.encode is None else table.encoder.columns_
     checksums = column_checksums(table.X.iloc[rows], table.y.iloc[rows], columns)
-    selector.certificate_.content["table"] = {**table.made, **made, "checksums": checksums}
+    selector.certificate_.content["table"] = {
+        **table.made,
+        **made,
+        "left_out": table.left_out,
+        "checksums": checksums,
+    }
 
 
 def named_estimator(name: str, task: str, neighbours: NeighbourVotes | None = None) -> BaseEstimator | None:

@@ -18,7 +18,7 @@ from bestleaf.engine.records import (
     TEMPORARY,
 )
 from bestleaf.search.answer import looked_at_now
-from bestleaf.search.stages.base import DONE
+from bestleaf.search.stages import DONE
 
 if TYPE_CHECKING:
     from bestleaf.search.evaluator import Evaluator
