@@ -57,9 +57,9 @@ def listed(names: Iterable[object], most: int = 10) -> str:
     return ", ".join(found) + more
 
 
-def sentence(text: str) -> str:
-    """Return a text as one line of at most 300 characters."""
-    return cut(" ".join(text.split()), LONGEST_SENTENCE)
+def sentence(text: str, most: int = LONGEST_SENTENCE) -> str:
+    """Return a text as one line of at most 300 characters, or as many as are asked for."""
+    return cut(" ".join(text.split()), most)
 
 
 def number(name: str, value: object, rule: str, low: float, high: float, *, open_ends: bool = False) -> float:
