@@ -11,7 +11,6 @@ from bestleaf import Search, best_arm, best_leaf, uct_search, verify
 from bestleaf.certificate.knots import groups_of, is_knot
 from bestleaf.certificate.verify_graph import node_bounds
 from bestleaf.engine.graph import GrowingGraph
-from bestleaf.engine.records import INNER, TEMPORARY
 from bestleaf.problems import TableProblem, Unrolled
 from bestleaf.testing import check_problem
 from conftest import binomial_margin
@@ -58,25 +57,6 @@ def knot_of(graph, node):
         found.add(graph.states[here])
         here = int(graph.nodes["ring"][here])
     return found
-
-
-def test_a_state_whose_children_all_lead_back_stays_a_leaf_until_another_child_enters():
-    grid = navigation_grid(["S.A", "B.."], {"A": 0.9, "B": 0.1})
-    graph = GrowingGraph.opening(grid)
-    assert graph.states == [(0, 0), (1, 0), (0, 1)]
-    assert graph.kinds[2] == TEMPORARY
-    assert not graph.knotted
-    graph.add((0, 2))
-    assert graph.kinds[2] == INNER
-    assert knot_of(graph, 0) == {(0, 0), (0, 1)}
-
-
-def test_a_node_that_lost_its_last_leaf_gets_its_missing_children():
-    problem = TableProblem({"r": ["a"], "a": ["r", "c", "d"], "c": ["a"], "e": [1]} | {"d": ["e"]}, {1: 0.5}, root="r")
-    graph = GrowingGraph.opening(problem)
-    added = [graph.add("c")]
-    graph.add_owed(added)
-    assert [graph.states[node] for node, _ in added] == ["c", "d"]
 
 
 # ---- right answers

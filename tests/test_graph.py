@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from bestleaf import Search
 from bestleaf.engine.graph import GrowingGraph
-from bestleaf.engine.records import INNER, NOISY
-from bestleaf.problems import ScoreLattice, TableProblem, random_dag
+from bestleaf.engine.records import NOISY
+from bestleaf.problems import ScoreLattice, random_dag
 from bestleaf.search.growth.schedule import next_due
 
 
@@ -33,25 +33,6 @@ def test_any_order_of_growth_ends_at_the_whole_graph(seed, order):
         parents = {(graph.states[p], graph.states[n]) for n in range(len(graph)) for p in graph.linked("parent", n)}
         assert parents == edges_of(graph)
         assert (graph.nodes["missing"][: len(graph)] == 0).all()
-
-
-def test_a_node_added_late_is_linked_to_children_already_there():
-    lattice = ScoreLattice([0.0] * 3, 3)
-    graph = GrowingGraph(lattice)
-    for state in ((), (0,), (0, 1)):
-        graph.add(state)
-    node, relieved = graph.add((1,))
-    assert edges_of(graph) == {((), (0,)), ((0,), (0, 1)), ((), (1,)), ((1,), (0, 1))}
-    assert relieved == []
-    assert graph.kinds[node] == INNER
-
-
-def test_levels_sink_when_a_longer_path_appears():
-    problem = TableProblem({"r": ["a", "c"], "a": ["b"], "b": ["c"], "c": ["d"]}, {}, root="r")
-    graph = GrowingGraph(problem)
-    for state in ("r", "c", "d", "a", "b"):
-        graph.add(state)
-    assert [int(graph.nodes["level"][graph.node_of[s]]) for s in "rabcd"] == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("exponent", [0.05, 0.1, 0.26, 0.3, 0.5, 0.999, 1.0])

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
 from bestleaf import BestLeafSelector, Search, SearchOptions, best_leaf, verify
-from bestleaf.features import STOP, FeatureLattice
+from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 
 pytestmark = pytest.mark.slow
@@ -47,20 +47,7 @@ def test_an_opening_stops_when_the_budget_is_spent(hidden):
         assert search.state.reason == "max_samples"
 
 
-def test_nothing_stands_out_among_equals():
-    X = np.random.default_rng(0).normal(size=(60, 5))
-    y = np.random.default_rng(1).integers(0, 2, 60)
-    lattice = FeatureLattice(KNNOracle(np.c_[X[:, 0], X[:, 0], X[:, 0], X[:, 0], X[:, 0]], y))
-    search = Search(lattice, **SETTINGS, max_samples=2_000)
-    found = search.growth.proposals
-    assert not found.outstanding(np.zeros(5)).any()
-    assert not found.outstanding(np.full(5, -np.inf)).any()
-    assert found.outstanding(np.array([0.0, 0.0, 0.0, 0.0, 0.1])).tolist() == [False] * 4 + [True]
-    search.finish()
-    assert search.progress().best[-1] == STOP
-
-
-@pytest.mark.parametrize("budget", [405, 410, 425, 430, 440, 460, 480])
+@pytest.mark.parametrize("budget", [405, 430, 460])
 def test_the_best_subset_evaluated_is_the_answer_when_the_budget_ends(budget):
     """A budget may end the search in the middle of an opening, before what it evaluated is in the graph."""
     X = np.random.default_rng(0).random((100, 20))
@@ -85,18 +72,3 @@ def test_features_that_matter_only_together_are_found():
         found = BestLeafSelector(choose="training", random_state=seed).fit(X, y)
         assert found.subset_.tolist() == [3, 7]
         assert found.certificate_.settled
-
-
-def test_the_rollouts_of_highest_value_are_kept(hidden):
-    lattice = FeatureLattice(KNNOracle(hidden.data, hidden.target))
-    rollouts = lattice.compiled_oracle(np.random.default_rng(0))
-    rollouts.add(0, ())
-    drawn = []
-    for _ in range(300):
-        rollouts.warm_up(0, 1)
-        totals = rollouts.place.arrays["by_size"].sum(axis=0)
-        drawn.append(totals[0] - sum(drawn))
-    kept = rollouts.place.arrays["kept_values"]
-    assert np.allclose(sorted(kept), sorted(drawn)[-len(kept) :])
-    for subset in rollouts.best_subsets():
-        assert lattice.exact((*subset, STOP)) > 0

@@ -70,10 +70,3 @@ def test_no_symbol_is_missing_or_listed_twice():
     text = " ".join(listed)
     for symbol in ("I_s", "d(s)", "T_s", "Δ_*", "Δ_{ε,*}", "H_ε", "D₀", "D_t", "L*_t", "τ_max", "seven openings"):
         assert symbol in text
-
-
-def test_a_wrong_name_is_noticed():
-    assert resolves("TRACK.visits", "engine.records")
-    assert not resolves("TRACK.guests", "engine.records")
-    assert not resolves("ScoreLattice(width)", "problems")
-    assert not resolves("Problem.simple", "problems")

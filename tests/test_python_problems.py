@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from bestleaf import Search, best_arm
-from bestleaf.engine.records import SAMPLE
 
 
 class Slots:
@@ -67,11 +66,3 @@ def test_ctrl_c_in_a_sample_ends_the_search():
 @pytest.mark.parametrize("one", [np.float32(1.0), 1, True, np.bool_(0), np.array([1.0])])
 def test_numbers_of_other_kinds_are_samples(one):
     assert best_arm(Strange(lambda: one), epsilon=0.1, delta=0.1, seed=0).answer == 2
-
-
-def test_no_round_begins_after_the_end_of_a_slice():
-    problem = Strange(lambda: 1.0)
-    search = Search(problem, task="arm", epsilon=0.1, delta=0.1, seed=0)
-    search.budget.slice = -1.0
-    assert search.evaluator.play().action == SAMPLE
-    assert problem.asked == 0

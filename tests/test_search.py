@@ -86,15 +86,6 @@ def test_the_result_is_frozen_and_says_what_it_cost(clock):
     assert "is better by more than 0.2" in result.summary()
 
 
-def test_the_same_seed_gives_the_same_search_compiled_or_not():
-    compiled = best_leaf(paper_lattice(), **ASK)
-    search = Search(paper_lattice(), task="leaf", **ASK)
-    search.evaluator.compiled = None
-    plain = search.run()
-    assert compiled.leaves == plain.leaves
-    assert compiled.settings["seed"] == 0
-
-
 def test_without_a_seed_the_result_names_one_that_repeats_it():
     first = best_arm(Walk(), epsilon=0.3, delta=0.2)
     again = best_arm(Walk(), epsilon=0.3, delta=0.2, seed=first.settings["seed"])

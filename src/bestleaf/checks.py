@@ -56,8 +56,8 @@ def listed(names: Iterable[object], most: int = 10) -> str:
     return ", ".join(found) + more
 
 
-def sentence(text: str, most: int = LONGEST_SENTENCE) -> str:
-    """Return a text as one line of at most 300 characters, or as many as are asked for."""
+def sentence(text: str, most: int) -> str:
+    """Return a text as one line of at most so many characters."""
     return cut(" ".join(text.split()), most)
 
 
