@@ -10,7 +10,6 @@ from bestleaf.certificate.claims import counted, in_line, shown
 
 MOST_LINES = 5  # columns of a kind that have a line each
 MOST_NAMES = 8  # columns that are named in a line about many
-ALMOST_EMPTY = 0.95  # share of missing values
 LEAVE_OUT = "left out of the search"
 
 
@@ -52,11 +51,8 @@ KINDS = {
         "{name}: {cells} {text}; does that mean a missing value?",
         "{many} columns have cells such as '?' that may mean a missing value: {names}.",
     ),
-    "almost empty": Kind(
-        "{name} is almost empty: {number:.1%} of its values are missing.", "{many} columns are almost empty: {names}."
-    ),
     "missing": Kind(
-        "{name}: {number:.0%} of its values are missing.", "{many} columns have many missing values: {names}."
+        "{name}: {number:.1%} of its values are missing.", "{many} columns have many missing values: {names}."
     ),
     "duplicate": Kind(
         "{name} has the same values as {text}.", "{many} columns have the same values as another one: {names}."
