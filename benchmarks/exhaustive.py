@@ -33,7 +33,7 @@ from bestleaf.features import FeatureLattice
 from bestleaf.features.all_subsets import Exhaustion
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear
-from bestleaf.search.budget import Budget
+from bestleaf.search.budget import Budget, run_in_slices
 
 AT_LEAST = 2.0  # seconds that a rate is measured
 console = Console(width=150)
@@ -129,7 +129,7 @@ def whole(case: Case, found_by: Iterable[tuple[str, KNNOracle]]) -> None:
         lattice = FeatureLattice(oracle, max_features=case.most)
         oracle.table_values(np.eye(oracle.n_features, dtype=bool)[:5])  # compiles
         found, begun, used = Exhaustion(lattice, Budget()), perf_counter(), process_time()
-        found.run(lambda now: None)
+        run_in_slices(found)
         seconds, used = perf_counter() - begun, process_time() - used
         units = list(found.numbering.units(int(found.best[0])))
         best = f"best {found.best_values[0]:.4f} with {units}, the thousandth {found.least:.4f}"

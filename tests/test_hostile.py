@@ -24,7 +24,6 @@ def grown(proposal, **keywords):
         (int, "proposal must be a function, not a class, got <class 'int'>"),
         ("soon", "proposal must be one of random, prior, rave, lookahead, a function or None, got 'soon'"),
         (lambda children, node, state: None, "must return one of the children that it gets, got None"),
-        (lambda children, node, state: [1], r"must return one of the children that it gets, got \[1\]"),
         (lambda children, node, state: (), r"must return one of the children that it gets, got \(\)"),
     ],
 )
@@ -49,7 +48,7 @@ def test_an_answer_must_be_a_leaf_and_a_function():
             searched(answer=lambda state, decision, found=found: found)
     with pytest.raises(ValueError, match="answer must return a leaf, got node 1 with children"):
         searched(answer=lambda state, decision: (1, 0.0))
-    with pytest.raises(ValueError, match=r"answer must be one of .* or a function"):
+    with pytest.raises(TypeError, match="answer must be a function of the state and the decision or None, got 'best'"):
         searched(answer="best")
     assert searched(answer=lambda state, decision: most_likely(state, decision)).identified
 
@@ -101,9 +100,9 @@ def test_a_holdout_that_holds_nothing_out_is_refused(holdout, groups, told):
     ("selector", "keywords", "told"),
     [
         ({}, {"holdouts": 0.25}, r"'holdouts' \(did you mean 'holdout'\?\)"),
-        ({}, {"n_repeats": 3}, "does not have, 'n_repeats'; fit with several values of random_state"),
-        ({}, {"resample": "half"}, "does not have, 'resample'; fit on other rows"),
-        ({}, {"n_jobs": 2}, "does not have, 'n_jobs'; give n_jobs to the selector"),
+        ({}, {"n_repeats": 3}, "no longer has, 'n_repeats'; use several values of random_state"),
+        ({}, {"resample": "half"}, "no longer has, 'resample'; use fits on other rows"),
+        ({}, {"n_jobs": 2}, "no longer has, 'n_jobs'; use the n_jobs of the selector"),
         ({}, {"delta": 1}, "delta must be strictly between 0 and 1, got 1"),
         ({"cv": KFold(3).split(X)}, {}, "cv must be a number, a splitter or a list, got the iterator"),
         ({"cv": list(KFold(3).split(X))}, {}, "cv must be a number or a splitter with holdout, got a list of rows"),

@@ -157,7 +157,7 @@ def test_offsets_and_units_do_not_matter():
 def test_parameters_of_the_votes_make_the_oracle():
     X, y = load_linear(return_X_y=True)
     votes = NeighbourVotes(3, ties="strict", subsample=20)
-    oracle = clone(votes).set_params(scale=False).oracle(X, y, n_jobs=2, memory=2**20)
+    oracle = clone(votes).set_params(scale=False).oracle(X, y, n_jobs=2)
     same = KNNOracle(X, y, n_neighbors=3, ties="strict", subsample=20, scale=False)
     assert oracle.settings() == same.settings()
     assert oracle.value([1, 5]) == same.value([1, 5])

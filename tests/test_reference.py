@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from bestleaf import BestLeafSelector, Certificate, KNNOracle, NeighbourVotes, SearchOptions, verify
+from bestleaf import BestLeafSelector, KNNOracle, NeighbourVotes, SearchOptions, verify
 from bestleaf.certificate import schema
 from bestleaf.features import FeatureLattice, data
 from bestleaf.features import neighbours as features_neighbours
@@ -41,7 +41,7 @@ def keywords_for(kind: str, which: str, rows: int = ROWS) -> dict:
 
 def plain_sums(oracle: KNNOracle, subset: list[int], places) -> np.ndarray:
     """Return the sums of the targets of the nearest reference rows, by sorting all distances."""
-    columns, many = oracle._columns.complete(), oracle.roles.references
+    columns, many = oracle.columns, oracle.roles.references
     found = []
     for place in places:
         distances = np.zeros(many, np.float32)
@@ -125,7 +125,6 @@ def low_bound(monkeypatch):
     """Let 300 rows be very many, of which 100 vote."""
     for module in (data, schema):
         monkeypatch.setattr(module, "VALUE_COST", 300**2)
-    monkeypatch.setattr(data, "FEWEST_QUERIES", 100)
     monkeypatch.setattr(data, "REFERENCE_ROWS", 100)
     monkeypatch.setattr(data, "QUERY_ROWS", 150)
 
@@ -135,7 +134,6 @@ def test_very_many_rows_get_a_reference_by_themselves(low_bound):
     oracle = KNNOracle(X, y)
     assert (oracle.roles.references, len(oracle.queries)) == (100, 150)
     assert oracle.queries.min() >= 100
-    assert oracle.rough_queries.min() >= 100
     assert (oracle.settings()["reference_rows"], oracle.settings()["query_rows"]) == (100, 150)
     assert not KNNOracle(X[:300], y[:300]).roles.apart
     every = KNNOracle(X, y, reference_rows=ROWS)
@@ -178,17 +176,6 @@ def test_values_of_another_reference_are_refused(low_bound):
         verdict = judged(reworded(content), X, y)
         assert not verdict
         assert sentence in str(verdict)
-
-
-def test_where_very_many_rows_vote_a_fixed_part_of_them_is_ranked(low_bound):
-    X, y = table("two classes")
-    votes = NeighbourVotes(reference_rows=ROWS)
-    every = BestLeafSelector(votes, choose="training", epsilon=0.2, random_state=0).fit(X, y)
-    assert "neighbours are searched among all" in str(every.certificate_)
-    assert verify(every.certificate_, X, y)
-    old = every.certificate_.content
-    del old["data"]["objective"]["reference_rows"]  # as earlier versions wrote it
-    assert verify(Certificate(old), X, y)
 
 
 @pytest.mark.parametrize(

@@ -65,15 +65,6 @@ def test_only_the_ten_best_are_printed(many):
     assert len(str(EvaluatedSubsets(many[-1:]))) < 100  # a long subset is one short line
 
 
-def test_a_notebook_shows_a_small_table_of_text(many):
-    page = many._repr_html_()
-    assert page.count("<tr>") == 11
-    assert "&lt;b&gt;0" in page
-    assert "<b>0" not in page
-    assert "and 1,491 more" in page
-    assert "more" not in EvaluatedSubsets(many[:10])._repr_html_()
-
-
 def test_all_of_them_are_a_frame_and_a_tuple(many):
     frame = many.to_frame()
     assert list(frame.columns) == ["features", "score", "size"]

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from itertools import pairwise
 from time import perf_counter
 from types import TracebackType
@@ -20,13 +19,13 @@ from sklearn.base import BaseEstimator
 from bestleaf.certificate import Certificate
 from bestleaf.certificate.build import Structure, certificate_of
 from bestleaf.certificate.chosen import answer_with, enter_values
-from bestleaf.certificate.claims import counted, first_of, shown
+from bestleaf.certificate.claims import first_of, shown
 from bestleaf.certificate.rows import groups_digest, weights_digest
 from bestleaf.certificate.schema import Content, named_objective
 from bestleaf.checkpoint import Saved
 from bestleaf.data_checks import Data
 from bestleaf.engine.intervals import Leaf
-from bestleaf.features import STOP, Subset, SubsetLattice
+from bestleaf.features import STOP, FeatureLattice, Subset
 from bestleaf.features.all_subsets import Exhaustion
 from bestleaf.features.estimator import described
 from bestleaf.new_data.choosing import CHEAP_A_SECOND, Chosen, fresh_scores, in_certificate
@@ -47,7 +46,8 @@ except ImportError:  # before scikit-learn 1.9
 
 
 CHEAP = 1e9  # distances that may be computed for the report alone: about a second
-HURRIED = dict.fromkeys(("max_time", "interrupted", "no_workers"), 1e7)  # the same if the search had to end at once
+HURRIED = ("max_time", "interrupted", "no_workers")  # reasons after which the report takes less time
+FIT = 1e7  # what is affordable then with an estimator: closed forms, but no fits
 HISTORY = frozenset((*Progress._fields, "score"))  # keys of an entry of `history_`
 SHOWN = ("seconds", "samples", "gap", "score", "leaves", "looked_at")  # what a report gets of it
 HISTORY_RATIO = 1.01  # each entry is later than the last one by this factor: a long search has a few hundred
@@ -69,24 +69,11 @@ class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
     """Every subset evaluated exactly, best first. It is printed as its ten best; `to_frame` has all of them."""
 
     def __str__(self) -> str:
-        lines = [f"{subset.score:.4f}  {_in_line(subset)}" for subset in self[:PRINTED]]
-        return "\n".join([*lines, *self._more()]) or "no subset was evaluated"
+        lines = [f"{one.score:.4f}  {first_of([shown(str(name)) for name in one.features])}" for one in self[:PRINTED]]
+        more = [f"and {len(self) - PRINTED:,} more"] if len(self) > PRINTED else []
+        return "\n".join([*lines, *more]) or "no subset was evaluated"
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{subset.score:.4f}</td><td>{subset.size}</td><td>{escape(_in_line(subset))}</td></tr>"
-            for subset in self[:PRINTED]
-        )
-        caption = f"{counted(len(self), 'subset')} evaluated, best first"
-        heads = "<tr><th>value</th><th>size</th><th>features</th></tr>"
-        table = f"<table><caption>{caption}</caption><thead>{heads}</thead><tbody>{rows}</tbody></table>"
-        return table + "".join(f"<p>{line}</p>" for line in self._more())
-
-    def _more(self) -> list[str]:
-        """Return one line that says how many are not shown; none if all are."""
-        return [f"and {len(self) - PRINTED:,} more"] if len(self) > PRINTED else []
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table of all of them, with a column for each of features, score and size."""
@@ -102,16 +89,12 @@ class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
         return dict(sorted(found.items()))
 
 
-def _in_line(subset: EvaluatedSubset) -> str:
-    """Return the first features of a subset, and how many more it has."""
-    return first_of([shown(str(feature)) for feature in subset.features])
-
-
 @dataclass(frozen=True)
 class Selection:
     """What a search over the subsets of a lattice found, by any algorithm."""
 
-    lattice: SubsetLattice
+    data: Data  # says which features the columns of the lattice are
+    lattice: FeatureLattice
     answer: Leaf
     reason: str
     settings: Content
@@ -124,16 +107,16 @@ class Selection:
     history: list[Note]
     guide: float | None = None  # rough value of the answer, if it has no exact one
     fold_scores: dict[Any, list[float]] = field(default_factory=dict)  # of leaves whose value is the mean of these
-    data: Data | None = None  # says which features the columns of the lattice are; None if each column is one
     all_subsets: Content | None = None  # what the certificate says of all subsets, if they were counted
 
     @classmethod
-    def of(cls, search: Search, lattice: SubsetLattice, history: list[Note]) -> Selection:
+    def of(cls, search: Search, data: Data, lattice: FeatureLattice, history: list[Note]) -> Selection:
         """Return what a search that is over found."""
         search.ensure_value()
         state, result = search.state, search.result()
         means = {leaf.state: leaf.mean for leaf in result.leaves if leaf.terminal and leaf.mean is not None}
         return cls(
+            data,
             lattice,
             result.leaf,
             result.reason,
@@ -151,7 +134,7 @@ class Selection:
 
     @classmethod
     def of_all(
-        cls, found: Exhaustion, settings: Settings, seed: int, history: list[Note], tolerance: float | None
+        cls, found: Exhaustion, data: Data, settings: Settings, seed: int, history: list[Note], tolerance: float | None
     ) -> Selection:
         """Return what was found by evaluating all subsets, or some before a budget ended it: a root with the best."""
         lattice = found.lattice
@@ -163,6 +146,7 @@ class Selection:
         tolerance = settings.epsilon if tolerance is None else tolerance
         close = [leaf for leaf in leaves if top - leaf.lower <= tolerance]
         return cls(
+            data,
             lattice,
             answer=min(close, key=lambda leaf: (len(leaf.state), -leaf.lower, leaf.state)),
             reason=found.reason or "unfinished",
@@ -185,8 +169,7 @@ class Selection:
 
     def features_of(self, state: Subset) -> list[int]:
         """Return the features of a subset; a feature can be several columns of the lattice."""
-        columns = self.lattice.features_of(state)
-        return columns if self.data is None else self.data.features_of(columns)
+        return self.data.features_of(self.lattice.features_of(state))
 
     @property
     def score(self) -> float:
@@ -202,7 +185,7 @@ class Selection:
             for state, value in self.values.items():
                 sums[list(state[:-1])] += value
                 counts[list(state[:-1])] += 1
-        scores = np.full(self.lattice.oracle.n_features if self.data is None else len(self.data.names), np.nan)
+        scores = np.full(len(self.data.names), np.nan)
         for unit in range(len(self.lattice.groups)):
             scores[self.features_of((unit,))] = sums[unit] / counts[unit] if counts[unit] else np.nan
         return scores
@@ -220,14 +203,12 @@ class Selection:
             for value, size, features in self.ranked
         )
 
-    def certificate(
-        self, data: Data, digest: str, chosen: Chosen | None = None, repeat: str | None = None
-    ) -> Certificate:
+    def certificate(self, digest: str, chosen: Chosen | None = None, repeat: str | None = None) -> Certificate:
         """Return the certificate, and in it what a report also shows.
 
         `chosen` is what left-out rows decided, `repeat` the call that repeats the search.
         """
-        lattice, names = self.lattice, [str(name) for name in data.names]
+        lattice, data, names = self.lattice, self.data, [str(name) for name in self.data.names]
         certificate = certificate_of(
             self,
             self.answer.state,
@@ -236,7 +217,7 @@ class Selection:
                 "names": names,
                 "rows": len(data.X),
                 "fingerprint": digest,
-                "groups": self._groups(data),
+                "groups": self._groups(),
                 "choice": lattice.choice(),
                 "terminal": "exact",
                 "objective": named_objective(lattice.oracle.settings()),
@@ -266,10 +247,10 @@ class Selection:
         certificate.add_to_report(repeat=repeat)
         return certificate
 
-    def _groups(self, data: Data) -> list[list[int]]:
+    def _groups(self) -> list[list[int]]:
         """Return the features of each unit; one that was left out is a unit that may not be chosen."""
         groups = [self.features_of((unit,)) for unit in range(len(self.lattice.groups))]
-        left_out = set(range(len(data.names))).difference(*groups)
+        left_out = set(range(len(self.data.names))).difference(*groups)
         return [*groups, *([feature] for feature in sorted(left_out))]
 
     def _answer_with(self, content: Content, chosen: Chosen, names: list[str]) -> None:
@@ -286,15 +267,17 @@ class Selection:
     def _standard_error(self, answer: Subset) -> float | None:
         """Return the standard error of the exact value of the answer; None if there is none or it would take long."""
         oracle, columns, known = self.lattice.oracle, self.lattice.features_of(answer), self.fold_scores.get(answer)
-        if not hasattr(oracle, "standard_error"):
+        if not hasattr(oracle, "standard_error") or (known is None and oracle.value_cost > self._affordable):
             return None
-        if known is not None:
-            error = oracle.standard_error(columns, known)
-        elif oracle.value_cost <= HURRIED.get(self.reason, CHEAP):
-            error = oracle.standard_error(columns)
-        else:
-            return None
+        error = oracle.standard_error(columns) if known is None else oracle.standard_error(columns, known)
         return float(error) if np.isfinite(error) else None
+
+    @property
+    def _affordable(self) -> float:
+        """How many distances may be computed for the report alone; nobody knows how long fits take."""
+        if self.reason not in HURRIED:
+            return CHEAP
+        return FIT if self.lattice.oracle.parts else min(CHEAP, CHEAP_A_SECOND * self.cost["seconds"])
 
     def _value_of_all(self) -> float | None:
         """Return the exact value of all features together; None if there is none or it would take long."""
@@ -304,11 +287,7 @@ class Selection:
         if state in self.values:
             return float(self.values[state])
         cost = oracle.value_cost * (1 if oracle.parts else len(columns))
-        late = self.reason == "max_time"
-        most = min(CHEAP, CHEAP_A_SECOND * self.cost["seconds"]) if late else CHEAP
-        if late and oracle.parts:  # nobody knows how long fits of an estimator take
-            return None
-        if self.reason in ("interrupted", "no_workers") or cost > most:
+        if cost > self._affordable:
             return None
         try:
             return float(oracle.value(columns))
@@ -318,7 +297,7 @@ class Selection:
     def _values_without(self, subset: Subset) -> dict[str, float]:
         """Return the exact value of the answer without each unit that may be dropped, if it is known or cheap."""
         lattice, found = self.lattice, {}
-        cheap = len(subset) * lattice.oracle.value_cost <= HURRIED.get(self.reason, CHEAP)
+        cheap = len(subset) * lattice.oracle.value_cost <= self._affordable
         for unit in subset:
             left = (*lattice.without(subset, unit), STOP)
             if unit in lattice.forced or left == (STOP,):
@@ -348,7 +327,7 @@ def telling_folds(verbose: int) -> Iterator[Callable[[int, int], None]]:
     """Give a function that shows how many folds are done while left-out rows choose."""
     began = perf_counter()
     with LiveLine(Console(quiet=not verbose), moving=True) as line:
-        yield lambda done, of: line.show(
+        yield lambda done, of: line.tell(
             f"Choosing by left-out rows: {done} of {of} folds done", perf_counter() - began
         )
 
@@ -364,7 +343,7 @@ class Watch:
         self,
         selector: BaseEstimator,
         data: Data,
-        lattice: SubsetLattice,
+        lattice: FeatureLattice,
         max_time: float | None,
         history: list[Note],
         *,
@@ -417,8 +396,6 @@ class Watch:
 def check_history(history: list[Note], samples: int, seconds: float) -> None:
     """Refuse a history from a checkpoint with impossible numbers, steps back, or more samples than the search has."""
     for note in history:
-        if "leaves" in note:  # earlier versions did not tell how many leaves were looked at
-            note.setdefault("looked_at", note["leaves"])
         if note.keys() != HISTORY:
             raise ValueError(f"the notes of a checkpoint must have {', '.join(sorted(HISTORY))}")
         row = Saved(note, {}, "history.")

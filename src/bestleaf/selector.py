@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
-from math import ceil
 from numbers import Integral, Real
 from typing import Any, cast
 
@@ -42,8 +41,8 @@ from bestleaf.encoding import TableEncoder, pandas_frame, takes_missing
 from bestleaf.encoding.frames import selected_columns
 from bestleaf.engine.bounds import Bound, Rate, named_bound
 from bestleaf.engine.parts import STOPPINGS
-from bestleaf.features import FeatureLattice, SubsetLattice
-from bestleaf.features.all_subsets import Exhaustion, can_evaluate_all, seconds_for_all
+from bestleaf.features import FeatureLattice
+from bestleaf.features.all_subsets import Exhaustion
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
 from bestleaf.features.scoring import chosen_score
@@ -53,7 +52,7 @@ from bestleaf.new_data.saved_folds import seed_of_folds
 from bestleaf.search import Progress, Search
 from bestleaf.search.answer import EvaluatedLeaf
 from bestleaf.search.ask_tell import Inside
-from bestleaf.search.budget import Budget
+from bestleaf.search.budget import Budget, run_in_slices
 from bestleaf.search.executors import executor_for, workers_there
 from bestleaf.search.saving import stored_seed
 from bestleaf.search.settings import GUARANTEES, Settings, checked_guarantees
@@ -63,9 +62,7 @@ from bestleaf.selection import CallbackSupportMixin, Selection, Watch, call_of, 
 BATCH_OF_FITS = 32  # samples asked for at once if each one fits an estimator
 FEW_SUBSETS = 4096  # guarantee "auto" evaluates all subsets if there are at most this many
 CHEAP = 4e9  # and if that takes at most this many distances: some seconds
-AUTO_SHARE = 0.5  # of `max_time`: longer than that "auto" does not take to evaluate all subsets
-MOST_SUBSETS = 1_000_000  # guarantee "exhaustive" evaluates at most this many, unless the oracle evaluates many at once
-WORTH_TELLING = 300.0  # seconds in which all subsets could be evaluated, so that a search without that says so
+CHEAP_A_SECOND = 1e9  # the same for each second of `max_time`: about half of it
 IN_GRAPH, AT_ONCE = "graph", "at once"  # how all subsets are evaluated
 # If nobody gives a limit, the search on all rows takes at most so much of the time of the choice, with an estimator and
 # with votes; with votes it may take at least so many seconds.
@@ -73,6 +70,7 @@ SEARCH_SHARE = (0.25, 0.5)
 SHORTEST_SEARCH = 10.0
 LOCAL_PROOF = 45.0  # seconds that the local proof may take with an estimator, if nobody gives a limit
 ROOM = 256 * 2**20  # bytes that the graph of a search may take
+MOST_IN_GRAPH = ROOM // 8_000  # subsets in a graph of all of them, which workers share; more are evaluated one by one
 ENDED_BY = {
     "interrupted": "Ctrl-C",
     "callback": "a callback",
@@ -104,12 +102,12 @@ class SearchOptions(BaseEstimator):
 
     Parameters
     ----------
-    guarantee : {"auto", "grown", "local", "quantile", "exhaustive"} or several, default="auto"
+    guarantee : {"auto", "grown", "local", "exhaustive"} or several, default="auto"
         What the answer is compared with. "grown": the leaves of the graph as grown; this is always included. "local":
-        all subsets one step away from the answer. "quantile": all but a fraction of random subsets. "exhaustive": all
-        subsets, which are then all evaluated: up to 4,194,304 by the votes of nearest neighbours on up to 4,096 rows,
-        on a GPU up to 2^30, otherwise up to a million. "auto" is "exhaustive" if that takes only seconds; otherwise,
-        and if other settings of the search are given for more than 4,096 subsets, it is "grown".
+        all subsets one step away from the answer. "exhaustive": all subsets, which are then all evaluated: up to
+        4,194,304 by the votes of nearest neighbours, on a GPU up to 2^30, with an estimator up to a million. "auto" is
+        "exhaustive" if that takes only seconds; otherwise, and if other settings of the search are given for more than
+        4,096 subsets, it is "grown".
     max_samples : int, default=None
         Rollouts and exact values allowed in the search on all rows.
     bound : str, Rate or Bound, default="betting"
@@ -356,7 +354,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             digest = background.submit(fingerprint, data.X, data.y)  # takes seconds with millions of rows
             lattice = self._lattice(data, seed)
             chosen = self._choose(lattice, data, seed, budget)
-            found = replace(self._search(lattice, data, seed, budget, chosen), data=data)
+            found = self._search(lattice, data, seed, budget, chosen)
         self.encoder_ = None if data.encoded is None else data.encoded.encoder
         self.levels_ = {} if self.encoder_ is None else self.encoder_.levels_
         self.notes_ = () if self.encoder_ is None else self.encoder_.notes_
@@ -365,7 +363,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.history_ = found.history
         given = "".join(f", {name}={name}" for name in data.metadata)
         repeat = f"{call_of(self, seed)}.fit(X, y{given})"
-        self.certificate_ = found.certificate(data, digest.result(), chosen, repeat)
+        self.certificate_ = found.certificate(digest.result(), chosen, repeat)
         self.evaluated_ = found.evaluated(labels.tolist())
         self._set_answer(labels)
         by_rows = self.path_ is None  # a row of the path is exact
@@ -407,7 +405,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         other._set_answer(getattr(self, "feature_names_in_", np.arange(self.n_features_in_)))
         return other
 
-    def _choose(self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget) -> Chosen | None:
+    def _choose(self, lattice: FeatureLattice, data: Data, seed: int, budget: Budget) -> Chosen | None:
         """Return what left-out rows decide; None if they are not asked."""
         ranks_others = isinstance(lattice.oracle, KNNOracle) and lattice.oracle.roles.apart  # rows that did not vote
         if self.choose == "training" or ranks_others:
@@ -450,7 +448,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 stacklevel=stacklevel,
             )
 
-    def _lattice(self, data: Data, seed: int) -> SubsetLattice:
+    def _lattice(self, data: Data, seed: int) -> FeatureLattice:
         """Return the lattice of the subsets that may be chosen."""
         oracle, choice = self._oracle(data, seed, self._search_scoring()), choice_of(self, data)
         return FeatureLattice(
@@ -508,15 +506,13 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return votes.oracle(data.X, data.y, **metadata, n_jobs=workers_there(self.n_jobs))
 
     def _search(
-        self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget, chosen: Chosen | None = None
+        self, lattice: FeatureLattice, data: Data, seed: int, budget: Budget, chosen: Chosen | None = None
     ) -> Selection:
         """Search the lattice; return what was found."""
         options, tolerance = self._options(), self._tolerance()
         guarantees = checked_guarantees(options.guarantee, ("auto", *GUARANTEES))
         plan = self._evaluates_all(lattice, guarantees, budget)
         if plan == AT_ONCE:
-            if chosen is None:
-                self._check_time(lattice, guarantees, budget)
             return self._evaluate_all(
                 lattice, data, seed, budget, interrupted=chosen is not None and chosen.interrupted
             )
@@ -526,8 +522,6 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         local = not (whole or voting) and bool(guarantees & {"auto", "local"})
         if local:
             guarantees |= {"local"}
-        batch = None if voting else BATCH_OF_FITS
-
         stages: list[Stage] = [EveryLeaf()] if whole else []
         if options.proposal in (None, "lookahead") and not whole:
             stages.append(SubsetsOfAnswers(lattice))
@@ -548,7 +542,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             limit = None if choice is None else budget.seconds + max(least, share)
             many = by_default and lattice.count_subsets() > FEW_SUBSETS  # of few subsets more can be proved soon
             wider = share if choice is not None else 0.0 if many else None
-        executor = None if batch is None else executor_for(self.n_jobs, "threads" if voting else "processes")
+        executor = None if voting else executor_for(self.n_jobs, "processes")
         search = Search(
             lattice,
             task="leaf",
@@ -563,7 +557,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             max_memory=None if whole else ROOM,
             guarantee=guarantees - {"auto", "exhaustive"},
             seed=seed,
-            batch_size=batch,
+            batch_size=None if voting else BATCH_OF_FITS,
             checkpoint=checkpoint,
             callback=look,
             answer=EvaluatedLeaf(tolerance),
@@ -575,24 +569,23 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 check_history(watch.history, search.samples, search.budget.seconds)
                 name = os.fspath(checkpoint.path)
                 watch.tell(f"Going on from {name}, saved after {search.samples:,} samples.")
-            elif self.verbose and not whole and can_evaluate_all(lattice):
-                watch.tell(_cheaper(lattice, limit))
             search.finish()
-        found = Selection.of(search, lattice, watch.history)
+        found = Selection.of(search, data, lattice, watch.history)
         return replace(found, reason="interrupted") if interrupted else found
 
     def _evaluate_all(
-        self, lattice: SubsetLattice, data: Data, seed: int, budget: Budget, *, interrupted: bool
+        self, lattice: FeatureLattice, data: Data, seed: int, budget: Budget, *, interrupted: bool
     ) -> Selection:
         """Evaluate all subsets at once; return what was found. After Ctrl-C there is time for a few of them only."""
         options = self._options()
-        given: dict[str, Any] = {
-            "epsilon": self.epsilon,
-            "max_samples": options.max_samples,
-            "max_time": self.max_time,
-        }
         settings = Settings(
-            task="leaf", delta=self.delta, bound=named_bound(options.bound), stopping=options.stopping, **given
+            task="leaf",
+            epsilon=self.epsilon,
+            delta=self.delta,
+            bound=named_bound(options.bound),
+            stopping=options.stopping,
+            max_samples=options.max_samples,
+            max_time=self.max_time,
         )
         budget.look()
         own = Budget(options.max_samples, budget.seconds if interrupted else budget.max_time)
@@ -604,63 +597,48 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             return watch.look(now, {now.best: float(found.best_values[0])}, over=found.reason is not None)
 
         with watch:
-            found.run(look)
-        selection = Selection.of_all(found, settings, seed, history, self._tolerance())
+            run_in_slices(found, look)
+        selection = Selection.of_all(found, data, settings, seed, history, self._tolerance())
         return replace(selection, reason="interrupted") if interrupted else selection
 
-    def _check_search(self, lattice: SubsetLattice, budget: Budget) -> None:
+    def _check_search(self, lattice: FeatureLattice, budget: Budget) -> None:
         """Refuse settings of the search before the choice, which takes longer."""
         options = self._options()
         guarantees = checked_guarantees(options.guarantee, ("auto", *GUARANTEES))
-        if self._evaluates_all(lattice, guarantees, budget) == AT_ONCE:
-            self._check_time(lattice, guarantees, budget)
+        self._evaluates_all(lattice, guarantees, budget)
         guarantees -= {"auto", "exhaustive"}  # for the latter all subsets are evaluated, whatever `expansion` is
         given = {**options.get_params(deep=False), "guarantee": guarantees}
         Settings(task="leaf", epsilon=self.epsilon, delta=self.delta, **given)
 
-    def _check_time(self, lattice: SubsetLattice, guarantees: frozenset[str], budget: Budget) -> None:
-        """Refuse to evaluate all subsets if there is not enough time."""
-        if budget.max_time is None or "exhaustive" not in guarantees:
-            return
-        seconds = seconds_for_all(lattice)
-        if seconds > budget.look():
-            raise ValueError(
-                f"max_time must be at least about {ceil(seconds):,} seconds to evaluate all "
-                f"{lattice.count_subsets():,} subsets, got {self.max_time:g}"
-            )
-
-    def _evaluates_all(self, lattice: SubsetLattice, guarantees: frozenset[str], budget: Budget) -> str | None:
+    def _evaluates_all(self, lattice: FeatureLattice, guarantees: frozenset[str], budget: Budget) -> str | None:
         """Return how all subsets are evaluated: with guarantee "exhaustive", or with "auto" if that is cheap.
 
         A few subsets make a graph; more are evaluated at once, if the oracle can. None: not all are evaluated.
         """
-        many = lattice.count_subsets()
-        if many > FEW_SUBSETS and can_evaluate_all(lattice):
-            if "exhaustive" in guarantees or ("auto" in guarantees and self._is_cheap(lattice, many, budget)):
-                return AT_ONCE
+        many, most = lattice.count_subsets(), lattice.oracle.most_subsets
+        few = FEW_SUBSETS if votes_of(self.estimator) is not None else MOST_IN_GRAPH
+        how = AT_ONCE if few < many <= most else IN_GRAPH
+        if "exhaustive" in guarantees:
+            if many > most:
+                raise ValueError(
+                    f"guarantee='exhaustive' needs at most {most:,} subsets, got {many:,}; limit them by "
+                    "max_features, exclude or feature_groups"
+                )
+            return how
+        distances = many * lattice.value_cost
+        if "auto" not in guarantees or distances > CHEAP:
             return None
-        most = getattr(lattice.oracle, "most_subsets", 0) or MOST_SUBSETS
-        if "exhaustive" in guarantees and many > most:
-            raise ValueError(
-                f"guarantee='exhaustive' needs at most {most:,} subsets, got {many:,}; limit them by "
-                "max_features, exclude or feature_groups"
-            )
-        cheap = many <= FEW_SUBSETS and many * lattice.value_cost <= CHEAP
-        return IN_GRAPH if "exhaustive" in guarantees or ("auto" in guarantees and cheap) else None
+        if how == IN_GRAPH:
+            return IN_GRAPH if many <= FEW_SUBSETS else None
+        soon = budget.max_time is None or distances <= CHEAP_A_SECOND * budget.look()
+        return AT_ONCE if soon and not self._wants_a_search() else None
 
-    def _is_cheap(self, lattice: SubsetLattice, many: int, budget: Budget) -> bool:
-        """Whether "auto" evaluates all subsets at once; a search that was saved goes on as it began.
-
-        Who gives expert settings other than the guarantee wants a search.
-        """
+    def _wants_a_search(self) -> bool:
+        """Whether expert settings other than the guarantee are given, or a search was saved that goes on."""
         checkpoint = Checkpoint.of(self.checkpoint)
-        if checkpoint is not None and checkpoint.file.is_file():
-            return False
         given = {**self._options().get_params(deep=False), "guarantee": "auto"}
-        asked_for = given != SearchOptions().get_params(deep=False)
-        if asked_for or many * lattice.value_cost > CHEAP:
-            return False
-        return budget.max_time is None or seconds_for_all(lattice) <= AUTO_SHARE * budget.look()
+        saved = checkpoint is not None and checkpoint.file.is_file()
+        return saved or given != SearchOptions().get_params(deep=False)
 
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X; with `encode`, as they are, in a data frame of the same library.
@@ -713,12 +691,3 @@ def seed_of(selector: BestLeafSelector) -> int:
         if (found := stored(getattr(selector, "checkpoint", None))) is not None:
             return found
     return int(check_random_state(given).randint(np.iinfo(np.int32).max))
-
-
-def _cheaper(lattice: SubsetLattice, limit: float | None) -> str:
-    """Return one sentence if all subsets could be evaluated in the time of the search; otherwise nothing."""
-    seconds = seconds_for_all(lattice)
-    if seconds > (WORTH_TELLING if limit is None else limit):
-        return ""
-    took = f"{seconds:.0f} s" if seconds >= 1 else "a second"
-    return f"All {lattice.count_subsets():,} subsets could be evaluated in about {took}: guarantee='exhaustive'."

@@ -23,11 +23,10 @@ from bestleaf.search.budget import Budget
 from bestleaf.selection import call_of
 from bestleaf.selector import BestLeafSelector, seed_of
 
-NAMED = {"test_set": "(X_new, y_new)"}  # data in the call that repeats a validation
-GONE = {  # keywords of earlier versions, and what to do instead
-    "n_repeats": "fit with several values of random_state",
-    "resample": "fit on other rows, with several values of random_state",
-    "n_jobs": "give n_jobs to the selector",
+GONE = {  # keywords of earlier versions, and what to use instead
+    "n_repeats": "several values of random_state",
+    "resample": "fits on other rows, with several values of random_state",
+    "n_jobs": "the n_jobs of the selector",
 }
 
 
@@ -127,9 +126,7 @@ def validate(
     if not isinstance(selector, BestLeafSelector):
         raise TypeError(f"selector must be a BestLeafSelector, got {shown(selector)}")
     budget = Budget(max_time=selector.max_time)
-    for name in GONE.keys() & metadata.keys():
-        raise TypeError(f"validate got an argument that it does not have, {shown(name)}; {GONE[name]}")
-    check_keywords("validate", metadata, (*METADATA, "holdout", "test_set", "delta"))
+    check_keywords("validate", metadata, (*METADATA, "holdout", "test_set", "delta"), gone=GONE)
     if delta is not None:
         number("delta", delta, "strictly between 0 and 1", 0.0, 1.0, open_ends=True)
     if isinstance(selector.cv, Iterator):
@@ -164,7 +161,9 @@ def validate(
     else:
         content["unseen"] = held.entry(fitted, scored, content["search"]["delta"] if delta is None else float(delta))
         content |= words_of(content)
-    repeat = _keywords({"holdout": holdout, "delta": delta}, {**metadata, "test_set": test_set})
+    words = {name: described(one) for name, one in (("holdout", holdout), ("delta", delta)) if one is not None}
+    words |= {name: name for name in data.metadata} | ({} if test_set is None else {"test_set": "(X_new, y_new)"})
+    repeat = "".join(f", {name}={one}" for name, one in words.items())
     fitted.certificate_.add_to_report(repeat=f"validate({call_of(fitted, seed)}, X, y{repeat})")
     fitted._tell_result(stacklevel=3)
     proof = content.get("unseen", {}).get("proof", {})
@@ -177,10 +176,3 @@ def validate(
         difference_interval=tuple(proof["difference_interval"]) if proof else None,
         reason=reason,
     )
-
-
-def _keywords(given: dict[str, object], named: dict[str, object]) -> str:
-    """Return the keywords of the call that repeats a validation; data that were given are called by their names."""
-    words = {name: described(one) for name, one in given.items() if one is not None}
-    words |= {name: NAMED.get(name, name) for name, one in named.items() if one is not None}
-    return "".join(f", {name}={one}" for name, one in words.items())

@@ -1,7 +1,6 @@
 """Feature subsets as a problem: the lattice of subsets, the oracles that give them values, and rollouts."""
 
-from bestleaf.features.lattice import STOP, FeatureLattice, SubsetLattice
-from bestleaf.features.oracle import Oracle
+from bestleaf.features.lattice import STOP, FeatureLattice, Oracle
 from bestleaf.features.rollouts import NeighbourRollouts, PlainRollouts, Subset
 
 __all__ = [
@@ -11,5 +10,4 @@ __all__ = [
     "Oracle",
     "PlainRollouts",
     "Subset",
-    "SubsetLattice",
 ]

@@ -5,75 +5,39 @@ Subsets stand in the order of a tree (see `Numbering`), so most of them add one 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bestleaf.certificate.all_subsets import LISTED, Numbering, count_subsets
+from bestleaf.certificate.all_subsets import LISTED, Numbering
 from bestleaf.certificate.schema import Content
 from bestleaf.engine.compile import clock
-from bestleaf.search.budget import Budget, SecondInterrupt, deferred_interrupt
+from bestleaf.search.budget import Budget
 from bestleaf.search.result import Progress
 
 if TYPE_CHECKING:
-    from bestleaf.features.lattice import SubsetLattice
-    from bestleaf.features.neighbours import KNNOracle
+    from bestleaf.features.lattice import FeatureLattice
     from bestleaf.features.rollouts import Subset
 
 SLICE = 0.5  # seconds between two looks at the clock, the callback and Ctrl-C
-FIRST = 32  # subsets that are evaluated before the first look
-MEASURED = 0.1  # seconds for measuring how long all subsets take
-MOST_MEASURED = 2**18  # subsets that are evaluated for it
+FIRST = 4  # subsets that are evaluated before the first look
 NOBODY = -1  # number of a subset that is not there
 
 
-def can_evaluate_all(lattice: SubsetLattice) -> bool:
-    """Whether the oracle of a lattice evaluates so many subsets at once."""
-    most = getattr(lattice.oracle, "most_subsets", 0)
-    return count_subsets(lattice.allowed, lattice.forced, lattice.limit, most) <= most
-
-
-class AllSubsets:
-    """The subsets of a lattice by their numbers, with their values."""
-
-    def __init__(self, lattice: SubsetLattice) -> None:
-        self.lattice, self.oracle = lattice, cast("KNNOracle", lattice.oracle)
-        self.numbering = Numbering(lattice.allowed, lattice.forced, lattice.limit)
-
-    def values(self, members: np.ndarray) -> np.ndarray:
-        """Return the values of subsets, given by their members."""
-        return self.oracle.table_values(self.numbering.columns(members, self.lattice.groups))
-
-
-def seconds_for_all(lattice: SubsetLattice) -> float:
-    """Return about how many seconds all subsets take, by evaluating some of them; compiling does not count."""
-    every = AllSubsets(lattice)
-    total = every.numbering.total
-    start, many, seconds = total // 2, 0, 0.0
-    every.values(every.numbering.members(np.array([start])))  # a device takes some time to begin
-    while seconds < MEASURED and many < min(MOST_MEASURED, total - start):
-        many = min(max(2 * many, 4), total - start)
-        begun = clock()
-        every.values(every.numbering.members(np.arange(start, start + many)))
-        seconds = clock() - begun
-    return total * seconds / many
-
-
 class Exhaustion:
-    """Evaluates all subsets of a lattice within a budget.
+    """Evaluates all subsets of a lattice within a budget: a job for `run_in_slices`.
 
     Parameters
     ----------
-    lattice : SubsetLattice
+    lattice : FeatureLattice
         Its oracle computes the values of many subsets at once.
     budget : Budget
         Seconds and values allowed.
     """
 
-    def __init__(self, lattice: SubsetLattice, budget: Budget) -> None:
-        self.lattice, self.budget, self.every = lattice, budget, AllSubsets(lattice)
-        self.numbering = self.every.numbering
+    def __init__(self, lattice: FeatureLattice, budget: Budget) -> None:
+        self.lattice, self.budget, self.oracle = lattice, budget, lattice.oracle
+        self.numbering = Numbering(lattice.allowed, lattice.forced, lattice.limit)
         self.evaluated = 0  # subsets so far: those with the first numbers
         self.best, self.best_values = np.empty(0, np.int64), np.empty(0)  # numbers and values, best first
         sizes = len(lattice.forced) + self.numbering.most + 1
@@ -81,40 +45,32 @@ class Exhaustion:
         self.reason: str | None = None  # why it ended
         self._pace = FIRST  # subsets that are evaluated between two looks at the clock
 
-    def run(self, look: Callable[[Progress], object]) -> None:
-        """Evaluate until all subsets are done, the budget is spent, or `look` returns True."""
-        with deferred_interrupt() as interrupted:
-            self.budget.listen(interrupted)
-            try:
-                while self.reason is None:
-                    self._slice()
-                    self.budget.look()
-                    if self.reason is None:
-                        self.reason = "identified" if self.complete else self.budget.hurried
-                    if look(self.progress()) is True and self.reason is None:
-                        self.reason = "callback"
-            except SecondInterrupt:
-                raise
-            except KeyboardInterrupt:  # raised by the callback or the oracle
-                self.reason = "interrupted"
+    def slice(self) -> None:
+        """Evaluate for about `SLICE` seconds; of the first subsets at least some, whatever the budget is."""
+        left = self.budget.samples_left(self.evaluated)
+        begun, many = clock(), min(self._pace, max(1, left), self.numbering.total - self.evaluated)
+        numbers = np.arange(self.evaluated, self.evaluated + many)
+        members = self.numbering.members(numbers)
+        values = self.oracle.table_values(self.numbering.columns(members, self.lattice.groups))
+        self._take(numbers, members.sum(axis=1) + len(self.lattice.forced), values)
+        affordable = many * SLICE / max(clock() - begun, 1e-6)
+        self._pace = int(max(1.0, min(affordable, 4.0 * self._pace)))
+        self.budget.look()
+        if self.complete:
+            self.reason = "identified"
+        elif many >= left:
+            self.reason = "max_samples"
+
+    def save(self, *, last: bool) -> None:
+        """Save nothing: after a kill the evaluation starts again."""
+
+    def close(self) -> None:
+        """Do nothing at the end."""
 
     @property
     def complete(self) -> bool:
         """Whether all subsets were evaluated."""
         return self.evaluated == self.numbering.total
-
-    def _slice(self) -> None:
-        """Evaluate for about `SLICE` seconds; of the first subsets at least some, whatever the budget is."""
-        left = self.budget.samples_left(self.evaluated)
-        if self.evaluated > 0 and (self.budget.hurried or left <= 0):
-            self.reason = self.budget.hurried or "max_samples"
-            return
-        begun, many = clock(), min(self._pace, max(1, left), self.numbering.total - self.evaluated)
-        numbers = np.arange(self.evaluated, self.evaluated + many)
-        members = self.numbering.members(numbers)
-        self._take(numbers, members.sum(axis=1) + len(self.lattice.forced), self.every.values(members))
-        affordable = many * SLICE / max(clock() - begun, 1e-6)
-        self._pace = int(max(1.0, min(affordable, 4.0 * self._pace)))
 
     def _take(self, numbers: np.ndarray, sizes: np.ndarray, values: np.ndarray) -> None:
         """Note the values of the next subsets; of equal values the first subsets are kept."""

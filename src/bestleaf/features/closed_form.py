@@ -8,13 +8,12 @@ it is not a number: there the estimator itself is fitted.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 from sklearn.metrics import get_scorer
 from sklearn.pipeline import Pipeline
@@ -26,8 +25,6 @@ from bestleaf.features.ranking import auc, concordance
 MOST_NUMBERS = 30_000_000  # that may be kept: products of two columns, and test rows, of all folds
 MOST_WORK = 3 * 10**10  # multiplications for the products of two columns: some seconds
 AT_ONCE = 1_000_000  # outputs that are computed at a time
-LOOKS, LARGEST_LOOK = 3, 8  # subsets on which the closed form is compared with the estimator, and the largest size
-SAME = 1e-9  # relative
 FAR_OFF = 1e4  # a mean that is so many standard deviations from 0 costs too many digits
 UNEVEN = 0.05  # smallest share of its spread on all rows that a column must have on the training rows of a fold
 SAFETY = 100.0  # how much larger than the doubt a difference must be that decides about a label or an order
@@ -37,16 +34,10 @@ Split = tuple[np.ndarray, np.ndarray]  # rows to fit on, test rows
 
 
 class Model(NamedTuple):
-    """A linear model with a closed form."""
+    """A linear model with an intercept that has a closed form."""
 
     penalty: float
-    intercept: bool
     scaled: bool  # whether the columns are standardised on the training rows before the fit
-
-    @property
-    def centred(self) -> bool:
-        """Whether means are subtracted, so that columns may be shifted and constant ones get no weight."""
-        return self.intercept or self.scaled
 
 
 class Equations(NamedTuple):
@@ -67,7 +58,6 @@ class Fold(NamedTuple):
     equations: Equations
     columns: np.ndarray  # [columns, rows] of the test rows
     truth: np.ndarray  # of the test rows; of a classifier, numbers of classes
-    weights: np.ndarray  # of the test rows; ones if rows have no weights
 
 
 class ClosedForm:
@@ -97,7 +87,7 @@ class ClosedForm:
                 outputs, doubt = outputs_of([subsets[place] for place in some], fold)
                 fine = np.isfinite(doubt)
                 margin = SAFETY * np.where(fine, doubt, 0.0) * (1.0 + np.abs(outputs).max(axis=(1, 2)))
-                scores = MEASURES[self.measure](outputs, margin, fold.truth, fold.weights)
+                scores = MEASURES[self.measure](outputs, margin, fold.truth)
                 found[some, column] = np.where(fine, scores, np.nan)
         return found
 
@@ -116,37 +106,35 @@ def outputs_of(subsets: Sequence[np.ndarray], fold: Fold) -> tuple[np.ndarray, n
     return out, doubt
 
 
-# ---- scores of the outputs [subset, target, row] by truth and weights of the rows; nan if a margin could change them
+# ---- scores of the outputs [subset, target, row] by the truth of the rows; nan if a margin could change them
 
 
-def _r2(outputs: np.ndarray, margin: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    lost = (weights * (outputs[:, 0] - truth) ** 2).sum(axis=1)
-    return 1.0 - lost / float((weights * (truth - np.average(truth, weights=weights)) ** 2).sum())
+def _r2(outputs: np.ndarray, margin: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    return 1.0 - ((outputs[:, 0] - truth) ** 2).sum(axis=1) / float(((truth - truth.mean()) ** 2).sum())
 
 
-def _concordance(outputs: np.ndarray, margin: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _concordance(outputs: np.ndarray, margin: np.ndarray, truth: np.ndarray) -> np.ndarray:
     low, high = ((outputs[:, 0] + sign * margin[:, None]).astype(np.float32) for sign in (-1, 1))
     sure = (low == high).all(axis=1)
     return np.array([concordance(truth, one) if fine else np.nan for one, fine in zip(low, sure, strict=True)])
 
 
-def _accuracy(outputs: np.ndarray, margin: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _accuracy(outputs: np.ndarray, margin: np.ndarray, truth: np.ndarray) -> np.ndarray:
     both = outputs if outputs.shape[1] > 1 else np.concatenate([-outputs, outputs], axis=1)
     second, best = np.moveaxis(np.partition(both, -2, axis=1)[:, -2:], 1, 0)
-    right = np.where(best - second > margin[:, None], both.argmax(axis=1) == truth, np.nan)
-    return (weights * right).sum(axis=1) / weights.sum()
+    return np.where(best - second > margin[:, None], both.argmax(axis=1) == truth, np.nan).mean(axis=1)
 
 
-def _auc(outputs: np.ndarray, margin: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _auc(outputs: np.ndarray, margin: np.ndarray, truth: np.ndarray) -> np.ndarray:
     ranked = outputs[:, 0]
     order = np.argsort(ranked, axis=1)
     close = np.diff(np.take_along_axis(ranked, order, axis=1)) <= 2 * margin[:, None]
     sure = ~(close & (np.diff(truth[order]) != 0)).any(axis=1)
-    return np.array([auc(truth, one, weights) if fine else np.nan for one, fine in zip(ranked, sure, strict=True)])
+    return np.array([auc(truth, one) if fine else np.nan for one, fine in zip(ranked, sure, strict=True)])
 
 
 LABELLED = ("accuracy", "roc_auc")  # scores of classifiers
-MEASURES: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
+MEASURES: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
     "r2": _r2,
     "concordance": _concordance,
     "accuracy": _accuracy,
@@ -178,15 +166,15 @@ def model_of(estimator: BaseEstimator) -> Model | None:
             return None
     if type(last) not in (Ridge, RidgeClassifier, LinearRegression):  # derived classes may do anything
         return None
-    if last.positive or not isinstance(last.fit_intercept, bool):
+    if last.positive or last.fit_intercept is not True:
         return None
     if type(last) is LinearRegression:
-        return Model(0.0, last.fit_intercept, scaled)
+        return Model(0.0, scaled)
     if isinstance(last.alpha, bool) or not isinstance(last.alpha, Real) or not 0.0 <= float(last.alpha) < np.inf:
         return None  # an array has a penalty for each target
     if last.solver not in EXACT_SOLVERS or getattr(last, "class_weight", None) is not None:
         return None
-    return Model(float(last.alpha), last.fit_intercept, scaled)
+    return Model(float(last.alpha), scaled)
 
 
 def closed_form(
@@ -195,35 +183,24 @@ def closed_form(
     X: np.ndarray,
     y: np.ndarray,
     splits: Sequence[Split],
-    weights: np.ndarray | None,
 ) -> ClosedForm | None:
-    """Return the closed form of an estimator with a scorer on some data; None if there is none.
-
-    It is compared with the estimator on a few subsets, and used only if their outputs agree.
-    """
+    """Return the closed form of an estimator with a scorer on some data; None if there is none."""
     model, measure, classifier = model_of(estimator), measure_of(scorer), hasattr(estimator, "decision_function")
     if model is None or measure is None or classifier != (measure in LABELLED):
         return None
-    if not _can_take(X, y, splits, weights, classifier=classifier):
+    if not _can_take(X, y, splits, classifier=classifier):
         return None
     truth = np.unique(y, return_inverse=True)[1] if classifier else y.astype(np.float64)
-    usable = _trusted(X, splits, constant=model.penalty > 0 and model.centred)
+    usable = _trusted(X, splits, constant=model.penalty > 0)
     if not _has_scores(measure, truth, splits) or not usable.any():
         return None
-    heavy = np.ones(len(X)) if weights is None else weights
-    folds = [_fold(model, X, truth, heavy, split, classifier=classifier) for split in splits]
-    if not _agrees(folds[0], estimator, (X, y, weights), splits[0], np.flatnonzero(usable)):
-        return None
+    folds = [_fold(model, X, truth, split, classifier=classifier) for split in splits]
     return ClosedForm(folds, measure, usable)
 
 
-def _can_take(
-    X: np.ndarray, y: np.ndarray, splits: Sequence[Split], weights: np.ndarray | None, *, classifier: bool
-) -> bool:
+def _can_take(X: np.ndarray, y: np.ndarray, splits: Sequence[Split], *, classifier: bool) -> bool:
     """Return whether data are finite numbers in double precision, and not too many."""
     if X.dtype != np.float64 or y.shape != (len(X),) or not _plain(y, classifier) or not np.isfinite(X).all():
-        return False
-    if weights is not None and not (weights > 0).all():
         return False
     features, tested, trained = X.shape[1], sum(len(test) for _, test in splits), sum(len(rows) for rows, _ in splits)
     kept = features * (tested + features * len(splits))
@@ -262,27 +239,20 @@ def _trusted(X: np.ndarray, splits: Sequence[Split], *, constant: bool) -> np.nd
     return fine
 
 
-def _fold(
-    model: Model, X: np.ndarray, truth: np.ndarray, weights: np.ndarray, split: Split, *, classifier: bool
-) -> Fold:
+def _fold(model: Model, X: np.ndarray, truth: np.ndarray, split: Split, *, classifier: bool) -> Fold:
     """Return the normal equations on the training rows of a split, and its test rows."""
-    (rows, test), heavy = split, weights[split[0]]
-    mean, spread = X.mean(axis=0), X.std(axis=0)
-    shift = mean if model.centred else np.zeros(len(mean))
-    train, targets = X[rows] - shift, truth[rows][None].astype(np.float64)
+    (rows, test), mean, spread = split, X.mean(axis=0), X.std(axis=0)
+    train, targets = X[rows] - mean, truth[rows][None].astype(np.float64)
     if classifier:
         classes = np.arange(1 + int(truth.max()))
         targets = np.where(truth[rows] == classes[len(classes) == 2 :, None], 1.0, -1.0)
-    centre = np.average(train, axis=0, weights=heavy) if model.centred else shift
-    offset = np.average(targets, axis=1, weights=heavy) if model.intercept else np.zeros(len(targets))
+    centre, offset = train.mean(axis=0), targets.mean(axis=1)
     constant = np.ptp(train, axis=0) == 0
     unit = np.where(constant, 1.0, train.std(axis=0)) if model.scaled else np.ones(len(mean))
     train -= centre
-    if model.centred:
-        train[:, constant] = 0.0  # without rounding; such a column gets no weight if there is a penalty
-    weighted = train * heavy[:, None]
-    gram = weighted.T @ train / np.outer(unit, unit)
-    right = (targets - offset[:, None]) @ weighted / unit
+    train[:, constant] = 0.0  # without rounding; such a column gets no weight if there is a penalty
+    gram = train.T @ train / np.outer(unit, unit)
+    right = (targets - offset[:, None]) @ train / unit
     gram[np.diag_indices(len(mean))] += model.penalty
     diagonal = np.where(np.diag(gram) > 0, np.diag(gram), 1.0)  # a column that does not vary is never asked for
     root = np.sqrt(diagonal)
@@ -290,34 +260,4 @@ def _fold(
     correlation[np.diag_indices(len(mean))] = 1.0
     blur = 1.0 + np.abs(mean) / np.where(spread > 0, spread, 1.0)
     equations = Equations(correlation, diagonal, blur, right / root, 1.0 / (root * unit), centre, offset)
-    return Fold(equations, np.ascontiguousarray((X[test] - shift).T), truth[test], weights[test])
-
-
-def _agrees(
-    fold: Fold,
-    estimator: BaseEstimator,
-    data: tuple[np.ndarray, np.ndarray, np.ndarray | None],
-    split: Split,
-    features: np.ndarray,
-) -> bool:
-    """Return whether the closed form and the estimator have the same outputs on a few subsets, for one split."""
-    (X, y, weights), (train, test), rng = data, split, np.random.default_rng(0)
-    keywords = {} if weights is None else {"sample_weight": weights[train]}
-    compared = 0
-    for size in np.linspace(1, min(len(features), LARGEST_LOOK), LOOKS).astype(int):
-        subset = np.sort(rng.permutation(features)[:size])
-        mine, doubt = outputs_of([subset], fold)
-        if not np.isfinite(doubt[0]):
-            continue
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what the estimator says of a subset is said when it is asked for
-            try:
-                fitted = clone(estimator).fit(X[np.ix_(train, subset)], y[train], **keywords)
-            except ValueError:
-                return False
-            outputs = getattr(fitted, "decision_function", fitted.predict)
-            theirs = np.atleast_2d(outputs(X[np.ix_(test, subset)]).T)
-        if not np.abs(mine[0] - theirs).max() <= SAME * (np.abs(mine).max() + np.abs(theirs).max()):
-            return False
-        compared += 1
-    return compared > 0
+    return Fold(equations, np.ascontiguousarray((X[test] - mean).T), truth[test])

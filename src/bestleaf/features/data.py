@@ -10,14 +10,11 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.multiclass import type_of_target
 
-from bestleaf.checks import cut, shown
+from bestleaf.checks import sentence, shown
 
 VALUE_COST = 10**9  # largest number of distances for one exact value if every row votes (a second for each feature)
-FEWEST_QUERIES = 1000  # smallest number of rows that an exact value is computed on
 REFERENCE_ROWS = 20_000  # rows that vote, if there are so many rows that an exact value would take more distances
 QUERY_ROWS = 10_000  # other rows that are then ranked
-ROUGH_QUERIES = (500, 2000)  # smallest and largest number of rows that a rough value is computed on
-ROUGH_COST = 3 * 10**8  # number of distances for one rough value, within these limits
 FEWEST_OF_A_CLASS = 20  # rows of each class among them
 MOST_CLASSES = 20  # more different whole numbers than this are taken for real targets
 FAR_OFF = 1000  # a mean that is so many standard deviations from 0 is subtracted, to keep single precision
@@ -40,8 +37,7 @@ def splits_by(
     try:
         found = list(splitter.split(X, y, groups))
     except (TypeError, ValueError) as error:
-        why = cut(" ".join(str(error).split()), 150)
-        raise ValueError(f"{name} cannot split these {len(y):,} rows: {why}") from None
+        raise ValueError(f"{name} cannot split these {len(y):,} rows: {sentence(str(error), 150)}") from None
     return [_rows_of(name, split, len(y)) for split in found]
 
 
@@ -144,43 +140,20 @@ def scaled(column: np.ndarray, scale: bool, like: np.ndarray | None = None) -> n
     return (column - middle if abs(middle) > FAR_OFF * spread else column) * size
 
 
-class Columns:
-    """A copy of the data, [features, width] in single precision; rows in the order `rows`, then zeros.
-
-    Columns of very large data are copied when they are first needed: copying all of them may take longer than a search.
-    Two threads may copy the same column; both write the same numbers.
-    """
-
-    def __init__(self, data: np.ndarray, scale: bool, width: int, rows: np.ndarray) -> None:
-        self.array = np.zeros((data.shape[1], width), np.float32)
-        self._data: np.ndarray | None = data
-        self._scale, self._rows = scale, rows
-        self._missing = np.ones(data.shape[1], bool)
-        if len(rows) * data.shape[1] < LARGE or not scale:
-            self.complete()
-            if not np.abs(self.array).max() < LARGEST:
-                raise ValueError(
-                    f"X must hold numbers less than {LARGEST:g} in size, got {np.abs(data).max():g}; use scale=True"
-                )
-
-    def need(self, features: np.ndarray) -> None:
-        """Copy those of the features that were not copied before, many at a time."""
-        data, missing = self._data, features[self._missing[features]]
-        if data is None or not len(missing):
-            return
-        many = max(1, LARGE // len(self._rows))
-        for some in (missing[start : start + many] for start in range(0, len(missing), many)):
-            columns = data[self._rows[:, None], some].T.astype(np.float64, order="C")
-            with np.errstate(over="ignore"):
-                for feature, column in zip(some, columns, strict=True):
-                    self.array[feature, : len(column)] = scaled(column, self._scale)
-            self._missing[some] = False
-
-    def complete(self) -> np.ndarray:
-        """Copy all features; return them."""
-        self.need(np.arange(len(self.array)))
-        self._data = None
-        return self.array
+def copied_columns(data: np.ndarray, scale: bool, width: int, rows: np.ndarray) -> np.ndarray:
+    """Return a copy of the data, [features, width] in single precision; rows in the order `rows`, then zeros."""
+    found = np.zeros((data.shape[1], width), np.float32)
+    many = max(1, LARGE // len(rows))
+    with np.errstate(over="ignore"):
+        for start in range(0, len(found), many):
+            columns = data[rows, start : start + many].T.astype(np.float64, order="C")
+            for place, column in enumerate(columns, start):
+                found[place, : len(column)] = scaled(column, scale)
+    if not (scale or np.abs(found).max() < LARGEST):
+        raise ValueError(
+            f"X must hold numbers less than {LARGEST:g} in size, got {np.abs(data).max():g}; use scale=True"
+        )
+    return found
 
 
 def drawn(rows: int, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -267,35 +240,6 @@ def row_roles(
         role[some] = IS_RANKED
         left -= len(some)
     return RowRoles(np.concatenate([order[role[order] == one] for one in (VOTES, IS_RANKED)]), many, many)
-
-
-def fixed_queries(
-    targets: np.ndarray, roles: RowRoles, weights: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places of the rows that exact values are computed on, and of those for rough values.
-
-    They are always the same rows. Of very many rows, those of weight 0 come last.
-    """
-    exact = roles.queries if roles.apart else max(FEWEST_QUERIES, VALUE_COST // roles.references)
-    rough = int(np.clip(ROUGH_COST // roles.references, *ROUGH_QUERIES))
-    first = roles.first_query
-    ranked = targets[:, first:], None if weights is None else weights[first:]
-    return first + _some_rows(exact, *ranked), first + _some_rows(rough, *ranked)
-
-
-def _some_rows(many: int, targets: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Return about `many` rows with some of every class, or all rows if there are no more than that."""
-    rows = targets.shape[1]
-    if many >= rows:
-        return np.arange(rows)
-    order = np.random.default_rng(2019).permutation(rows)
-    if weights is not None:
-        order = np.concatenate([order[weights[order] > 0], order[weights[order] == 0]])
-    found = set(order[:many].tolist())
-    for target in targets:
-        for value in (target.min(), target.max()):
-            found.update(order[target[order] == value][:FEWEST_OF_A_CLASS].tolist())
-    return np.array(sorted(found), np.int64)
 
 
 def lanes(rows: int, n_neighbors: int) -> int:

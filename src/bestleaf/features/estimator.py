@@ -20,19 +20,17 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
 from bestleaf.certificate.held_out import corrected_error
-from bestleaf.checks import moved, shown
+from bestleaf.certificate.rows import checked_weights
+from bestleaf.checks import moved, sentence, shown
 from bestleaf.encoding import takes_missing
 from bestleaf.features.closed_form import closed_form
 from bestleaf.features.data import checked_data, in_order, splits_by
-from bestleaf.features.scoring import chosen_score, in_short
+from bestleaf.features.scoring import chosen_score
 
 DEFAULT_FOLDS = 5
 THREADS = ("n_jobs", "nthread", "num_threads", "thread_count")  # what libraries call the number of their threads
 QUICK = 10**5  # cost of a value by a closed form
 TOGETHER = 256  # values, or scores of single splits, that closed forms compute at once
-MOST_TRIES = 100  # to draw a split with two classes on both sides
-FOLDS = (splitters.KFold, splitters.StratifiedKFold, splitters.GroupKFold, splitters.StratifiedGroupKFold)
-RANDOM_SPLITS = (splitters.ShuffleSplit, splitters.StratifiedShuffleSplit, splitters.GroupShuffleSplit)
 
 Split = tuple[np.ndarray, np.ndarray]  # rows to fit on, held-out rows
 
@@ -78,6 +76,7 @@ class EstimatorOracle:
     """
 
     value_cost = 10**8  # stands for a tenth of a second
+    most_subsets = 1_000_000  # that are all evaluated with guarantee "exhaustive"
     part_cost = 2 * 10**7
     rollouts_a_unit = 1
     at_once = parts_at_once = 1
@@ -113,10 +112,10 @@ class EstimatorOracle:
         if not self.splits:
             raise ValueError(f"cv must give at least one split, got none from {shown(cv)}")
         self.parts = len(self.splits)
-        with ONE_THREAD:  # sums of many threads would depend on their number
-            self.closed_form = closed_form(
-                self.estimator, self.score.scorer, self.X, self.y, self.splits, self.sample_weight
-            )
+        self.closed_form = None
+        if self.sample_weight is None:
+            with ONE_THREAD:  # sums of many threads would depend on their number
+                self.closed_form = closed_form(self.estimator, self.score.scorer, self.X, self.y, self.splits)
         if self.closed_form is not None:
             self.value_cost = QUICK
             self.at_once = self.parts_at_once = TOGETHER
@@ -133,6 +132,10 @@ class EstimatorOracle:
             float(np.mean([self.score.value(score, features.tolist()) for score in scores]))
             for features, scores in zip(every, self._plain_scores(every), strict=True)
         ]
+
+    def table_values(self, columns: np.ndarray) -> np.ndarray:
+        """Return the exact values of many subsets; `columns` [subsets, features] says which features each has."""
+        return np.array(self.values([np.flatnonzero(row) for row in columns]))
 
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return the score on one random split."""
@@ -162,7 +165,8 @@ class EstimatorOracle:
         try:
             return clone(self.estimator).fit(columns, self.y[rows], **self._weights(rows))
         except ValueError as error:
-            raise ValueError(f"estimator {self.name} cannot be fitted to these data: {in_short(error)}") from None
+            why = sentence(str(error), 200)
+            raise ValueError(f"estimator {self.name} cannot be fitted to these data: {why}") from None
 
     def unseen(
         self, subset: Iterable[int], new_X: np.ndarray, new_y: np.ndarray, new_weight: np.ndarray | None
@@ -267,10 +271,7 @@ class EstimatorOracle:
     def _checked_weights(self, given: Any) -> np.ndarray | None:
         if given is None:
             return None
-        weights = np.asarray(given, np.float64)
-        if weights.shape != (self.n_samples,) or not (np.isfinite(weights) & (weights >= 0)).all():
-            got = f"{weights.dtype} of shape {weights.shape}"
-            raise ValueError(f"sample_weight must be {self.n_samples} numbers of at least 0, got {got}")
+        weights = checked_weights(given, self.n_samples)
         if not has_fit_parameter(self.estimator, "sample_weight"):
             raise ValueError(f"sample_weight cannot be used: {type(self.estimator).__name__}.fit does not take it")
         if not self.score.takes_weights:

@@ -9,22 +9,97 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
-from math import comb
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
+from bestleaf.certificate.all_subsets import count_subsets
 from bestleaf.checks import cut, shown
 from bestleaf.features.neighbours import KNNOracle
-from bestleaf.features.oracle import Oracle, SplitOracle
 from bestleaf.features.rollouts import NeighbourRollouts, PlainRollouts, Subset, SubsetFamily
 
 MANY = 10**12  # counting subsets ends beyond this
 STOP = -1  # the last element of a terminal leaf
 
 
-class SubsetLattice:
-    """All subsets of features that may be chosen; see `FeatureLattice`."""
+class Oracle(Protocol):
+    """What gives subsets of features their values: all that the lattice, the search, the selector and `verify` use.
+
+    An oracle may also have a number `at_once`: so many values take less time together than one by one.
+
+    Values and samples are numbers in [0, 1]; higher is better. The unit of costs is the distance between two rows on
+    one feature, which takes about a nanosecond.
+    """
+
+    n_samples: int
+    n_features: int
+    rollouts_a_unit: int  # rollouts for each unit when the search first chooses at a node
+    parts: int  # number of scores whose mean is the value; 0 if there are none, otherwise see `SplitOracle`
+    value_cost: int  # cost of one value
+
+    @property
+    def most_subsets(self) -> int:
+        """How many subsets may all be evaluated."""
+
+    def value(self, subset: Iterable[int]) -> float:
+        """Return the exact value of a subset."""
+
+    def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
+        """Return the exact values of several subsets."""
+
+    def table_values(self, columns: np.ndarray) -> np.ndarray:
+        """Return the exact values of many subsets; `columns` [subsets, features] says which features each has."""
+
+    def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
+        """Return one noisy value."""
+
+    def settings(self) -> dict[str, object]:
+        """Return the settings that values depend on, for checkpoints and certificates."""
+
+    def counts(self) -> dict[str, int | None]:
+        """Return the number of classes and the number of rows that a value is computed on."""
+
+    def fingerprint(self) -> str:
+        """Return a hash of the data."""
+
+
+class SplitOracle(Oracle, Protocol):
+    """An oracle whose value is the mean of `parts` scores, such as those of cross-validation."""
+
+    part_cost: int  # cost of one score
+
+    def part(self, subset: Iterable[int], number: int) -> float:
+        """Return one of the scores."""
+
+    def drawn_part(self, rng: np.random.Generator) -> int:
+        """Return which of the scores `sample` would return with this random stream."""
+
+
+class FeatureLattice:
+    """All subsets, up to a size, with all features of `include` and none of `exclude`.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        What gives subsets their values, such as a `KNNOracle` or an `EstimatorOracle`.
+    continue_probability : float, default=0.9
+        q: a rollout at size s goes on with probability q^s.
+    max_features : int, default=None
+        Largest size of a subset; a group counts as one. None means no limit.
+    include, exclude : iterable of int
+        Features that every subset has, and features that no subset has; each stands for its whole group.
+    groups : sequence of sequences of int, default=None
+        Features that enter together; every feature is in exactly one group. States then hold numbers of groups.
+
+    Examples
+    --------
+    >>> from bestleaf import best_leaf
+    >>> from bestleaf.paper import load_linear
+    >>> lattice = FeatureLattice(KNNOracle(*load_linear(return_X_y=True), scale=False), max_features=1)
+    >>> found = best_leaf(lattice, epsilon=0.005, delta=0.1, expansion=0.3, seed=0)
+    >>> found.answer in [(1, -1), (4, -1)]  # feature 4 is twice feature 1 and worth the same
+    True
+    """
 
     def __init__(
         self,
@@ -164,12 +239,7 @@ class SubsetLattice:
 
     def count_subsets(self) -> int:
         """Return the number of subsets that may be chosen; counting ends beyond `MANY`."""
-        total = -(not self.forced)
-        for size in range(self.limit - len(self.forced) + 1):
-            total += comb(len(self.allowed), size)
-            if total > MANY:
-                break
-        return total
+        return count_subsets(self.allowed, self.forced, self.limit, MANY)
 
     def complete(self, state: Subset, rng: np.random.Generator) -> Subset:
         """Return the terminal leaf in which a rollout from a state ends; a terminal leaf stays as it is."""
@@ -188,11 +258,26 @@ class SubsetLattice:
         """Return the value of one rollout; kernels use the random stream in the same way."""
         return self.oracle.sample(self.features_of(self.complete(state, rng)), rng)
 
+    def exact(self, state: Subset) -> float:
+        """Return the exact value of a terminal leaf."""
+        return self.oracle.value(self.features_of(state))
+
+    def values(self, states: Sequence[Subset]) -> list[float]:
+        """Return the exact values of several terminal leaves."""
+        if type(self).exact is not FeatureLattice.exact:  # a subclass has values of its own
+            return [self.exact(state) for state in states]
+        return self.oracle.values([self.features_of(state) for state in states])
+
+    @property
+    def at_once(self) -> int:
+        """How many values the oracle computes in less time together than one by one; 1 if it does not."""
+        return getattr(self.oracle, "at_once", 1)
+
     @property
     def samples_compiled(self) -> bool:
         """Whether kernels may draw the samples: no subclass has replaced `sample` of the lattice or the oracle."""
         mine, oracles = type(self).sample, getattr(type(self.oracle), "sample", None)
-        return mine is SubsetLattice.sample and oracles is KNNOracle.sample
+        return mine is FeatureLattice.sample and oracles is KNNOracle.sample
 
     def compiled_oracle(self, rng: np.random.Generator) -> NeighbourRollouts | None:
         """Return the compiled form of `sample`; None if there is none."""
@@ -203,19 +288,9 @@ class SubsetLattice:
         return PlainRollouts(self)
 
     @property
-    def rollouts_a_unit(self) -> int:
-        """Rollouts for each unit when the search first chooses at a node."""
-        return self.oracle.rollouts_a_unit
-
-    @property
     def value_cost(self) -> int:
         """Cost of one value; see `Oracle`."""
         return self.oracle.value_cost
-
-    @property
-    def part_cost(self) -> int:
-        """Cost of one score of a terminal leaf, or of its value if that is not a mean of scores."""
-        return cast(SplitOracle, self.oracle).part_cost if self.parts else self.value_cost
 
     @property
     def parts(self) -> int:
@@ -228,7 +303,7 @@ class SubsetLattice:
 
     def part_scores(self, items: Sequence[tuple[Subset, int]]) -> list[float]:
         """Return one of the scores of each of several terminal leaves, at once if the oracle can."""
-        if type(self).part is SubsetLattice.part and hasattr(self.oracle, "part_scores"):
+        if type(self).part is FeatureLattice.part and hasattr(self.oracle, "part_scores"):
             return self.oracle.part_scores([(self.features_of(state), number) for state, number in items])
         return [self.part(state, number) for state, number in items]
 
@@ -259,48 +334,6 @@ class SubsetLattice:
             "continue_probability": self.continue_probability,
             "data": self.oracle.fingerprint(),
         }
-
-
-class FeatureLattice(SubsetLattice):
-    """All subsets, up to a size, with all features of `include` and none of `exclude`.
-
-    Parameters
-    ----------
-    oracle : Oracle
-        What gives subsets their values, such as a `KNNOracle` or an `EstimatorOracle`.
-    continue_probability : float, default=0.9
-        q: a rollout at size s goes on with probability q^s.
-    max_features : int, default=None
-        Largest size of a subset; a group counts as one. None means no limit.
-    include, exclude : iterable of int
-        Features that every subset has, and features that no subset has; each stands for its whole group.
-    groups : sequence of sequences of int, default=None
-        Features that enter together; every feature is in exactly one group. States then hold numbers of groups.
-
-    Examples
-    --------
-    >>> from bestleaf import best_leaf
-    >>> from bestleaf.paper import load_linear
-    >>> lattice = FeatureLattice(KNNOracle(*load_linear(return_X_y=True), scale=False), max_features=1)
-    >>> found = best_leaf(lattice, epsilon=0.005, delta=0.1, expansion=0.3, seed=0)
-    >>> found.answer in [(1, -1), (4, -1)]  # feature 4 is twice feature 1 and worth the same
-    True
-    """
-
-    def exact(self, state: Subset) -> float:
-        """Return the exact value of a terminal leaf."""
-        return self.oracle.value(self.features_of(state))
-
-    def values(self, states: Sequence[Subset]) -> list[float]:
-        """Return the exact values of several terminal leaves."""
-        if type(self).exact is not FeatureLattice.exact:  # a subclass has values of its own
-            return [self.exact(state) for state in states]
-        return self.oracle.values([self.features_of(state) for state in states])
-
-    @property
-    def at_once(self) -> int:
-        """How many values the oracle computes in less time together than one by one; 1 if it does not."""
-        return getattr(self.oracle, "at_once", 1)
 
 
 def checked_groups(argument: str, groups: Mapping[Any, Iterable[int]], names: Sequence[str]) -> list[list[int]]:

@@ -11,7 +11,7 @@ rows are ranked. So no row that is ranked has voted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from hashlib import sha256
@@ -29,13 +29,12 @@ from bestleaf.checks import one_of, shown, whole
 from bestleaf.engine.records import Workplace
 from bestleaf.features.data import (
     LIGHTEST,
-    Columns,
     checked_data,
     checked_targets,
+    copied_columns,
     cumulative_shares,
     drawn,
     drawn_by_weight,
-    fixed_queries,
     in_order,
     lanes,
     lightest_share,
@@ -43,22 +42,20 @@ from bestleaf.features.data import (
     row_roles,
     task_of,
 )
-from bestleaf.features.gpu import DEVICES, CudaVotes, Gpu, PaddedSubsets, Subsets, values_on_gpu
+from bestleaf.features.gpu import DEVICES, CudaVotes, Gpu, PaddedSubsets
 from bestleaf.features.kernels import neighbours as kernels
 from bestleaf.features.kernels import ranking
-from bestleaf.features.kernels.all_subsets import Voters
-from bestleaf.features.kernels.records import HALF, NEIGHBOURS, ROW_ORDER, STRICT
+from bestleaf.features.kernels.records import NEIGHBOURS, TIES
 from bestleaf.features.ranking import pulls
 from bestleaf.features.together import values_of
 
-TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}
 TASKS = ("auto", "classification", "regression")
 DISTANCES_AT_ONCE, MOST_AT_ONCE = 2 * 10**10, 4096  # on a GPU: distances and values that take about 50 ms
-MOST_ROWS = 4096  # with more rows, all subsets of a table take too long without a GPU
 MOST_SUBSETS = 2**22  # whose values are all computed without a GPU
 SHARE_OF_A_THREAD = 8  # values that a thread gets at once
-VOTES = 256 * 2**20  # bytes for votes that are kept, by default
+VOTES = 256 * 2**20  # bytes for votes that are kept
 SUBSAMPLE = 50  # rows that a sample is computed on, as in the paper
+ERROR_ROWS = 2000  # rows that a standard error is computed on, at most
 A_SUBSET = 600  # bytes of Python objects for each subset whose votes are kept
 DISTANCES_A_THREAD = 10**6  # fewer are not worth a thread
 DISTANCES_A_GPU = 4 * 10**6  # fewer take less time on the processor than the way to the GPU and back
@@ -134,12 +131,11 @@ class NeighbourVotes(BaseEstimator):
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         n_jobs: int | None = None,
-        memory: int | None = None,
     ) -> KNNOracle:
         """Return the oracle of these data.
 
         `groups` and `sample_weight` are those of `KNNOracle`. `n_jobs` is the number of threads for one exact value
-        (None is 1), `memory` the bytes for votes that are kept (None is 256 MiB).
+        (None is 1).
         """
         whole("n_neighbors", self.n_neighbors, 1)
         for name, least in (("subsample", 2), ("reference_rows", 1), ("query_rows", 2)):
@@ -150,7 +146,7 @@ class NeighbourVotes(BaseEstimator):
                 raise TypeError(f"{name} must be True or False, got {shown(getattr(self, name))}")
         votes = self.get_params() | {"task": task_of(y, one_of("task", self.task, TASKS))}
         votes |= {"groups": groups, "sample_weight": sample_weight}
-        return KNNOracle(X, y, **votes, n_jobs=n_jobs or 1, memory=VOTES if memory is None else memory)
+        return KNNOracle(X, y, **votes, n_jobs=n_jobs or 1)
 
 
 class KNNOracle:
@@ -246,9 +242,9 @@ class KNNOracle:
             raise ValueError(f"subsample must be between 2 and the number of {which} ({most}), got {subsample}")
         self._lanes = lanes(self.roles.references, n_neighbors)
         self.padded = -(-self.roles.references // self._lanes) * self._lanes
-        self._columns = Columns(data, scale, max(len(self.rows), self.padded), self.rows)
+        self.columns = copied_columns(data, scale, max(len(self.rows), self.padded), self.rows)
         self.weights = self._weights()
-        self.queries, self.rough_queries = fixed_queries(self.targets, self.roles, self.row_weights)
+        self.queries = np.arange(self.roles.first_query, len(self.rows))
         self.value_cost = len(self.queries) * self.roles.references
 
     def _labels(self, targets: np.ndarray) -> np.ndarray:
@@ -284,7 +280,6 @@ class KNNOracle:
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out votes and scratch memory, which are made again."""
-        self._columns.complete()
         return {name: value for name, value in vars(self).items() if name not in ("_votes", "_scratch", "_gpu")}
 
     def value(self, subset: Iterable[int]) -> float:
@@ -297,34 +292,16 @@ class KNNOracle:
 
     @property
     def most_subsets(self) -> int:
-        """How many subsets may be evaluated at once, more of them on a GPU; 0 if there are too many rows."""
-        if len(self.queries) < self.n_samples:
-            return 0
-        return MOST_NUMBERS if self._gpu.is_there else MOST_SUBSETS if self.n_samples <= MOST_ROWS else 0
+        """How many subsets may all be evaluated, more of them on a GPU."""
+        return MOST_NUMBERS if self._gpu.is_there and not self.roles.apart else MOST_SUBSETS
 
     def table_values(self, columns: np.ndarray) -> np.ndarray:
         """Return the exact values of many subsets; `columns` [subsets, features] says which features each has."""
         if self._worth_a_gpu(len(columns), int(columns.sum(axis=1).max()), len(self.queries)):
-            subsets = PaddedSubsets.among(columns)
-            found = self._gpu.tried(lambda votes: values_on_gpu(self, votes, subsets, self.queries))
+            found = self._values_on_gpu(PaddedSubsets.among(columns), self.queries)
             if found is not None:
                 return found
         return values_of(self, columns)
-
-    def voters(self) -> Voters:
-        """Return what the kernel of all subsets needs to know."""
-        groups = np.empty(0, np.int64) if self.groups is None else np.asarray(self.groups, np.int64)
-        return Voters(self._columns.complete(), self.targets, groups, self.n_neighbors, self.classes is None)
-
-    @property
-    def counts_votes(self) -> bool:
-        """Whether the value follows from how many rows of each class have how many votes."""
-        return self.classes is not None and self.row_weights is None
-
-    @property
-    def tie_code(self) -> int:
-        """How pairs with equal votes count, for the kernels."""
-        return TIES[self.ties]
 
     def value_on(self, subset: Iterable[int], queries: np.ndarray) -> float:
         """Return the value on some of the rows, given by their places in `rows`."""
@@ -333,10 +310,10 @@ class KNNOracle:
 
     def values_on(self, subsets: Iterable[Iterable[int]], queries: np.ndarray) -> list[float]:
         """Return the values of several subsets on some of the rows, given by their places in `rows`."""
-        asked = self._asked(subsets)
+        asked = [self._features(subset) for subset in subsets]
         distances = len(queries) * self.roles.references
         if len(asked) > 1 and self.suits_gpu(asked, len(queries)):
-            found = self._gpu.tried(lambda votes: values_on_gpu(self, votes, PaddedSubsets.of(asked), queries))
+            found = self._values_on_gpu(PaddedSubsets.of(asked), queries)
             if found is not None:
                 return found.tolist()
         threads = min(self.n_jobs, len(asked), len(asked) * distances // DISTANCES_A_THREAD)
@@ -362,7 +339,7 @@ class KNNOracle:
         """Return the GPU for other columns, as `workplace_on` does for the processor; None are those of the data."""
 
         def made() -> CudaVotes:
-            given, by_row = self._columns.complete() if columns is None else columns, groups
+            given, by_row = self.columns if columns is None else columns, groups
             if groups is not None and len(groups) < given.shape[1]:  # further rows belong to no group
                 by_row = np.concatenate([groups, np.full(given.shape[1] - len(groups), -1)])
             real = self.classes is None
@@ -371,15 +348,33 @@ class KNNOracle:
 
         return Gpu(self.device, made)
 
-    def suits_gpu(self, asked: Subsets, queries: int) -> bool:
+    def suits_gpu(self, asked: Sequence[np.ndarray], queries: int) -> bool:
         """Return whether these subsets fit on a GPU and, with so many queries, are worth the way to it."""
-        sizes = [asked.shape[1]] if isinstance(asked, np.ndarray) else [len(features) for features in asked]
+        sizes = [len(features) for features in asked]
         return min(sizes) > 0 and self._worth_a_gpu(len(asked), max(sizes), queries)
 
     def _worth_a_gpu(self, many: int, widest: int, queries: int) -> bool:
         """Return whether so many subsets of at most so many features are worth the way to a GPU, and fit on it."""
         worth = many * queries * self.roles.references >= DISTANCES_A_GPU and self._gpu.is_there
         return worth and CudaVotes.takes(widest, self.n_neighbors)
+
+    def _values_on_gpu(self, subsets: PaddedSubsets, queries: np.ndarray) -> np.ndarray | None:
+        """Return values on some rows, to the last digit as the processor computes them; None if there is no GPU."""
+        targets = self.targets[:, queries]
+        if self.row_weights is not None or self.ties == "row_order":  # the processor ranks the rows by their votes
+            sums = self._gpu.tried(lambda votes: votes.sums(subsets, queries))
+            weights = None if self.row_weights is None else self.row_weights[queries]
+            return sums if sums is None else np.array([self.fraction_in_order(targets, one, weights) for one in sums])
+        truth, half = np.stack([np.unique(one, return_inverse=True)[1] for one in targets]), self.ties == "half"
+        twice = self._gpu.tried(lambda votes: votes.pairs_in_order(subsets, queries, truth, half=half))
+        if twice is None:
+            return None
+        total, outputs = np.zeros(len(twice)), 0
+        for ranks, column in zip(truth, twice.T, strict=True):
+            if pairs := (len(queries) ** 2 - int((np.bincount(ranks) ** 2).sum())) // 2:
+                total += column / 2 / pairs
+                outputs += 1
+        return total / outputs
 
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return the value on a random subsample, drawn again while all its targets are the same.
@@ -404,7 +399,7 @@ class KNNOracle:
         would change, too, is left out. Rows of a group may resemble each other, so groups count as a whole. With very
         many rows it is computed on some and scaled.
         """
-        rows = self.with_weight(self.rough_queries)
+        rows = self.with_weight(self.queries[:: -(-len(self.queries) // ERROR_ROWS)])
         sums, found = self._sums(self._features(subset), rows), []
         for score, target in zip(sums.T, self.targets[:, rows], strict=True):
             if target.min() < target.max():
@@ -446,20 +441,15 @@ class KNNOracle:
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the data in the form that the kernels use."""
-        columns = self._columns.complete()
-        digest = sha256(repr((columns.shape, self.targets.shape)).encode())
+        digest = sha256(repr((self.columns.shape, self.targets.shape)).encode())
         about_rows = (array for array in (self.groups, self.row_weights) if array is not None)
-        for array in (columns, self.targets, self.rows, *about_rows):
+        for array in (self.columns, self.targets, self.rows, *about_rows):
             digest.update(np.ascontiguousarray(array).view(np.uint8).data)
         return digest.hexdigest()
 
     def workplace(self) -> Workplace:
         """Return what one thread of the kernels needs: the data and scratch memory."""
-        self._columns.complete()
-        return self._workplace()
-
-    def _workplace(self) -> Workplace:
-        return self.workplace_on(self._columns.array, self.groups)
+        return self.workplace_on(self.columns, self.groups)
 
     def workplace_on(self, columns: np.ndarray, groups: np.ndarray | None) -> Workplace:
         """Return a workplace on other columns, with the rows that vote at the first places and queries behind them.
@@ -514,16 +504,8 @@ class KNNOracle:
         """Return scratch memory for the kernels: a workplace and two histograms of votes."""
         mine = self._scratch
         if not hasattr(mine, "memory"):
-            mine.memory = self._workplace(), np.zeros((2, self.n_neighbors + 1), np.int64)
+            mine.memory = self.workplace(), np.zeros((2, self.n_neighbors + 1), np.int64)
         return mine.memory
-
-    def _asked(self, subsets: Iterable[Iterable[int]]) -> Subsets:
-        """Return the features of each subset, in order; rows of an array are subsets of one size."""
-        if isinstance(subsets, np.ndarray) and subsets.ndim == 2 and subsets.dtype.kind in "iu" and subsets.size:
-            found = np.sort(subsets, axis=1)
-            if found[:, 0].min() >= 0 and found[:, -1].max() < self.n_features and (np.diff(found, axis=1) > 0).all():
-                return found
-        return [self._features(subset) for subset in subsets]
 
     def _features(self, subset: Iterable[int]) -> np.ndarray:
         features = in_order(subset)
@@ -551,7 +533,6 @@ class KNNOracle:
             found = self._gpu.tried(lambda votes: votes.sums(PaddedSubsets.of([features]), queries)[0])
             if found is not None:
                 return found
-        self._columns.need(features)
         threads = min(self.n_jobs, len(queries) * self.roles.references // DISTANCES_A_THREAD)
         if threads < 2:
             return self._computed_here(features, queries)

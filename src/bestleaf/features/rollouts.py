@@ -15,12 +15,12 @@ import numpy as np
 from bestleaf.checkpoint import Saved
 from bestleaf.checkpoint.codec import checked_number
 from bestleaf.engine.records import Workplace, enlarged
-from bestleaf.features.kernels.records import NEIGHBOURS
+from bestleaf.features.kernels.records import NEIGHBOURS, TIES
 from bestleaf.features.kernels.rollout import ROWS, add_to_rows, draw_neighbours, sum_rows, warm_up
-from bestleaf.features.neighbours import TIES, KNNOracle
+from bestleaf.features.neighbours import KNNOracle
 
 if TYPE_CHECKING:
-    from bestleaf.features.lattice import SubsetLattice
+    from bestleaf.features.lattice import FeatureLattice
 
 KEPT = 16  # best rollouts that are kept
 ROWS_OF_VOTES = 2**20  # subsets whose votes are kept, at most
@@ -39,7 +39,7 @@ class Rollouts:
 
     BY_NODE: tuple[str, ...] = ("heads",)  # arrays that grow with the graph
 
-    def __init__(self, lattice: SubsetLattice, place: Workplace) -> None:
+    def __init__(self, lattice: FeatureLattice, place: Workplace) -> None:
         self.lattice, self.place, self.nodes = lattice, place, 0
         self.units = len(lattice.groups)
         self._chunks: list[np.ndarray] = []  # rows of sums; pages of memory are taken when a row is first written
@@ -101,7 +101,7 @@ class Rollouts:
 class PlainRollouts(Rollouts):
     """The sums of rollouts that are drawn outside of kernels, with any oracle."""
 
-    def __init__(self, lattice: SubsetLattice) -> None:
+    def __init__(self, lattice: FeatureLattice) -> None:
         super().__init__(lattice, Workplace(NEIGHBOURS))
         self.kept: list[tuple[float, Subset]] = []  # a heap of the best rollouts
 
@@ -146,7 +146,7 @@ class NeighbourRollouts(Rollouts):
 
     BY_NODE = ("heads", "subsets", "sizes")
 
-    def __init__(self, lattice: SubsetLattice, rng: np.random.Generator, *, noisy_stop: bool = False) -> None:
+    def __init__(self, lattice: FeatureLattice, rng: np.random.Generator, *, noisy_stop: bool = False) -> None:
         oracle, units = lattice.oracle, len(lattice.groups)
         assert isinstance(oracle, KNNOracle)
         super().__init__(lattice, oracle.workplace())
@@ -266,7 +266,7 @@ class SubsetFamily:
 
     remembered = 0  # subsets that are not in the graph
 
-    def __init__(self, lattice: SubsetLattice, node_of: dict[Subset, int]) -> None:
+    def __init__(self, lattice: FeatureLattice, node_of: dict[Subset, int]) -> None:
         self.lattice, self.node_of = lattice, node_of
         self._states: list[Subset] = []  # by node
         self._having: dict[tuple[int, int], list[int]] = {}  # (size, unit) -> nodes, in order
@@ -301,6 +301,6 @@ def _checked_sums(saved: Saved, name: str, rows: int) -> np.ndarray:
     return sums
 
 
-def _check_subset(lattice: SubsetLattice, subset: Subset) -> None:
+def _check_subset(lattice: FeatureLattice, subset: Subset) -> None:
     if not lattice.holds(lattice.terminal(subset)):
         raise ValueError(f"a rollout must end in a subset of the lattice, got {list(subset)}")

@@ -13,10 +13,9 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.metrics import check_scoring, make_scorer
 
-from bestleaf.checks import shown
+from bestleaf.checks import sentence, shown
 from bestleaf.features.ranking import auc, concordance
 
-LONGEST = 200  # letters of an error message of scikit-learn
 ROUNDING = 1e-9  # a perfect average precision may be 1.0000000000000002
 
 
@@ -60,7 +59,7 @@ class Score:
             return self.scorer(fitted, X, y, **weights) if quick is None else quick
         except ValueError as error:
             what = f"{self.name} cannot score {type(fitted).__name__} on these data"
-            raise ValueError(f"scoring {what}: {in_short(error)}") from None
+            raise ValueError(f"scoring {what}: {sentence(str(error), 200)}") from None
         except AttributeError:
             methods = getattr(self.scorer, "_response_method", "predict")
             methods = [methods] if isinstance(methods, str) else list(methods)
@@ -104,9 +103,3 @@ def quick_score(name: str, fitted: Any, X: np.ndarray, y: np.ndarray) -> float |
         return None  # the scorer itself says what is wrong
     ranked = fitted.decision_function(X) if hasattr(fitted, "decision_function") else fitted.predict_proba(X)[:, 1]
     return auc(y == classes[1], ranked) if np.isfinite(ranked).all() else None
-
-
-def in_short(error: Exception) -> str:
-    """Return an error message in one line, cut if it is long."""
-    text = " ".join(str(error).split())
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

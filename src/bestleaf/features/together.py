@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bestleaf.features.kernels import all_subsets as kernels
+from bestleaf.features.kernels.records import TIES
 
 if TYPE_CHECKING:
     from bestleaf.features.neighbours import KNNOracle
@@ -23,7 +24,7 @@ def values_of(oracle: KNNOracle, columns: np.ndarray) -> np.ndarray:
     `columns` [subsets, features] says which features each subset has. Any order will do; fewest distances are computed
     if subsets that begin with the same features stand together.
     """
-    if oracle.n_neighbors > kernels.NEAREST or oracle.drop_zero:
+    if oracle.n_neighbors > kernels.NEAREST or oracle.drop_zero or oracle.roles.apart:
         return np.array(oracle.values([np.flatnonzero(row) for row in columns]))
     many, largest = len(columns), max(1, VOTES_A_PART // oracle.targets.size)
     threads = max(1, min(oracle.n_jobs, many // FEWEST_A_PART))
@@ -39,7 +40,8 @@ def _part(oracle: KNNOracle, columns: np.ndarray) -> np.ndarray:
     """Return the values of some subsets in this thread."""
     sizes, targets = columns.sum(axis=1), oracle.targets
     (outputs, rows), widest = targets.shape, int(sizes.max())
-    voters = oracle.voters()
+    groups = np.empty(0, np.int64) if oracle.groups is None else np.asarray(oracle.groups, np.int64)
+    voters = kernels.Voters(oracle.columns, targets, groups, oracle.n_neighbors, oracle.classes is None)
     examples = -(-rows // kernels.LANES) * kernels.LANES
     votes = np.empty((len(columns), outputs, rows), np.float32)
     kernels.count_votes(
@@ -51,8 +53,8 @@ def _part(oracle: KNNOracle, columns: np.ndarray) -> np.ndarray:
         np.empty(kernels.SCRATCH, np.float32),
         votes,
     )
-    if not oracle.counts_votes:  # concordance indices, and rows with weights
+    if oracle.classes is None or oracle.row_weights is not None:
         return np.array([oracle.fraction_in_order(targets, one.T, oracle.row_weights) for one in votes])
     values, histograms = np.empty(len(columns)), np.zeros((2, oracle.n_neighbors + 1), np.int64)
-    kernels.rank_votes(votes, targets, oracle.tie_code, *histograms, values)
+    kernels.rank_votes(votes, targets, TIES[oracle.ties], *histograms, values)
     return values

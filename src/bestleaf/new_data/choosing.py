@@ -13,7 +13,7 @@ import numpy as np
 
 from bestleaf.certificate.schema import Content
 from bestleaf.data_checks import Data, task_for, votes_of
-from bestleaf.features import SubsetLattice
+from bestleaf.features import FeatureLattice
 from bestleaf.new_data.choice import Choice, LeftOut, decide
 from bestleaf.new_data.left_out import (
     Plan,
@@ -59,7 +59,7 @@ class Chosen(NamedTuple):
 def choose(
     selector: BestLeafSelector,
     data: Data,
-    lattice: SubsetLattice,
+    lattice: FeatureLattice,
     seed: int,
     budget: Budget,
     executor: Serial,
@@ -147,7 +147,7 @@ def _score(
         at_once = workers
 
 
-def fresh_scores(chosen: Chosen, lattice: SubsetLattice, known: Mapping[Subset, float]) -> dict[Subset, list[float]]:
+def fresh_scores(chosen: Chosen, lattice: FeatureLattice, known: Mapping[Subset, float]) -> dict[Subset, list[float]]:
     """Return what training values of the path that are not known yet are the means of, by state of the lattice.
 
     These are the scores of the splits of an estimator; of votes there is one value. They are computed as far as that is
@@ -168,7 +168,7 @@ def fresh_scores(chosen: Chosen, lattice: SubsetLattice, known: Mapping[Subset, 
 
 def in_certificate(
     chosen: Chosen,
-    lattice: SubsetLattice,
+    lattice: FeatureLattice,
     names: list[str],
     training: Mapping[Subset, float],
     features_of: Callable[[Subset], list[int]],

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from bestleaf.features import SubsetLattice
+from bestleaf.features import FeatureLattice
 from bestleaf.features.data import scaled
 from bestleaf.features.estimator import ONE_THREAD, EstimatorOracle
 from bestleaf.features.neighbours import KNNOracle
@@ -35,7 +35,7 @@ class Choosable:
     sizes: tuple[int, ...]  # without that of all units
 
     @classmethod
-    def of(cls, lattice: SubsetLattice, *, by_fits: bool) -> Choosable:
+    def of(cls, lattice: FeatureLattice, *, by_fits: bool) -> Choosable:
         """Return what may be chosen from a lattice."""
         forced, free = tuple(lattice.forced), tuple(lattice.allowed)
         sizes = _sizes(len(forced), len(free), lattice.limit, by_fits)

@@ -15,7 +15,7 @@ from bestleaf.checkpoint import FOLDS, Checkpoint, Saved
 from bestleaf.checkpoint.codec import Json
 from bestleaf.checkpoint.file import Lock, read_file, refuse, write_file
 from bestleaf.checkpoint.identity import difference, identity
-from bestleaf.features import SubsetLattice
+from bestleaf.features import FeatureLattice
 from bestleaf.files import in_words
 from bestleaf.new_data.left_out import Scores
 from bestleaf.new_data.part import Candidates, Choosable
@@ -50,7 +50,7 @@ class SavedFolds:
     def __init__(
         self,
         given: str | os.PathLike[str] | Checkpoint | None,
-        lattice: SubsetLattice,
+        lattice: FeatureLattice,
         choosable: Choosable,
         splits: list[tuple[int, Split]],
         seed: int,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bestleaf.checks import number, one_of, shown
-from bestleaf.features import STOP, FeatureLattice, NeighbourRollouts, Subset, SubsetLattice
+from bestleaf.features import STOP, FeatureLattice, NeighbourRollouts, Subset
 from bestleaf.paper.uct import UCT, UCTResult, UCTSettings, full_signature
 from bestleaf.search.growth.rave import rave_scores
 from bestleaf.search.result import Progress
@@ -88,7 +88,7 @@ class Fuse(UCT):
     settings: FuseSettings
     oracle: NeighbourRollouts
 
-    def __init__(self, lattice: SubsetLattice, settings: FuseSettings, seed: Any = None) -> None:
+    def __init__(self, lattice: FeatureLattice, settings: FuseSettings, seed: Any = None) -> None:
         if not isinstance(lattice, FeatureLattice):
             raise TypeError(f"lattice must be a FeatureLattice, got a {type(lattice).__name__}")
         if not lattice.samples_compiled:

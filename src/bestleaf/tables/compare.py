@@ -14,12 +14,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from bestleaf.certificate.held_out import corrected_error
-from bestleaf.checks import one_of, shown, whole
+from bestleaf.checks import one_of, sentence, shown, whole
 from bestleaf.encoding.transformer import KEEP
 from bestleaf.features.data import task_of, unit_range
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import NeighbourVotes
-from bestleaf.features.scoring import in_short
 from bestleaf.new_data import Split, split_of, votes_score
 from bestleaf.tables.load import Table
 from bestleaf.tables.peers import NEIGHBOURS, PEERS, Setting, installed_peers
@@ -174,7 +173,7 @@ class _OneSplit:
         try:
             taken = peer.support(self.numbers[np.ix_(kept, columns)], self.y[kept], setting)
         except Exception as error:
-            note = f"failed: {in_short(error)}"
+            note = f"failed: {sentence(str(error), 200)}"
             return Compared(peer.title, (), nan, perf_counter() - started, self.number, note=note)
         support[self.owners[columns[taken]]] = True  # a category is selected as a whole
         return self.judged(peer.title, support, perf_counter() - started)

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Generic, TypeVar
 
-from bestleaf.checks import cut
+from bestleaf.checks import sentence
 
 DEVICES = ("auto", "cpu", "cuda")
 FAILURES = ("CUDARuntimeError", "CUDADriverError", "OutOfMemoryError", "NVRTCError", "CompileException")
@@ -44,7 +44,7 @@ def _looked_for() -> ModuleType | str:
         with failures_told(cupy):
             return cupy if cupy.cuda.runtime.getDeviceCount() else "no GPU was found"
     except ImportError as error:
-        return f"CuPy cannot be imported ({cut(str(error), 100)})"
+        return f"CuPy cannot be imported ({sentence(str(error), 100)})"
     except GpuError as error:
         return str(error)
 
@@ -58,7 +58,7 @@ def failures_told(cupy: ModuleType) -> Iterator[None]:
         if type(error).__name__ not in FAILURES:
             raise
         cupy.get_default_memory_pool().free_all_blocks()
-        raise GpuError(cut(" ".join(str(error).split()), 150)) from None
+        raise GpuError(sentence(str(error), 150)) from None
 
 
 class Gpu(Generic[Votes]):

@@ -31,8 +31,6 @@ TABLE = np.dtype(  # the struct `Table` of votes.cu
     + [(name, np.int32) for name in ("rows", "references", "outputs", "unused")]
 )
 
-Subsets = Sequence[np.ndarray] | np.ndarray  # sorted features of each subset; rows of an array are of one size
-
 
 class PaddedSubsets(NamedTuple):
     """Subsets of features, none of them empty, as rows of one width: what the kernels of the GPU read."""
@@ -41,10 +39,8 @@ class PaddedSubsets(NamedTuple):
     sizes: np.ndarray  # of each subset
 
     @classmethod
-    def of(cls, subsets: Subsets) -> PaddedSubsets:
+    def of(cls, subsets: Sequence[np.ndarray]) -> PaddedSubsets:
         """Return subsets that are given by their features."""
-        if isinstance(subsets, np.ndarray):
-            return cls(subsets, np.full(len(subsets), subsets.shape[1]))
         sizes = np.array([len(subset) for subset in subsets], np.int32)
         features = np.zeros((len(subsets), sizes.max()), np.int32)
         features[np.arange(sizes.max()) < sizes[:, None]] = np.concatenate(subsets)

@@ -79,6 +79,7 @@ NEIGHBOURS = record(
 
 # How pairs with equal scores count.
 HALF, STRICT, ROW_ORDER = 0, 1, 2
+TIES = {"half": HALF, "strict": STRICT, "row_order": ROW_ORDER}  # as users say it
 UNKNOWN = -1  # of votes, which are never negative
 
 DRAW = signature(np.float64, np.int64, NEIGHBOURS)
