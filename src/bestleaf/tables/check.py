@@ -13,7 +13,7 @@ from bestleaf.checks import did_you_mean, listed, one_of, shown
 from bestleaf.encoding.columns import Look, looked_at
 from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import TASKS
-from bestleaf.tables.findings import KINDS, Finding, findings_in_words
+from bestleaf.tables.findings import KINDS, Finding
 from bestleaf.tables.leaks import leaks
 
 FEW_ROWS = 50
@@ -70,8 +70,9 @@ class TableCheck:
 
     @property
     def notes(self) -> list[str]:
-        """What was found, in words."""
-        return findings_in_words(self.findings)
+        """What was found, in words, in the order of `KINDS`."""
+        by_kind = {finding.kind: finding for finding in self.findings}
+        return [line for kind in KINDS if kind in by_kind for line in by_kind[kind].lines()]
 
     def __bool__(self) -> bool:
         return bool(self.findings)

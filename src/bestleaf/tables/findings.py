@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -98,9 +97,3 @@ def _line(words: str, name: str, number: float, text: str) -> str:
     }
     name, text = in_line(shown(name), 60) or "(blank)", in_line(shown(text), 80)
     return words.format(name=name, number=number, text=text, out=LEAVE_OUT, **nouns)
-
-
-def findings_in_words(findings: Iterable[Finding]) -> list[str]:
-    """Return what was found as lines, in the order of `KINDS`."""
-    by_kind = {finding.kind: finding for finding in findings}
-    return [line for kind in KINDS if kind in by_kind for line in by_kind[kind].lines()]

@@ -202,12 +202,8 @@ def _keep_how_made(selector: BestLeafSelector, table: Table, rows: np.ndarray | 
         return  # an estimator, scorer or splitter of Python cannot be made again
     columns = None if table.encode is None else table.encoder.columns_
     checksums = column_checksums(table.X.iloc[rows], table.y.iloc[rows], columns)
-    selector.certificate_.content["table"] = {
-        **table.made,
-        **made,
-        "left_out": table.left_out,
-        "checksums": checksums,
-    }
+    made = {**table.made, **made, "left_out": table.left_out, "checksums": checksums}
+    selector.certificate_.content["table"] = made
 
 
 def named_estimator(name: str, task: str) -> BaseEstimator | None:
