@@ -148,8 +148,8 @@ def test_strange_columns_are_named():
     for words in (
         "same is always 3.",
         "other has the same values as twin.",
-        "gaps: 50% of its values are missing.",
-        "almost is almost empty: 96.7% of its values are missing.",
+        "gaps: 50.0% of its values are missing.",
+        "almost: 96.7% of its values are missing.",
         "city: 1 cell is '?'; does that mean a missing value?",
     ):
         assert words in told

@@ -23,7 +23,7 @@ from bestleaf import (
     validate,
 )
 from bestleaf.checkpoint.file import read_file, write_file
-from bestleaf.cli.messages import LONGEST
+from bestleaf.checks import LONGEST_SENTENCE
 from bestleaf.tables import prepared, read_frame
 from selecting import bestleaf, configured, made_selector, refused
 
@@ -78,7 +78,7 @@ def test_a_sentence_has_at_most_300_characters(name):
     with pytest.raises((ValueError, TypeError, OSError)) as told:
         WRONG[name]()
     said = str(told.value)
-    assert 10 < len(said) <= LONGEST
+    assert 10 < len(said) <= LONGEST_SENTENCE
     assert "\n" not in said
 
 
@@ -95,7 +95,7 @@ def test_the_command_line_says_at_most_300_characters(tmp_path, monkeypatch):
         [LONG],
         ["reproduce", "selection", "--data", LONG],
     ):
-        assert len(refused(*arguments)) <= LONGEST + 1, arguments[:2]
+        assert len(refused(*arguments)) <= LONGEST_SENTENCE + 1, arguments[:2]
 
 
 @pytest.mark.parametrize("name", ["max_features", "epsilon", "max_time", "n_jobs", "random_state", "max_samples"])

@@ -19,6 +19,7 @@ import numpy as np
 UNLIMITED = 2**63 - 1  # the largest whole number of 64 bits
 LONGEST_VALUE = 80  # characters of a value in a sentence
 LONGEST_LIST = 100  # characters of a list of names
+LONGEST_SENTENCE = 300
 
 _short = Repr()
 _short.maxstring = _short.maxlong = _short.maxother = LONGEST_VALUE

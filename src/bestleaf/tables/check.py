@@ -13,7 +13,7 @@ from bestleaf.checks import did_you_mean, listed, one_of, shown
 from bestleaf.encoding.columns import Look, looked_at
 from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import TASKS
-from bestleaf.tables.findings import ALMOST_EMPTY, KINDS, Finding, findings_in_words
+from bestleaf.tables.findings import KINDS, Finding
 from bestleaf.tables.leaks import leaks
 
 FEW_ROWS = 50
@@ -70,8 +70,9 @@ class TableCheck:
 
     @property
     def notes(self) -> list[str]:
-        """What was found, in words."""
-        return findings_in_words(self.findings)
+        """What was found, in words, in the order of `KINDS`."""
+        by_kind = {finding.kind: finding for finding in self.findings}
+        return [line for kind in KINDS if kind in by_kind for line in by_kind[kind].lines()]
 
     def __bool__(self) -> bool:
         return bool(self.findings)
@@ -142,7 +143,8 @@ def check_table(
         measure = "AUC" if found_task == "classification" else "rank correlation"
         for name, score in leaks(features[[one.name for one in stay]], frame[target], found_task).items():
             found.add("leak", name, score, measure)
-    return TableCheck(len(frame), len(columns), target, found_task, found.all())
+    findings = tuple(Finding(kind, *zip(*rows, strict=True)) for kind, rows in found.items())
+    return TableCheck(len(frame), len(columns), target, found_task, findings)
 
 
 def without_columns(frame: pd.DataFrame, target: str, drop: Iterable[str], keep: Iterable[str]) -> pd.DataFrame:
@@ -177,19 +179,12 @@ def listed_names(argument: str, given: Iterable[str]) -> list[str]:
     return list(given)
 
 
-class _Findings:
-    """Findings by kind."""
-
-    def __init__(self) -> None:
-        self._found: dict[str, list[tuple[str, float, str]]] = {}
+class _Findings(dict[str, list[tuple[str, float, str]]]):
+    """By kind, the columns with a number and a text."""
 
     def add(self, kind: str, column: str, number: float = 0, text: str = "") -> None:
         """Add a finding about a column."""
-        self._found.setdefault(kind, []).append((column, number, text))
-
-    def all(self) -> tuple[Finding, ...]:
-        """Return all findings, one of each kind."""
-        return tuple(Finding(kind, *zip(*found, strict=True)) for kind, found in self._found.items())
+        self.setdefault(kind, []).append((column, number, text))
 
 
 def _look_at_target(found: _Findings, y: pd.Series, task: str) -> str | None:
@@ -280,7 +275,7 @@ def _look_at_column(found: _Findings, column: Look) -> None:
     if column.marker is not None:
         found.add("marker", name, *column.marker)
     if column.missing >= MANY_MISSING:
-        found.add("almost empty" if column.missing >= ALMOST_EMPTY else "missing", name, column.missing)
+        found.add("missing", name, column.missing)
 
 
 def _look_for_duplicates(found: _Findings, columns: Iterable[Look]) -> None:

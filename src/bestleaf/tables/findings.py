@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,7 +9,6 @@ from bestleaf.certificate.claims import counted, in_line, shown
 
 MOST_LINES = 5  # columns of a kind that have a line each
 MOST_NAMES = 8  # columns that are named in a line about many
-ALMOST_EMPTY = 0.95  # share of missing values
 LEAVE_OUT = "left out of the search"
 
 
@@ -52,11 +50,8 @@ KINDS = {
         "{name}: {cells} {text}; does that mean a missing value?",
         "{many} columns have cells such as '?' that may mean a missing value: {names}.",
     ),
-    "almost empty": Kind(
-        "{name} is almost empty: {number:.1%} of its values are missing.", "{many} columns are almost empty: {names}."
-    ),
     "missing": Kind(
-        "{name}: {number:.0%} of its values are missing.", "{many} columns have many missing values: {names}."
+        "{name}: {number:.1%} of its values are missing.", "{many} columns have many missing values: {names}."
     ),
     "duplicate": Kind(
         "{name} has the same values as {text}.", "{many} columns have the same values as another one: {names}."
@@ -102,9 +97,3 @@ def _line(words: str, name: str, number: float, text: str) -> str:
     }
     name, text = in_line(shown(name), 60) or "(blank)", in_line(shown(text), 80)
     return words.format(name=name, number=number, text=text, out=LEAVE_OUT, **nouns)
-
-
-def findings_in_words(findings: Iterable[Finding]) -> list[str]:
-    """Return what was found as lines, in the order of `KINDS`."""
-    by_kind = {finding.kind: finding for finding in findings}
-    return [line for kind in KINDS if kind in by_kind for line in by_kind[kind].lines()]

@@ -15,10 +15,9 @@ from sklearn.base import clone
 from bestleaf.certificate.claims import counted, first_of
 from bestleaf.certificate.claims import shown as in_words
 from bestleaf.certificate.schema import Content
-from bestleaf.checks import did_you_mean, listed, one_of, shown
+from bestleaf.checks import did_you_mean, listed, shown
 from bestleaf.encoding import TableEncoder
 from bestleaf.encoding.columns import CATEGORY, DATE, LENGTH, REFUSED, TEXT, floats_of, kind_of
-from bestleaf.encoding.transformer import FILLED, KEEP
 from bestleaf.tables.check import TableCheck, check_table, check_target_name, listed_names, without_columns
 from bestleaf.tables.read import read_frame, without_markers
 
@@ -170,7 +169,10 @@ def load_table(
     searched = frame.drop(columns=check.left_out)
     searched.attrs[NOTES] = notes
     try:
-        _check_some_left(searched, target, check.left_out)
+        if searched.shape[1] < 2:
+            out = f"were left out: {listed(check.left_out)}; keep takes them in" if check.left_out else "were dropped"
+            none = f"got none, because all {out}"
+            raise ValueError(f"the table must have a column beside the target {shown(target)}, {none}")
         table = prepared(searched, target, impute=impute, dates=dates, task=task)
     except ValueError as error:
         raise RefusedTableError(str(error), check, notes) from error
@@ -194,14 +196,6 @@ def _read_in_words(dropped: list[str], markers: list[str]) -> list[str]:
     if markers:
         lines.append(f"Cells that mean a missing value: {', '.join(map(repr, markers))}.")
     return lines
-
-
-def _check_some_left(searched: pd.DataFrame, target: str, left_out: list[str]) -> None:
-    """Refuse a table of which nothing but the target is left."""
-    if searched.shape[1] < 2:
-        out = f"were left out: {listed(left_out)}; keep takes them in" if left_out else "were dropped"
-        none = f"got none, because all {out}"
-        raise ValueError(f"the table must have a column beside the target {shown(target)}, {none}")
 
 
 def frame_of(
@@ -267,8 +261,6 @@ def prepared(
     check_target_name(frame, target)
     if len(frame.columns) < 2:
         raise ValueError(f"the table must have a column beside the target {shown(target)}, got none")
-    if impute is not None:
-        one_of("impute", impute, (*FILLED, KEEP))
     y = encoded_target(frame[target])
     if task == "regression" and y.dtype.kind not in "biuf":
         raise ValueError(f"task 'regression' needs numbers in the target, got text in {shown(target)}")

@@ -32,8 +32,6 @@ SHARE = 0.05
 SIZES = 15  # numbers of features that are tried with the order of the F-test, in geometric steps
 BORUTA_ROUNDS = 50  # forests that Boruta grows, at most
 
-Folds = list[tuple[np.ndarray, np.ndarray]]  # rows of both sides of each fold
-
 
 def mean_auc(fitted: BaseEstimator, X: np.ndarray, y: np.ndarray) -> float:
     """Score a fitted classifier: the AUC of two classes, the mean one-against-rest AUC of more classes.
@@ -94,7 +92,7 @@ class Setting:
         """How predictions are scored."""
         return mean_auc if self.classes else "r2"
 
-    def folds(self, y: np.ndarray) -> Folds:
+    def folds(self, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the folds of cross-validation; fewer than five if every class has fewer rows, or with fewer groups."""
         most = int(np.unique(y, return_counts=True)[1].max()) if self.classes else len(y)
         if self.groups is not None:

@@ -22,7 +22,7 @@ from bestleaf.certificate.claims import counted
 from bestleaf.certificate.record import objective_in_words
 from bestleaf.certificate.same_data import column_checksums
 from bestleaf.certificate.schema import Content
-from bestleaf.checks import listed, one_of, shown
+from bestleaf.checks import did_you_mean, listed, one_of, shown
 from bestleaf.data_checks import votes_of
 from bestleaf.encoding import takes_missing
 from bestleaf.encoding.transformer import KEEP
@@ -157,8 +157,8 @@ def select_from_table(
     selector = BestLeafSelector(
         estimator,
         encode=table.encode,
-        include=list(include),
-        exclude=[name for name in exclude if name not in table.left_out],
+        include=_columns_of("include", include, table),
+        exclude=_columns_of("exclude", [name for name in exclude if name not in table.left_out], table),
         feature_groups=_units(feature_groups or {}, table),
         **keywords,
     )
@@ -202,12 +202,8 @@ def _keep_how_made(selector: BestLeafSelector, table: Table, rows: np.ndarray | 
         return  # an estimator, scorer or splitter of Python cannot be made again
     columns = None if table.encode is None else table.encoder.columns_
     checksums = column_checksums(table.X.iloc[rows], table.y.iloc[rows], columns)
-    selector.certificate_.content["table"] = {
-        **table.made,
-        **made,
-        "left_out": table.left_out,
-        "checksums": checksums,
-    }
+    made = {**table.made, **made, "left_out": table.left_out, "checksums": checksums}
+    selector.certificate_.content["table"] = made
 
 
 def named_estimator(name: str, task: str) -> BaseEstimator | None:
@@ -247,6 +243,15 @@ def check_rows(rows: int, holdout: object, neighbours: int) -> None:
         raise ValueError(f"the table must have at least {neighbours + 1} rows {votes}{aside}, got {kept}")
 
 
+def _columns_of(argument: str, names: Sequence[object], table: Table) -> list[str]:
+    """Return names of columns of the file; refuse names that are no columns, and numbers."""
+    for name in names:
+        if not isinstance(name, str) or name not in table.groups:
+            rule = "must name a column of the table other than the target"
+            raise ValueError(f"{argument} {rule}, got {shown(name)}{did_you_mean(name, table.groups)}")
+    return [str(name) for name in names]
+
+
 def _units(groups: Mapping[str, object], table: Table) -> dict[str, list[str]] | None:
     """Return the columns that enter together, by group, and the others one by one; None if all enter alone."""
     units: dict[str, list[str]] = {}
@@ -254,7 +259,7 @@ def _units(groups: Mapping[str, object], table: Table) -> dict[str, list[str]] |
     for group, names in groups.items():
         if not (isinstance(names, list) and names):
             raise ValueError(f"feature_groups must list columns for every group, got {shown(names)} for {shown(group)}")
-        units[group] = names
+        units[group] = _columns_of("feature_groups", names, table)
         grouped.update(names)
     for name in table.groups:
         if name not in grouped:
