@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
-from sklearn.metrics import get_scorer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bestleaf.features.kernels import fits
 from bestleaf.features.ranking import auc, concordance
+from bestleaf.features.scoring import Score
 
 MOST_NUMBERS = 30_000_000  # that may be kept: products of two columns, and test rows, of all folds
 MOST_WORK = 3 * 10**10  # multiplications for the products of two columns: some seconds
@@ -142,17 +142,6 @@ MEASURES: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] 
 }
 
 
-def measure_of(scorer: Callable[..., float]) -> str | None:
-    """Return the name of the score that a scorer computes; None if it is none of those known here."""
-    if getattr(scorer, "_score_func", None) is concordance:
-        return "concordance"
-    parts = ("_score_func", "_sign", "_kwargs", "_response_method")
-    if not all(hasattr(scorer, part) for part in parts):
-        return None
-    known = (name for name in MEASURES if name != "concordance")
-    return next((n for n in known if all(getattr(get_scorer(n), p) == getattr(scorer, p) for p in parts)), None)
-
-
 def model_of(estimator: BaseEstimator) -> Model | None:
     """Return the linear model that an estimator is; None if it is none, or has a parameter that is not known here."""
     last: Any = estimator
@@ -179,14 +168,14 @@ def model_of(estimator: BaseEstimator) -> Model | None:
 
 def closed_form(
     estimator: BaseEstimator,
-    scorer: Callable[..., float],
+    score: Score,
     X: np.ndarray,
     y: np.ndarray,
     splits: Sequence[Split],
 ) -> ClosedForm | None:
     """Return the closed form of an estimator with a scorer on some data; None if there is none."""
-    model, measure, classifier = model_of(estimator), measure_of(scorer), hasattr(estimator, "decision_function")
-    if model is None or measure is None or classifier != (measure in LABELLED):
+    model, measure, classifier = model_of(estimator), score.name, hasattr(estimator, "decision_function")
+    if model is None or not score.by_name or measure not in MEASURES or classifier != (measure in LABELLED):
         return None
     if not _can_take(X, y, splits, classifier=classifier):
         return None

@@ -114,7 +114,7 @@ class EstimatorOracle:
         self.closed_form = None
         if self.sample_weight is None:
             with ONE_THREAD:  # sums of many threads would depend on their number
-                self.closed_form = closed_form(self.estimator, self.score.scorer, self.X, self.y, self.splits)
+                self.closed_form = closed_form(self.estimator, self.score, self.X, self.y, self.splits)
         if self.closed_form is not None:
             self.value_cost = QUICK
             self.at_once = self.parts_at_once = TOGETHER
