@@ -6,12 +6,13 @@ import warnings
 from time import perf_counter
 
 import numpy as np
+from madelon_like import make_madelon_like
 from rich.console import Console
 from rich.table import Table
 
 from bestleaf import BestLeafSelector, NeighbourVotes, SearchOptions, best_leaf
 from bestleaf.engine.bounds import BOUNDS, RIGOROUS
-from bestleaf.paper import load_linear, make_madelon_like
+from bestleaf.paper import load_linear
 from bestleaf.problems import paper_lattice
 
 console = Console(width=150)

@@ -21,7 +21,7 @@ from scipy.stats import binom
 
 from bestleaf import best_arm, best_leaf
 from bestleaf.problems import BernoulliProblem, random_dag
-from toys import Pig, SlipperyGrid
+from toys import Pig, SlipperyGrid, worth
 
 console = Console(width=140)
 EPSILON = DELTA = 0.1
@@ -108,8 +108,8 @@ def on_random_graphs(graphs):
                         problem = random_dag(10**6 + seed, layers=4, two_player=two_player, chance_share=1.0)
                     found = find(problem, epsilon=EPSILON, delta=DELTA, seed=seed, expansion=expansion)
                     assert found.identified
-                    value, root = problem.value(problem.root()), problem.root()
-                    mine = problem.value(found.answer) if found.plan is None else plan_worth(problem, found.plan, root)
+                    value, root = worth(problem, problem.root()), problem.root()
+                    mine = worth(problem, found.answer) if found.plan is None else plan_worth(problem, found.plan, root)
                     wrong += abs(value - mine) > EPSILON
                     samples.append(found.samples)
                 players = "two players" if two_player else "one player"

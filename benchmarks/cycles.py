@@ -17,7 +17,7 @@ from scipy.stats import binom
 
 from bestleaf import best_arm, best_leaf, verify
 from bestleaf.problems import TableProblem
-from toys import SlidingPuzzle, cat_and_mouse, navigation_grid, random_cyclic_graph
+from toys import SlidingPuzzle, cat_and_mouse, navigation_grid, random_cyclic_graph, worth
 
 console = Console(width=140)
 EPSILON = DELTA = 0.1
@@ -46,7 +46,7 @@ def regret(problem, result, end):
     }
     opponent = [state for state, least in zip(found.states, found.minimizes, strict=True) if least]
     grown = TableProblem(table, problem.means, opponent=opponent, endless=end)
-    return abs(grown.value(problem.root()) - grown.value(result.answer))
+    return abs(worth(grown, problem.root()) - worth(grown, result.answer))
 
 
 def random_graphs(graphs):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from time import perf_counter
 
 import numpy as np
+from madelon_like import make_madelon_like
 from rich.console import Console
 from rich.table import Table
 
@@ -16,7 +17,7 @@ from bestleaf.features import FeatureLattice
 from bestleaf.features.kernels.neighbours import measure, neighbour_sums
 from bestleaf.features.kernels.ranking import votes_in_order
 from bestleaf.features.neighbours import KNNOracle
-from bestleaf.paper import make_linear, make_madelon_like
+from bestleaf.paper import make_linear
 
 console = Console(width=150)
 M = 50

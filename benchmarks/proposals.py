@@ -7,11 +7,12 @@ import warnings
 from time import perf_counter
 
 import numpy as np
+from madelon_like import make_madelon_like
 from rich.console import Console
 from rich.table import Table
 
 from bestleaf import BestLeafSelector, NeighbourVotes, SearchOptions
-from bestleaf.paper import load_linear, make_linear, make_madelon_like
+from bestleaf.paper import load_linear, make_linear
 
 console = Console(width=150)
 

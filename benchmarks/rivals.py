@@ -9,12 +9,13 @@ import sys
 import warnings
 from time import perf_counter
 
+from madelon_like import make_madelon_like
 from rich.console import Console
 from rich.table import Table
 
 from bestleaf import BestLeafSelector, KNNOracle, NeighbourVotes, SearchOptions, best_arm, fuse_search, uct_search
 from bestleaf.features import FeatureLattice
-from bestleaf.paper import load_linear, load_madelon, make_madelon_like
+from bestleaf.paper import load_linear, load_madelon
 from bestleaf.paper.uct import VARIANTS
 from bestleaf.problems import Unrolled, paper_lattice
 

@@ -9,13 +9,14 @@ import sys
 import warnings
 from time import perf_counter
 
+from madelon_like import make_madelon_like
 from rich.console import Console
 from rich.table import Table
 
 from bestleaf import BestLeafSelector, NeighbourVotes, SearchOptions
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.new_data import split_of, votes_score
-from bestleaf.paper import load_madelon, make_madelon_like
+from bestleaf.paper import load_madelon
 from bestleaf.validation import validate
 
 console = Console(width=150)

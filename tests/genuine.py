@@ -128,11 +128,11 @@ def table(seed=0, columns=6, rows=60):
 TRAINING = {"choose": "training"}
 GROWN = {**TRAINING, "guarantee": "grown"}
 SELECTIONS = {
-    "exhaustive": {"guarantee": "exhaustive"},
+    "exhaustive": {"guarantee": "exhaustive", "cv": 3},
     "exhaustive, limited": {**TRAINING, "guarantee": "exhaustive", "max_features": 2, "exclude": [1], "include": [4]},
-    "grown": {"guarantee": "grown", "epsilon": 0.05, "expansion": 0.5},
+    "grown": {"guarantee": "grown", "epsilon": 0.05, "expansion": 0.5, "cv": 3},
     "grown by rave": {**GROWN, "epsilon": 0.1, "max_samples": 4000, "proposal": "rave"},
-    "local": {"guarantee": "local", "epsilon": 0.05, "max_features": 2, "exclude": [5], "expansion": 0.5},
+    "local": {"guarantee": "local", "epsilon": 0.05, "max_features": 2, "exclude": [5], "expansion": 0.5, "cv": 3},
     "hoeffding": {**GROWN, "epsilon": 0.1, "max_samples": 3000, "expansion": 0.5, "bound": "hoeffding"},
     "cut short": {**GROWN, "epsilon": 0.001, "max_samples": 60, "expansion": 0.5, "proposal": "random"},
     "groups": {**TRAINING, "feature_groups": [[0, 1], [2], [3, 4], [5]], "epsilon": 0.05},

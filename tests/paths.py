@@ -16,8 +16,9 @@ from selecting import made_selector
 FOLDS = RepeatedStratifiedKFold(n_splits=5, n_repeats=3, random_state=0)
 
 
+@cache
 def fitted(seed=0, columns=7, names=None, shuffled=False, **settings):
-    """Return a selector that has evaluated every subset, and its data."""
+    """Return a selector that has evaluated every subset, and its data; made once, so nobody may change them."""
     X, y = table(seed, columns, rows=80)
     X = X if names is None else pd.DataFrame(X, columns=names)
     y = np.random.default_rng(seed).permutation(y) if shuffled else y
@@ -33,8 +34,7 @@ def chosen(selector, size):
     return reworded(content)
 
 
-@cache
 def certificate(size=None, **settings):
-    """Return a certificate with a path and the data it is about; it is made once, so nobody may change it."""
+    """Return a certificate with a path and the data it is about; without a size, left-out rows decide for one."""
     selector, X, y = fitted(**settings)
     return Certificate(chosen(selector, len(selector.subset_) if size is None else size)), X, y

@@ -18,6 +18,7 @@ from bestleaf.search.ask_tell import Inside
 from bestleaf.search.budget import deferred_interrupt
 from bestleaf.search.executors import Joblib, Serial
 from conftest import binomial_margin
+from toys import worth
 
 RUNS, DELTA = 60, 0.1
 
@@ -82,7 +83,7 @@ def test_batched_answers_are_right_as_often_as_they_promise(task, size):
         problem = problems.random_dag(seed, layers=3, width=5)
         search = best_arm if task == "arm" else best_leaf
         found = search(problem, epsilon=0.05, delta=DELTA, seed=seed, batch_size=size)
-        wrong += problem.value(found.answer) < problem.value(problem.root()) - 0.05
+        wrong += worth(problem, found.answer) < worth(problem, problem.root()) - 0.05
     assert wrong <= binomial_margin(RUNS, DELTA)
 
 

@@ -28,6 +28,7 @@ def test_constants_are_those_of_the_engine():
     assert features_data.VALUE_COST == schema.VALUE_COST
 
 
+@pytest.mark.slow
 def test_the_verifier_imports_nothing_of_the_search(sampled, tmp_path):
     path = tmp_path / "found.json"
     path.write_text(sealed(sampled))
@@ -104,6 +105,7 @@ def many_leaves(many, bound):
     return best_leaf(wide, bound=bound, max_samples=4 * many, **settings).certificate.to_json()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bound", ["hoeffding", "betting"])
 def test_the_work_of_the_verifier_grows_with_the_leaves_and_not_faster(bound):
     calls = []

@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 from bestleaf import BestLeafSelector, Certificate, SearchOptions, best_arm, best_leaf, bounds, verify
 from bestleaf.certificate.claims import all_shown, shown
 from bestleaf.certificate.schema import part_name
-from bestleaf.problems import TableProblem, paper_lattice, random_dag, random_game_tree
+from bestleaf.problems import TableProblem, paper_lattice, random_game_tree
 from forging import changed, judged, reworded, rewritten, twin
 from genuine import UNCHECKED, Flipped, table
 from selecting import made_selector
@@ -121,15 +121,3 @@ def test_words_are_made_from_the_limits():
     whole = made_selector(choose="training", **settings).fit(X, y).certificate_
     assert "All 31 subsets that may be chosen were evaluated (5 allowed of 6 features; excluded: x1)" in str(whole)
     assert verify(whole, X, y)
-
-
-def test_a_search_that_went_on_from_a_file_has_the_same_certificate(tmp_path):
-    settings = {"epsilon": 0.1, "delta": 0.1, "expansion": 0.5, "seed": 3, "bound": "betting"}
-    at_once = best_leaf(random_dag(5, layers=4, width=6), **settings).certificate
-    for most in (40, 400, None):
-        settings |= {"max_samples": most, "checkpoint": tmp_path / "run.blf"}
-        found = best_leaf(random_dag(5, layers=4, width=6), **settings)
-        assert verify(found.certificate), verify(found.certificate)
-    assert max(at_once.content["graph"]["inner_orders"]) > 0
-    for name in ("graph", "leaves", "claims"):
-        assert found.certificate.content[name] == at_once.content[name]

@@ -90,13 +90,6 @@ def test_a_difference_that_folds_do_not_agree_about_is_not_trusted():
     assert chosen_by_noise.count(ALL) >= 45
 
 
-def test_a_limit_rules_out_all_features():
-    found = decided({"search": bump(3, -0.05, floor=-0.3)}, noise=0.01, limit=5)
-    assert found.chosen.family == "search"
-    assert found.chosen.size <= 5
-    assert [row.size for row in found.path] == [1, 2, 3, 4, 5, UNITS]
-
-
 def test_rows_of_the_path_are_what_was_measured():
     rng, some = np.random.default_rng(1), choosable()
     scores = [Scores({"search": rng.uniform(0.6, 0.9, 19)}, rng.uniform(0.7, 0.8), SIDES, 0) for _ in range(FOLDS)]

@@ -65,7 +65,7 @@ def test_scores_are_those_of_cross_validation(estimator, scoring, y, scaled):
         (KFold(4, shuffle=True, random_state=1), None),
         (RepeatedKFold(n_splits=3, n_repeats=2, random_state=0), None),
         (ShuffleSplit(3, test_size=0.3, random_state=0), None),
-        (LeaveOneOut(), None),
+        pytest.param(LeaveOneOut(), None, marks=pytest.mark.slow),
         (GroupKFold(3), np.arange(ROWS) % 7),
         ([(np.arange(60), np.arange(60, 90)), (np.arange(20, 90), np.arange(25))], None),
     ],
@@ -104,6 +104,7 @@ DOUBTFUL = {
 
 
 @pytest.mark.filterwarnings("ignore::scipy.linalg.LinAlgWarning")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DOUBTFUL)
 def test_what_is_doubtful_is_left_to_scikit_learn(name):
     data = DOUBTFUL[name]
@@ -129,7 +130,7 @@ class Own(Ridge):
     ("estimator", "scoring", "y"),
     [
         (Own(), "r2", REAL),
-        (RidgeClassifier(), "f1", TWO),
+        *((RidgeClassifier(), name, TWO) for name in ("f1", "balanced_accuracy")),
         (RidgeClassifier(class_weight="balanced"), "accuracy", TWO),
         (Ridge(solver="lsqr"), "r2", REAL),
         (Ridge(positive=True), "r2", REAL),

@@ -274,7 +274,8 @@ def test_an_order_is_found_without_the_rows_it_is_judged_on(monkeypatch):
 
     monkeypatch.setattr("sklearn.feature_selection.f_classif", score)
     support = PEERS["f-test"].support(X, Y, Setting("classification"))
-    assert seen == [72, 72, 72, 72, 72, 90]
+    assert set(seen[:-1]) == {72}
+    assert seen[-1] == 90
     assert support.tolist() == [True, True, False, False, False, False]
 
 

@@ -16,7 +16,7 @@ from bestleaf.problems import TableProblem, Unrolled
 from bestleaf.testing import check_problem
 from conftest import binomial_margin
 from forging import judged, rewritten, twin
-from toys import cat_and_mouse, navigation_grid, random_cyclic_graph
+from toys import cat_and_mouse, navigation_grid, random_cyclic_graph, worth
 
 EPSILON = DELTA = 0.1
 RUNS = 60
@@ -94,7 +94,7 @@ def value_in(problem, result, state, end):
     """Return the value of a state in the graph as grown, whose leaves are worth their means."""
     table, opponent = as_grown(result)
     inner = {one: below for one, below in table.items() if below}
-    return TableProblem(inner, problem.means, opponent=opponent, endless=end).value(state)
+    return worth(TableProblem(inner, problem.means, opponent=opponent, endless=end), state)
 
 
 @pytest.mark.slow
@@ -117,7 +117,7 @@ def test_wrong_no_more_often_than_delta(two_player, expansion):
         best, mine = (value_in(problem, result, one, 0.5 if two_player else None) for one in (0, result.answer))
         wrong += abs(best - mine) > EPSILON
         if expansion is None:
-            assert best == problem.value(0)
+            assert best == worth(problem, 0)
     assert wrong <= binomial_margin(RUNS, DELTA)
 
 
@@ -178,7 +178,7 @@ def game_value(game):
 def test_a_game_that_may_go_on_for_ever(mouse, cat):
     game = cat_and_mouse(HOUSE, {"h": 1.0, "i": 1.0}, mouse=mouse, cat=cat)
     values = game_value(game)
-    assert all(game.value(state) == values[state] for state in list(values)[:10])
+    assert all(worth(game, state) == values[state] for state in list(values)[:10])
     for expansion in (None, 0.6):
         result = best_arm(game, **SETTINGS, expansion=expansion, seed=0)
         assert result.identified
@@ -275,13 +275,10 @@ def test_problems_and_rivals_that_cannot_deal_with_cycles_say_so():
         uct_search(loop, max_samples=50, seed=0)
     with pytest.raises(ValueError, match="Unrolled needs a problem without cycles, but 1 leads back to itself"):
         best_leaf(Unrolled(loop), **SETTINGS)
-    game = TableProblem({0: [1, 2], 1: [0, 3]}, {2: 0.1, 3: 0.7}, opponent=[1])
     dice = TableProblem({0: [1, 2], 1: [0, 3]}, {2: 0.1, 3: 0.7}, chance={1: [0.5, 0.5]})
     for expansion in (None, 0.5):
         with pytest.raises(ValueError, match="a problem with chance must have no cycles"):
             best_arm(dice, **SETTINGS, expansion=expansion, seed=0)
-    with pytest.raises(ValueError, match="the value of 0 depends on what play without end is worth"):
-        game.value(0)
 
 
 # ---- certificates
@@ -290,7 +287,7 @@ def test_problems_and_rivals_that_cannot_deal_with_cycles_say_so():
 @pytest.fixture(scope="module")
 def drawn_game():
     game = cat_and_mouse(HOUSE, {"h": 1.0, "i": 1.0}, mouse="a", cat="f")
-    assert game.value(game.root()) == 0.5
+    assert worth(game, game.root()) == 0.5
     return best_arm(game, **SETTINGS, seed=0).certificate
 
 

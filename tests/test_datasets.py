@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bestleaf.features.neighbours import KNNOracle
-from bestleaf.paper import MADELON_RELEVANT, load_linear, load_madelon, make_linear, make_madelon_like
+from bestleaf.paper import MADELON_RELEVANT, load_linear, load_madelon, make_linear
 
 
 def test_the_linear_data_are_the_papers():
@@ -65,14 +64,3 @@ def test_broken_files_get_one_clear_sentence(tmp_path):
     write_pair(tmp_path, "1 two\n", "1\n")
     with pytest.raises(ValueError, match="must hold numbers separated by spaces"):
         load_madelon(tmp_path)
-
-
-def test_data_like_madelon_hide_their_relevant_features():
-    bunch = make_madelon_like(600, 60, seed=1)
-    assert len(bunch.relevant) == 20
-    oracle = KNNOracle(bunch.data, bunch.target)
-    rest = [feature for feature in range(60) if feature not in bunch.relevant]
-    assert oracle.value(bunch.relevant) > 0.8
-    assert abs(oracle.value(rest) - 0.5) < 0.1
-    with pytest.raises(ValueError, match="n_informative \\+ n_redundant must be between 1 and n_features"):
-        make_madelon_like(10, 8)

@@ -194,9 +194,7 @@ def test_sparse_matrices_are_taken_if_they_fit_into_memory():
     assert found.subset_.tolist() == [0]
     assert found.transform(X).shape == (40, 1)
     assert (found.support_ == made_selector(**ALONE).fit(X.toarray(), y).support_).all()
-    with pytest.raises(
-        ValueError, match=r"must fit into memory as an array, which takes 7\.276 TB of .*, got a sparse"
-    ):
+    with pytest.raises(ValueError, match="must fit into memory as an array, got a sparse matrix that takes 7,451 GB"):
         BestLeafSelector().fit(sparse.csr_array((10**6, 10**6)), np.arange(10**6) % 2)
 
 
@@ -208,11 +206,11 @@ EVENTS = np.arange(40) % 3 == 0
     ("y", "words"),
     [
         (np.stack([TIMES, -TIMES], 1), "one target .a 1d array., got 2 columns; select for each target in turn"),
-        (pd.DataFrame({"time": TIMES, "event": EVENTS}), r"events with times \['time', 'event'\] .survival.; give one"),
-        (np.array(list(zip(EVENTS, TIMES, strict=True)), [("event", bool), ("time", float)]), "got events with times"),
+        (pd.DataFrame({"time": TIMES, "event": EVENTS}), r"got 2 columns \['time', 'event'\]; select for each"),
+        (np.array(list(zip(EVENTS, TIMES, strict=True)), [("event", bool), ("time", float)]), "got 2 columns"),
     ],
 )
-def test_several_targets_and_survival_are_refused_with_advice(y, words):
+def test_several_targets_are_refused_with_advice(y, words):
     for encode in (None, "auto"):
         with pytest.raises(ValueError, match=words):
             BestLeafSelector(encode=encode).fit(np.random.default_rng(0).normal(size=(40, 3)), y)

@@ -173,7 +173,7 @@ def test_columns_that_no_search_can_use_are_left_out(column, why):
 @pytest.mark.parametrize(
     ("column", "note"),
     [
-        (["0", "1", "2"] * 10 + ["3+"] * 10, "a: 4 categories, because 10 cells are no numbers: '3+'"),
+        (["0", "1", "2"] * 10 + ["3+"] * 10, "a: 4 categories"),
         (["u", "v", *[None] * 28], "a: 3 categories, 28 missing values as one of their own"),
         ([f"{number:04}x" for number in range(1000)] * 2, "a: 1,000 categories"),
     ],

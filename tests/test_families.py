@@ -21,8 +21,8 @@ from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
 from bestleaf.features.unseen import UnseenVotes
 from bestleaf.new_data import left_out
 from bestleaf.new_data.families import f_test, forest_importance, inclusion, surrogate
-from bestleaf.new_data.left_out import FEWEST_ROWS, Plan, TimeOverError, candidates_on, folds_of, rows_to_choose_by
-from bestleaf.new_data.part import FINE, Choosable, _sizes
+from bestleaf.new_data.left_out import FEWEST_ROWS, Plan, candidates_on, folds_of, rows_to_choose_by
+from bestleaf.new_data.part import Choosable
 
 BY_VOTES = {"inclusion", "surrogate", "importance", "single values", "F-test", "consensus", "elimination", "search"}
 SCALED_LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
@@ -107,6 +107,7 @@ CHOICES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda one: "-".join(one) or "free")
 @pytest.mark.parametrize(
     ("estimator", "kinds", "families"),
@@ -165,24 +166,6 @@ def test_columns_that_are_constant_or_huge_do_no_harm():
     plain = part_of(np.column_stack([X[:, :4], X[:, 4] / 1e200, X[:, 5] * 1e200, X[:, 6:]]), y)
     np.testing.assert_allclose(f_test(part), f_test(plain), rtol=1e-6)
     assert candidates_on(part)["search"] == candidates_on(plain)["search"]
-
-
-def test_time_that_is_over_and_ctrl_c_end_the_candidates():
-    with pytest.raises(TimeOverError):
-        candidates_on(part_of(*table(), check=lambda: True))
-
-
-@pytest.mark.parametrize("forced", [0, 2, 50])
-@pytest.mark.parametrize("by_fits", [False, True])
-def test_sizes_rise_from_the_smallest_to_the_largest_that_is_allowed(forced, by_fits):
-    for free in (2, 5, 38, 60, 5000):
-        for limit in {forced + 1, min(forced + free, forced + 20), forced + free}:
-            sizes = _sizes(forced, free, limit, by_fits)
-            assert list(sizes) == sorted(set(sizes))
-            assert sizes[0] == max(1, forced)
-            assert sizes[-1] == max(1, min(limit, forced + free - 1))
-            assert len(sizes) <= FINE + 26
-    assert _sizes(0, 1, 1, by_fits) == ()
 
 
 # ---- folds

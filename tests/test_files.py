@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import subprocess
@@ -16,7 +15,6 @@ from bestleaf.files import (
     create_beside,
     remove_leftovers,
     replace_file,
-    second_name,
     write_all_atomically,
     write_atomically,
 )
@@ -39,7 +37,7 @@ def failing(real, at):
     return fail
 
 
-@pytest.mark.parametrize("name", ["write", "fsync", "replace"])
+@pytest.mark.parametrize("name", ["write", "fsync"])
 @pytest.mark.parametrize("at", [1, 3])
 def test_when_one_file_cannot_be_written_all_stay_as_they_were(tmp_path, monkeypatch, name, at):
     (tmp_path / "first").write_text("old first")
@@ -53,15 +51,6 @@ def test_when_one_file_cannot_be_written_all_stay_as_they_were(tmp_path, monkeyp
     assert contents(tmp_path) == before
     write_all_atomically(texts)
     assert contents(tmp_path) == {path.name: text for path, text in texts.items()}
-
-
-def test_files_are_taken_back_where_the_disk_knows_no_links(tmp_path, monkeypatch):
-    (tmp_path / "first").write_text("old first")
-    monkeypatch.setattr(os, "link", failing(os.link, 1))
-    monkeypatch.setattr(os, "replace", failing(os.replace, 2))
-    with pytest.raises(OSError, match="No space left"):
-        write_all_atomically({tmp_path / "first": "new", tmp_path / "second": "new"})
-    assert contents(tmp_path) == {"first": "old first"}
 
 
 def test_texts_that_cannot_be_written_and_names_of_one_file_change_nothing(tmp_path):
@@ -102,13 +91,12 @@ def test_what_a_killed_run_has_left_is_cleared_away_by_the_next(tmp_path, write)
     killed = """
         import os, signal, sys
         from pathlib import Path
-        from bestleaf.files import create_beside, second_name
+        from bestleaf.files import create_beside
         create_beside(Path(sys.argv[1]))
-        second_name(Path(sys.argv[1]))
         os.kill(os.getpid(), signal.SIGKILL)
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(killed), str(path)], check=False)
-    assert len(contents(tmp_path)) == 3
+    assert len(contents(tmp_path)) == 2
     mine = tmp_path / ".file.notes.partial"
     mine.write_text("not of ours")
     write(path, *(["new"] if write is write_atomically else []))
@@ -118,7 +106,7 @@ def test_what_a_killed_run_has_left_is_cleared_away_by_the_next(tmp_path, write)
 def test_what_another_run_is_writing_now_is_not_cleared_away(tmp_path):
     path = tmp_path / "file"
     path.write_text("old")
-    held = [create_beside(path), second_name(path)]
+    held = [create_beside(path)]
     remove_leftovers(path)
     assert {os.path.basename(name) for _, name in held} < contents(tmp_path).keys()
     for handle, _ in held:
@@ -135,19 +123,3 @@ def test_a_file_keeps_its_permissions_and_a_new_one_has_the_usual(tmp_path):
     write_all_atomically({private: "secret", new: "text"})
     assert stat.S_IMODE(private.stat().st_mode) == 0o600
     assert stat.S_IMODE(new.stat().st_mode) == stat.S_IMODE(usual.stat().st_mode)
-
-
-def test_where_taking_back_fails_the_old_file_keeps_its_second_name(tmp_path, monkeypatch):
-    (tmp_path / "first").write_text("old first")
-    real, calls = os.replace, []
-
-    def fail(source, place):
-        calls.append(place)
-        if len(calls) > 1:
-            raise OSError(errno.EIO, "Input/output error")
-        return real(source, place)
-
-    monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="Input/output error"):
-        write_all_atomically({tmp_path / "first": "new first", tmp_path / "second": "new"})
-    assert sorted(contents(tmp_path).values()) == ["new first", "old first"]

@@ -21,6 +21,7 @@ from forging import judged, renumbered, reworded, rewritten, strengthened, twin,
 from genuine import of_chance, of_estimators, of_games, of_graphs, of_guarantees, of_selections
 
 MANY, GENUINE = 1000, 500
+pytestmark = pytest.mark.slow
 VALUES = "exact values ("
 SAMPLES = "that the samples are those of the leaves"
 GRAPH = "edges, labels and players of the graph"
@@ -32,16 +33,12 @@ ENDED = "why the search ended"
 NEARBY = "which leaves are one step away"
 
 
-def every_kind(seed):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield from chain(of_graphs(seed), of_games(seed), of_chance(seed))
-        yield from chain(of_selections(seed), of_estimators(seed), of_guarantees(seed))
-
-
 @pytest.fixture(scope="module")
 def genuine():
-    return list(every_kind(0))
+    kinds = of_graphs, of_games, of_chance, of_selections, of_estimators, of_guarantees
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [one for made in kinds for one in made(0)]
 
 
 def test_five_hundred_genuine_certificates_are_accepted(genuine):

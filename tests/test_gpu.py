@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from bestleaf import BestLeafSelector, KNNOracle, NeighbourVotes
+from bestleaf import KNNOracle, NeighbourVotes
 from bestleaf.certificate.all_subsets import Numbering
 from bestleaf.features import neighbours
 from bestleaf.features.gpu import device, votes
@@ -236,55 +236,3 @@ def test_threads_share_a_gpu():
         found = list(pool.map(ours.values, asked))
     assert found == [theirs.values(one) for one in asked]
     assert ours._gpu.device == "cuda"
-
-
-class OnGpu:
-    """An array that only its own methods can read, as that of a GPU."""
-
-    def __init__(self, values):
-        self.values, self.shape, self.ndim, self.copies = values, values.shape, values.ndim, 0
-
-    def __dlpack_device__(self):
-        return 2, 0
-
-    def __array__(self, *about):
-        raise TypeError("implicit conversion to a NumPy array is not allowed")
-
-    def __len__(self):
-        return len(self.values)
-
-    def __getitem__(self, where):
-        return OnGpu(self.values[where])
-
-    def get(self):
-        self.copies += 1
-        return self.values
-
-
-def check_data_of_a_gpu(made, back, device):
-    X = table("real numbers", 60, 4)
-    y = (X[:, 0] > 0).astype(int)
-    votes = NeighbourVotes(device=device)
-    theirs = BestLeafSelector(votes, random_state=0).fit(X, y)
-    ours = BestLeafSelector(votes, random_state=0).fit(made(X), made(y), sample_weight=made(np.ones(60)))
-    assert ours.subset_.tolist() == theirs.subset_.tolist()
-    assert back(ours.transform(made(X))).tolist() == theirs.transform(X).tolist()
-    oracles = [KNNOracle(*data, device=device) for data in ((made(X), made(y)), (X, y))]
-    assert oracles[0].value([0, 1]) == oracles[1].value([0, 1])
-
-
-def test_data_of_a_gpu_are_taken():
-    check_data_of_a_gpu(OnGpu, lambda found: found.values, "cpu")
-    X, y = OnGpu(table("real numbers", 60, 4)), OnGpu(np.arange(60) % 2)
-    BestLeafSelector(NeighbourVotes(device="cpu"), random_state=0).fit(X, y)
-    assert X.copies == y.copies == 1
-
-
-@on_gpu
-def test_arrays_of_cupy_and_torch_are_taken():
-    cupy = cuda()
-    check_data_of_a_gpu(cupy.asarray, cupy.asnumpy, "cuda")
-    torch = pytest.importorskip("torch")
-    check_data_of_a_gpu(
-        lambda values: torch.as_tensor(values, device="cuda"), lambda found: found.cpu().numpy(), "cuda"
-    )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Bunch
 
 from bestleaf import BestLeafSelector, Search, SearchOptions, best_leaf, verify
 from bestleaf.features import STOP, FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
-from bestleaf.paper import make_madelon_like
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +20,9 @@ SETTINGS = {"task": "leaf", "epsilon": 0.02, "delta": 0.1, "bound": "betting", "
 @pytest.fixture(scope="module")
 def hidden():
     """Five features that matter only together, fifteen combinations of them, sixty of noise."""
-    return make_madelon_like(400, 80, seed=3)
+    settings = {"n_informative": 5, "n_redundant": 15, "n_clusters_per_class": 16, "flip_y": 0.01, "shuffle": False}
+    X, y = make_classification(400, 80, **settings, random_state=3)
+    return Bunch(data=X.astype(np.float32), target=y, relevant=range(20))
 
 
 def searched(data, **settings):

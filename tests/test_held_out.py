@@ -58,13 +58,6 @@ def test_what_is_kept_aside_changes_nothing_in_the_search():
     assert content["data"]["fingerprint"] == other["data"]["fingerprint"]
 
 
-def test_without_rows_kept_aside_all_rows_fill_gaps():
-    frame = table_with_gaps()
-    found = select_from_table(prepared(frame, "y", impute="mean"), **SETTINGS)
-    assert set(found.table.X.b[frame.b.isna()]) == {frame.b.mean()}
-    assert found.table.notes == (f"b: 15 missing values filled with {frame.b.mean():g} (mean)",)
-
-
 def test_a_column_that_is_known_only_in_rows_kept_aside_is_left_out():
     frame = table_with_gaps()
     kept = select_from_table(prepared(frame.drop(columns="b"), "y"), holdout=0.3, **SETTINGS)

@@ -120,13 +120,6 @@ def test_a_selector_of_every_size_has_a_certificate_that_holds(by_default):
         selector.at_size(0)
 
 
-def test_parsimony_gives_a_subset_that_is_not_larger():
-    X, y = noisy(2)
-    sizes = [len(fitted(X, y, parsimony=one).subset_) for one in (0.0, 1.0, 1e6)]
-    assert sizes == sorted(sizes, reverse=True)
-    assert sizes[-1] == 1
-
-
 # ---- what it does not depend on
 
 
@@ -574,12 +567,8 @@ def test_training_values_are_computed_again_as_far_as_the_cost_allows(decided, m
     exact = {tuple(leaf["label"]) for leaf in content["leaves"] if leaf["exact"]}
     known = sum((*row.features, -1) in exact for row in selector.path_)
     assert "Of the path, 16 of 16 training values were computed again." in str(verify(Certificate(content), X, y))
-    monkeypatch.setattr(verify_path, "MOST_COST", 16 * len(X) ** 2 - 1)  # too little for all features
-    assert "Of the path, 15 of 16 training values were computed again." in str(verify(Certificate(content), X, y))
     monkeypatch.setattr(verify_path, "MOST_COST", 0)
     assert f"Of the path, {known} of 16 training values" in str(verify(Certificate(content), X, y))
-    local = next(one["text"] for one in selector.certificate_.content["claims"] if one["kind"] == "local")
-    assert "improves the answer by these rows alone by more than 0.01" in local
 
 
 def test_no_training_value_of_the_path_can_be_edited(decided):

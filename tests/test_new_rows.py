@@ -64,6 +64,7 @@ def of_predictions(rng, number):
     return "accuracy", table, np.mean(right), np.mean(right) - np.mean(other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drawn", [of_two_classes, of_three_classes, of_real_targets, of_predictions])
 def test_an_interval_misses_no_more_often_than_promised(drawn):
     rng, missed = np.random.default_rng(0), np.zeros(2)

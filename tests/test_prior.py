@@ -14,6 +14,7 @@ from bestleaf.search.growth.proposals import PriorProposals, RandomProposals, pr
 from bestleaf.search.settings import Settings
 from bestleaf.testing import check_problem
 from conftest import binomial_margin
+from toys import worth
 
 SCORES = (-0.8, -0.4, 0.0, 0.1, 0.3, 0.6, 0.9)
 
@@ -121,7 +122,7 @@ class Opinion(TableProblem):
         opponent = [state for state in tree.children_of if not tree.maximizes(state)]
         super().__init__(tree.children_of, means, root=(), opponent=opponent)
         self.sign = sign
-        self.true = {state: self.value(state) for state in means}
+        self.true = {state: worth(self, state) for state in means}
 
     def prior(self, state):
         side = self.sign if self.maximizes(state) else -self.sign

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from io import StringIO
-from types import ModuleType
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -70,11 +70,8 @@ class Cell:
     def __init__(self, monkeypatch):
         self.outputs = []
         self.changes = 0
-        module = ModuleType("IPython.display")
-        module.HTML = str
-        module.display = self.display
-        monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
-        monkeypatch.setitem(sys.modules, "IPython.display", module)
+        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace())
+        monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(HTML=str, display=self.display))
 
     def display(self, shown, *, display_id):
         assert display_id
@@ -114,7 +111,7 @@ def test_in_a_notebook_one_line_changes_and_nothing_is_printed(cell):
 def test_a_quiet_notebook_or_a_line_that_never_came_leaves_no_output(cell):
     file, console = in_notebook(quiet=True)
     with LiveLine(console) as line:
-        line.show("a", 9.0)
+        line.tell("a", 9.0)
     with LiveLine(in_notebook()[1]):
         pass
     assert cell.outputs == []

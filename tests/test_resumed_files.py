@@ -1,4 +1,4 @@
-"""A command that goes on from its checkpoint replaces what it has written before, and nothing else."""
+"""The files of a command that goes on from its checkpoint."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import pandas as pd
 import pytest
 
 from bestleaf import cli
-from bestleaf.checkpoint.file import Lock, read_file, write_file
-from bestleaf.cli import outputs
 from selecting import configured
 
 SELECT = ["select", "table.csv", "--target", "label"]
@@ -42,13 +40,13 @@ def select(folder, monkeypatch, capsys):
     return run
 
 
-def test_the_same_command_goes_on_and_writes_its_own_files_again(folder, select):
+def test_the_same_command_goes_on_and_replaces_files_only_if_asked(folder, select):
     assert select(50, *FILES) == (3, "")
-    first, marks = (folder / "a.json").read_text(), read_file(folder / "run.blf")["outputs"]
-    assert marks.keys() == {str(folder / "a.csv"), str(folder / "a.json")}
+    first = (folder / "a.json").read_text()
     assert select(400, *RUN)[0] in (0, 3)
-    assert read_file(folder / "run.blf")["outputs"] == marks  # they stay when the search goes on
-    assert select(400, *FILES)[0] in (0, 3)
+    assert select(400, *FILES) == (2, "bestleaf: --out a.csv exists; --force-overwrite replaces it\n")
+    assert (folder / "a.json").read_text() == first
+    assert select(400, *FILES, "--force-overwrite")[0] in (0, 3)
     again = (folder / "a.json").read_text()
     assert again != first
     assert sorted(os.listdir(folder)) == ["a.csv", "a.json", "run.blf", "table.csv"]
@@ -56,60 +54,6 @@ def test_the_same_command_goes_on_and_writes_its_own_files_again(folder, select)
     assert (folder / "c.json").read_text().split('"seconds"')[0] == again.split('"seconds"')[0]
     told = "bestleaf: run.blf is the checkpoint of another search: seed was 0, got 7\n"
     assert select(400, *RUN, seed=7) == (2, told)
-
-
-def test_a_file_that_somebody_else_has_written_or_changed_is_kept(folder, select):
-    (folder / "b.json").write_text("precious")
-    assert select(50, *FILES)[0] == 3
-    assert select(400, *RUN, "--json", "b.json") == (
-        2,
-        "bestleaf: --json b.json exists and is not as the run of run.blf left it; --force-overwrite replaces it\n",
-    )
-    assert (folder / "b.json").read_text() == "precious"
-    assert select(400, *RUN, "--json", "b.json", "--force-overwrite")[0] in (0, 3)
-    assert (folder / "b.json").read_text() != "precious"
-    (folder / "a.csv").write_text("my notes")
-    code, told = select(400, *FILES)
-    assert code == 2
-    assert "--out a.csv exists and is not as the run of run.blf left it" in told
-    assert (folder / "a.csv").read_text() == "my notes"
-
-
-def test_what_a_run_that_was_killed_before_it_wrote_would_have_written_is_not_its_own(folder, select, monkeypatch):
-    """Its name alone gives no right to a file that somebody has put there in the meantime."""
-
-    def killed(texts):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(outputs, "write_all_atomically", killed)
-        assert select(50, *FILES)[0] == 130
-    (folder / "a.json").write_text("precious")
-    assert select(400, *FILES)[0] == 2
-    assert (folder / "a.json").read_text() == "precious"
-
-
-@pytest.mark.parametrize("wrong", [3, {"a": [1]}])
-def test_marks_that_cannot_be_are_refused(folder, select, wrong):
-    assert select(50, *FILES)[0] == 3
-    found = read_file(folder / "run.blf")
-    write_file(folder / "run.blf", {**found, **found.arrays, "outputs": wrong})
-    told = "bestleaf: run.blf is not a checkpoint of bestleaf: outputs must list the marks of each file\n"
-    assert select(400, *FILES) == (2, told)
-
-
-def test_a_result_is_written_even_if_the_checkpoint_cannot_be(folder, select, monkeypatch):
-    class TakenLock(Lock):
-        def __init__(self, checkpoint):
-            raise ValueError("checkpoint run.blf is being used by another run")
-
-    monkeypatch.setattr("bestleaf.checkpoint.file.Lock", TakenLock)
-    assert select(50, *FILES) == (
-        3,
-        "bestleaf: the checkpoint does not know of the files that are written now: checkpoint run.blf is being used by "
-        "another run\n",
-    )
-    assert (folder / "a.json").exists()
 
 
 def test_a_disk_that_is_full_is_told_on_the_command_line_and_nothing_is_left(folder, select, monkeypatch):

@@ -12,6 +12,7 @@ from bestleaf import Rule, best_arm, best_leaf, uct_search, verify
 from bestleaf.engine.rules import RULES, children, highest_lower_bound
 from bestleaf.problems import PAPER_SCORES, ScoreLattice, TableProblem, Unrolled, paper_lattice, random_dag
 from conftest import binomial_margin
+from toys import worth
 
 pytestmark = pytest.mark.slow
 
@@ -80,7 +81,7 @@ def test_no_rule_is_wrong_more_often_than_delta_on_shared_leaves():
             problem = random_dag(seed, layers=3, width=4, grid=0.1)
             found = best_arm(problem, epsilon=0.1, delta=0.2, rule=rule, seed=seed)
             assert found.identified
-            wrong += problem.value(problem.root()) - problem.value(found.answer) > 0.1 + 1e-9
+            wrong += worth(problem, problem.root()) - worth(problem, found.answer) > 0.1 + 1e-9
         assert wrong <= binomial_margin(runs, 0.2)
 
 

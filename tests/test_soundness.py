@@ -8,6 +8,7 @@ import pytest
 from bestleaf import best_arm, best_leaf
 from bestleaf.problems import TableProblem, paper_lattice, random_dag, random_game_tree
 from conftest import binomial_margin
+from toys import worth
 
 pytestmark = pytest.mark.slow
 
@@ -47,12 +48,12 @@ def all_share(rng) -> TableProblem:
 
 
 def arm_regret(problem: TableProblem, result) -> float:
-    difference = problem.value(problem.root()) - problem.value(result.answer)
+    difference = worth(problem, problem.root()) - worth(problem, result.answer)
     return abs(difference)
 
 
 def leaf_regret(problem: TableProblem, result) -> float:
-    return abs(problem.value(problem.root()) - problem.mean(result.answer))
+    return abs(worth(problem, problem.root()) - problem.mean(result.answer))
 
 
 def wrong_arms(bound: str, stopping: str, seeds=range(PROBLEMS), delta: float = DELTA) -> int:

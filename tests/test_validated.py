@@ -35,6 +35,7 @@ def proved():
     return validate(quick(), *table(160), holdout=0.4)
 
 
+@pytest.mark.slow
 def test_intervals_of_whole_validations_hold():
     missed, tables, (many_X, many_y) = np.zeros(2), 40, table(4000, seed=1)
     for seed in range(tables):
@@ -77,6 +78,7 @@ def test_delta_is_that_of_the_selector_unless_it_is_given(proved):
     assert verify(other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "settings", "measure"),
     [
@@ -188,9 +190,7 @@ FRAME = pd.DataFrame(X, columns=list("abcd"))
     ("test_set", "told"),
     [
         (X, r"test_set must be a pair \(X_new, y_new\), got array"),
-        ((X, Y, Y), "test_set must be a pair"),
         ((X[:, :3], Y), r"test_set must have 4 columns in X_new, as X has, got shape \(60, 3\)"),
-        ((X[0], Y), "test_set must have 4 columns"),
         ((X, Y[:9]), r"test_set must have one target for each of its 60 rows, got shape \(9,\)"),
         ((X, Y + 1), "test_set must have the classes of y only, got 2"),
         ((X, np.where(Y, "a", "b")), "test_set must have the classes of y only, got 'a'"),

@@ -7,6 +7,31 @@ import numpy as np
 from bestleaf.problems import BernoulliProblem, TableProblem
 
 
+def worth(problem, state):
+    """Return the value of a state of a `TableProblem`: of play that is cut off after as many moves as there are states.
+
+    Then it is worth what `endless` says, one number. Whoever can reach something better has reached it by then.
+    """
+    below, end = [state], problem.endless(state) if hasattr(problem, "endless") else 0.0
+    for one in below:  # grows in this loop
+        below += dict.fromkeys(problem.children_of.get(one, ())).keys() - set(below)
+    now = {one: end if one in problem.children_of else problem.mean(one) for one in below}
+    for _ in below:
+        before = now
+        now = before | {one: backed_up(problem, one, before) for one in below if one in problem.children_of}
+        if now == before:
+            break
+    return now[state]
+
+
+def backed_up(problem, state, known):
+    """Return the value of a state from the known ones of its children."""
+    values = [known[child] for child in problem.children(state)]
+    if hasattr(problem, "chance") and (chances := problem.chance(state)) is not None:
+        return sum(p * value for p, value in zip(chances, values, strict=True))
+    return max(values) if not hasattr(problem, "maximizes") or problem.maximizes(state) else min(values)
+
+
 def random_cyclic_graph(
     seed, *, inner=8, leaves=5, max_children=3, two_player=False, exact_share=0.0, grid=None, endless=None
 ):

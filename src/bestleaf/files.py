@@ -70,9 +70,6 @@ def check_writable(path: Path) -> None:
         _drop([create_beside(path)])
     except OSError as error:
         raise ValueError(f"{cut(str(path), 200)} cannot be written: {error.strerror}") from None
-    with suppress(OSError, AttributeError):  # Windows has no pathconf
-        if len(os.fsencode(path.name)) > os.pathconf(path.parent, "PC_NAME_MAX"):
-            raise ValueError(f"{cut(str(path), 200)} cannot be written: the name is too long")
 
 
 def write_atomically(path: Path, text: str) -> None:

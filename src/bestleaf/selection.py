@@ -317,7 +317,7 @@ def telling_folds(verbose: int) -> Iterator[Callable[[int, int], None]]:
     """Give a function that shows how many folds are done while left-out rows choose."""
     began = perf_counter()
     with LiveLine(Console(quiet=not verbose), moving=True) as line:
-        yield lambda done, of: line.show(
+        yield lambda done, of: line.tell(
             f"Choosing by left-out rows: {done} of {of} folds done", perf_counter() - began
         )
 

@@ -154,14 +154,13 @@ def _dates(found: pd.Series, way: str, written: times.Written | None, odd: str) 
 def _category(column: pd.Series) -> Column:
     texts = _texts(column)
     levels = tuple(sorted(texts.unique()))
-    hint = _almost_numbers(texts)
     if len(levels) == len(texts) > FEWEST_IDS:
         return _left_out("every row has a text of its own")
     if len(levels) > MOST_CATEGORIES:
-        return _left_out(f"it has {len(levels):,} different texts, more than {MOST_CATEGORIES:,}{hint}")
+        return _left_out(f"it has {len(levels):,} different texts, more than {MOST_CATEGORIES:,}")
     missing = int(column.isna().sum())
     apart = f", {counted(missing, 'missing value')} as one of their own" if missing else ""
-    return Column(CATEGORY, f"{in_categories(len(levels))}{apart}{hint}", levels=levels)
+    return Column(CATEGORY, f"{in_categories(len(levels))}{apart}", levels=levels)
 
 
 def in_categories(many: int) -> str:
@@ -180,16 +179,6 @@ def _odd_cells(odd: pd.Series, what: str) -> str:
     named = [f"{shown(cut(cell, 20))} in row {row + 1:,}" for row, cell in first.items()]
     more = ", …" if odd.nunique() > MOST_CELLS else ""
     return f"{counted(len(odd), f'cell is no {what}', f'cells are no {what}s')}: {', '.join(named)}{more}"
-
-
-def _almost_numbers(values: pd.Series) -> str:
-    """Return a hint if most cells of a column of text are numbers, because all of them may be meant as numbers."""
-    known = values[values != MISSING]
-    strange = pd.to_numeric(known, errors="coerce").isna()
-    if not 0 < strange.sum() < len(known) / 2:
-        return ""
-    cells = ", ".join(repr(str(cell)[:20]) for cell in known[strange].unique()[:MOST_CELLS])
-    return f", because {counted(int(strange.sum()), 'cell is no number', 'cells are no numbers')}: {cells}"
 
 
 def _texts(column: pd.Series) -> pd.Series:

@@ -9,9 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
@@ -270,51 +268,31 @@ class LastStep:
 
     def __init__(self, levels: np.ndarray, impute: str | None) -> None:
         self.levels, self.impute = levels, impute
+        widths = np.maximum(levels, 1)
+        self._owners = np.repeat(np.arange(len(levels)), widths)  # the plain column of each column
+        self._level = np.arange(widths.sum()) - np.repeat(np.cumsum(widths) - widths, widths)
+        self._of_levels = np.flatnonzero(levels[self._owners])
 
     def fit(self, plain: np.ndarray) -> LastStep:
         """Learn from the rows of a plain table, [rows, plain columns]."""
-        categories = self.levels > 0
-        fill = self.impute in FILLED
-        imputer = SimpleImputer(strategy=self.impute, keep_empty_features=True) if fill else "passthrough"
-        known = [np.arange(float(many)) for many in self.levels[categories]]
-        encoder = OneHotEncoder(categories=known, handle_unknown="ignore", sparse_output=False)
-        self.steps = ColumnTransformer([("numbers", imputer, ~categories), ("categories", encoder, categories)]).fit(
-            plain
-        )
-        self.order, self.unseen = self._order(), self._unseen(plain)
+        places = np.flatnonzero(self.levels == 0) if self.impute in FILLED else np.array([], int)
+        self.filled_with: dict[int, float] = {}  # by plain columns of numbers
+        if len(places):
+            imputer = SimpleImputer(strategy=self.impute, keep_empty_features=True).fit(plain[:, places])
+            self.filled_with = dict(zip(places.tolist(), imputer.statistics_.tolist(), strict=True))
+        self._seen = self._as_levels(plain).any(axis=0)
         return self
 
-    @property
-    def filled_with(self) -> dict[int, float]:
-        """What missing values of each plain column of numbers are filled with."""
-        if self.impute not in FILLED or not (self.levels == 0).any():
-            return {}
-        statistics = self.steps.named_transformers_["numbers"].statistics_
-        return dict(zip(np.flatnonzero(self.levels == 0).tolist(), statistics.tolist(), strict=True))
-
     def transform(self, plain: np.ndarray) -> np.ndarray:
-        """Return the columns of a plain table as numbers, in its order."""
-        found = self.steps.transform(plain)[:, self.order]
-        found[:, self.unseen] = 0.0
+        """Return the columns of a plain table as numbers, in its order; levels not seen in `fit` are ignored."""
+        fill = np.array([self.filled_with.get(place, np.nan) for place in range(len(self.levels))])
+        found = np.where(np.isnan(plain), fill, plain)[:, self._owners]
+        found[:, self._of_levels] = self._as_levels(plain) & self._seen
         return found
 
-    def _order(self) -> np.ndarray:
-        """Return where the steps, which put numbers first, put the columns that each plain column becomes."""
-        widths = np.maximum(self.levels, 1)
-        as_put = np.argsort(self.levels > 0, kind="stable")
-        starts = np.empty_like(widths)
-        starts[as_put] = np.cumsum(widths[as_put]) - widths[as_put]
-        within = np.arange(widths.sum()) - np.repeat(np.cumsum(widths) - widths, widths)
-        return np.repeat(starts, widths) + within
-
-    def _unseen(self, plain: np.ndarray) -> np.ndarray:
-        """Return the columns of levels that the rows do not have: they are ignored in other rows, too."""
-        ends = np.cumsum(np.maximum(self.levels, 1))
-        there = np.ones(ends[-1], bool)
-        for place in np.flatnonzero(self.levels):
-            many = self.levels[place]
-            there[ends[place] - many : ends[place]] = np.isin(np.arange(many), plain[:, place])
-        return np.flatnonzero(~there)
+    def _as_levels(self, plain: np.ndarray) -> np.ndarray:
+        """Return for each column of a level whether the rows have it."""
+        return plain[:, self._owners[self._of_levels]] == self._level[self._of_levels]
 
 
 class EncodedRows(NamedTuple):

@@ -1,6 +1,6 @@
 """The paper again: its data sets, its theory, the algorithms it is compared with, and its experiments."""
 
-from bestleaf.paper.datasets import MADELON_RELEVANT, load_linear, load_madelon, make_linear, make_madelon_like
+from bestleaf.paper.datasets import MADELON_RELEVANT, load_linear, load_madelon, make_linear
 from bestleaf.paper.fuse import FuseResult, fuse_search
 from bestleaf.paper.uct import UCTResult, uct_search
 
@@ -12,6 +12,5 @@ __all__ = [
     "load_linear",
     "load_madelon",
     "make_linear",
-    "make_madelon_like",
     "uct_search",
 ]

@@ -205,47 +205,6 @@ class TableProblem(BernoulliProblem):
         """Return the mean in the table (0.5 for a state without one)."""
         return self.means.get(state, 0.5)
 
-    def value(self, state: State) -> float:
-        """Return the mean of a terminal state, otherwise the value of the best child for the player who moves.
-
-        Where chance decides, it is the mean value of the children. Play that never ends is worth `endless`, and 0 for
-        one player. There is an error if `endless` is not one number
-        and the value depends on it.
-        """
-        ends: tuple[float, float] = (0.0, 1.0) if self._opponent else (0.0, 0.0)
-        if self._end is not None:
-            ends = self._end if isinstance(self._end, tuple) else (self._end, self._end)
-        lower, upper = (self._cut_off(state, end) for end in ends)
-        if lower != upper:
-            raise ValueError(f"the value of {shown(state)} depends on what play without end is worth; give `endless`")
-        return lower
-
-    def _cut_off(self, state: State, end: float) -> float:
-        """Return the value of play that is cut off, for the value `end`, after as many moves as there are states.
-
-        That is the value of play without limit: whoever can reach something better than `end` has reached it by then.
-        """
-        below = [state]
-        met = {state}
-        for one in below:  # grows in this loop
-            fresh = dict.fromkeys(() if self.is_terminal(one) else self.children(one)).keys() - met
-            met |= fresh
-            below += fresh
-        now = {one: self.mean(one) if self.is_terminal(one) else end for one in below}
-        inner = [one for one in below if not self.is_terminal(one)]
-        for _ in inner:
-            before = now
-            now = before | {one: self._best(one, [before[child] for child in self.children(one)]) for one in inner}
-            if now == before:
-                break
-        return now[state]
-
-    def _best(self, state: State, values: list[float]) -> float:
-        """Return the value of a state from those of its children."""
-        if state in self._chance:
-            return sum(p * value for p, value in zip(self._chance[state], values, strict=True))
-        return min(values) if state in self._opponent else max(values)
-
     def fingerprint(self) -> str:
         """Return what distinguishes this graph from others: the SHA-256 of the tables."""
         children = tuple((state, tuple(below)) for state, below in self.children_of.items())

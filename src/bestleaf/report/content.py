@@ -140,7 +140,10 @@ def gap_runs(content: Content) -> list[Points]:
     A gap holds until the next entry of the history.
     """
     epsilon = content["search"]["epsilon"]
-    rows = [(row["seconds"], known_gap(row, epsilon)) for row in content["report"]["history"]]
+    rows = [
+        (row["seconds"], row["gap"] if row["gap"] <= epsilon or row["gap"] < 1.0 - CLOSE else None)
+        for row in content["report"]["history"]
+    ]
     if sum(gap is not None for _, gap in rows) < 2:
         return []
     runs: list[Points] = []
@@ -151,16 +154,6 @@ def gap_runs(content: Content) -> list[Points]:
         if is_known:
             runs.append([*run, (following[0][0], run[-1][1])] if following else run)
     return runs
-
-
-def known_gap(row: Content, epsilon: float) -> float | None:
-    """Return the gap of an entry of the history; None if nothing was known of some leaf, which might have the value 1.
-
-    An entry that tells how many leaves were looked at has the gap among those. A gap within epsilon is small enough,
-    whatever is known.
-    """
-    most = 1.0 if "looked_at" in row else 1.0 - (row["score"] or 0.0)
-    return row["gap"] if row["gap"] <= epsilon or row["gap"] < most - CLOSE else None
 
 
 def chosen_features(content: Content) -> list[dict[str, str | float | list[str] | None]]:

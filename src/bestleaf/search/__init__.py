@@ -7,18 +7,15 @@ updated, and the graph may grow.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import MISSING, fields
 from inspect import Parameter, signature
 from typing import Any
 
-from bestleaf.checkpoint import Checkpoint
 from bestleaf.checks import check_keywords
-from bestleaf.search.answer import Answer
 from bestleaf.search.ask_tell import Search
 from bestleaf.search.result import Progress, Result
-from bestleaf.search.settings import GONE, Seed, Settings
+from bestleaf.search.settings import GONE, Settings
 
 __all__ = ["Progress", "Result", "Search", "Settings", "best_arm", "best_leaf"]
 
@@ -92,43 +89,16 @@ _OF_LEAVES = """    guarantee : {"grown", "local", "exhaustive"} or several, def
 """
 
 
-def best_arm(
-    problem: Any,
-    *,
-    seed: Seed = None,
-    callback: Callable[[Progress], Any] | None = None,
-    n_jobs: int | None = None,
-    checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
-    answer: Answer | None = None,
-    **settings: Any,
-) -> Result:
+def best_arm(problem: Any, **keywords: Any) -> Result:
     """Return the child of the root whose best leaf is within epsilon of the best, with probability 1 - delta.
 
     With an opponent or chance it is the child whose value is within epsilon of the best.
     """
-    check_keywords("best_arm", settings, signature(best_arm).parameters, ("epsilon", "delta"), GONE)
-    return Search(
-        problem,
-        task="arm",
-        seed=seed,
-        callback=callback,
-        n_jobs=n_jobs,
-        checkpoint=checkpoint,
-        answer=answer,
-        **settings,
-    ).run()
+    check_keywords("best_arm", keywords, signature(best_arm).parameters, ("epsilon", "delta"), GONE)
+    return Search(problem, task="arm", **keywords).run()
 
 
-def best_leaf(
-    problem: Any,
-    *,
-    seed: Seed = None,
-    callback: Callable[[Progress], Any] | None = None,
-    n_jobs: int | None = None,
-    checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
-    answer: Answer | None = None,
-    **settings: Any,
-) -> Result:
+def best_leaf(problem: Any, **keywords: Any) -> Result:
     """Return the leaf whose value is within epsilon of the best in the graph, with probability 1 - delta.
 
     In a two-player graph it is the leaf that the best known moves of both sides lead to. There `epsilon` holds for each
@@ -138,29 +108,20 @@ def best_leaf(
     With chance the answer is a plan (`Result.plan`): a move for every state where the player moves and to which the
     plan may lead. No other plan is better on average by more than epsilon, with probability 1 - delta.
     """
-    check_keywords("best_leaf", settings, signature(best_leaf).parameters, ("epsilon", "delta"), GONE)
-    return Search(
-        problem,
-        task="leaf",
-        seed=seed,
-        callback=callback,
-        n_jobs=n_jobs,
-        checkpoint=checkpoint,
-        answer=answer,
-        **settings,
-    ).run()
+    check_keywords("best_leaf", keywords, signature(best_leaf).parameters, ("epsilon", "delta"), GONE)
+    return Search(problem, task="leaf", **keywords).run()
 
 
 def _complete(function: Callable[..., Result], doc: str, without: tuple[str, ...]) -> None:
-    """Add every setting to the signature and to the docstring of a function."""
-    own = signature(function)
-    first = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
-    more = [
+    """Add every keyword of a search to the signature and to the docstring of a function."""
+    problem, *others = signature(Search).parameters.values()
+    settings = [
         Parameter(one.name, Parameter.KEYWORD_ONLY, default=Parameter.empty if one.default is MISSING else one.default)
         for one in fields(Settings)
         if one.name not in without
     ]
-    function.__signature__ = own.replace(parameters=[*first[:1], *more, *first[1:]])  # type: ignore[attr-defined]
+    others = [one for one in others if one.name not in ("inside", "settings")]
+    function.__signature__ = signature(function).replace(parameters=[problem, *settings, *others])  # type: ignore[attr-defined]
     function.__doc__ = f"{function.__doc__}\n{doc}"
 
 

@@ -58,9 +58,20 @@ def most_likely(state: SearchState, decision: Decision) -> tuple[int, float]:
 
 def recommended_plan(state: SearchState) -> tuple[dict[int, int], PlanValue]:
     """Return the plan of highest lower bound if its loss is at most epsilon, otherwise the one that is likely best."""
-    plan, value = surest_plan(state.graph, state.known)
+    graph, known = state.graph, state.known
+    moves, rows = moves_now(graph, known), known.known
+
+    def surest(node: int) -> int:
+        return max(moves.children(node), key=lambda child: (rows["lower"][child], rows["lot"][child]))
+
+    def followed(move_at: Callable[[int], int]) -> tuple[dict[int, int], PlanValue]:
+        plan = {node: move_at(node) for node in reached(moves, move_at) if moves.who(node) == PLAYER}
+        return plan, value_of(plan, moves)
+
+    plan, value = followed(surest)
     if value.loss > state.settings.epsilon:
-        plan, value = likely_plan(state.graph, state.known, _drawn_values(state.graph, state.known))
+        drawn = _drawn_values(graph, known)
+        plan, value = followed(lambda node: _likeliest(node, drawn, graph, known))
     return plan, value
 
 
@@ -250,14 +261,19 @@ def likely_play(task: str, graph: GrowingGraph, known: Knowledge) -> tuple[int, 
     """
     drawn, node, gap = _drawn_values(graph, known), 0, 0.0
     while graph.kinds[node] == INNER:
-        children = graph.linked("child", node)
-        wins = (drawn[children] == drawn[node]).mean(axis=1)
-        best = int(children[np.lexsort((known.known["lot"][children], wins))[-1]])
+        best = _likeliest(node, drawn, graph, known)
         gap = max(gap, _gap_of_move(best, node, graph, known))
         node = best
         if task == "arm":
             break
     return node, gap
+
+
+def _likeliest(node: int, drawn: np.ndarray, graph: GrowingGraph, known: Knowledge) -> int:
+    """Return the child that is best in most of the drawn values of all nodes; ties: larger lot."""
+    children = graph.linked("child", node)
+    wins = (drawn[children] == drawn[node]).mean(axis=1)
+    return int(children[np.lexsort((known.known["lot"][children], wins))[-1]])
 
 
 def _gap_of_move(move: int, node: int, graph: GrowingGraph, known: Knowledge) -> float:
@@ -354,32 +370,3 @@ def moves_now(graph: GrowingGraph, known: Knowledge) -> Moves:
         np.maximum(rows["lower"], 0.0).tolist(),
         np.minimum(rows["upper"], 1.0).tolist(),
     )
-
-
-def complete_plan(moves: Moves, move_at: Callable[[int], int]) -> dict[int, int]:
-    """Return the moves of a plan at all nodes that it reaches."""
-    return {node: move_at(node) for node in reached(moves, move_at) if moves.who(node) == PLAYER}
-
-
-def surest_plan(graph: GrowingGraph, known: Knowledge) -> tuple[dict[int, int], PlanValue]:
-    """Return the plan that takes the child of highest lower bound everywhere, and its value; ties: larger lot."""
-    moves, rows = moves_now(graph, known), known.known
-
-    def surest(node: int) -> int:
-        return max(moves.children(node), key=lambda child: (rows["lower"][child], rows["lot"][child]))
-
-    plan = complete_plan(moves, surest)
-    return plan, value_of(plan, moves)
-
-
-def likely_plan(graph: GrowingGraph, known: Knowledge, drawn: np.ndarray) -> tuple[dict[int, int], PlanValue]:
-    """Return the plan that takes the child that is best in most of the drawn values of all nodes, and its value."""
-    moves, lots = moves_now(graph, known), known.known["lot"]
-
-    def likeliest(node: int) -> int:
-        children = graph.linked("child", node)
-        wins = (drawn[children] == drawn[node]).mean(axis=1)
-        return int(children[np.lexsort((lots[children], wins))[-1]])
-
-    plan = complete_plan(moves, likeliest)
-    return plan, value_of(plan, moves)

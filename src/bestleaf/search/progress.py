@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from html import escape
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Self
 
 from rich.console import Console
 from rich.live import Live
@@ -19,37 +19,8 @@ EVERY = 2.0  # seconds between two lines where a line cannot change
 OFTEN = 0.2  # the same in a notebook, which gets a message for every change
 
 
-class Handle(Protocol):
-    """What IPython returns for an output that can be changed later."""
-
-    def update(self, shown: object) -> None:
-        """Show something else in its place."""
-
-
-class InNotebook:
-    """A line in the output of a notebook cell; it appears with the first text."""
-
-    def __init__(self) -> None:
-        self._handle: Handle | None = None
-
-    def show(self, text: str) -> None:
-        """Show a text in the place of the one before."""
-        from IPython.display import HTML, display
-
-        page = HTML(f'<pre style="white-space:pre-wrap">{escape(text)}</pre>' if text else "")
-        if self._handle is None:
-            self._handle = display(page, display_id=True)
-        else:
-            self._handle.update(page)
-
-    def clear(self) -> None:
-        """Show nothing any more."""
-        if self._handle is not None:
-            self.show("")
-
-
 class LiveLine:
-    """A context manager; its `show` displays a text in the place of the one before, and its end removes the text.
+    """A context manager; its `tell` displays a text in the place of the one before, and its end removes the text.
 
     Parameters
     ----------
@@ -63,14 +34,15 @@ class LiveLine:
         self.console = console
         self._moving = moving
         self._shown_at: float | None = None
-        self._notebook = InNotebook() if console.is_jupyter and not console.quiet else None
+        self._in_notebook = console.is_jupyter and not console.quiet
+        self._page: Any = None  # the output of a notebook cell; it appears with the first text
         self._live: Live | None = None
-        if console.is_terminal and not console.quiet and self._notebook is None:
+        if console.is_terminal and not console.quiet and not self._in_notebook:
             self._live = Live(
                 console=console, transient=True, auto_refresh=moving, redirect_stdout=False, redirect_stderr=False
             )
 
-    def __enter__(self) -> LiveLine:
+    def __enter__(self) -> Self:
         if self._live is not None:
             self._live.start()
         return self
@@ -80,47 +52,47 @@ class LiveLine:
     ) -> None:
         if self._live is not None:
             self._live.stop()
-        if self._notebook is not None:
-            self._notebook.clear()
+        if self._page is not None:
+            self._show_page("")
 
-    def show(self, text: str, seconds: float) -> None:
+    def tell(self, text: str, seconds: float) -> None:
         """Show a text, `seconds` after the beginning; where a line cannot change, only one every two seconds."""
         if self._live is not None:
             line = Text(text, no_wrap=True, overflow="ellipsis")
             self._live.update(Spinner("dots", line) if self._moving else line, refresh=True)
-        elif self._notebook is not None:
+        elif self._in_notebook:
             if self._shown_at is None or seconds - self._shown_at >= OFTEN:
                 self._shown_at = seconds
-                self._notebook.show(text)
+                self._show_page(text)
         elif seconds - (self._shown_at or 0.0) >= EVERY:
             self._shown_at = seconds
             self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
+    def _show_page(self, text: str) -> None:
+        from IPython.display import HTML, display
 
-class ProgressLine:
+        page = HTML(f'<pre style="white-space:pre-wrap">{escape(text)}</pre>' if text else "")
+        if self._page is None:
+            self._page = display(page, display_id=True)
+        else:
+            self._page.update(page)
+
+
+class ProgressLine(LiveLine):
     """A context manager; its `show` displays the `Progress` of a search. `name_of` turns a state into words."""
 
     def __init__(
         self, console: Console, name_of: Callable[[Any], str], *, max_time: float | None, max_samples: int | None
     ) -> None:
+        super().__init__(console)
         self.name_of = name_of
         self.subsets: int | None = None  # how many subsets there are, if all are evaluated
         self.max_time = max_time
         self.max_samples = max_samples
-        self._line = LiveLine(console)
-
-    def __enter__(self) -> ProgressLine:
-        self._line.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._line.__exit__(kind, error, trace)
 
     def show(self, now: Progress, value: float | None) -> None:
         """Show the progress; `value` is the value of the answer so far."""
-        self._line.show(self.line(now, value), now.seconds)
+        self.tell(self.line(now, value), now.seconds)
 
     def line(self, now: Progress, value: float | None) -> str:
         """Return the progress as one line."""

@@ -171,6 +171,7 @@ def check_target_name(frame: pd.DataFrame, target: str) -> None:
 
 
 def listed_names(argument: str, given: Iterable[str]) -> list[str]:
+    """Return names of columns as a list; a text would be a list of its letters."""
     if isinstance(given, str):
         raise TypeError(f"{argument} must be a list of names of columns, got the text {shown(given)}")
     return list(given)

@@ -85,9 +85,6 @@ class Finding:
     numbers: tuple[float, ...]
     texts: tuple[str, ...]
 
-    def __str__(self) -> str:
-        return "\n".join(self.lines())
-
     def lines(self) -> list[str]:
         """Return what was found as lines: one for each column, or one for many columns."""
         kind, many = KINDS[self.kind], len(self.columns)

@@ -14,10 +14,10 @@ import numpy as np
 from sklearn import ensemble
 from sklearn import feature_selection as selection
 from sklearn.base import BaseEstimator, clone
-from sklearn.metrics import check_scoring, roc_auc_score
-from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
@@ -129,22 +129,11 @@ class Peer(NamedTuple):
 
 def f_test(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
     """Order the features by the F-test, on the training part of each fold; cross-validation chooses how many."""
-    sizes = np.unique(np.geomspace(1, X.shape[1], SIZES).round().astype(int)).tolist()
-    scores = dict.fromkeys(sizes, 0.0)
-    for train, test in setting.folds(y):
-        ranked = _by_f_test(X[train], y[train], setting)
-        for size in sizes:
-            columns, model = ranked[:size], setting.model
-            model.fit(X[np.ix_(train, columns)], y[train])
-            scores[size] += check_scoring(model, setting.scoring)(model, X[np.ix_(test, columns)], y[test])
-    size = max(scores, key=lambda one: (scores[one], -one))
-    return np.isin(np.arange(X.shape[1]), _by_f_test(X, y, setting)[:size])
-
-
-def _by_f_test(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
-    """Return the features in the order of the F-test; those without a score, such as constant ones, last."""
-    found, _ = (selection.f_classif if setting.classes else selection.f_regression)(X, y)
-    return np.argsort(-np.nan_to_num(found, nan=-np.inf), kind="stable")
+    order = selection.SelectKBest(selection.f_classif if setting.classes else selection.f_regression)
+    sizes = {"order__k": np.unique(np.geomspace(1, X.shape[1], SIZES).round().astype(int)).tolist()}
+    steps = Pipeline([("order", order), ("model", setting.model)])
+    found = GridSearchCV(steps, sizes, scoring=setting.scoring, cv=setting.folds(y)).fit(X, y)
+    return found.best_estimator_["order"].get_support()
 
 
 def forward_selection(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:

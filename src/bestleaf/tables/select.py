@@ -152,7 +152,8 @@ def select_from_table(
     """
     metadata, by_name = table.metadata, estimator if isinstance(estimator, str) else None
     if estimator is None or isinstance(estimator, str):
-        estimator = named_estimator(estimator or NAMED[0], task_of(table.y.to_numpy(), task), NeighbourVotes(task=task))
+        known = named_estimator(estimator or NAMED[0], task_of(table.y.to_numpy(), task))
+        estimator = NeighbourVotes(task=task) if known is None else known
     selector = BestLeafSelector(
         estimator,
         encode=table.encode,
@@ -209,8 +210,8 @@ def _keep_how_made(selector: BestLeafSelector, table: Table, rows: np.ndarray | 
     }
 
 
-def named_estimator(name: str, task: str, neighbours: NeighbourVotes | None = None) -> BaseEstimator | None:
-    """Return the estimator of a name; `neighbours` for "neighbours", the votes of nearest neighbours."""
+def named_estimator(name: str, task: str) -> BaseEstimator | None:
+    """Return the estimator of a name; None for "neighbours", the votes of nearest neighbours."""
     one_of("estimator", name, NAMED)
     classes = task == "classification"
     if name == "linear":
@@ -222,7 +223,7 @@ def named_estimator(name: str, task: str, neighbours: NeighbourVotes | None = No
     if name == "boosting":
         boosting = ensemble.HistGradientBoostingClassifier if classes else ensemble.HistGradientBoostingRegressor
         return boosting(max_iter=50)
-    return neighbours
+    return None
 
 
 def default_impute(estimator: str) -> str | None:

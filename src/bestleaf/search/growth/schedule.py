@@ -154,6 +154,5 @@ class Growth:
         """Restore a snapshot."""
         self.state.growths = saved.whole("growths")
         self.state.complete = set(saved.nodes("complete", len(self.state.graph)))
-        if "opening" in saved.content:  # not in the files of earlier versions
-            self._opening = saved.whole("opening", -1, len(self.state.graph) - 1)
+        self._opening = saved.whole("opening", -1, len(self.state.graph) - 1)
         self.proposals.restore(saved.part("proposals"))
