@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
-from functools import cached_property
 from time import perf_counter
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -154,7 +153,7 @@ class Selection:
             values=values,
             rave=np.zeros((len(lattice.groups), 2)),
             history=history,
-            all_subsets=found.entry(),
+            all_subsets={"evaluated": found.evaluated, "least": found.least},
         )
 
     def features_of(self, state: Subset) -> list[int]:
@@ -180,17 +179,14 @@ class Selection:
             scores[self.features_of((unit,))] = sums[unit] / counts[unit] if counts[unit] else np.nan
         return scores
 
-    @cached_property
-    def ranked(self) -> list[tuple[float, int, list[int]]]:
-        """Value, size and features of every subset evaluated, best first; of equal values the smaller one first."""
-        subsets = [(float(value), len(state) - 1, self.features_of(state)) for state, value in self.values.items()]
-        return sorted(subsets, key=lambda one: (-one[0], *one[1:]))
-
     def evaluated(self, labels: Sequence[str | int]) -> EvaluatedSubsets:
-        """Return every subset evaluated, best first, with the labels of its features."""
+        """Return every subset evaluated, best first, of equal ones the smaller first; with labels of features."""
+        ranked = sorted(
+            (-float(value), len(state) - 1, self.features_of(state)) for state, value in self.values.items()
+        )
         return EvaluatedSubsets(
-            EvaluatedSubset(tuple(labels[feature] for feature in features), value, size)
-            for value, size, features in self.ranked
+            EvaluatedSubset(tuple(labels[feature] for feature in features), -less, size)
+            for less, size, features in ranked
         )
 
     def certificate(self, digest: str, chosen: Chosen | None = None, repeat: str | None = None) -> Certificate:

@@ -33,13 +33,6 @@ EXACT_SOLVERS = ("auto", "cholesky", "svd")  # the others stop when they are clo
 Split = tuple[np.ndarray, np.ndarray]  # rows to fit on, test rows
 
 
-class Model(NamedTuple):
-    """A linear model with an intercept that has a closed form."""
-
-    penalty: float
-    scaled: bool  # whether the columns are standardised on the training rows before the fit
-
-
 class Equations(NamedTuple):
     """The normal equations of all columns on the training rows of a fold, their diagonal scaled to ones."""
 
@@ -142,8 +135,11 @@ MEASURES: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] 
 }
 
 
-def model_of(estimator: BaseEstimator) -> Model | None:
-    """Return the linear model that an estimator is; None if it is none, or has a parameter that is not known here."""
+def model_of(estimator: BaseEstimator) -> tuple[float, bool] | None:
+    """Return the penalty of a linear model, and whether its columns are standardised on the training rows.
+
+    None if the estimator is none with an intercept, or has a parameter that is not known here.
+    """
     last: Any = estimator
     scaled = type(estimator) is Pipeline
     if scaled:
@@ -158,12 +154,12 @@ def model_of(estimator: BaseEstimator) -> Model | None:
     if last.positive or last.fit_intercept is not True:
         return None
     if type(last) is LinearRegression:
-        return Model(0.0, scaled)
+        return 0.0, scaled
     if isinstance(last.alpha, bool) or not isinstance(last.alpha, Real) or not 0.0 <= float(last.alpha) < np.inf:
         return None  # an array has a penalty for each target
     if last.solver not in EXACT_SOLVERS or getattr(last, "class_weight", None) is not None:
         return None
-    return Model(float(last.alpha), scaled)
+    return float(last.alpha), scaled
 
 
 def closed_form(
@@ -180,10 +176,10 @@ def closed_form(
     if not _can_take(X, y, splits, classifier=classifier):
         return None
     truth = np.unique(y, return_inverse=True)[1] if classifier else y.astype(np.float64)
-    usable = _trusted(X, splits, constant=model.penalty > 0)
+    usable = _trusted(X, splits, constant=model[0] > 0)
     if not _has_scores(measure, truth, splits) or not usable.any():
         return None
-    folds = [_fold(model, X, truth, split, classifier=classifier) for split in splits]
+    folds = [_fold(*model, X, truth, split, classifier=classifier) for split in splits]
     return ClosedForm(folds, measure, usable)
 
 
@@ -228,7 +224,7 @@ def _trusted(X: np.ndarray, splits: Sequence[Split], *, constant: bool) -> np.nd
     return fine
 
 
-def _fold(model: Model, X: np.ndarray, truth: np.ndarray, split: Split, *, classifier: bool) -> Fold:
+def _fold(penalty: float, scaled: bool, X: np.ndarray, truth: np.ndarray, split: Split, *, classifier: bool) -> Fold:
     """Return the normal equations on the training rows of a split, and its test rows."""
     (rows, test), mean, spread = split, X.mean(axis=0), X.std(axis=0)
     train, targets = X[rows] - mean, truth[rows][None].astype(np.float64)
@@ -237,12 +233,12 @@ def _fold(model: Model, X: np.ndarray, truth: np.ndarray, split: Split, *, class
         targets = np.where(truth[rows] == classes[len(classes) == 2 :, None], 1.0, -1.0)
     centre, offset = train.mean(axis=0), targets.mean(axis=1)
     constant = np.ptp(train, axis=0) == 0
-    unit = np.where(constant, 1.0, train.std(axis=0)) if model.scaled else np.ones(len(mean))
+    unit = np.where(constant, 1.0, train.std(axis=0)) if scaled else np.ones(len(mean))
     train -= centre
     train[:, constant] = 0.0  # without rounding; such a column gets no weight if there is a penalty
     gram = train.T @ train / np.outer(unit, unit)
     right = (targets - offset[:, None]) @ train / unit
-    gram[np.diag_indices(len(mean))] += model.penalty
+    gram[np.diag_indices(len(mean))] += penalty
     diagonal = np.where(np.diag(gram) > 0, np.diag(gram), 1.0)  # a column that does not vary is never asked for
     root = np.sqrt(diagonal)
     correlation = gram / np.outer(root, root)

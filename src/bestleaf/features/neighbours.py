@@ -32,9 +32,7 @@ from bestleaf.features.data import (
     checked_data,
     checked_targets,
     copied_columns,
-    cumulative_shares,
     drawn,
-    drawn_by_weight,
     in_order,
     lanes,
     lightest_share,
@@ -272,7 +270,8 @@ class KNNOracle:
             labels = ranked[0] if len(ranked) == 1 else ranked.argmax(axis=0)
             if lightest_share(labels, self.row_weights[first:]) <= LIGHTEST:
                 raise ValueError(f"sample_weight must give more than {LIGHTEST:g} of the weight to a second target")
-            self.cumulative = cumulative_shares(self.row_weights[first:])
+            sums = np.cumsum(self.row_weights[first:])
+            self.cumulative = sums / sums[-1]
 
     def _weights(self) -> np.ndarray:
         """Return the targets of classes plus `ONE`, as whole numbers for `sum_nearest`; empty for real targets."""
@@ -419,14 +418,15 @@ class KNNOracle:
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return the value on a random subsample, drawn again while all its targets are the same.
 
-        Rows with weights are drawn in proportion to these, so that the rows drawn count the same.
+        Rows with weights are drawn in proportion to these, so that the rows drawn count the same. Compiled rollouts
+        draw the same rows from the same random stream.
         """
         features = self._features(subset)
         while True:
             if self.row_weights is None:
                 queries = drawn(self.roles.queries, self.subsample, rng)
             else:
-                queries = drawn_by_weight(self.cumulative, self.subsample, rng)
+                queries = np.searchsorted(self.cumulative, rng.random(self.subsample), side="right")
             queries += self.roles.first_query
             targets = self.targets[:, queries]
             if (targets != targets[:, :1]).any():
