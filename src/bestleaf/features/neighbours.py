@@ -284,13 +284,26 @@ class KNNOracle:
         """Leave out votes and scratch memory, which are made again."""
         return {name: value for name, value in vars(self).items() if name not in ("_votes", "_scratch", "_gpu")}
 
-    def value(self, subset: Iterable[int]) -> float:
-        """Return the exact value of a subset."""
-        return self.value_on(subset, self.queries)
+    def value(self, subset: Iterable[int], queries: np.ndarray | None = None) -> float:
+        """Return the exact value of a subset, or that on some of the rows, given by their places in `rows`."""
+        queries = self.queries if queries is None else queries
+        weights = None if self.row_weights is None else self.row_weights[queries]
+        return self._value(self._features(subset), queries, weights)
 
-    def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
-        """Return the exact values of several subsets, computed together on a GPU or by several threads."""
-        return self.values_on(subsets, self.queries)
+    def values(self, subsets: Iterable[Iterable[int]], queries: np.ndarray | None = None) -> list[float]:
+        """Return the values of several subsets, computed together on a GPU or by several threads."""
+        queries = self.queries if queries is None else queries
+        asked = [self._features(subset) for subset in subsets]
+        distances = len(queries) * self.roles.references
+        if len(asked) > 1 and self.suits_gpu(asked, len(queries)):
+            found = self._values_on_gpu(PaddedSubsets.of(asked), queries)
+            if found is not None:
+                return found.tolist()
+        threads = min(self.n_jobs, len(asked), len(asked) * distances // DISTANCES_A_THREAD)
+        if threads < 2 or distances >= DISTANCES_A_THREAD:  # then the threads share the work of each value
+            return [self.value(features, queries) for features in asked]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(self.value, asked, repeat(queries)))
 
     @property
     def most_subsets(self) -> int:
@@ -341,25 +354,6 @@ class KNNOracle:
             votes, self.targets, TIES[self.ties], *np.zeros((2, self.n_neighbors + 1), np.int64), values
         )
         return values
-
-    def value_on(self, subset: Iterable[int], queries: np.ndarray) -> float:
-        """Return the value on some of the rows, given by their places in `rows`."""
-        weights = None if self.row_weights is None else self.row_weights[queries]
-        return self._value(self._features(subset), queries, weights)
-
-    def values_on(self, subsets: Iterable[Iterable[int]], queries: np.ndarray) -> list[float]:
-        """Return the values of several subsets on some of the rows, given by their places in `rows`."""
-        asked = [self._features(subset) for subset in subsets]
-        distances = len(queries) * self.roles.references
-        if len(asked) > 1 and self.suits_gpu(asked, len(queries)):
-            found = self._values_on_gpu(PaddedSubsets.of(asked), queries)
-            if found is not None:
-                return found.tolist()
-        threads = min(self.n_jobs, len(asked), len(asked) * distances // DISTANCES_A_THREAD)
-        if threads < 2 or distances >= DISTANCES_A_THREAD:  # then the threads share the work of each value
-            return [self.value_on(features, queries) for features in asked]
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(self.value_on, asked, repeat(queries)))
 
     @property
     def at_once(self) -> int:
