@@ -57,7 +57,7 @@ def test_nothing_stands_out_among_equals():
     assert not found.outstanding(np.full(5, -np.inf)).any()
     assert found.outstanding(np.array([0.0, 0.0, 0.0, 0.0, 0.1])).tolist() == [False] * 4 + [True]
     search.finish()
-    assert search.recommended[-1] == STOP
+    assert search.progress().best[-1] == STOP
 
 
 @pytest.mark.parametrize("budget", [405, 410, 425, 430, 440, 460, 480])

@@ -250,7 +250,7 @@ def test_groups_and_weights_are_columns_that_are_no_features(frame):
     ):
         assert sentence in refused("select", "t.csv", *about, *changed)
     told = refused("verify", "c.json", "--groups", "patient")
-    assert "--data must be given with options that say how to read the table" in told
+    assert "the certificate says how the table was read" in told
 
 
 def test_an_estimator_gets_folds_by_groups(frame):

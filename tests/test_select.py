@@ -224,7 +224,7 @@ def test_columns_are_named_in_what_is_said_about_them(folder, shop):
     few = "the table must have at least 6 rows for the votes of 5 nearest neighbours, got 5"
     for (name, target, *options), words in {
         ("shop", "Bought"): "--target must be a column of the table, got 'Bought' (did you mean 'bought'?)",
-        ("shop", "bought", "--include", "x"): "--include must name a column of the table other than the target, got",
+        ("shop", "bought", "--include", "x"): "--include must name features of the table, got 'x'",
         ("shop", "bought", "--include", "city", "--exclude", "city"): "not name the same column, got 'city' for both",
         ("shop", "bought", *shared, "--include", "age", "--exclude", "city"): "--include and --exclude must not share",
         ("shop", "bought", "--task", "regression"): "--task regression needs numbers in the target",

@@ -19,7 +19,7 @@ from bestleaf import (
     problems,
     validate,
 )
-from bestleaf.checks import LONGEST_SENTENCE
+from bestleaf.cli.messages import LONGEST
 from bestleaf.tables import prepared, read_frame
 from selecting import bestleaf, configured, made_selector, refused
 
@@ -74,7 +74,7 @@ def test_a_sentence_has_at_most_300_characters(name):
     with pytest.raises((ValueError, TypeError, OSError)) as told:
         WRONG[name]()
     said = str(told.value)
-    assert 10 < len(said) <= LONGEST_SENTENCE
+    assert 10 < len(said) <= LONGEST
     assert "\n" not in said
 
 
@@ -91,7 +91,7 @@ def test_the_command_line_says_at_most_300_characters(tmp_path, monkeypatch):
         [LONG],
         ["reproduce", "selection", "--data", LONG],
     ):
-        assert len(refused(*arguments)) <= LONGEST_SENTENCE + 1, arguments[:2]
+        assert len(refused(*arguments)) <= LONGEST + 1, arguments[:2]
 
 
 @pytest.mark.parametrize("name", ["max_features", "epsilon", "max_time", "n_jobs", "random_state", "max_samples"])
@@ -178,7 +178,7 @@ def test_ctrl_c_in_a_command_is_one_line(monkeypatch):
     def interrupted(*given, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bestleaf.tables.load.first_look", interrupted)
+    monkeypatch.setattr("bestleaf.tables.load.load_table", interrupted)
     assert bestleaf("select", "t.csv", "--target", "y") == (130, "", "bestleaf: interrupted\n")
 
 

@@ -19,7 +19,6 @@ import numpy as np
 UNLIMITED = 2**63 - 1  # the largest whole number of 64 bits
 LONGEST_VALUE = 80  # characters of a value in a sentence
 LONGEST_LIST = 100  # characters of a list of names
-LONGEST_SENTENCE = 300
 
 _short = Repr()
 _short.maxstring = _short.maxlong = _short.maxother = LONGEST_VALUE
@@ -57,8 +56,8 @@ def listed(names: Iterable[object], most: int = 10) -> str:
     return ", ".join(found) + more
 
 
-def sentence(text: str, most: int = LONGEST_SENTENCE) -> str:
-    """Return a text as one line of at most 300 characters, or as many as are asked for."""
+def sentence(text: str, most: int) -> str:
+    """Return a text as one line of at most `most` characters."""
     return cut(" ".join(text.split()), most)
 
 

@@ -42,7 +42,7 @@ from bestleaf.encoding.frames import selected_columns
 from bestleaf.engine.bounds import Bound, Rate, named_bound
 from bestleaf.engine.parts import STOPPINGS
 from bestleaf.features import FeatureLattice
-from bestleaf.features.all_subsets import Exhaustion, can_evaluate_all
+from bestleaf.features.all_subsets import Exhaustion
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
 from bestleaf.features.scoring import chosen_score
@@ -63,7 +63,6 @@ BATCH_OF_FITS = 32  # samples asked for at once if each one fits an estimator
 FEW_SUBSETS = 4096  # guarantee "auto" evaluates all subsets if there are at most this many
 CHEAP = 4e9  # and if that takes at most this many distances: some seconds
 CHEAP_A_SECOND = 1e9  # the same for each second of `max_time`: about half of it
-MOST_SUBSETS = 1_000_000  # guarantee "exhaustive" evaluates at most this many, unless the oracle evaluates many at once
 IN_GRAPH, AT_ONCE = "graph", "at once"  # how all subsets are evaluated
 # If nobody gives a limit, the search on all rows takes at most so much of the time of the choice, with an estimator and
 # with votes; with votes it may take at least so many seconds.
@@ -71,6 +70,7 @@ SEARCH_SHARE = (0.25, 0.5)
 SHORTEST_SEARCH = 10.0
 LOCAL_PROOF = 45.0  # seconds that the local proof may take with an estimator, if nobody gives a limit
 ROOM = 256 * 2**20  # bytes that the graph of a search may take
+MOST_IN_GRAPH = ROOM // 8_000  # subsets in a graph of all of them, which workers share; more are evaluated one by one
 ENDED_BY = {
     "interrupted": "Ctrl-C",
     "callback": "a callback",
@@ -105,9 +105,9 @@ class SearchOptions(BaseEstimator):
     guarantee : {"auto", "grown", "local", "exhaustive"} or several, default="auto"
         What the answer is compared with. "grown": the leaves of the graph as grown; this is always included. "local":
         all subsets one step away from the answer. "exhaustive": all subsets, which are then all evaluated: up to
-        4,194,304 by the votes of nearest neighbours on up to 4,096 rows, on a GPU up to 2^30, otherwise up to a
-        million. "auto" is "exhaustive" if that takes only seconds; otherwise, and if other settings of the search are
-        given for more than 4,096 subsets, it is "grown".
+        4,194,304 by the votes of nearest neighbours, on a GPU up to 2^30, with an estimator up to a million. "auto" is
+        "exhaustive" if that takes only seconds; otherwise, and if other settings of the search are given for more than
+        4,096 subsets, it is "grown".
     max_samples : int, default=None
         Rollouts and exact values allowed in the search on all rows.
     bound : str, Rate or Bound, default="betting"
@@ -614,8 +614,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
         A few subsets make a graph; more are evaluated at once, if the oracle can. None: not all are evaluated.
         """
-        many, most = lattice.count_subsets(), getattr(lattice.oracle, "most_subsets", 0) or MOST_SUBSETS
-        how = AT_ONCE if many > FEW_SUBSETS and can_evaluate_all(lattice) else IN_GRAPH
+        many, most = lattice.count_subsets(), lattice.oracle.most_subsets
+        few = FEW_SUBSETS if votes_of(self.estimator) is not None else MOST_IN_GRAPH
+        how = AT_ONCE if few < many <= most else IN_GRAPH
         if "exhaustive" in guarantees:
             if many > most:
                 raise ValueError(

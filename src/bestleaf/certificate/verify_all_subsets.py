@@ -57,7 +57,7 @@ def audit_subsets(
     for some in np.array_split(drawn, ceil(len(drawn) / AT_ONCE)):
         members = numbering.members(some)
         table = numbering.columns(members, groups)
-        _check_again(content, numbering, some, members.sum(axis=1) + len(numbering.forced), _values(judge, table))
+        _check_again(content, numbering, some, members.sum(axis=1) + len(numbering.forced), judge.table_values(table))
     of, chance = ("All", "") if len(drawn) == many else (f"{len(drawn):,} of", ", drawn at random,")
     were = "was" if len(drawn) == 1 < many else "were"
     return f" {of} {counted(many, 'subset')} that were evaluated{chance} {were} computed again."
@@ -76,13 +76,6 @@ def _check_again(
     for size, best, _ in (content.get("report") or {"by_size": []})["by_size"]:
         better = (values[sizes == size] > best).any()
         need(not better, f"a subset of size {size} is better than the best one written")
-
-
-def _values(judge: KNNOracle | EstimatorOracle, columns: np.ndarray) -> np.ndarray:
-    """Return the values of subsets, given by their columns, by an oracle with or without a kernel for many."""
-    if hasattr(judge, "table_values"):
-        return judge.table_values(columns)
-    return np.array(judge.values([np.flatnonzero(row).tolist() for row in columns]), np.float64)
 
 
 def checked_share(share: float | None) -> float:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 import bestleaf
-from bestleaf.cli import at_once
+from bestleaf.cli import INTERRUPTED, at_once
 from bestleaf.cli.check import check
 from bestleaf.cli.compare import compare
 from bestleaf.cli.messages import StillWriting, UsageError, complaint, help_without_command, say
@@ -22,7 +23,19 @@ from bestleaf.cli.select import select
 REFUSED, OTHER_DATA = 1, 4  # exit codes of verify
 
 
+class _Commands(TyperGroup):
+    """Commands that end with one line after Ctrl-C, in every version of typer."""
+
+    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            say("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Feature selection, and search in any graph of decisions, with a proof of what was found.",
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -41,8 +54,6 @@ def run() -> None:
     sys.stdout = StillWriting(sys.stdout)
     try:
         sys.exit(app(standalone_mode=False) or 0)
-    except typer.Abort:
-        raise KeyboardInterrupt from None
     except (UsageError, OSError, MemoryError, ValueError) as error:
         say(complaint(error))
         sys.exit(2)

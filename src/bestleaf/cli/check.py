@@ -7,7 +7,7 @@ from rich.console import Console
 
 from bestleaf.cli import at_once
 from bestleaf.cli.messages import complaint
-from bestleaf.cli.options import TableOptions, of_a_table, tell, tell_options
+from bestleaf.cli.options import TableOptions, of_a_table, tell, tell_notes
 
 REFUSED = 1  # exit code
 
@@ -19,20 +19,20 @@ def check(options: TableOptions) -> None:
     It finds ids, leaks, dates, missing values and more. Ids and columns without a name are left out by select.
     """
     with at_once():
-        from bestleaf.tables import load  # noqa: F401  (takes a second)
+        from bestleaf.tables.load import RefusedTableError, Table
 
-    look = options.look()
-    found, notes, refused = look.check, look.notes, None
+    table: Table | RefusedTableError
     try:
-        notes = options.ready(look).notes  # they also tell what becomes of the columns
-    except ValueError as error:
-        refused = complaint(error)
-    console = Console()
-    tell(console, f"{options.data.name}: {found.size}", *notes)
+        table = options.table()
+    except RefusedTableError as error:
+        table = error
+    console, found = Console(), table.check
+    if found is not None:
+        tell(console, f"{options.data.name}: {found.size}")
+    tell_notes(console, table)
     if not found:
         tell(console, "Nothing strange was found.")
-    tell_options(console, found)
-    if refused is not None:
-        tell(console, f"bestleaf select refuses this table: {refused}.")
+    if isinstance(table, RefusedTableError):
+        tell(console, f"bestleaf select refuses this table: {complaint(table)}.")
         raise typer.Exit(REFUSED)
     tell(console, "bestleaf select takes this table.")

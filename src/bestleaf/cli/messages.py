@@ -12,11 +12,12 @@ from typing import TextIO
 
 import typer
 
-from bestleaf.checks import sentence, shown
+from bestleaf.checks import cut, shown
 from bestleaf.files import in_words
 
 # The base class of typer's exceptions. It comes from click or from typer itself, depending on the version of typer.
 UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+LONGEST = 300  # characters of a sentence
 PARAMETERS = "epsilon|exclude|holdout|include|max_features|max_time|peers"  # that are options with the same name
 
 
@@ -48,7 +49,7 @@ GONE = {  # options of earlier versions, and what to use instead
 
 def say(told: str) -> None:
     """Print what is wrong in one line."""
-    print(sentence(f"bestleaf: {told}"), file=sys.stderr)
+    print(cut(" ".join(f"bestleaf: {told}".split()), LONGEST), file=sys.stderr)
 
 
 def complaint(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from inspect import Parameter, Signature, signature
 from math import inf, nan
@@ -16,8 +17,7 @@ from bestleaf.checks import shown
 from bestleaf.files import check_writable
 
 if TYPE_CHECKING:
-    from bestleaf.tables import Table, TableCheck
-    from bestleaf.tables.load import FirstLook
+    from bestleaf.tables.load import RefusedTableError, Table
 
 PAGE = (".html", ".htm")  # endings of a page
 TABLE, SELECTED, FILES = "The table", "What is selected, and how it is judged", "Files"  # titles in the help
@@ -162,33 +162,27 @@ class TableOptions(NamedTuple):
     dates: Dates = "parts"
     estimator: Estimator = "neighbours"
 
-    def look(self, wanted: Iterable[str] = ()) -> FirstLook:
-        """Read the table and look at it; columns that other options name are kept like those of --keep."""
-        from bestleaf.tables.load import first_look
-
-        return first_look(
-            self.data,
-            self.target,
-            drop=self.drop or (),
-            keep=self.keep or (),
-            wanted=wanted,
-            missing=self.missing or (),
-            encoding=self.encoding,
-            groups=self.groups,
-            weights=self.weights,
-            task=self.task,
-        )
-
-    def ready(self, look: FirstLook) -> Table:
-        """Return the table ready for a search."""
+    def table(self, wanted: Iterable[str] = ()) -> Table:
+        """Return the table ready for a search; columns that other options name are kept like those of --keep."""
+        from bestleaf.tables.load import load_table
         from bestleaf.tables.select import default_impute
 
-        impute = default_impute(self.estimator) if self.impute is None else self.impute
-        return look.table(impute=impute, dates=self.dates)
-
-    def table(self, wanted: Iterable[str] = ()) -> Table:
-        """Read the table, look at it, and return it ready for a search."""
-        return self.ready(self.look(wanted))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the notes say it
+            return load_table(
+                self.data,
+                self.target,
+                drop=self.drop or (),
+                keep=self.keep or (),
+                wanted=wanted,
+                missing=self.missing or (),
+                encoding=self.encoding,
+                groups=self.groups,
+                weights=self.weights,
+                impute=default_impute(self.estimator) if self.impute is None else self.impute,
+                dates=self.dates,
+                task=self.task,
+            )
 
 
 def of_a_table(command: Callable[..., None]) -> Callable[..., None]:
@@ -217,13 +211,7 @@ def tell(console: Console, *lines: str) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True, style=style)
 
 
-def tell_notes(console: Console, table: Table) -> None:
+def tell_notes(console: Console, table: Table | RefusedTableError) -> None:
     """Print what was done to a table and what was found in it, and which options change that."""
-    tell(console, *table.notes)
-    tell_options(console, table.check)
-
-
-def tell_options(console: Console, found: TableCheck | None) -> None:
-    """Print which options change what was found."""
-    kinds = [] if found is None else [one.kind for one in found.findings]
-    tell(console, *(words for option, words in ANSWERS.items() if not option.isdisjoint(kinds)))
+    kinds = [] if table.check is None else [one.kind for one in table.check.findings]
+    tell(console, *table.notes, *(words for option, words in ANSWERS.items() if not option.isdisjoint(kinds)))

@@ -90,13 +90,13 @@ def _experiment(name: str, names: list[str] | None, listing: bool) -> ModuleType
     """Return the module of an experiment; print the names of its rows, or refuse a name that it does not have."""
     with at_once():
         experiment = import_module(f"bestleaf.paper.experiments.{name}")
-        from bestleaf.paper.experiments.rows import UnknownLineError, chosen
+        from bestleaf.paper.experiments.rows import chosen
     if listing:
         print("\n".join(experiment.EXPERIMENT.cases))
         raise typer.Exit
     try:
         chosen(names or [], experiment.EXPERIMENT.cases)
-    except UnknownLineError as error:
+    except ValueError as error:
         print(f"bestleaf: {error}", file=sys.stderr)  # whole: the names do not fit into 300 characters
         raise typer.Exit(2) from None
     return experiment

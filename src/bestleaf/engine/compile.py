@@ -19,14 +19,11 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba import from_dtype, typeof
-from numba import types as types
-from numba.core import caching, event
-from numba.core import cgutils as cgutils
+from numba import from_dtype, typeof, types
+from numba.core import caching, cgutils, event
 from numba.core.errors import NumbaError
 from numba.core.types.function_type import CompileResultWAP
-from numba.extending import intrinsic as intrinsic
-from numba.extending import overload
+from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype
 

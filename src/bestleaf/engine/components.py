@@ -48,24 +48,28 @@ def ordered(parents: np.ndarray, children: np.ndarray, size: int) -> Order:
         knot[knotted], ring[knotted] = 1 + knotted[:1], np.roll(knotted, -1)
     above, below = component[parents], component[children]
     apart = above != below
-    return Order(_longest_paths(above[apart], below[apart], many)[component], knot, ring)
+    return Order(longest_paths(above[apart], below[apart], many)[0][component], knot, ring)
 
 
-def _longest_paths(above: np.ndarray, below: np.ndarray, size: int) -> np.ndarray:
-    """Return the length of the longest path to every node of a graph without cycles: peel off one level at a time."""
+def longest_paths(above: np.ndarray, below: np.ndarray, size: int) -> tuple[np.ndarray, int]:
+    """Return the length of the longest path to every node, and how many are neither on a cycle nor below one.
+
+    One level is peeled off at a time. Of the other nodes the length means nothing.
+    """
     order = np.argsort(above, kind="stable")
     heads, starts = below[order], np.searchsorted(above[order], np.arange(size + 1))
     waiting, level = np.bincount(below, minlength=size), np.zeros(size, np.int64)
-    front, depth = np.flatnonzero(waiting == 0), 0
+    front, depth, done = np.flatnonzero(waiting == 0), 0, 0
     while len(front):
         level[front] = depth
+        done += len(front)
         counts = starts[front + 1] - starts[front]
         first = np.cumsum(counts) - counts
         met = heads[np.arange(counts.sum()) + np.repeat(starts[front] - first, counts)]
         np.subtract.at(waiting, met, 1)
         met = np.unique(met)
         front, depth = met[waiting[met] == 0], depth + 1
-    return level
+    return level, done
 
 
 def checked_endless(value: object, state: State) -> tuple[float, float]:

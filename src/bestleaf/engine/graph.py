@@ -21,6 +21,7 @@ from bestleaf.engine.components import (
     checked_endless,
     closing_children,
     knot_around,
+    longest_paths,
     ordered,
     reaches_leaf,
     short_of_leaves,
@@ -435,21 +436,13 @@ class GrowingGraph:
             for node, chances in self._chances.items():
                 start = self.nodes["child_start"][node]
                 self.weights[start : start + len(chances)] = list(chances.values())
-        self._level_all(children)
+        self._level_all()
 
-    def _level_all(self, children: list[list[int]]) -> None:
-        """Set the level of every node to the length of its longest path from the root, in topological order."""
-        level = [0] * len(children)
-        waiting = self.nodes["parent_count"][: len(children)].tolist()
-        ready = [node for node, count in enumerate(waiting) if count == 0]
-        for node in ready:  # the list grows meanwhile
-            for child in children[node]:
-                level[child] = max(level[child], level[node] + 1)
-                waiting[child] -= 1
-                if waiting[child] == 0:
-                    ready.append(child)
-        self.nodes["level"][: len(level)] = level
-        if len(ready) < len(children):  # the others are on cycles, or below them
+    def _level_all(self) -> None:
+        """Set the level of every node to the length of its longest path from the root."""
+        size = len(self)
+        self.nodes["level"][:size], done = longest_paths(*self.arrows(), size)
+        if done < size:  # the others are on cycles, or below them
             self.cyclic = True
             if callable(getattr(self.problem, "endless", None)):
                 self.two_player = True  # also if the opponent never moves: play without end may be worth most

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -124,6 +124,15 @@ def check_parts(*parts: Part) -> None:
                 )
 
 
+Own = TypeVar("Own", bound=Part)
+
+
+@cache
+def own_part(kind: Callable[[Callable], Own], function: Callable) -> Own:
+    """Return the rule or the stopping test of a user's function; it is compiled once."""
+    return kind(function)
+
+
 class Stopping(Part):
     """A stopping test of the user's own, from ``(best, rival, root, graph, known, epsilon) -> bool``.
 
@@ -139,17 +148,11 @@ class Stopping(Part):
         self.part = compiled_part(function, "stopping")
 
 
-@cache
-def _own(function: Callable) -> Stopping:
-    """Return the test of a function; it is compiled once."""
-    return Stopping(function)
-
-
 def named_stopping(given: str | Stopping | Callable) -> str | Stopping:
     """Return the name of one of our tests, or the user's own test."""
     if isinstance(given, Stopping) or (isinstance(given, str) and given in STOPPINGS):
         return given
     if callable(given):
-        return _own(given)
+        return own_part(Stopping, given)
     names = ", ".join(STOPPINGS)
     raise ValueError(f"stopping must be one of {names} or a function of two children, got {shown(given)}")

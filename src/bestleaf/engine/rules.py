@@ -13,13 +13,12 @@ of each node, not by the order in which children are listed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
 from bestleaf.checks import shown
 from bestleaf.engine.compile import inlined, pasted
-from bestleaf.engine.parts import Part, compiled_part
+from bestleaf.engine.parts import Part, compiled_part, own_part
 
 __all__ = [
     "RULES",
@@ -168,18 +167,12 @@ RULES = {rule.name: rule for rule in (smallest_gap, lucb, ugape, lucb_mcts)}
 ALIASES = {"lucb_exmcds": "lucb", "lucb_mcds": "lucb", "ugape_mcts": "ugape", "ugape_mcds": "ugape"}
 
 
-@cache
-def _own(function: Callable) -> Rule:
-    """Return the rule of a function; it is compiled once."""
-    return Rule(function)
-
-
 def named_rule(given: str | Rule | Callable) -> Rule:
     """Return the rule of that name, or the user's own."""
     if isinstance(given, Rule):
         return given
     if callable(given):
-        return _own(given)
+        return own_part(Rule, given)
     key = str(given).lower().replace("-", "_")
     found = RULES.get(ALIASES.get(key, key))
     if found is None:

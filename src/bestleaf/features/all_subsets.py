@@ -5,7 +5,7 @@ Subsets stand in the order of a tree (see `Numbering`), so most of them add one 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,17 +16,11 @@ from bestleaf.search.result import Progress
 
 if TYPE_CHECKING:
     from bestleaf.features.lattice import FeatureLattice
-    from bestleaf.features.neighbours import KNNOracle
     from bestleaf.features.rollouts import Subset
 
 SLICE = 0.5  # seconds between two looks at the clock, the callback and Ctrl-C
-FIRST = 32  # subsets that are evaluated before the first look
+FIRST = 4  # subsets that are evaluated before the first look
 NOBODY = -1  # number of a subset that is not there
-
-
-def can_evaluate_all(lattice: FeatureLattice) -> bool:
-    """Whether the oracle of a lattice evaluates so many subsets at once."""
-    return lattice.count_subsets() <= getattr(lattice.oracle, "most_subsets", 0)
 
 
 class Exhaustion:
@@ -41,7 +35,7 @@ class Exhaustion:
     """
 
     def __init__(self, lattice: FeatureLattice, budget: Budget) -> None:
-        self.lattice, self.budget, self.oracle = lattice, budget, cast("KNNOracle", lattice.oracle)
+        self.lattice, self.budget, self.oracle = lattice, budget, lattice.oracle
         self.numbering = Numbering(lattice.allowed, lattice.forced, lattice.limit)
         self.evaluated = 0  # subsets so far: those with the first numbers
         self.best, self.best_values = np.empty(0, np.int64), np.empty(0)  # numbers and values, best first

@@ -69,6 +69,7 @@ class EstimatorOracle:
     """
 
     value_cost = 10**8  # stands for a tenth of a second
+    most_subsets = 1_000_000  # that are all evaluated with guarantee "exhaustive"
     part_cost = 2 * 10**7
     rollouts_a_unit = 1
     at_once = parts_at_once = 1
@@ -124,6 +125,10 @@ class EstimatorOracle:
             float(np.mean([self.score.value(score, features.tolist()) for score in scores]))
             for features, scores in zip(every, self._plain_scores(every), strict=True)
         ]
+
+    def table_values(self, columns: np.ndarray) -> np.ndarray:
+        """Return the exact values of many subsets; `columns` [subsets, features] says which features each has."""
+        return np.array(self.values([np.flatnonzero(row) for row in columns]))
 
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return the score on one random split."""

@@ -37,11 +37,18 @@ class Oracle(Protocol):
     parts: int  # number of scores whose mean is the value; 0 if there are none, otherwise see `SplitOracle`
     value_cost: int  # cost of one value
 
+    @property
+    def most_subsets(self) -> int:
+        """How many subsets may all be evaluated."""
+
     def value(self, subset: Iterable[int]) -> float:
         """Return the exact value of a subset."""
 
     def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
         """Return the exact values of several subsets."""
+
+    def table_values(self, columns: np.ndarray) -> np.ndarray:
+        """Return the exact values of many subsets; `columns` [subsets, features] says which features each has."""
 
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return one noisy value."""

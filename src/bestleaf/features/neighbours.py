@@ -49,7 +49,6 @@ from bestleaf.features.ranking import pulls
 
 TASKS = ("auto", "classification", "regression")
 DISTANCES_AT_ONCE, MOST_AT_ONCE = 2 * 10**10, 4096  # on a GPU: distances and values that take about 50 ms
-MOST_ROWS = 4096  # with more rows, all subsets of a table take too long without a GPU
 MOST_SUBSETS = 2**22  # whose values are all computed without a GPU
 SHARE_OF_A_THREAD = 8  # values that a thread gets at once
 VOTES = 256 * 2**20  # bytes for votes that are kept
@@ -307,10 +306,8 @@ class KNNOracle:
 
     @property
     def most_subsets(self) -> int:
-        """How many subsets may be evaluated at once, more of them on a GPU; 0 if there are too many rows."""
-        if self.roles.apart:
-            return 0
-        return MOST_NUMBERS if self._gpu.is_there else MOST_SUBSETS if self.n_samples <= MOST_ROWS else 0
+        """How many subsets may all be evaluated, more of them on a GPU."""
+        return MOST_NUMBERS if self._gpu.is_there and not self.roles.apart else MOST_SUBSETS
 
     def table_values(self, columns: np.ndarray) -> np.ndarray:
         """Return the exact values of many subsets; `columns` [subsets, features] says which features each has.
@@ -321,7 +318,7 @@ class KNNOracle:
             found = self._values_on_gpu(PaddedSubsets.among(columns), self.queries)
             if found is not None:
                 return found
-        if self.n_neighbors > together.NEAREST or self.drop_zero:
+        if self.n_neighbors > together.NEAREST or self.drop_zero or self.roles.apart:
             return np.array(self.values([np.flatnonzero(row) for row in columns]))
         many, largest = len(columns), max(1, VOTES_A_PART // self.targets.size)
         threads = max(1, min(self.n_jobs, many // FEWEST_A_PART))

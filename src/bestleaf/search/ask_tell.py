@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from bestleaf.checkpoint import Checkpoint
 from bestleaf.checks import check_keywords, function_or_none, shown, whole
 from bestleaf.engine.records import LIMITED, SAMPLE, SOLVED
@@ -18,7 +16,6 @@ from bestleaf.search.evaluator import Evaluator, Request
 from bestleaf.search.executors import Serial, executor_for
 from bestleaf.search.growth.lookahead import called, proposals_for
 from bestleaf.search.growth.pausing import Pause
-from bestleaf.search.growth.proposals import RandomProposals
 from bestleaf.search.growth.schedule import Growth
 from bestleaf.search.loop import act, check_time, let_the_best_in, search_slice
 from bestleaf.search.result import Progress, Result
@@ -100,7 +97,9 @@ class Search:
         if executor is None and self.settings.batch_size is not None:
             executor = executor_for(n_jobs, "processes")
         self._local = self._local_stage(problem)
-        batches = self._seed_of_batches(rng, number)
+        batches = None  # the seed of samples drawn in batches
+        if self.settings.batch_size is not None:
+            batches = int(rng.integers(2**63)) if number is None else number
         compiled = problem.compiled_oracle(rng) if batches is None and hasattr(problem, "compiled_oracle") else None
         rollouts = compiled if batches is None else getattr(problem, "plain_rollouts", lambda: None)()
         proposals = proposals_for(
@@ -110,7 +109,8 @@ class Search:
             problem, self.settings, rng, number, rollouts, self.budget, whole_opening=proposals.whole_opening
         )
         self.evaluator = Evaluator(self.state, self.budget, compiled, executor, batches)
-        self.growth = self._growth(proposals)
+        pause = Pause(self.state, self.evaluator, opens_later=isinstance(self._answer, EvaluatedLeaf))
+        self.growth = Growth(self.state, self.evaluator, proposals(self.state, self.evaluator), pause)
         self.state.introduce(range(len(self.state.graph)))
         self.state.check_fit()
         if self.state.known.world["plans"] and self._answer is not most_likely:
@@ -119,22 +119,11 @@ class Search:
         if inside.seconds:
             self.budget.start(inside.seconds)
 
-    def _growth(self, proposals: type[RandomProposals]) -> Growth:
-        """Return what grows the graph."""
-        pause = Pause(self.state, self.evaluator, opens_later=isinstance(self._answer, EvaluatedLeaf))
-        return Growth(self.state, self.evaluator, proposals(self.state, self.evaluator), pause)
-
     def _local_stage(self, problem: Any) -> list[LocalOptimum]:
         """Return the stage that checks the guarantee "local", if it is asked for."""
         if "local" not in self.settings.guarantee:
             return []
         return [LocalOptimum(problem, lambda: self._recommend()[0], self._inside.wider)]
-
-    def _seed_of_batches(self, rng: np.random.Generator, seed: int | None) -> int | None:
-        """Return the seed of samples drawn in batches; None if they are drawn one by one."""
-        if self.settings.batch_size is None:
-            return None
-        return int(rng.integers(2**63)) if seed is None else seed
 
     @property
     def _running(self) -> Running:
@@ -291,11 +280,6 @@ class Search:
     def samples(self) -> int:
         """Noisy samples drawn so far, those of warm-ups included."""
         return self.state.samples
-
-    @property
-    def recommended(self) -> Any:
-        """The answer now."""
-        return self.state.graph.states[self._recommend()[0]]
 
     def progress(self) -> Progress:
         """Return the progress of the search now."""

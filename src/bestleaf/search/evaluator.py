@@ -67,14 +67,8 @@ class Evaluator:
         self.rounds = 32  # rounds of the next slice
         self.folds = getattr(self.problem, "parts", 0)  # number of scores whose mean is the value; 0: computed at once
         self._scores: dict[tuple[State, int], Any] = {}  # by state and fold
-        budget.weigh(self._memory)
-        self.executor.until(self._is_over)
-
-    def _memory(self) -> int:
-        return self.state.next_memory() + A_VALUE * len(self._scores)
-
-    def _is_over(self) -> bool:
-        return self.budget.hurried is not None
+        budget.weigh(lambda: state.next_memory() + A_VALUE * len(self._scores))
+        self.executor.until(lambda: budget.hurried is not None)
 
     @property
     def left(self) -> int:

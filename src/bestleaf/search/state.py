@@ -85,19 +85,16 @@ class SearchState:
         self._check_cycles()
         if len(self.graph.linked("child", 0)) == 0 and whole_opening:
             raise ValueError(f"the root {shown(root)} has no children, so there is nothing to choose")
+        lots = None if settings.stopping == "paper" else int(rng.integers(2**63))  # the published test has none
         self.known = Knowledge(
             self.graph,
             settings.rule,
             settings.bound,
             settings.for_kernels(),
-            lots=self._lots(),
+            lots=lots,
             stopping=settings.own_test,
         )
         self.known.start(settings.fixed)
-
-    def _lots(self) -> int | None:
-        """Return the seed of the lots that break ties; None for the published test, which has none."""
-        return None if self.settings.stopping == "paper" else int(self.rng.integers(2**63))
 
     @property
     def has_exact(self) -> bool:

@@ -195,10 +195,7 @@ class _Findings:
 def _look_at_target(found: _Findings, y: pd.Series, task: str) -> str | None:
     """Look at the target; return the task, or None if it cannot be predicted."""
     name, known = str(y.name), y.dropna()
-    if missing := len(y) - len(known):
-        found.add("no target", name, missing)
     if known.nunique() < 2:
-        found.add("one target", name, 0, shown(known.iloc[0]) if len(known) else "missing")
         return None
     numbers = known.dtype.kind in "biuf"
     try:

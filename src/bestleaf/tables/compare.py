@@ -22,7 +22,7 @@ from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.new_data import Split, split_of, votes_score
 from bestleaf.tables.load import Table
 from bestleaf.tables.peers import NEIGHBOURS, PEERS, Setting, installed_peers
-from bestleaf.tables.select import check_rows, columns_of, named_estimator, searched_of, select_from_table
+from bestleaf.tables.select import check_rows, named_estimator, select_from_table
 
 OURS = "bestleaf"  # the method that the others are compared with
 INTERRUPTED = "interrupted"  # by Ctrl-C
@@ -150,8 +150,8 @@ class _OneSplit:
         self.y = np.unique(y, return_inverse=True)[1] if task == "classification" else unit_range(y.astype(np.float64))
         self.names, self.numbers = list(table.groups), filled.X.to_numpy(np.float64)
         self.owners = np.array(filled.encoder.owners_)
-        self.forced = np.isin(self.names, columns_of("include", keywords.get("include", ()), table))
-        self.allowed = ~np.isin(self.names, searched_of("exclude", keywords.get("exclude", ()), table))
+        self.forced = np.isin(self.names, list(keywords.get("include", ())))
+        self.allowed = ~np.isin(self.names, list(keywords.get("exclude", ())))
         self.allowed &= np.isin(np.arange(len(self.names)), self.owners)  # not those that the encoder left out
 
     def ours(self) -> Compared:

@@ -30,8 +30,6 @@ KINDS = {
         "Leaks? Each of {many} columns alone ranks the target almost perfectly: {names}. Drop those that are not known "
         "before the target.",
     ),
-    "no target": Kind("The target {name} is missing in {rows}; drop these rows before a search.", ""),
-    "one target": Kind("The target {name} is always {text}; there is nothing to predict.", ""),
     "classes": Kind(
         "The target {name}: {number:,.0f} different whole numbers are taken as classes; task regression takes them as "
         "numbers.",
@@ -99,7 +97,6 @@ def _line(words: str, name: str, number: float, text: str) -> str:
     """Return the line about one column."""
     many = round(number)
     nouns = {
-        "rows": counted(many, "row"),
         "cells": counted(many, "cell is", "cells are"),
         "classes": counted(many, "class has", "classes have"),
     }

@@ -104,6 +104,7 @@ def load_table(
     *,
     drop: Iterable[str] = (),
     keep: Iterable[str] = (),
+    wanted: Iterable[str] = (),
     missing: Iterable[str] = (),
     encoding: str | None = None,
     groups: str | None = None,
@@ -128,6 +129,8 @@ def load_table(
         Columns that are left out before anything looks at them.
     keep : list of str, default=()
         Columns that are not left out, whatever they look like.
+    wanted : list of str, default=()
+        Columns that the search will include or group. They are kept, too, if they are there.
     missing : list of str, default=()
         Cells with one of these texts have no value, such as "?".
     encoding : str, default=None
@@ -145,77 +148,14 @@ def load_table(
     >>> load_table(people, "bought").notes
     ('id numbers the rows; left out of the search.',)
     """
-    look = first_look(
-        data,
-        target,
-        drop=drop,
-        keep=keep,
-        missing=missing,
-        encoding=encoding,
-        groups=groups,
-        weights=weights,
-        task=task,
-    )
-    for name in look.check.leaks:
-        warnings.warn(f"a leak? {shown(name)} alone ranks the target almost perfectly", UserWarning, stacklevel=2)
-    return look.table(impute=impute, dates=dates)
-
-
-@dataclass(frozen=True)
-class FirstLook:
-    """A table that was read and looked at, before it is encoded."""
-
-    frame: pd.DataFrame  # features and target; columns to leave out are still there
-    check: TableCheck
-    metadata: RowData
-    made: Content  # how the table was read, as a certificate keeps it
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was done so far and what was found, in words."""
-        lines, dropped, markers = [*self.frame.attrs.get(NOTES, ())], self.made["dropped"], self.made["missing"]
-        if dropped:
-            names = first_of([in_words(name) for name in dropped])
-            lines.append(f"{counted(len(dropped), 'column')} dropped before the search: {names}.")
-        if markers:
-            lines.append(f"Cells that mean a missing value: {', '.join(map(repr, markers))}.")
-        return (*lines, *self.check.notes)
-
-    def table(self, *, impute: str | None, dates: str) -> Table:
-        """Return the table ready for a search; `impute` and `dates` are those of `prepared`."""
-        target, left_out = self.made["target"], self.check.left_out
-        searched = self.frame.drop(columns=left_out)
-        if searched.shape[1] < 2:
-            out = f"were left out: {listed(left_out)}; keep takes them in" if left_out else "were dropped"
-            none = f"got none, because all {out}"
-            raise ValueError(f"the table must have a column beside the target {shown(target)}, {none}")
-        searched.attrs[NOTES] = self.notes
-        table = prepared(searched, target, impute=impute, dates=dates, task=self.made["task"])
-        return replace(table, metadata=self.metadata, made=self.made, check=self.check)
-
-
-def first_look(
-    data: str | Path | pd.DataFrame,
-    target: str,
-    *,
-    wanted: Iterable[str] = (),
-    drop: Iterable[str],
-    keep: Iterable[str],
-    missing: Iterable[str],
-    encoding: str | None,
-    groups: str | None,
-    weights: str | None,
-    task: str,
-) -> FirstLook:
-    """Read a table and look at it; columns that are `wanted` in a search are kept, too, if they are there."""
     dropped, kept = listed_names("drop", drop), listed_names("keep", keep)
     markers = [missing] if isinstance(missing, str) else list(missing)
-    frame = frame_of(data, missing=markers, encoding=encoding)
-    frame = without_columns(frame, target, dropped, kept)
+    frame = without_columns(frame_of(data, missing=markers, encoding=encoding), target, dropped, kept)
     frame, metadata = split_off_rows(frame, target, groups, weights)
-    kept += [name for name in wanted if name != target and name not in kept]
-    kept = [name for name in kept if name in frame.columns]
+    kept = [name for name in dict.fromkeys([*kept, *wanted]) if name != target and name in frame.columns]
     check = check_table(frame, target, task=task, keep=kept)
+    for name in check.leaks:
+        warnings.warn(f"a leak? {shown(name)} alone ranks the target almost perfectly", UserWarning, stacklevel=2)
     made: Content = {
         "target": target,
         "task": task,
@@ -226,7 +166,42 @@ def first_look(
         "missing": markers,
         "text_encoding": encoding,
     }
-    return FirstLook(frame, check, metadata, made)
+    notes = (*frame.attrs.get(NOTES, ()), *_read_in_words(dropped, markers), *check.notes)
+    searched = frame.drop(columns=check.left_out)
+    searched.attrs[NOTES] = notes
+    try:
+        _check_some_left(searched, target, check.left_out)
+        table = prepared(searched, target, impute=impute, dates=dates, task=task)
+    except ValueError as error:
+        raise RefusedTableError(str(error), check, notes) from error
+    return replace(table, metadata=metadata, made=made, check=check)
+
+
+class RefusedTableError(ValueError):
+    """A table cannot be searched; `check` and `notes` say what was found in it before."""
+
+    def __init__(self, told: str, check: TableCheck, notes: tuple[str, ...]) -> None:
+        super().__init__(told)
+        self.check, self.notes = check, notes
+
+
+def _read_in_words(dropped: list[str], markers: list[str]) -> list[str]:
+    """Return how a table was read, as lines."""
+    lines = []
+    if dropped:
+        names = first_of([in_words(name) for name in dropped])
+        lines.append(f"{counted(len(dropped), 'column')} dropped before the search: {names}.")
+    if markers:
+        lines.append(f"Cells that mean a missing value: {', '.join(map(repr, markers))}.")
+    return lines
+
+
+def _check_some_left(searched: pd.DataFrame, target: str, left_out: list[str]) -> None:
+    """Refuse a table of which nothing but the target is left."""
+    if searched.shape[1] < 2:
+        out = f"were left out: {listed(left_out)}; keep takes them in" if left_out else "were dropped"
+        none = f"got none, because all {out}"
+        raise ValueError(f"the table must have a column beside the target {shown(target)}, {none}")
 
 
 def frame_of(

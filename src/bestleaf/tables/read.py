@@ -50,7 +50,7 @@ def read_frame(path: str | Path, *, missing: Iterable[str] = (), encoding: str |
         raise FileNotFoundError(f"{named} is a folder, not a file" if folder else f"there is no file {named}")
     try:
         if kind in SEPARATED:
-            frame = _TextTable(path, encoding or USUAL, markers).read(SEPARATED[kind])
+            frame = _read_text(path, SEPARATED[kind], encoding or USUAL, markers)
         else:
             frame = without_markers(OTHERS[kind](path), markers)
     except ImportError:
@@ -120,48 +120,42 @@ def _opened(path: Path) -> Any:
     return COMPRESSED.get(path.suffix.lower(), open)(path, "rb")
 
 
-class _TextTable:
-    """A file with one row of a table in each line."""
+def _read_text(path: Path, usual: str, encoding: str, markers: list[str]) -> pd.DataFrame:
+    """Return a table of text; it is separated as the first line is, as usual if several separators stand there."""
+    encoding = USUAL if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+    with _opened(path) as file:
+        head = codecs.getreader(encoding)(file).readline()
+    if not head.strip():
+        raise ValueError("it is empty")
+    used = [one for one in SEPARATORS if one in head]
+    separator = used[0] if len(used) == 1 else usual
+    frame = _separated(path, encoding, markers, separator)
+    if separator != usual and frame.shape[1] > 1:
+        note = f"the file is separated by {SEPARATORS[separator]}"
+        if separator != "," and any(_has_decimal_commas(column) for _, column in frame.items()):
+            frame = _separated(path, encoding, markers, separator, decimal=",")
+            note += " and its numbers have decimal commas"
+        frame.attrs["notes"] = (note,)
+    return frame
 
-    def __init__(self, path: Path, encoding: str, markers: list[str]) -> None:
-        self.path, self.markers = path, markers
-        self.encoding = USUAL if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
 
-    def read(self, usual: str) -> pd.DataFrame:
-        """Return the table; it is separated as the first line is, as usual if several separators stand there."""
-        with _opened(self.path) as file:
-            head = codecs.getreader(self.encoding)(file).readline()
-        if not head.strip():
-            raise ValueError("it is empty")
-        used = [one for one in SEPARATORS if one in head]
-        separator = used[0] if len(used) == 1 else usual
-        frame = self._separated(separator)
-        if separator != usual and frame.shape[1] > 1:
-            note = f"the file is separated by {SEPARATORS[separator]}"
-            if separator != "," and any(_has_decimal_commas(column) for _, column in frame.items()):
-                frame = self._separated(separator, decimal=",")
-                note += " and its numbers have decimal commas"
-            frame.attrs["notes"] = (note,)
-        return frame
-
-    def _separated(self, separator: str, decimal: str = ".") -> pd.DataFrame:
-        """Return the table. By default pandas would rename columns of the same name and cut long rows."""
-        # Spaces after a separator belong to no value: a quoted cell, a number or a marker may follow.
-        settings = {"sep": separator, "encoding": self.encoding, "skipinitialspace": True}
-        with _opened(self.path) as file:
-            names = pd.read_csv(file, **settings, header=None, nrows=1, dtype=str).iloc[0]
-        with _opened(self.path) as file, warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            try:
-                frame = pd.read_csv(
-                    file, **settings, na_values=self.markers, decimal=decimal, low_memory=False, index_col=False
-                )
-            except pd.errors.ParserWarning:
-                raise ValueError("it has rows with more cells than the first line") from None
-        if len(names) == len(frame.columns):
-            names = names.fillna("").astype(str).str.strip()
-            frame.columns = [name or f"Unnamed: {place}" for place, name in enumerate(names)]
-        return frame
+def _separated(path: Path, encoding: str, markers: list[str], separator: str, decimal: str = ".") -> pd.DataFrame:
+    """Return the table. By default pandas would rename columns of the same name and cut long rows."""
+    # Spaces after a separator belong to no value: a quoted cell, a number or a marker may follow.
+    settings: dict[str, Any] = {"sep": separator, "encoding": encoding, "skipinitialspace": True}
+    with _opened(path) as file:
+        names = pd.read_csv(file, **settings, header=None, nrows=1, dtype=str).iloc[0]
+    settings |= {"na_values": markers, "decimal": decimal, "low_memory": False, "index_col": False}
+    with _opened(path) as file, warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            frame = pd.read_csv(file, **settings)
+        except pd.errors.ParserWarning:
+            raise ValueError("it has rows with more cells than the first line") from None
+    if len(names) == len(frame.columns):
+        names = names.fillna("").astype(str).str.strip()
+        frame.columns = [name or f"Unnamed: {place}" for place, name in enumerate(names)]
+    return frame
 
 
 def _has_decimal_commas(column: pd.Series) -> bool:

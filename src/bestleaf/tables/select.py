@@ -22,7 +22,7 @@ from bestleaf.certificate.claims import counted
 from bestleaf.certificate.record import objective_in_words
 from bestleaf.certificate.same_data import column_checksums
 from bestleaf.certificate.schema import Content
-from bestleaf.checks import did_you_mean, listed, one_of, shown
+from bestleaf.checks import listed, one_of, shown
 from bestleaf.data_checks import votes_of
 from bestleaf.encoding import takes_missing
 from bestleaf.encoding.transformer import KEEP
@@ -157,8 +157,8 @@ def select_from_table(
     selector = BestLeafSelector(
         estimator,
         encode=table.encode,
-        include=columns_of("include", include, table),
-        exclude=searched_of("exclude", exclude, table),
+        include=list(include),
+        exclude=[name for name in exclude if name not in table.left_out],
         feature_groups=_units(feature_groups or {}, table),
         **keywords,
     )
@@ -247,21 +247,6 @@ def check_rows(rows: int, holdout: object, neighbours: int) -> None:
         raise ValueError(f"the table must have at least {neighbours + 1} rows {votes}{aside}, got {kept}")
 
 
-def columns_of(argument: str, names: Sequence[object], table: Table) -> list[str]:
-    """Return names of columns of the file; refuse names that are no columns."""
-    for name in names:
-        if not isinstance(name, str) or name not in table.groups:
-            rule = "must name a column of the table other than the target"
-            raise ValueError(f"{argument} {rule}, got {shown(name)}{did_you_mean(name, table.groups)}")
-    return [str(name) for name in names]
-
-
-def searched_of(argument: str, names: Sequence[object], table: Table) -> list[str]:
-    """Return names of columns of the file without those that a look at the table left out."""
-    out = set(table.left_out)
-    return columns_of(argument, [name for name in names if not isinstance(name, str) or name not in out], table)
-
-
 def _units(groups: Mapping[str, object], table: Table) -> dict[str, list[str]] | None:
     """Return the columns that enter together, by group, and the others one by one; None if all enter alone."""
     units: dict[str, list[str]] = {}
@@ -269,7 +254,7 @@ def _units(groups: Mapping[str, object], table: Table) -> dict[str, list[str]] |
     for group, names in groups.items():
         if not (isinstance(names, list) and names):
             raise ValueError(f"feature_groups must list columns for every group, got {shown(names)} for {shown(group)}")
-        units[group] = columns_of("feature_groups", names, table)
+        units[group] = names
         grouped.update(names)
     for name in table.groups:
         if name not in grouped:

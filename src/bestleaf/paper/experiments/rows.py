@@ -170,15 +170,8 @@ def chosen(names: Sequence[str], known: Iterable[str]) -> list[str]:
     """Return the lines asked for, in the order of the table; all of them if no name is given."""
     lines = list(dict.fromkeys(known))
     if strange := [name for name in names if name not in lines]:
-        raise UnknownLineError(strange[0], lines)
+        raise ValueError(f"there is no row {shown(strange[0])}; the rows are: {'; '.join(lines)}")
     return [line for line in lines if line in names] if names else lines
-
-
-class UnknownLineError(ValueError):
-    """A name that no line of the experiment has."""
-
-    def __init__(self, name: str, lines: Sequence[str]) -> None:
-        super().__init__(f"there is no row {shown(name)}; the rows are: {'; '.join(lines)}")
 
 
 def mean(rows: Sequence[Row], name: str) -> float:

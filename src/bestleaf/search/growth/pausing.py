@@ -56,14 +56,9 @@ class Pause:
         self.closing = False  # instead of opening a choice, leaves are looked at
         self._target: float | None = None  # no upper bound shall be above it
 
-    @property
-    def _drawn(self) -> int:
-        """Samples and values so far."""
-        return self.state.samples + self.state.exact_evaluations
-
     def _left(self) -> float:
         """Return how many samples and values are still to come."""
-        budget, drawn = self.evaluator.budget, self._drawn
+        budget, drawn = self.evaluator.budget, self.state.samples + self.state.exact_evaluations
         if self._asked is None:
             self._asked = (budget.seconds, drawn)
         passed, fresh = budget.seconds - self._asked[0], drawn - self._asked[1]
