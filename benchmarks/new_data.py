@@ -89,7 +89,7 @@ def judged(X: np.ndarray, y: np.ndarray, new_X: np.ndarray, new_y: np.ndarray, s
     if X.shape[1] == 0:
         return 0.5
     if setting.estimator is None:
-        return votes_score(VOTES, X, y, new_X, new_y).score
+        return votes_score(VOTES, X, y, new_X, new_y)
     return mean_auc(setting.model.fit(X, y), new_X, new_y)
 
 

@@ -96,7 +96,7 @@ def main(seeds, folder):
         started = perf_counter()
         X, y = data.data[kept], data.target[kept]
         subset, value, evaluations = floating(KNNOracle(X, y, scale=False, n_jobs=2))
-        score = votes_score(votes, X[:, subset], y, data.data[aside][:, subset], data.target[aside]).score
+        score = votes_score(votes, X[:, subset], y, data.data[aside][:, subset], data.target[aside])
         table.add_row(
             "floating selection",
             str(seed),

@@ -33,7 +33,7 @@ from bestleaf.engine.graph import AbsentParents, GrowingGraph
 from bestleaf.features import FeatureLattice
 from bestleaf.features import data as features_data
 from bestleaf.features.neighbours import KNNOracle
-from bestleaf.new_data import votes_score
+from bestleaf.new_data import votes_for
 from bestleaf.problems import ScoreLattice
 from bestleaf.search.ask_tell import Inside
 from bestleaf.search.executors import Joblib, Serial
@@ -350,6 +350,6 @@ def test_fewer_new_examples_are_scored_when_time_is_over():
     X, y = rng.normal(size=(50, 2)), rng.integers(0, 2, 50)
     new_X, new_y = rng.normal(size=(2500, 2)), rng.integers(0, 2, 2500)
     votes = NeighbourVotes()
-    assert votes_score(votes, X, y, new_X, new_y).rows == 2500
-    some = votes_score(votes, X, y, new_X, new_y, over=lambda: True)
-    assert some == votes_score(votes, X, y, new_X[:1000], new_y[:1000])
+    (every,), (some,) = (votes_for(votes, y, [(X, new_X)], new_y, over) for over in (bool, lambda: True))
+    assert len(every) == 2500
+    assert some.tolist() == every[:1000].tolist()

@@ -5,24 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.naive_bayes import GaussianNB
 
 from bestleaf import (
     BestLeafSelector,
-    Checkpoint,
     KNNOracle,
     NeighbourVotes,
     best_leaf,
     problems,
     validate,
 )
-from bestleaf.checkpoint.file import read_file, write_file
 from bestleaf.checks import LONGEST_SENTENCE
 from bestleaf.tables import prepared, read_frame
 from selecting import bestleaf, configured, made_selector, refused
@@ -184,41 +180,6 @@ def test_ctrl_c_in_a_command_is_one_line(monkeypatch):
 
     monkeypatch.setattr("bestleaf.tables.load.load_table", interrupted)
     assert bestleaf("select", "t.csv", "--target", "y") == (130, "", "bestleaf: interrupted\n")
-
-
-HISTORY = [
-    *(
-        (name, value, f"history.{name} must be")
-        for name, value in (("samples", 10**9), ("growths", "3"), ("score", 1.5))
-    ),
-    *((name, 0, "history must not go back in time, samples or best value") for name in ("samples", "seconds", "score")),
-]
-
-
-@pytest.mark.slow
-def test_the_history_in_a_checkpoint_is_checked(tmp_path):
-    path, rng = tmp_path / "run.blf", np.random.default_rng(1)
-    settings = {"epsilon": 0.05, "random_state": 0, "guarantee": "grown", "max_samples": 4000}
-    many = rng.normal(size=(80, 20))
-    y = (many[:, 0] + many[:, 1] + rng.normal(size=80) > 0).astype(int)
-
-    def fitted():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return made_selector(choose="training", **settings, checkpoint=Checkpoint(path, every=0)).fit(many, y)
-
-    fitted()
-    genuine = path.read_bytes()
-    assert read_file(path)["snapshots"]["0"]["notes"]
-    fitted()  # a genuine history is accepted
-    for name, value, words in HISTORY:
-        path.write_bytes(genuine)
-        found = read_file(path)
-        for snapshot in found["snapshots"].values():
-            snapshot["notes"].append({**snapshot["notes"][-1], name: value})
-        write_file(path, {**found, **found.arrays})
-        with pytest.raises(ValueError, match=words):
-            fitted()
 
 
 @pytest.mark.slow

@@ -66,11 +66,10 @@ def test_only_the_ten_best_are_printed(many):
 
 
 def test_all_of_them_are_a_frame_and_a_tuple(many):
-    frame = many.to_frame()
+    frame = pd.DataFrame(many)
     assert list(frame.columns) == ["features", "score", "size"]
     assert len(frame) == 1501
     assert frame["features"][0] == ("<b>0", "x")
-    assert EvaluatedSubsets().to_frame().shape == (0, 3)
     again = pickle.loads(pickle.dumps(many))
     assert again == many
     assert isinstance(again, EvaluatedSubsets)

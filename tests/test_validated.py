@@ -43,7 +43,7 @@ def test_intervals_of_whole_validations_hold():
         found = validate(quick(random_state=seed, max_features=2), X, y, holdout=0.5, delta=DELTA)
         support, kept = found.selector.support_, found.rows
         sets = support, np.ones(4, bool)
-        truth = [votes_score(NeighbourVotes(), X[kept][:, s], y[kept], many_X[:, s], many_y).score for s in sets]
+        truth = [votes_score(NeighbourVotes(), X[kept][:, s], y[kept], many_X[:, s], many_y) for s in sets]
         intervals = found.interval, found.difference_interval
         truths = truth[0], truth[0] - truth[1]
         missed += [not low <= true <= high for (low, high), true in zip(intervals, truths, strict=True)]

@@ -57,8 +57,8 @@ def listed(names: Iterable[object], most: int = 10) -> str:
     return ", ".join(found) + more
 
 
-def sentence(text: str, most: int) -> str:
-    """Return a text as one line of at most so many characters."""
+def sentence(text: str, most: int = LONGEST_SENTENCE) -> str:
+    """Return a text as one line of at most `most` characters."""
     return cut(" ".join(text.split()), most)
 
 

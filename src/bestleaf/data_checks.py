@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.validation import check_X_y, validate_data
 
 from bestleaf.checks import did_you_mean, listed, one_of, shown
-from bestleaf.encoding import EncodedRows, TableEncoder, encoder_for, takes_missing
+from bestleaf.encoding import EncodedRows, encoder_for, takes_missing
 from bestleaf.encoding.frames import check_target, dense
 from bestleaf.features.data import columns_not_finite, task_of
 from bestleaf.features.lattice import checked_groups
@@ -68,46 +68,29 @@ def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: dict[str
     """Return the data after the checks of scikit-learn and ours; an error about a column names it."""
     _check_numbers(selector)
     check_target(y)
-    encoder = encoder_for(selector.encode, selector.estimator)
-    if encoder is not None:
-        return _encoded_data(selector, encoder, X, y, metadata)
-    X = dense(X)
-    _check_frame(X)
-    with np.errstate(over="ignore", invalid="ignore"):  # X may hold the largest numbers there are
-        X, y = validate_data(
-            selector, X, y, dtype=(np.float64, np.float32), ensure_all_finite=False, ensure_min_samples=2
-        )
+    X, encoder, encoded = dense(X), encoder_for(selector.encode, selector.estimator), None
+    if encoder is None:
+        _check_frame(X)
+        with np.errstate(over="ignore", invalid="ignore"):  # X may hold the largest numbers there are
+            X, y = validate_data(
+                selector, X, y, dtype=(np.float64, np.float32), ensure_all_finite=False, ensure_min_samples=2
+            )
+    else:  # a feature is a column of the table
+        encoded = EncodedRows.of(encoder, X)
+        validate_data(selector, X, skip_check_array=True)
+        X, y = check_X_y(encoded.numbers(), y, ensure_all_finite=False, ensure_min_samples=2, estimator=selector)
     _check_labels(y)
     names = _names_of(selector)
     if broken := columns_not_finite(X, missing=takes_missing(selector.estimator)):
-        raise ValueError(
-            "Input X must not have missing values (NaN) or infinity (inf), found in columns "
-            f"[{listed(str(name) for name in names[broken])}]; encode='auto' fills them, or drop them"
-        )
-    return Data(X, y, names, _checked_metadata(metadata, len(X)))
-
-
-def _encoded_data(selector: BaseEstimator, encoder: TableEncoder, X: Any, y: Any, metadata: dict[str, Any]) -> Data:
-    """Return the data of a table of any kind, encoded; a feature is a column of the table."""
-    X = dense(X)
-    encoded = EncodedRows.of(encoder, X)
-    validate_data(selector, X, skip_check_array=True)
-    numbers, y = check_X_y(
-        encoded.numbers(), y, ensure_all_finite=False, ensure_min_samples=2, estimator=selector, y_numeric=False
-    )
-    _check_labels(y)
-    names = _names_of(selector)
-    if broken := columns_not_finite(numbers, missing=takes_missing(selector.estimator)):
-        which = listed(str(names[encoder.owners_[column]]) for column in broken)
+        owners = broken if encoder is None else [encoder.owners_[column] for column in broken]
+        which = listed(str(name) for name in names[owners])
+        if encoder is None:
+            what = f"values (NaN) or infinity (inf), found in columns [{which}]; encode='auto' fills them, or drop them"
+            raise ValueError(f"Input X must not have missing {what}")
         got = f"got some in columns [{which}]; impute='median' fills them"
         raise ValueError(f"estimator must take missing values if they are kept, {got}")
-    return Data(
-        numbers,
-        y,
-        names,
-        _checked_metadata(metadata, len(numbers)),
-        None if encoder.changes_nothing else encoded,
-    )
+    encoded = None if encoder is None or encoder.changes_nothing else encoded
+    return Data(X, y, names, _checked_metadata(metadata, len(X)), encoded)
 
 
 def _names_of(selector: BaseEstimator) -> np.ndarray:
@@ -183,7 +166,8 @@ def choice_of(selector: BaseEstimator, data: Data) -> Choice:
 
     This is the only place where features given by name or number become columns.
     """
-    many, number_of = len(data.names), {name: number for number, name in enumerate(_given_names(selector))}
+    given = getattr(selector, "feature_names_in_", ())  # the columns of a data frame; other data have no names
+    many, number_of = len(data.names), {name: number for number, name in enumerate(given)}
     include, exclude = (_numbers(name, getattr(selector, name), number_of, many) for name in ("include", "exclude"))
     groups = selector.feature_groups
     if groups is not None:
@@ -197,11 +181,6 @@ def choice_of(selector: BaseEstimator, data: Data) -> Choice:
         raise ValueError(f"include must not have a column that is left out, got {shown(strange[0])}: {why}")
     together = [data.columns_of(group) for group in groups or [[feature] for feature in range(many)]]
     return Choice(data.columns_of(include), data.columns_of(exclude), [columns for columns in together if columns])
-
-
-def _given_names(selector: BaseEstimator) -> Sequence[str]:
-    """Return the names of the columns of a data frame; none if the data have no names."""
-    return getattr(selector, "feature_names_in_", ())
 
 
 def _numbers(argument: str, given: Any, number_of: dict[str, int], many: int) -> list[int]:

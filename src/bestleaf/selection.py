@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import pairwise
 from time import perf_counter
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.console import Console
@@ -22,7 +20,6 @@ from bestleaf.certificate.chosen import answer_with, enter_values
 from bestleaf.certificate.claims import first_of, shown
 from bestleaf.certificate.rows import groups_digest, weights_digest
 from bestleaf.certificate.schema import Content, named_objective
-from bestleaf.checkpoint import Saved
 from bestleaf.data_checks import Data
 from bestleaf.engine.intervals import Leaf
 from bestleaf.features import STOP, FeatureLattice, Subset
@@ -33,9 +30,6 @@ from bestleaf.search import Progress, Search
 from bestleaf.search.progress import LiveLine, ProgressLine
 from bestleaf.search.result import settings_told
 from bestleaf.search.settings import Settings
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -48,10 +42,8 @@ except ImportError:  # before scikit-learn 1.9
 CHEAP = 1e9  # distances that may be computed for the report alone: about a second
 HURRIED = ("max_time", "interrupted", "no_workers")  # reasons after which the report takes less time
 FIT = 1e7  # what is affordable then with an estimator: closed forms, but no fits
-HISTORY = frozenset((*Progress._fields, "score"))  # keys of an entry of `history_`
 SHOWN = ("seconds", "samples", "gap", "score", "leaves", "looked_at")  # what a report gets of it
 HISTORY_RATIO = 1.01  # each entry is later than the last one by this factor: a long search has a few hundred
-ROUNDING = 1e-9
 PRINTED = 10  # subsets that are printed
 
 Note = dict[str, Any]  # an entry of `history_`
@@ -66,7 +58,10 @@ class EvaluatedSubset(NamedTuple):
 
 
 class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
-    """Every subset evaluated exactly, best first. It is printed as its ten best; `to_frame` has all of them."""
+    """Every subset evaluated exactly, best first, printed as its ten best.
+
+    ``pandas.DataFrame(selector.evaluated_)`` is a table of all of them.
+    """
 
     def __str__(self) -> str:
         lines = [f"{one.score:.4f}  {first_of([shown(str(name)) for name in one.features])}" for one in self[:PRINTED]]
@@ -74,12 +69,6 @@ class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
         return "\n".join([*lines, *more]) or "no subset was evaluated"
 
     __repr__ = __str__
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a table of all of them, with a column for each of features, score and size."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self), columns=list(EvaluatedSubset._fields))
 
     def by_size(self) -> dict[int, EvaluatedSubset]:
         """Return the best subset of each size, smallest size first; a group counts as one."""
@@ -164,7 +153,7 @@ class Selection:
             values=values,
             rave=np.zeros((len(lattice.groups), 2)),
             history=history,
-            all_subsets=found.entry(),
+            all_subsets={"evaluated": found.evaluated, "least": found.least},
         )
 
     def features_of(self, state: Subset) -> list[int]:
@@ -190,17 +179,14 @@ class Selection:
             scores[self.features_of((unit,))] = sums[unit] / counts[unit] if counts[unit] else np.nan
         return scores
 
-    @cached_property
-    def ranked(self) -> list[tuple[float, int, list[int]]]:
-        """Value, size and features of every subset evaluated, best first; of equal values the smaller one first."""
-        subsets = [(float(value), len(state) - 1, self.features_of(state)) for state, value in self.values.items()]
-        return sorted(subsets, key=lambda one: (-one[0], *one[1:]))
-
     def evaluated(self, labels: Sequence[str | int]) -> EvaluatedSubsets:
-        """Return every subset evaluated, best first, with the labels of its features."""
+        """Return every subset evaluated, best first, of equal ones the smaller first; with labels of features."""
+        ranked = sorted(
+            (-float(value), len(state) - 1, self.features_of(state)) for state, value in self.values.items()
+        )
         return EvaluatedSubsets(
-            EvaluatedSubset(tuple(labels[feature] for feature in features), value, size)
-            for value, size, features in self.ranked
+            EvaluatedSubset(tuple(labels[feature] for feature in features), -less, size)
+            for less, size, features in ranked
         )
 
     def certificate(self, digest: str, chosen: Chosen | None = None, repeat: str | None = None) -> Certificate:
@@ -391,26 +377,3 @@ class Watch:
     def _in_words(self, state: Subset) -> str:
         features = self._data.features_of(self._lattice.features_of(state))
         return "{" + ", ".join(self._data.names[features]) + "}"
-
-
-def check_history(history: list[Note], samples: int, seconds: float) -> None:
-    """Refuse a history from a checkpoint with impossible numbers, steps back, or more samples than the search has."""
-    for note in history:
-        if note.keys() != HISTORY:
-            raise ValueError(f"the notes of a checkpoint must have {', '.join(sorted(HISTORY))}")
-        row = Saved(note, {}, "history.")
-        for name in ("samples", "exact_evaluations", "growths", "leaves"):
-            row.whole(name)
-        row.whole("looked_at", 0, note["leaves"])
-        row.number("gap", -1.0, 1.0)
-        row.number("seconds", 0.0, seconds)
-        if note["score"] is not None:
-            row.number("score", 0.0, 1.0)
-        if not isinstance(note["best"], str):
-            raise ValueError("history.best must be a text")
-    if history and history[-1]["samples"] > samples:
-        raise ValueError(f"history.samples must be at most the {samples:,} of the search")
-    for one, other in pairwise(history):
-        falls = one["score"] is not None and (other["score"] is None or one["score"] > other["score"] + ROUNDING)
-        if falls or one["seconds"] > other["seconds"] or one["samples"] > other["samples"]:
-            raise ValueError("history must not go back in time, samples or best value")

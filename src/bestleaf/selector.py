@@ -57,7 +57,7 @@ from bestleaf.search.executors import executor_for, workers_there
 from bestleaf.search.saving import stored_seed
 from bestleaf.search.settings import GUARANTEES, Settings, checked_guarantees
 from bestleaf.search.stages import EveryLeaf, SmallerAnswer, Stage, SubsetsOfAnswers
-from bestleaf.selection import CallbackSupportMixin, Selection, Watch, call_of, check_history, telling_folds
+from bestleaf.selection import CallbackSupportMixin, Selection, Watch, call_of, telling_folds
 
 BATCH_OF_FITS = 32  # samples asked for at once if each one fits an estimator
 FEW_SUBSETS = 4096  # guarantee "auto" evaluates all subsets if there are at most this many
@@ -566,7 +566,6 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         watch = Watch(self, data, lattice, limit, search.state.notes)
         with watch:
             if search.resume() and checkpoint is not None:
-                check_history(watch.history, search.samples, search.budget.seconds)
                 name = os.fspath(checkpoint.path)
                 watch.tell(f"Going on from {name}, saved after {search.samples:,} samples.")
             search.finish()

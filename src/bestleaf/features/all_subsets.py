@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bestleaf.certificate.all_subsets import LISTED, Numbering
-from bestleaf.certificate.schema import Content
 from bestleaf.engine.compile import clock
 from bestleaf.search.budget import Budget
 from bestleaf.search.result import Progress
@@ -94,10 +93,6 @@ class Exhaustion:
         numbers = np.concatenate([self.best, self.by_size[there]]).tolist()
         values = np.concatenate([self.best_values, self.size_values[there]]).tolist()
         return {self.numbering.units(number): value for number, value in zip(numbers, values, strict=True)}
-
-    def entry(self) -> Content:
-        """Return what a certificate says about all subsets."""
-        return {"evaluated": self.evaluated, "least": self.least}
 
     def progress(self) -> Progress:
         """Return the progress now; nothing is known of the gap before all subsets are done."""

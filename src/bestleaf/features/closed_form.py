@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
-from sklearn.metrics import get_scorer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bestleaf.features.kernels import fits
 from bestleaf.features.ranking import auc, concordance
+from bestleaf.features.scoring import Score
 
 MOST_NUMBERS = 30_000_000  # that may be kept: products of two columns, and test rows, of all folds
 MOST_WORK = 3 * 10**10  # multiplications for the products of two columns: some seconds
@@ -31,13 +31,6 @@ SAFETY = 100.0  # how much larger than the doubt a difference must be that decid
 EXACT_SOLVERS = ("auto", "cholesky", "svd")  # the others stop when they are close enough
 
 Split = tuple[np.ndarray, np.ndarray]  # rows to fit on, test rows
-
-
-class Model(NamedTuple):
-    """A linear model with an intercept that has a closed form."""
-
-    penalty: float
-    scaled: bool  # whether the columns are standardised on the training rows before the fit
 
 
 class Equations(NamedTuple):
@@ -142,19 +135,11 @@ MEASURES: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] 
 }
 
 
-def measure_of(scorer: Callable[..., float]) -> str | None:
-    """Return the name of the score that a scorer computes; None if it is none of those known here."""
-    if getattr(scorer, "_score_func", None) is concordance:
-        return "concordance"
-    parts = ("_score_func", "_sign", "_kwargs", "_response_method")
-    if not all(hasattr(scorer, part) for part in parts):
-        return None
-    known = (name for name in MEASURES if name != "concordance")
-    return next((n for n in known if all(getattr(get_scorer(n), p) == getattr(scorer, p) for p in parts)), None)
+def model_of(estimator: BaseEstimator) -> tuple[float, bool] | None:
+    """Return the penalty of a linear model, and whether its columns are standardised on the training rows.
 
-
-def model_of(estimator: BaseEstimator) -> Model | None:
-    """Return the linear model that an estimator is; None if it is none, or has a parameter that is not known here."""
+    None if the estimator is none with an intercept, or has a parameter that is not known here.
+    """
     last: Any = estimator
     scaled = type(estimator) is Pipeline
     if scaled:
@@ -169,32 +154,32 @@ def model_of(estimator: BaseEstimator) -> Model | None:
     if last.positive or last.fit_intercept is not True:
         return None
     if type(last) is LinearRegression:
-        return Model(0.0, scaled)
+        return 0.0, scaled
     if isinstance(last.alpha, bool) or not isinstance(last.alpha, Real) or not 0.0 <= float(last.alpha) < np.inf:
         return None  # an array has a penalty for each target
     if last.solver not in EXACT_SOLVERS or getattr(last, "class_weight", None) is not None:
         return None
-    return Model(float(last.alpha), scaled)
+    return float(last.alpha), scaled
 
 
 def closed_form(
     estimator: BaseEstimator,
-    scorer: Callable[..., float],
+    score: Score,
     X: np.ndarray,
     y: np.ndarray,
     splits: Sequence[Split],
 ) -> ClosedForm | None:
     """Return the closed form of an estimator with a scorer on some data; None if there is none."""
-    model, measure, classifier = model_of(estimator), measure_of(scorer), hasattr(estimator, "decision_function")
-    if model is None or measure is None or classifier != (measure in LABELLED):
+    model, measure, classifier = model_of(estimator), score.name, hasattr(estimator, "decision_function")
+    if model is None or not score.by_name or measure not in MEASURES or classifier != (measure in LABELLED):
         return None
     if not _can_take(X, y, splits, classifier=classifier):
         return None
     truth = np.unique(y, return_inverse=True)[1] if classifier else y.astype(np.float64)
-    usable = _trusted(X, splits, constant=model.penalty > 0)
+    usable = _trusted(X, splits, constant=model[0] > 0)
     if not _has_scores(measure, truth, splits) or not usable.any():
         return None
-    folds = [_fold(model, X, truth, split, classifier=classifier) for split in splits]
+    folds = [_fold(*model, X, truth, split, classifier=classifier) for split in splits]
     return ClosedForm(folds, measure, usable)
 
 
@@ -239,7 +224,7 @@ def _trusted(X: np.ndarray, splits: Sequence[Split], *, constant: bool) -> np.nd
     return fine
 
 
-def _fold(model: Model, X: np.ndarray, truth: np.ndarray, split: Split, *, classifier: bool) -> Fold:
+def _fold(penalty: float, scaled: bool, X: np.ndarray, truth: np.ndarray, split: Split, *, classifier: bool) -> Fold:
     """Return the normal equations on the training rows of a split, and its test rows."""
     (rows, test), mean, spread = split, X.mean(axis=0), X.std(axis=0)
     train, targets = X[rows] - mean, truth[rows][None].astype(np.float64)
@@ -248,12 +233,12 @@ def _fold(model: Model, X: np.ndarray, truth: np.ndarray, split: Split, *, class
         targets = np.where(truth[rows] == classes[len(classes) == 2 :, None], 1.0, -1.0)
     centre, offset = train.mean(axis=0), targets.mean(axis=1)
     constant = np.ptp(train, axis=0) == 0
-    unit = np.where(constant, 1.0, train.std(axis=0)) if model.scaled else np.ones(len(mean))
+    unit = np.where(constant, 1.0, train.std(axis=0)) if scaled else np.ones(len(mean))
     train -= centre
     train[:, constant] = 0.0  # without rounding; such a column gets no weight if there is a penalty
     gram = train.T @ train / np.outer(unit, unit)
     right = (targets - offset[:, None]) @ train / unit
-    gram[np.diag_indices(len(mean))] += model.penalty
+    gram[np.diag_indices(len(mean))] += penalty
     diagonal = np.where(np.diag(gram) > 0, np.diag(gram), 1.0)  # a column that does not vary is never asked for
     root = np.sqrt(diagonal)
     correlation = gram / np.outer(root, root)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from math import isnan
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,13 +33,6 @@ QUICK = 10**5  # cost of a value by a closed form
 TOGETHER = 256  # values, or scores of single splits, that closed forms compute at once
 
 Split = tuple[np.ndarray, np.ndarray]  # rows to fit on, held-out rows
-
-
-class Unseen(NamedTuple):
-    """The score of an estimator on held-out rows, and the numbers of each row that it follows from."""
-
-    score: float
-    rows: np.ndarray | None  # [rows, outputs]: right or not, predictions, or what ranks the rows for each class
 
 
 class EstimatorOracle:
@@ -115,7 +108,7 @@ class EstimatorOracle:
         self.closed_form = None
         if self.sample_weight is None:
             with ONE_THREAD:  # sums of many threads would depend on their number
-                self.closed_form = closed_form(self.estimator, self.score.scorer, self.X, self.y, self.splits)
+                self.closed_form = closed_form(self.estimator, self.score, self.X, self.y, self.splits)
         if self.closed_form is not None:
             self.value_cost = QUICK
             self.at_once = self.parts_at_once = TOGETHER
@@ -170,12 +163,15 @@ class EstimatorOracle:
 
     def unseen(
         self, subset: Iterable[int], new_X: np.ndarray, new_y: np.ndarray, new_weight: np.ndarray | None
-    ) -> Unseen:
-        """Fit the estimator on all rows; return its score on held-out rows, as the scorer gives it."""
+    ) -> tuple[float, np.ndarray | None]:
+        """Fit the estimator on all rows; return its score on held-out rows, and the numbers that it follows from.
+
+        These are [rows, outputs]: right or not, predictions, or what ranks the rows for each class.
+        """
         features = in_order(subset)
         fitted = self.fitted(features, np.arange(self.n_samples))
         score = self.score_of(fitted, features, new_X, new_y, new_weight)
-        return Unseen(score, self._ranked(fitted, new_X[:, features], new_y))
+        return score, self._ranked(fitted, new_X[:, features], new_y)
 
     def score_of(
         self,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from hashlib import sha256
-from itertools import repeat
+from itertools import pairwise, repeat
 from threading import local
 from typing import Any
 
@@ -32,9 +32,7 @@ from bestleaf.features.data import (
     checked_data,
     checked_targets,
     copied_columns,
-    cumulative_shares,
     drawn,
-    drawn_by_weight,
     in_order,
     lanes,
     lightest_share,
@@ -43,11 +41,11 @@ from bestleaf.features.data import (
     task_of,
 )
 from bestleaf.features.gpu import DEVICES, CudaVotes, Gpu, PaddedSubsets
+from bestleaf.features.kernels import all_subsets as together
 from bestleaf.features.kernels import neighbours as kernels
 from bestleaf.features.kernels import ranking
 from bestleaf.features.kernels.records import NEIGHBOURS, TIES
 from bestleaf.features.ranking import pulls
-from bestleaf.features.together import values_of
 
 TASKS = ("auto", "classification", "regression")
 DISTANCES_AT_ONCE, MOST_AT_ONCE = 2 * 10**10, 4096  # on a GPU: distances and values that take about 50 ms
@@ -57,6 +55,8 @@ VOTES = 256 * 2**20  # bytes for votes that are kept
 SUBSAMPLE = 50  # rows that a sample is computed on, as in the paper
 ERROR_ROWS = 2000  # rows that a standard error is computed on, at most
 A_SUBSET = 600  # bytes of Python objects for each subset whose votes are kept
+VOTES_A_PART = 2 * 10**6  # votes on many subsets that one call of their kernel writes
+FEWEST_A_PART = 16  # subsets; the first one of a part shares no distances with the one before
 DISTANCES_A_THREAD = 10**6  # fewer are not worth a thread
 DISTANCES_A_GPU = 4 * 10**6  # fewer take less time on the processor than the way to the GPU and back
 
@@ -269,7 +269,8 @@ class KNNOracle:
             labels = ranked[0] if len(ranked) == 1 else ranked.argmax(axis=0)
             if lightest_share(labels, self.row_weights[first:]) <= LIGHTEST:
                 raise ValueError(f"sample_weight must give more than {LIGHTEST:g} of the weight to a second target")
-            self.cumulative = cumulative_shares(self.row_weights[first:])
+            sums = np.cumsum(self.row_weights[first:])
+            self.cumulative = sums / sums[-1]
 
     def _weights(self) -> np.ndarray:
         """Return the targets of classes plus `ONE`, as whole numbers for `sum_nearest`; empty for real targets."""
@@ -282,34 +283,15 @@ class KNNOracle:
         """Leave out votes and scratch memory, which are made again."""
         return {name: value for name, value in vars(self).items() if name not in ("_votes", "_scratch", "_gpu")}
 
-    def value(self, subset: Iterable[int]) -> float:
-        """Return the exact value of a subset."""
-        return self.value_on(subset, self.queries)
-
-    def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
-        """Return the exact values of several subsets, computed together on a GPU or by several threads."""
-        return self.values_on(subsets, self.queries)
-
-    @property
-    def most_subsets(self) -> int:
-        """How many subsets may all be evaluated, more of them on a GPU."""
-        return MOST_NUMBERS if self._gpu.is_there and not self.roles.apart else MOST_SUBSETS
-
-    def table_values(self, columns: np.ndarray) -> np.ndarray:
-        """Return the exact values of many subsets; `columns` [subsets, features] says which features each has."""
-        if self._worth_a_gpu(len(columns), int(columns.sum(axis=1).max()), len(self.queries)):
-            found = self._values_on_gpu(PaddedSubsets.among(columns), self.queries)
-            if found is not None:
-                return found
-        return values_of(self, columns)
-
-    def value_on(self, subset: Iterable[int], queries: np.ndarray) -> float:
-        """Return the value on some of the rows, given by their places in `rows`."""
+    def value(self, subset: Iterable[int], queries: np.ndarray | None = None) -> float:
+        """Return the exact value of a subset, or that on some of the rows, given by their places in `rows`."""
+        queries = self.queries if queries is None else queries
         weights = None if self.row_weights is None else self.row_weights[queries]
         return self._value(self._features(subset), queries, weights)
 
-    def values_on(self, subsets: Iterable[Iterable[int]], queries: np.ndarray) -> list[float]:
-        """Return the values of several subsets on some of the rows, given by their places in `rows`."""
+    def values(self, subsets: Iterable[Iterable[int]], queries: np.ndarray | None = None) -> list[float]:
+        """Return the values of several subsets, computed together on a GPU or by several threads."""
+        queries = self.queries if queries is None else queries
         asked = [self._features(subset) for subset in subsets]
         distances = len(queries) * self.roles.references
         if len(asked) > 1 and self.suits_gpu(asked, len(queries)):
@@ -318,9 +300,57 @@ class KNNOracle:
                 return found.tolist()
         threads = min(self.n_jobs, len(asked), len(asked) * distances // DISTANCES_A_THREAD)
         if threads < 2 or distances >= DISTANCES_A_THREAD:  # then the threads share the work of each value
-            return [self.value_on(features, queries) for features in asked]
+            return [self.value(features, queries) for features in asked]
         with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(self.value_on, asked, repeat(queries)))
+            return list(pool.map(self.value, asked, repeat(queries)))
+
+    @property
+    def most_subsets(self) -> int:
+        """How many subsets may all be evaluated, more of them on a GPU."""
+        return MOST_NUMBERS if self._gpu.is_there and not self.roles.apart else MOST_SUBSETS
+
+    def table_values(self, columns: np.ndarray) -> np.ndarray:
+        """Return the exact values of many subsets; `columns` [subsets, features] says which features each has.
+
+        Any order will do; fewest distances are computed if subsets that begin with the same features stand together.
+        """
+        if self._worth_a_gpu(len(columns), int(columns.sum(axis=1).max()), len(self.queries)):
+            found = self._values_on_gpu(PaddedSubsets.among(columns), self.queries)
+            if found is not None:
+                return found
+        if self.n_neighbors > together.NEAREST or self.drop_zero or self.roles.apart:
+            return np.array(self.values([np.flatnonzero(row) for row in columns]))
+        many, largest = len(columns), max(1, VOTES_A_PART // self.targets.size)
+        threads = max(1, min(self.n_jobs, many // FEWEST_A_PART))
+        edges = np.linspace(0, many, max(-(-many // largest), threads) + 1).astype(int)
+        parts = [columns[start:stop] for start, stop in pairwise(edges.tolist()) if start < stop]
+        if threads < 2:
+            return np.concatenate([self._values_together(one) for one in parts])
+        with ThreadPoolExecutor(threads) as pool:
+            return np.concatenate(list(pool.map(self._values_together, parts)))
+
+    def _values_together(self, columns: np.ndarray) -> np.ndarray:
+        """Return the values of some subsets in this thread, exactly as `value` gives them."""
+        sizes, (outputs, rows) = columns.sum(axis=1), self.targets.shape
+        examples, widest = -(-rows // together.LANES) * together.LANES, int(sizes.max())
+        groups = np.empty(0, np.int64) if self.groups is None else np.asarray(self.groups, np.int64)
+        votes = np.empty((len(columns), outputs, rows), np.float32)
+        together.count_votes(
+            np.nonzero(columns)[1],
+            np.concatenate([[0], np.cumsum(sizes)]),
+            together.Voters(self.columns, self.targets, groups, self.n_neighbors, self.classes is None),
+            np.empty((widest + 1, examples * together.LANES), np.float32),
+            np.empty(widest, np.int64),
+            np.empty(together.SCRATCH, np.float32),
+            votes,
+        )
+        if self.classes is None or self.row_weights is not None:
+            return np.array([self.fraction_in_order(self.targets, one.T, self.row_weights) for one in votes])
+        values = np.empty(len(columns))
+        together.rank_votes(
+            votes, self.targets, TIES[self.ties], *np.zeros((2, self.n_neighbors + 1), np.int64), values
+        )
+        return values
 
     @property
     def at_once(self) -> int:
@@ -379,14 +409,15 @@ class KNNOracle:
     def sample(self, subset: Iterable[int], rng: np.random.Generator) -> float:
         """Return the value on a random subsample, drawn again while all its targets are the same.
 
-        Rows with weights are drawn in proportion to these, so that the rows drawn count the same.
+        Rows with weights are drawn in proportion to these, so that the rows drawn count the same. Compiled rollouts
+        draw the same rows from the same random stream.
         """
         features = self._features(subset)
         while True:
             if self.row_weights is None:
                 queries = drawn(self.roles.queries, self.subsample, rng)
             else:
-                queries = drawn_by_weight(self.cumulative, self.subsample, rng)
+                queries = np.searchsorted(self.cumulative, rng.random(self.subsample), side="right")
             queries += self.roles.first_query
             targets = self.targets[:, queries]
             if (targets != targets[:, :1]).any():

@@ -14,7 +14,7 @@ from bestleaf.checks import listed, shown
 from bestleaf.data_checks import Data, task_for, votes_of
 from bestleaf.encoding import takes_missing
 from bestleaf.features.data import columns_not_finite
-from bestleaf.features.estimator import EstimatorOracle, Unseen
+from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.new_data.splits import Split, score_of_votes, votes_for
 
@@ -113,9 +113,12 @@ def _scored(selector: BestLeafSelector, part: Part, every: np.ndarray, seed: int
         return _by_votes(votes, part, sets, over)
     oracle = selector._oracle(part.seen, seed, selector.scoring)
     assert isinstance(oracle, EstimatorOracle)
-    weights = part.new.metadata.get("sample_weight")
-    chosen, others = (oracle.unseen(columns, part.new.X, part.new.y, weights) for columns in sets)
-    return _by_estimator(oracle, part, chosen, others)
+    weights, new_y, measure = part.new.metadata.get("sample_weight"), part.new.y, MEASURES.get(oracle.score.name)
+    (score, chosen), (all_features, others) = (oracle.unseen(one, part.new.X, new_y, weights) for one in sets)
+    found = HeldOut(score, all_features, len(new_y), len(part.seen.y))
+    if measure is None or chosen is None or others is None:  # there is no proof for the scorer
+        return found
+    return _with_table(found, measure, part.seen.y, new_y, chosen, others)
 
 
 def _by_votes(votes: NeighbourVotes, part: Part, sets: list[np.ndarray], over: Callable[[], bool]) -> HeldOut:
@@ -129,15 +132,6 @@ def _by_votes(votes: NeighbourVotes, part: Part, sets: list[np.ndarray], over: C
     found = HeldOut(score, all_features, len(new_y), len(y))
     measure = "concordance" if task_for(y, votes) == "regression" else "auc"
     return _with_table(found, measure, y, new_y, chosen, every)
-
-
-def _by_estimator(oracle: EstimatorOracle, part: Part, chosen: Unseen, every: Unseen) -> HeldOut:
-    """Return the scores of an estimator, and their table if there is a proof for its scorer."""
-    found = HeldOut(chosen.score, every.score, len(part.new.y), len(part.seen.y))
-    measure = MEASURES.get(oracle.score.name)
-    if measure is None or chosen.rows is None or every.rows is None:
-        return found
-    return _with_table(found, measure, part.seen.y, part.new.y, chosen.rows, every.rows)
 
 
 def _with_table(

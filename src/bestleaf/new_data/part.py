@@ -130,5 +130,5 @@ class Part:
         for begin in range(0, len(subsets), at_once):
             self.check()
             some = [self.choosable.columns(units) for units in subsets[begin : begin + at_once]]
-            found += self.oracle.values_on(some, queries)
+            found += self.oracle.values(some, queries)
         return found

@@ -28,13 +28,6 @@ class Split(NamedTuple):
     aside: np.ndarray
 
 
-class Score(NamedTuple):
-    """A score on held-out rows, and the number of rows it was computed on."""
-
-    score: float
-    rows: int
-
-
 def split_of(
     holdout: object,
     X: ArrayLike,
@@ -71,16 +64,11 @@ def votes_score(
     y: np.ndarray,
     new_X: np.ndarray,
     new_y: np.ndarray,
-    over: Callable[[], bool] = bool,
     new_weight: np.ndarray | None = None,
-) -> Score:
-    """Return how well the votes of nearest neighbours among the rows of X rank new rows, which may have weights.
-
-    If time is over before all new rows are done, the score is that of the rows done so far.
-    """
-    (sums,) = votes_for(votes, y, [(X, new_X)], new_y, over)
-    weights = None if new_weight is None else new_weight[: len(sums)]
-    return Score(score_of_votes(votes, y, sums, new_y[: len(sums)], weights), len(sums))
+) -> float:
+    """Return how well the votes of nearest neighbours among the rows of X rank new rows, which may have weights."""
+    (sums,) = votes_for(votes, y, [(X, new_X)], new_y, bool)
+    return score_of_votes(votes, y, sums, new_y, new_weight)
 
 
 def votes_for(

@@ -196,7 +196,7 @@ class _OneSplit:
                 return 0.5
             (X, y), votes = (self.numbers[:, taken], self.y), NeighbourVotes(NEIGHBOURS, task=self.task)
             weight = self.new.get("sample_weight")
-            return votes_score(votes, X[kept], y[kept], X[aside], y[aside], new_weight=weight).score
+            return votes_score(votes, X[kept], y[kept], X[aside], y[aside], new_weight=weight)
         X, y = self.seen.X.to_numpy(np.float64)[:, taken], self.seen.y.to_numpy()
         X = X if len(taken) else np.zeros((len(y), 1))
         every = np.arange(len(kept))
