@@ -336,3 +336,13 @@ def test_fewer_new_examples_are_scored_when_time_is_over():
     assert votes_score(votes, X, y, new_X, new_y).rows == 2500
     some = votes_score(votes, X, y, new_X, new_y, over=lambda: True)
     assert some == votes_score(votes, X, y, new_X[:1000], new_y[:1000])
+
+
+def test_columns_of_large_data_are_copied_in_parts(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 5)), rng.integers(0, 2, 60)
+    at_once = KNNOracle(X, y)
+    monkeypatch.setattr("bestleaf.features.data.LARGE", 0)
+    in_parts = KNNOracle(X, y)
+    assert in_parts.fingerprint() == at_once.fingerprint()
+    assert in_parts.value([1, 3]) == at_once.value([1, 3])
