@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -31,7 +30,6 @@ from bestleaf import (
 from bestleaf.engine import compile as compiler
 from bestleaf.engine.graph import AbsentParents, GrowingGraph
 from bestleaf.features import FeatureLattice
-from bestleaf.features import data as features_data
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.new_data import votes_for
 from bestleaf.problems import ScoreLattice
@@ -259,21 +257,6 @@ def test_the_time_that_data_take_counts(clock):
         ).fit(Remote(), rng.integers(0, 2, 60))
     assert selector.certificate_.samples == 0
     assert selector.certificate_.exact_evaluations == 1  # so that something can be said
-
-
-def test_columns_of_large_data_are_copied_when_they_are_needed(monkeypatch):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 5)), rng.integers(0, 2, 60)
-    at_once = KNNOracle(X, y)
-    monkeypatch.setattr(features_data, "LARGE", 0)
-    assert KNNOracle(X, y).fingerprint() == at_once.fingerprint()
-    changing = X.copy()
-    one_by_one = KNNOracle(changing, y)
-    assert one_by_one.value([1, 3]) == at_once.value([1, 3])
-    changing[:, [1, 3]], changing[:, 0] = 0, X[:, 4]
-    assert one_by_one.value([1, 3]) == at_once.value([1, 3])  # copied by then
-    assert one_by_one.value([0]) == at_once.value([4])  # not yet copied
-    assert pickle.loads(pickle.dumps(KNNOracle(X, y))).value([0, 4]) == at_once.value([0, 4])
 
 
 def test_compiling_does_not_count(clock, monkeypatch):
