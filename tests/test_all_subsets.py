@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Ridge
 
-from bestleaf import Certificate, verify
+from bestleaf import Certificate, EstimatorOracle, verify
 from bestleaf.certificate.all_subsets import LISTED, Numbering, count_subsets
 from bestleaf.certificate.claims import words_of
 from bestleaf.certificate.verify_graph import answer_of
 from bestleaf.features import FeatureLattice
-from bestleaf.features.all_subsets import Exhaustion, can_evaluate_all
+from bestleaf.features.all_subsets import Exhaustion
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import make_linear
 from bestleaf.search.budget import Budget, run_in_slices
@@ -89,7 +90,6 @@ def every():
 )
 def test_the_best_are_those_of_all_subsets(limits, every):
     lattice = FeatureLattice(KNNOracle(X, Y), **limits)
-    assert can_evaluate_all(lattice)
     found = Exhaustion(lattice, Budget())
     run_in_slices(found)
     right = {
@@ -105,11 +105,17 @@ def test_the_best_are_those_of_all_subsets(limits, every):
     assert {size: value for size, value in enumerate(found.size_values) if value >= 0} == by_size
 
 
-def test_many_rows_are_not_evaluated_at_once():
-    rng = np.random.default_rng(0)
-    few = FeatureLattice(KNNOracle(rng.normal(size=(4096, 13)), np.arange(4096) % 2))
-    many = FeatureLattice(KNNOracle(rng.normal(size=(4097, 13)), np.arange(4097) % 2))
-    assert (can_evaluate_all(few), can_evaluate_all(many)) == (True, False)
+def test_an_estimator_values_more_subsets_than_a_graph_holds(monkeypatch):
+    settings = {"choose": "training", "scoring": "r2", "guarantee": "exhaustive", "cv": 3, "random_state": 0}
+    rows, real = X[:, :7], X[:, 0] + X[:, 3] ** 2
+    in_graph = made_selector(Ridge(), **settings).fit(rows, real)
+    monkeypatch.setattr("bestleaf.selector.MOST_IN_GRAPH", 100)
+    at_once = made_selector(Ridge(), **settings).fit(rows, real)
+    content = at_once.certificate_.content
+    assert content["all_subsets"]["evaluated"] == len(in_graph.evaluated_) == 127
+    assert (at_once.subset_.tolist(), at_once.score_) == (in_graph.subset_.tolist(), in_graph.score_)
+    oracle = EstimatorOracle(rows, real, estimator=Ridge(), scoring="r2", cv=3, random_state=0)
+    assert "computed again" in str(verify(at_once.certificate_, rows, real, oracle=oracle, audit=1.0))
 
 
 # ---- selections

@@ -164,7 +164,7 @@ def test_options_that_cannot_be_used(file, monkeypatch, options, words):
 @pytest.mark.parametrize(
     ("owner", "name", "rows"),
     [
-        (Exhaustion, "_slice", ["bestleaf (interrupted)"]),
+        (Exhaustion, "slice", ["bestleaf (interrupted)"]),
         (RFECV, "fit", ["bestleaf", "all features", "F-test", "forward selection"]),
     ],
 )
