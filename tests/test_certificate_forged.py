@@ -135,7 +135,7 @@ def test_a_file_has_every_part_once_and_a_checksum(sampled):
         ('"gap":', '"gap": 0.0, "gap":', "a part is written twice"),
         ('"upper":', '"upper": 0.0, "upper":', "a part is written twice"),
         ('"gap":', '"gap": NaN, "gap2":', "no number of JSON"),
-        ('"format_version": 2', '"format_version": 1', "format version 1, of an older bestleaf"),
+        ('"format_version": 3', '"format_version": 2', "format version 2, of an older bestleaf"),
     ):
         with pytest.raises(ValueError, match=told):
             Certificate.from_json(text.replace(was, becomes, 1))

@@ -54,7 +54,7 @@ def whole(tmp_path_factory):
 
 def signed(body):
     """Return a file with the right checksum, whatever is in it."""
-    return f"bestleaf checkpoint 2 {hashlib.sha256(body).hexdigest()}\n".encode() + body
+    return f"bestleaf checkpoint 3 {hashlib.sha256(body).hexdigest()}\n".encode() + body
 
 
 def packed(content, arrays):
@@ -215,7 +215,7 @@ def test_nothing_in_a_file_is_run_or_blown_up(whole, tmp_path):
     np.savez(nested, json=np.frombuffer(deep, np.uint8))
     for body in (b"", b"PK", pickle.dumps(Payload()), *(one.getvalue() for one in (pickled, small, liar, nested))):
         refused("game", signed(body), path)
-    assert "format 1" in refused("game", whole["game"].replace(b"checkpoint 2", b"checkpoint 1", 1), path)
+    assert "format 2" in refused("game", whole["game"].replace(b"checkpoint 3", b"checkpoint 2", 1), path)
     refused("game", packed([1], {}), path)
     refused("game", packed({}, found.arrays), path)
     refused("features", whole["game"], path)

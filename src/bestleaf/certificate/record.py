@@ -240,7 +240,7 @@ class Certificate:
             raise ValueError("this is not a certificate of bestleaf")
         version = content.get("format_version")
         if version != FORMAT_VERSION:
-            old = ", of an older bestleaf, which can be forged: search again" if version == 1 else ""
+            old = ", of an older bestleaf: search again" if version in (1, 2) else ""
             got = f"got format version {version!r:.40}{old}"
             raise ValueError(f"the certificate must have format version {FORMAT_VERSION}, {got}")
         return cls(content, from_file=True)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 Json = Any  # what a JSON file can hold
 Content = dict[str, Json]  # a certificate, or a part of it with named parts
 
-FORMAT, FORMAT_VERSION = "bestleaf certificate", 2
+FORMAT, FORMAT_VERSION = "bestleaf certificate", 3
 VALUE_COST = 10**9  # largest number of distances for one exact value; larger data are valued on some of their rows
 MOST = 10**15  # samples, values, nodes: more than any search takes
 CLOSE = 1e-9  # numbers that differ by less are the same
@@ -40,7 +40,7 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeE
 # is a whole number, `2..` one without limit, `0.0..1.0` a number, `[K]` a list of kind K, `{K}` named parts of kind K,
 # `K?` null or of kind K, `a|b` one of two texts, `<part>` a part of this table; the others are in `KINDS`.
 TABLE = """
-certificate: format=bestleaf certificate, format_version=2..2, bestleaf=release, answer=0.., lower=value, upper=value,
+certificate: format=bestleaf certificate, format_version=3..3, bestleaf=release, answer=0.., lower=value, upper=value,
     gap=-1.0..1.0, known_gap?=-1.0..1.0, looked_at?=0.., features=[text]?, search=<search>, cost=<cost>, graph=<graph>,
     data=<data>?, leaves=[<leaf>],
     reason=identified|max_samples|max_time|max_memory|interrupted|callback|no_workers|endless|unfinished,

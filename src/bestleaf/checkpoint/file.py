@@ -27,7 +27,7 @@ import numpy as np
 
 from bestleaf.files import NEVER_A_LINK, close_and_remove, name_beside, replace_file, try_lock
 
-VERSION = 2
+VERSION = 3
 HEAD = re.compile(rb"bestleaf checkpoint (\d{1,9}) ([0-9a-f]{64})")
 KINDS = tuple(np.dtype(kind) for kind in (np.float64, np.int64, np.uint64, np.uint8))
 
