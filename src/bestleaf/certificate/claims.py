@@ -6,8 +6,10 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, floor
+from typing import ClassVar
 
 from bestleaf.certificate.all_subsets import has_all, has_some
 from bestleaf.certificate.knots import groups_of, is_knot
@@ -35,18 +37,99 @@ ESTIMATED = (
 )
 
 BY_THESE_ROWS = "the answer by these rows alone"  # where left-out rows decided for another subset
-LOOKED_AT = "looked at"  # kind of a claim that is about the leaves looked at only
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim: its class says what it is about, its words are for people."""
+
+    kind: ClassVar[str]  # what a certificate calls the class
+    text: str
+    epsilon: float | None = None
+    delta: float | None = None
+    proof: str | None = None
+
+    def content(self) -> Content:
+        """Return what a certificate keeps of it."""
+        numbers = {"epsilon": self.epsilon, "delta": self.delta, "proof": self.proof}
+        return {"kind": self.kind, **{name: one for name, one in numbers.items() if one is not None}, "text": self.text}
+
+
+class Open(Claim):
+    """How much better another answer may still be."""
+
+    kind = "open"
+
+
+class LookedAt(Claim):
+    """About the leaves that were looked at before a budget ended the search."""
+
+    kind = "looked at"
+
+
+class Grown(Claim):
+    """About all leaves of the graph."""
+
+    kind = "grown"
+
+
+class Chosen(Claim):
+    """The same for an answer that left-out rows chose, with the gap that it has on these rows."""
+
+    kind = "chosen"
+
+
+class Unproved(Claim):
+    """The same where bound or stopping test have no proof."""
+
+    kind = "unproved"
+
+
+class Exhaustive(Claim):
+    """About all subsets, because all were evaluated."""
+
+    kind = "exhaustive"
+
+
+class Ceiling(Claim):
+    """About all subsets, because no value can be higher."""
+
+    kind = "ceiling"
+
+
+class Local(Claim):
+    """About all leaves one step away."""
+
+    kind = "local"
+
+
+class NewRows(Claim):
+    """About the score on new rows."""
+
+    kind = "new rows"
+
+
+class NewRowsDifference(NewRows):
+    """About the difference to all features on new rows."""
+
+    kind = "new rows, difference"
+
+
+class Joint(Claim):
+    """With what probability several claims hold together."""
+
+    kind = "joint"
 
 
 def words_of(content: Content) -> Content:
     """Return the claims that follow from the numbers of a certificate, and what is not claimed."""
     claims = [_about_graph(content), *_about_best(content)]
     claims += _about_all_subsets(content) + _about_challenges(content)
-    if claims[0]["kind"] in ("open", LOOKED_AT):  # what is proved comes first
-        claims.sort(key=lambda claim: claim["kind"] != "local")
+    if isinstance(claims[0], Open | LookedAt):  # what is proved comes first
+        claims.sort(key=lambda claim: not isinstance(claim, Local))
     claims += _about_new_rows(content)
     claims += _jointly(content, claims)
-    return {"claims": claims, "not_claimed": _not_claimed(content, {claim["kind"] for claim in claims})}
+    return {"claims": [claim.content() for claim in claims], "not_claimed": _not_claimed(content, claims)}
 
 
 def is_certain(content: Content) -> bool:
@@ -68,15 +151,16 @@ def is_settled(content: Content) -> bool:
     return within and (search["expansion"] is None or compared)
 
 
-def _about_graph(content: Content) -> Content:
+def _about_graph(content: Content) -> Claim:
     """Return what the intervals say about the answer: a claim if it is proved, otherwise how much is still open."""
     search, gap, certain, where = content["search"], content["gap"], is_certain(content), _where(content)
-    limit, beyond, kind = _limit(content), gap > search["epsilon"], "open"
+    limit, beyond = _limit(content), gap > search["epsilon"]
+    kind: type[Claim] = Open
     why = "" if searched(content).is_answer else f" {_why_chosen(content['new_data'])}"
     if is_settled(content):
         first = 0 in content["graph"]["minimizes"] and "plan" not in content
         who = _on_average(content) + (" for the opponent, who moves first," if first else "")
-        kind = "unproved" if search["proof"] == "none" and not certain else "chosen" if beyond else "grown"
+        kind = Unproved if search["proof"] == "none" and not certain else Chosen if beyond else Grown
         better = f"no {where} is better{who} by more than {limit:g}{' on these rows' if beyond else ''}"
         better += _beyond_reference(content["data"])
         text = _promise(better, search, certain=certain) + (why if beyond else "")
@@ -85,8 +169,8 @@ def _about_graph(content: Content) -> Content:
         text = f"Not settled. {text}{why or _larger_one(content)}"
     else:
         text = f"Not settled: no other {where} was there to compare with."
-    limit = limit if kind in ("chosen", LOOKED_AT) else search["epsilon"]
-    return {"kind": kind, "epsilon": limit, "delta": search["delta"], "proof": search["proof"], "text": text}
+    limit = limit if kind in (Chosen, LookedAt) else search["epsilon"]
+    return kind(text, limit, search["delta"], search["proof"])
 
 
 def unsettled_in_words(content: Content) -> str:
@@ -97,19 +181,19 @@ def unsettled_in_words(content: Content) -> str:
 
 def _unsettled(
     content: Content, gap: float, known: float, *, rows: bool = False, than: str = ""
-) -> tuple[str, float, str]:
-    """Return the claim about an answer that is not settled, by the leaves looked at: its kind, limit and words.
+) -> tuple[type[Claim], float, str]:
+    """Return the claim about an answer that is not settled, by the leaves looked at: its class, limit and words.
 
     `rows`: the answer was not chosen by its value on these rows. `than`: the answer in words, if it is another one.
     """
     search, many, looked = content["search"], len(content["leaves"]), content.get("looked_at", 0)
     if has_some(content):
-        return LOOKED_AT, *_of_some_subsets(content, gap, known, than, rows=rows)
+        return LookedAt, *_of_some_subsets(content, gap, known, than, rows=rows)
     rest = many - looked
     by_moves = content["graph"]["two_player"] or "chance" in content["graph"]
     if looked < 2 or by_moves or known >= (gap if rest else 1.0):
         than += _on_average(content)
-        return "open", search["epsilon"], f"Another {_where(content)} may be better{than} by up to {gap:.4f}."
+        return Open, search["epsilon"], f"Another {_where(content)} may be better{than} by up to {gap:.4f}."
     limit = max(0.0, ceil(1e4 * known - 1e-6) / 1e4)
     better = f"better{than}{' on these rows' if rows else ''}{f' by more than {limit:.4f}' if limit else ''}"
     none = f"none of these is {better}{_beyond_reference(content['data'])}"
@@ -125,7 +209,7 @@ def _unsettled(
     if rest:
         was, they = ("one was", "it") if rest == 1 else (f"{rest:,} were", "they")
         text += f" The other {was} not looked at, or not often enough: {they} may be better by up to {gap:.4f}."
-    return LOOKED_AT, limit, text
+    return LookedAt, limit, text
 
 
 def _of_some_subsets(content: Content, gap: float, known: float, than: str, *, rows: bool) -> tuple[float, str]:
@@ -196,7 +280,7 @@ def _beyond_reference(data: Content | None) -> str:
     return f", measured on {ranked:,} examples outside of the reference of {voters:,}"
 
 
-def _about_best(content: Content) -> list[Content]:
+def _about_best(content: Content) -> list[Claim]:
     """Return the claim about the answer by these rows alone, if left-out rows decided for a subset worse here."""
     best, search, certain = searched(content), content["search"], is_certain(content)
     if best.is_answer or content["gap"] <= search["epsilon"]:
@@ -207,12 +291,12 @@ def _about_best(content: Content) -> list[Content]:
         limit = search["epsilon"]
         none = "no subset" if has_all(content) else "no leaf"
         text = _promise(f"{none} is better by more than {limit:g} {than}", search, certain=certain)
-        kind = "unproved" if search["proof"] == "none" and not certain else "grown"
+        kind: type[Claim] = Unproved if search["proof"] == "none" and not certain else Grown
     else:
         kind, limit, text = _unsettled(content, best.gap, best.known_gap, than=f" {than}")
-        if kind != LOOKED_AT:
+        if kind is not LookedAt:
             return []
-    return [{"kind": kind, "epsilon": limit, **{name: search[name] for name in ("delta", "proof")}, "text": text}]
+    return [kind(text, limit, search["delta"], search["proof"])]
 
 
 def _promise(what: str, search: Content, *, certain: bool) -> str:
@@ -234,7 +318,7 @@ def game_claim(search: Content, leaves: int, open_gap: float | None, *, certain:
     return _promise(what, search, certain=certain)
 
 
-def _about_all_subsets(content: Content) -> list[Content]:
+def _about_all_subsets(content: Content) -> list[Claim]:
     """Return the claim about all subsets, if all were evaluated or if no value can be higher."""
     data, epsilon, many = content["data"], content["search"]["epsilon"], len(content["leaves"])
     counted_only = content.get("all_subsets") is not None
@@ -242,18 +326,18 @@ def _about_all_subsets(content: Content) -> list[Content]:
         return []
     exact = any(leaf["exact"] for leaf in content["leaves"] if leaf["node"] == content["answer"])
     if has_all(content) and is_settled(content):
-        kind, text = "exhaustive", _of_all_subsets(content)
-    elif content["search"]["expansion"] is None and is_settled(content) and is_certain(content) and not counted_only:
+        return [Exhaustive(_of_all_subsets(content), epsilon)]
+    if content["search"]["expansion"] is None and is_settled(content) and is_certain(content) and not counted_only:
         better = f"no other subset is better by more than {_limit(content):g}{_beyond_reference(data)}"
         space = _choice_in_words(data)
-        kind, text = "exhaustive", f"All {many:,} subsets that may be chosen were evaluated ({space}): {better}."
+        text = f"All {many:,} subsets that may be chosen were evaluated ({space}): {better}."
         if many == 1:
             text = f"The only subset that may be chosen was evaluated: there is no other. To choose from: {space}."
-    elif exact and 1.0 - content["lower"] <= epsilon:
-        kind, text = "ceiling", f"No subset at all can be better by more than {epsilon:g}, because no value exceeds 1."
-    else:
-        return []
-    return [{"kind": kind, "epsilon": epsilon, "text": text}]
+        return [Exhaustive(text, epsilon)]
+    if exact and 1.0 - content["lower"] <= epsilon:
+        text = f"No subset at all can be better by more than {epsilon:g}, because no value exceeds 1."
+        return [Ceiling(text, epsilon)]
+    return []
 
 
 def _of_all_subsets(content: Content) -> str:
@@ -266,7 +350,7 @@ def _of_all_subsets(content: Content) -> str:
     return f"{text}the highest value is {best:.4f}, no other subset is better by more than {_limit(content):g}."
 
 
-def _about_challenges(content: Content) -> list[Content]:
+def _about_challenges(content: Content) -> list[Claim]:
     """Return the claim of the guarantee "local", with the limits on what may be chosen; none if a leaf is better."""
     challenge, data, about = content["challenges"].get("local"), content["data"], searched(content)
     epsilon = content["search"]["epsilon"]
@@ -276,7 +360,7 @@ def _about_challenges(content: Content) -> list[Content]:
     nearby = _compared(len(challenge["subsets"]), "leaf" if data is None else "subset")
     if "choice" not in challenge:
         text = f"No leaf one step away, as the problem lists them, is better {better}: {nearby}."
-        return [{"kind": "local", "epsilon": epsilon, "text": text}]
+        return [Local(text, epsilon)]
     choice, chosen = challenge["choice"], len(about.label) - 1
     usable = len(choice["allowed"]) + len(choice["forced"])
     which = "" if data is None or usable == len(data["groups"]) else f" of the {usable:,} allowed"
@@ -287,7 +371,7 @@ def _about_challenges(content: Content) -> list[Content]:
         limits += f" with {_few(choice['forced'], data)} always in"
     who = "the answer" if about.is_answer else BY_THESE_ROWS
     text = f"No single feature{which} added, dropped or exchanged{limits} improves {who} {better}: {nearby}."
-    return [{"kind": "local", "epsilon": epsilon, "text": text}]
+    return [Local(text, epsilon)]
 
 
 def _compared(many: int, one: str) -> str:
@@ -304,7 +388,7 @@ def has_all_features(content: Content) -> bool:
     return every == set(content["features"])
 
 
-def _about_new_rows(content: Content) -> list[Content]:
+def _about_new_rows(content: Content) -> list[Claim]:
     """Return the claims about new rows, if held-out rows prove any."""
     unseen = content.get("unseen") or {}
     proof = unseen.get("proof")
@@ -313,15 +397,15 @@ def _about_new_rows(content: Content) -> list[Content]:
     sure, held = f"With probability at least 1 - {proof['delta']:g}", counted(unseen["rows"], "held-out row")
     shares = proof["measure"] == "accuracy" or len(proof["table"][0]) > 4  # the score depends on them
     where = f"on new rows drawn like the {held}{', with the same share of every class,' if shares else ''}"
-    about = {"kind": "new rows", "delta": proof["delta"], "text": f"{sure} the score of these features {where} is "}
-    about["text"] += f"{_between(proof['interval'])}. Nothing was chosen by the held-out rows."
+    text = f"{sure} the score of these features {where} is {_between(proof['interval'])}."
+    about = NewRows(f"{text} Nothing was chosen by the held-out rows.", delta=proof["delta"])
     if has_all_features(content):
         return [about]
     low, high = proof["difference_interval"]
     verdict = "These features are better" if low > 0 else "All features are better" if high < 0 else ""
     text = f"{sure} their score on such rows minus the score of all features is {_between([low, high], '+')}."
     text += f" {verdict or 'Which of the two is better stays open'}."
-    return [about, {"kind": "new rows, difference", "delta": proof["delta"], "text": text}]
+    return [about, NewRowsDifference(text, delta=proof["delta"])]
 
 
 def _between(ends: Sequence[float], sign: str = "") -> str:
@@ -330,34 +414,36 @@ def _between(ends: Sequence[float], sign: str = "") -> str:
     return f"between {low:{sign}.4f} and {high:{sign}.4f}"
 
 
-def _jointly(content: Content, claims: list[Content]) -> list[Content]:
+def _jointly(content: Content, claims: list[Claim]) -> list[Claim]:
     """Return with what probability all claims hold together, if more than one of them may fail.
 
     Claims that follow from the intervals of the leaves hold or fail together, so they count once.
     """
-    spending = [one for one in claims if one["kind"] in ("new rows", "new rows, difference")]
-    by_intervals = [one for one in claims if one["kind"] in ("grown", LOOKED_AT)]
+    spending: list[Claim] = [one for one in claims if isinstance(one, NewRows)]
+    by_intervals = [one for one in claims if isinstance(one, Grown | LookedAt)]
     exact = sum(leaf["exact"] for leaf in content["leaves"])
-    only_looked_at = all(one["kind"] == LOOKED_AT for one in by_intervals)
+    only_looked_at = all(isinstance(one, LookedAt) for one in by_intervals)
     if not is_certain(content) and not (only_looked_at and exact == content.get("looked_at")):
         spending = by_intervals[:1] + spending
     if len(spending) < 2:
         return []
-    delta, most = min(1.0, sum(one["delta"] for one in spending)), max(one["delta"] for one in spending)
+    shares = [one.delta or 0.0 for one in spending]
+    delta, most = min(1.0, sum(shares)), max(shares)
     jointly = f"together they hold with probability at least 1 - {delta:g}"
     joint = jointly if delta < 1 else f"nothing is promised of {'both' if len(spending) == 2 else 'all'} together"
-    least = "" if all(one["delta"] == most for one in spending) else "at most "
+    least = "" if all(share == most for share in shares) else "at most "
     text = f"Each of these {len(spending)} claims may fail with probability {least}{most:g}: {joint}."
-    return [{"kind": "joint", "delta": delta, "text": text}]
+    return [Joint(text, delta=delta)]
 
 
-def _not_claimed(content: Content, kinds: set[str]) -> list[str]:
+def _not_claimed(content: Content, claims: list[Claim]) -> list[str]:
     """Return what a reader might think is proved, but is not."""
-    data, more, new = content["data"], "more " if "local" in kinds else "", _not_of_new_rows(content)
+    more = "more " if any(isinstance(claim, Local) for claim in claims) else ""
+    data, new = content["data"], _not_of_new_rows(content)
     if data is None:
         grown = f"anything {more}about states that are not in the graph; it grew while it was searched."
         return ([] if content["search"]["expansion"] is None else [grown]) + _about_endless_play(content["graph"])
-    if kinds & {"exhaustive", "ceiling"}:
+    if any(isinstance(claim, Exhaustive | Ceiling) for claim in claims):
         return [new]
     if has_some(content):
         return ["anything about subsets that were not evaluated exactly.", new]
