@@ -19,7 +19,7 @@ exclude_patterns = ["_build", "examples"]
 autosummary_generate = True
 autodoc_typehints = "none"
 napoleon_google_docstring = False
-myst_heading_anchors = 2  # links such as parts.md#a-bound
+myst_heading_anchors = 3  # links such as parts.md#a-bound
 suppress_warnings = ["config.cache"]
 sphinx_gallery_conf = {
     "examples_dirs": "examples",
