@@ -70,7 +70,7 @@ def leaf_gaps(problem: Any, epsilon: float = 0.0) -> dict[State, float]:
     """Return the gap of every leaf: max(Delta_l, Delta_*, epsilon).
 
     Delta_l is the largest difference between the values of a parent and its child on any path to the leaf. So it is the
-    largest Delta V(s), the maximum of ``|V(s) - V(p)|`` over parents p, where s is the leaf or an ancestor but the root.
+    largest Delta V(s), the largest ``|V(s) - V(p)|`` over parents p, where s is the leaf or an ancestor, not the root.
     The paper's definition names only the ancestors; its proof has the leaf too, and so has its figure of 96,520.
     """
     value, below = values(problem), children_of_all(problem)
