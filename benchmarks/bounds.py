@@ -39,7 +39,7 @@ def select(X, y, epsilon, bound, seed):
 def search(bound, seed):
     """Return (samples, settled) of one search of the lattice."""
     found = best_leaf(paper_lattice(), epsilon=0.03, delta=0.05, bound=bound, seed=seed, max_samples=LIMIT)
-    return found.samples, found.identified
+    return found.samples, found.settled
 
 
 def main():

@@ -63,7 +63,7 @@ def of_lattice(seed: int, **budget: float) -> Row:
     """Search the paper's lattice within a budget, from a graph that grows."""
     found = best_leaf(problems.paper_lattice(), epsilon=0.05, delta=0.1, expansion=0.6, seed=seed, **budget)
     value, gaps = (found.lower + found.upper) / 2, (max(0.0, found.gap), max(0.0, found.known_gap))
-    return float(found.identified), value, value, len(found.answer), *gaps, found.looked_at / len(found.leaves)
+    return float(found.settled), value, value, len(found.answer), *gaps, found.looked_at / len(found.leaves)
 
 
 def main() -> None:

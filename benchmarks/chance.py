@@ -72,7 +72,7 @@ def beside_dynamic_programming(runs=20):
         started = perf_counter()
         for seed in range(runs):
             found = best_leaf(problem, epsilon=EPSILON, delta=DELTA, seed=seed)
-            assert found.identified
+            assert found.settled
             losses.append(right - value_of_plan(problem, found.plan))
             samples.append(found.samples)
             moves.append(len(found.plan))
@@ -107,7 +107,7 @@ def on_random_graphs(graphs):
                     if not hasattr(problem, "chance"):  # nothing decided by chance: the next ones will do
                         problem = random_dag(10**6 + seed, layers=4, two_player=two_player, chance_share=1.0)
                     found = find(problem, epsilon=EPSILON, delta=DELTA, seed=seed, expansion=expansion)
-                    assert found.identified
+                    assert found.settled
                     value, root = worth(problem, problem.root()), problem.root()
                     mine = worth(problem, found.answer) if found.plan is None else plan_worth(problem, found.plan, root)
                     wrong += abs(value - mine) > EPSILON
@@ -303,7 +303,7 @@ def beside_mdp_gape():
                     find = best_arm if "arm" in name else best_leaf
                     result = find(graph, epsilon=epsilon / graph.scale, delta=DELTA, seed=seed, max_samples=most)
                     calls = result.samples
-                    action = result.answer[2] if result.identified else None
+                    action = result.answer[2] if result.settled else None
                 loss = None if action is None else float(worth.max() - worth[action])
                 found.append((calls, loss, perf_counter() - started))
         first = np.mean([calls for calls, *_ in methods["bestleaf, best arm"]])

@@ -68,7 +68,7 @@ def random_graphs(graphs):
             search = best_arm if two_player or number % 4 == 0 else best_leaf
             result = search(problem, **SETTINGS, expansion=expansion, seed=seed, max_samples=1_000_000)
             wrong += regret(problem, result, 0.5 if two_player else None) > EPSILON
-            open_ones += not result.identified
+            open_ones += not result.settled
             refused += not verify(result.certificate)
             samples += result.samples
         players, how = "two players" if two_player else "one player", "whole" if expansion is None else "growing"

@@ -110,7 +110,7 @@ def aspects(content):
         "epsilon": -search["epsilon"],
         "gap": -max(0.0, content["gap"]),
         "known_gap": -max(0.0, content.get("known_gap", content["gap"])),
-        "settled": content["reason"] == "identified",
+        "settled": content["reason"] == "settled",
     }
     found |= {name: name in claims for name in ("exhaustive", "ceiling", "local")}
     if data is not None:

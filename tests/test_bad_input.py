@@ -113,7 +113,7 @@ def test_two_player_twins_need_a_positive_epsilon():
         best_arm(twins, epsilon=0, delta=0.1)
     with pytest.raises(ValueError, match="epsilon must be positive in a two-player graph"):
         best_arm(random_game_tree(0), epsilon=0, delta=0.1, expansion=0.3)
-    assert best_arm(twins, epsilon=0.1, delta=0.1, seed=0).reason == "identified"
+    assert best_arm(twins, epsilon=0.1, delta=0.1, seed=0).reason == "settled"
 
 
 def test_errors_of_the_user_come_through():

@@ -48,7 +48,7 @@ def test_the_answer_does_not_depend_on_who_draws(executor, lattice):
     alone = Search(lattice, task="leaf", **keywords).run()
     shared = Search(lattice, task="leaf", **keywords, inside=Inside(executor)).run()
     assert told(alone) == told(shared)
-    assert alone.reason == "identified"
+    assert alone.reason == "settled"
 
 
 @pytest.mark.slow
@@ -126,5 +126,5 @@ def test_a_graph_that_would_take_too_much_memory_ends_the_search(clock):
         max_memory=2_000_000,
         max_time=20,
     )
-    assert found.reason == "max_memory"
+    assert found.reason == "exhausted"
     assert 0 < found.gap <= 1

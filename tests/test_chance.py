@@ -72,7 +72,7 @@ def test_answers_are_wrong_no_more_often_than_delta(task, expansion):
     for seed in range(runs):
         problem = family(seed)
         result = TASKS[task](problem, epsilon=EPSILON, delta=DELTA, expansion=expansion, seed=seed)
-        assert result.identified
+        assert result.settled
         assert result.gap <= EPSILON
         hold = all(leaf.lower <= problem.mean(leaf.state) <= leaf.upper for leaf in result.leaves)
         off = regret(result, problem)
@@ -91,7 +91,7 @@ def test_searches_end_under_every_rule(rule):
     for seed in range(10):
         for find in TASKS.values():
             result = find(family(seed), epsilon=0.2, delta=DELTA, rule=rule, seed=seed, max_samples=200_000)
-            assert result.identified
+            assert result.settled
             assert regret(result, family(seed)) <= 0.2
 
 
@@ -124,7 +124,7 @@ def test_exact_payoffs_give_the_plan_of_dynamic_programming(name):
     problem = game(**settings, exact=True)
     result = best_leaf(problem, epsilon=0, delta=0.1, seed=0)
     right = problem.value(problem.root())
-    assert result.identified
+    assert result.settled
     assert result.samples == 0
     assert result.lower == pytest.approx(right, abs=1e-12)
     assert result.upper == pytest.approx(right, abs=1e-12)
@@ -142,7 +142,7 @@ def test_sampled_payoffs_give_a_plan_within_epsilon(name, expansion):
     game, settings = GAMES[name]
     problem = game(**settings)
     result = best_leaf(problem, epsilon=0.1, delta=0.05, expansion=expansion, seed=1)
-    assert result.identified
+    assert result.settled
     assert problem.value(problem.root()) - plan_value(problem, result.plan) <= 0.1
     assert sum(result.outcomes.values()) == pytest.approx(1.0)
     ends = {leaf: problem.payoff(leaf) for leaf in result.outcomes}
@@ -322,11 +322,11 @@ def test_ask_and_tell_and_batches_find_plans():
     search = Search(problem, task="leaf", epsilon=0.2, delta=0.1, seed=0)
     while (state := search.ask()) is not None:
         search.tell(problem.sample(state, rng))
-    assert search.result().identified
+    assert search.result().settled
     for expansion in (None, 0.5):
         for find in TASKS.values():
             result = find(family(3), epsilon=0.2, delta=0.1, seed=0, batch_size=8, expansion=expansion)
-            assert result.identified
+            assert result.settled
             assert regret(result, family(3)) <= 0.2
 
 
@@ -354,6 +354,6 @@ def test_children_that_did_not_enter_may_be_worth_anything(tmp_path):
     assert upper[1] - lower[1] >= 0.5
     assert verify(result.certificate)
     result = best_leaf(problem, **settings, checkpoint=path)
-    assert result.identified
+    assert result.settled
     assert result.structure.chances() == {1: [0.5, 0.5]}
     assert result.plan == {"root": "roll"}

@@ -142,6 +142,6 @@ def test_without_workers_a_search_ends_with_what_it_has_and_a_reason_of_its_own(
         empty.scale(1)
         client.wait_for_workers(1)
         found = Search(problem, **ENDLESS, inside=Inside(Leaving(client, patience=0.5))).run()
-        assert found.reason == "no_workers"  # it does not wait for the end of max_time
+        assert found.reason == "exhausted"  # it does not wait for the end of max_time
         assert found.samples > 0
         assert verify(found.certificate)

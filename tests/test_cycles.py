@@ -92,7 +92,7 @@ def test_wrong_no_more_often_than_delta(two_player, expansion):
         )
         search = best_arm if two_player or seed % 4 == 0 else best_leaf
         result = search(problem, **SETTINGS, expansion=expansion, seed=seed)
-        assert result.identified
+        assert result.settled
         assert verify(result.certificate)
         best, mine = (value_in(problem, result, one, 0.5 if two_player else None) for one in (0, result.answer))
         wrong += abs(best - mine) > EPSILON
@@ -126,7 +126,7 @@ def test_a_way_through_a_grid_where_moves_undo_each_other():
     for expansion in (None, 0.7):
         result = best_leaf(grid, **SETTINGS, expansion=expansion, seed=1)
         assert result.answer == (2, 3)
-        assert result.identified
+        assert result.settled
         assert verify(result.certificate)
     whole = best_leaf(grid, **SETTINGS, seed=1, batch_size=8)
     assert whole.answer == (2, 3)
@@ -161,7 +161,7 @@ def test_a_game_that_may_go_on_for_ever(mouse, cat):
     assert all(worth(game, state) == values[state] for state in list(values)[:10])
     for expansion in (None, 0.6):
         result = best_arm(game, **SETTINGS, expansion=expansion, seed=0)
-        assert result.identified
+        assert result.settled
         assert verify(result.certificate)
         if expansion is None:
             ends = {state: game.means[state] for below in game.children_of.values() for state in below}
@@ -183,7 +183,7 @@ def test_the_one_who_could_leave_should():
         search.run()
         known = search.state.known.known[search.state.graph.node_of["a"]]
         found[who] = (known["lower"], known["upper"])
-        assert search.state.reason == ("identified" if who in ("player", "opponent") else "endless")
+        assert search.state.reason == ("settled" if who in ("player", "opponent") else "exhausted")
         assert verify(search.result().certificate)
     assert found == {"player": (0.4, 0.4), "opponent": (0.6, 0.6), "both": (0.4, 0.6), "nobody": (0.0, 1.0)}
 

@@ -172,7 +172,7 @@ def test_selection_in_the_published_setting_takes_the_published_number_of_sample
     for row in rows:
         assert 440_240 / 4 < row["samples"] < 440_240 * 4
         assert row["value"] >= row["best"] - 0.005
-        assert row["reason"] == "identified"
+        assert row["reason"] == "settled"
     assert sum(row["value"] for row in rows) / 2 > 0.9873  # what FUSE reaches in the paper
 
 

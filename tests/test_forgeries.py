@@ -123,7 +123,7 @@ def fewer_leaves(content, rng):
 
 def sold_as_whole(content, rng):
     grown, content["search"]["expansion"] = content["search"]["expansion"], None
-    content["reason"] = "identified"
+    content["reason"] = "settled"
     return ENDED if grown is None else None
 
 
@@ -188,7 +188,7 @@ def other_bound(content, rng):
 
 
 def called_identified(content, rng):
-    content["reason"] = "identified"
+    content["reason"] = "settled"
     content["search"]["epsilon"] = rng.choice([content["search"]["epsilon"], max(0.0, content["gap"])])
     return ENDED
 

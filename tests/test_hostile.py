@@ -50,7 +50,7 @@ def test_an_answer_must_be_a_leaf_and_a_function():
         searched(answer=lambda state, decision: (1, 0.0))
     with pytest.raises(TypeError, match="answer must be a function of the state and the decision or None, got 'best'"):
         searched(answer="best")
-    assert searched(answer=lambda state, decision: most_likely(state, decision)).identified
+    assert searched(answer=lambda state, decision: most_likely(state, decision)).settled
 
 
 def test_a_search_hints_at_misspelt_keywords():

@@ -236,7 +236,7 @@ def test_a_graph_that_takes_too_much_memory_ends_the_search(monkeypatch):
     selector = BestLeafSelector(choose="training", epsilon=0.0, random_state=0)
     with pytest.warns(ConvergenceWarning, match="The memory for the graph, 256 MB, ended the search"):
         selector.fit(rng.normal(size=(60, 30)), rng.integers(0, 2, 60))
-    assert selector.certificate_.reason == "max_memory"
+    assert selector.certificate_.reason == "exhausted"
     assert verify(selector.certificate_)
 
 

@@ -52,7 +52,7 @@ def test_another_process_is_refused_in_a_sentence_until_the_first_one_ends(path,
     another.send_signal(signal.SIGKILL)
     another.wait()
     assert beside(path) == [".run.blf.lock"]  # a process that was killed leaves the file, but no lock
-    assert search.run().reason == "identified"
+    assert search.run().reason == "settled"
     assert beside(path) == []
 
 
@@ -89,7 +89,7 @@ def test_a_disk_without_locks_is_told_and_the_search_goes_on(path, monkeypatch):
     monkeypatch.setattr(files.fcntl, "flock", fail)
     with pytest.warns(RuntimeWarning, match=r"run\.blf cannot be locked here \(no locks available\): do not start"):
         result = best_leaf(problems.paper_lattice(), **SETTINGS, checkpoint=path)
-    assert result.reason == "identified"
+    assert result.reason == "settled"
     assert beside(path) == []
 
 

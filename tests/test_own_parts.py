@@ -55,7 +55,7 @@ def test_a_plain_function_is_a_rule():
 def test_a_stopping_test_of_ones_own_decides_and_is_not_certified(find):
     problem = TableProblem({0: [1, 2, 3]}, {1: 0.2, 2: 0.8, 3: 0.5})
     paper, own = (find(problem, seed=0, stopping=one, **KEYWORDS) for one in ("paper", far_apart))
-    assert own.identified
+    assert own.settled
     assert own.samples > paper.samples
     assert own.answer == 2
     assert (own.settings["stopping"], own.settings["proof"]) == ("far_apart", "none")
@@ -186,4 +186,4 @@ def test_exact_leaves_end_a_search_whatever_the_test_says():
         return False
 
     problem = random_dag(3, exact_share=1.0)
-    assert best_leaf(problem, stopping=never, seed=0, **KEYWORDS).identified
+    assert best_leaf(problem, stopping=never, seed=0, **KEYWORDS).settled

@@ -104,7 +104,7 @@ def test_what_is_claimed_of_the_graph_as_grown_holds_with_a_good_and_with_a_bad_
     for seed in range(runs):
         problem = Guided(sign, depth=2)
         result = best_leaf(problem, epsilon=0.1, delta=0.1, expansion=0.5, seed=seed, max_samples=100_000)
-        assert result.identified
+        assert result.settled
         best = max(problem.mean(leaf.state) for leaf in result.leaves)
         wrong += best > problem.mean(result.answer) + 0.1
         assert seed > 1 or verify(result.certificate)

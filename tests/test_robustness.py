@@ -296,4 +296,4 @@ def test_a_challenger_called_zero_without_a_value_does_not_keep_the_search_waiti
 
     with pytest.warns(RuntimeWarning, match="0 has none"):
         found = best_leaf(FromNought(), epsilon=0.3, delta=0.1, seed=0, guarantee="local", max_time=20)
-    assert found.reason == "identified"
+    assert found.reason == "settled"

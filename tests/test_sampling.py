@@ -64,7 +64,7 @@ def test_a_rule_decides_what_is_sampled():
     counts = {}
     for rule in rules:
         found = best_arm(problem, rule=rule, **keywords)
-        assert (found.identified, found.answer) == (True, 5)
+        assert (found.settled, found.answer) == (True, 5)
         counts[found.settings["rule"]] = tuple(leaf.count for leaf in found.leaves)
     on_arms = {"smallest_gap", "ugape"}  # without shared leaves these are the same
     assert len({counts[name] for name in counts if name not in on_arms}) == len(counts) - 2
@@ -80,7 +80,7 @@ def test_no_rule_is_wrong_more_often_than_delta_on_shared_leaves():
         for seed in range(runs):
             problem = random_dag(seed, layers=3, width=4, grid=0.1)
             found = best_arm(problem, epsilon=0.1, delta=0.2, rule=rule, seed=seed)
-            assert found.identified
+            assert found.settled
             wrong += worth(problem, problem.root()) - worth(problem, found.answer) > 0.1 + 1e-9
         assert wrong <= binomial_margin(runs, 0.2)
 
@@ -114,7 +114,7 @@ def test_a_copy_that_nobody_sampled_does_not_keep_a_search_waiting(expansion):
         tree = Unrolled(random_dag(seed, layers=3, width=3, max_children=3, exact_share=0.3, grid=0.1))
         for search in (best_arm, best_leaf):
             found = search(tree, epsilon=0.15, delta=0.1, expansion=expansion, seed=seed, max_samples=20_000)
-            assert found.identified
+            assert found.settled
             assert all(leaf.lower == leaf.upper for leaf in found.leaves if leaf.exact)
 
 

@@ -64,7 +64,7 @@ def test_a_problem_of_a_few_lines_is_searched():
     leaf = best_leaf(Walk(), **ASK)
     assert arm.answer == (1, 1)
     assert leaf.answer == (3, 3)
-    assert arm.reason == leaf.reason == "identified"
+    assert arm.reason == leaf.reason == "settled"
     assert {one.state for one in leaf.leaves} == {(3, place) for place in range(4)}
 
 
@@ -251,7 +251,7 @@ def test_no_rule_starves_a_leaf_that_another_move_reaches_too(rule):
     tree = Unrolled(transposition_trap(8))
     for seed in range(5):
         found = best_arm(tree, epsilon=0.05, delta=0.1, rule=rule, max_samples=50_000, seed=seed)
-        assert (found.identified, found.answer) == (True, ("root", "left"))
+        assert (found.settled, found.answer) == (True, ("root", "left"))
 
 
 def test_ask_and_tell_within_a_budget():

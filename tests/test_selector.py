@@ -147,7 +147,7 @@ def test_callbacks_of_scikit_learn_see_every_slice_and_may_stop(linear):
     ).set_callbacks(watcher)
     with pytest.warns(ConvergenceWarning, match="a callback ended the search"):
         selector.fit(linear.data, linear.target)
-    assert selector.certificate_.reason == "callback"
+    assert selector.certificate_.reason == "interrupted"
     assert watcher.seen[:3] == ["setup", "begin fit", "begin slice"]
     assert watcher.seen.count("end slice") in (3, 4)
     assert watcher.seen[-2:] == ["end fit", "teardown"]

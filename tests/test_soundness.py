@@ -61,7 +61,7 @@ def wrong_arms(bound: str, stopping: str, seeds=range(PROBLEMS), delta: float = 
     for seed in seeds:
         problem = family(seed)
         result = best_arm(problem, epsilon=EPSILON, delta=delta, bound=bound, stopping=stopping, seed=seed)
-        assert result.reason == "identified"
+        assert result.reason == "settled"
         wrong += arm_regret(problem, result) > EPSILON
     return wrong
 
@@ -87,7 +87,7 @@ def test_best_leaf_is_wrong_no_more_often_than_delta(bound):
     for seed in range(PROBLEMS):
         problem = family(seed)
         result = best_leaf(problem, epsilon=EPSILON, delta=DELTA, bound=bound, seed=seed)
-        assert result.reason == "identified"
+        assert result.reason == "settled"
         if hasattr(problem, "maximizes"):
             # epsilon is allowed at every level of the principal variation
             depth = 3
@@ -105,7 +105,7 @@ def test_best_leaf_of_a_growing_graph_is_right_among_the_leaves_it_grew():
         if hasattr(problem, "maximizes"):
             continue
         result = best_leaf(problem, epsilon=EPSILON, delta=DELTA, expansion=0.4, seed=seed)
-        assert result.reason == "identified"
+        assert result.reason == "settled"
         assert problem.is_terminal(result.answer)
         wrong += max(problem.mean(leaf.state) for leaf in result.leaves) - problem.mean(result.answer) > EPSILON
     assert wrong <= binomial_margin(PROBLEMS, DELTA)
@@ -157,6 +157,6 @@ def test_exact_ties_stop_at_epsilon_zero():
     problem = TableProblem({0: ["a", "b"], **arms}, {1: 0.5, 2: 0.2, 3: 0.5}, exact_states=[1, 2, 3])
     for stopping in ("sound", "paper"):
         result = best_arm(problem, epsilon=0, delta=0.1, stopping=stopping, seed=0)
-        assert result.reason == "identified"
+        assert result.reason == "settled"
         assert result.samples == 0
         assert result.lower == 0.5

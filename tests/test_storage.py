@@ -190,7 +190,7 @@ def test_a_finished_search_goes_on_for_a_smaller_epsilon_and_ends_at_once_for_a_
     fine = best_leaf(problems.paper_lattice(), epsilon=0.1, **settings)
     assert fine.settings["seed"] == 1
     assert fine.samples > coarse.samples
-    assert fine.identified
+    assert fine.settled
     assert fine.gap <= 0.1
     assert verify(fine.certificate)
     wide = best_leaf(problems.paper_lattice(), epsilon=0.3, **settings)

@@ -51,13 +51,13 @@ def follow(problem, steps, *, twin_class=NaiveSearch, **keywords):
             evaluated = search.state.exact_evaluations
             act(proposal, search.state, search.evaluator, search.growth)
             if proposal.action == SOLVED:
-                search.state.reason = "identified"
+                search.state.reason = "settled"
             if proposal.action == EVALUATE and search.state.exact_evaluations > evaluated:
                 leaf = search.state.graph.states[proposal.leaf]
                 taken = (leaf, twin.exact[leaf])
                 break
         if expected is None:
-            assert search.state.reason == ("endless" if twin.stuck else "identified")
+            assert search.state.reason == ("exhausted" if twin.stuck else "settled")
             assert twin.stuck or search.result().answer == twin.answer
             assert search.result().plan == getattr(twin, "plan", None)
             return
@@ -194,7 +194,7 @@ def test_graphs_grow_far_beyond_their_first_capacity():
         result = best_arm(problem, epsilon=0.05, delta=0.1, expansion=0.9, seed=seed, max_samples=50_000)
         assert result.nodes > 70
         assert next(leaf for leaf in result.leaves if leaf.state == 1).count > 0
-        assert not (result.reason == "identified" and result.answer == 2)
+        assert not (result.reason == "settled" and result.answer == 2)
     follow(problem, 90, task="arm", epsilon=0.1, delta=0.1, bound="hoeffding", stopping="sound", expansion=1.0, seed=0)
 
 

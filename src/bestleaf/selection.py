@@ -40,7 +40,7 @@ except ImportError:  # before scikit-learn 1.9
 
 
 CHEAP = 1e9  # distances that may be computed for the report alone: about a second
-HURRIED = ("max_time", "interrupted", "no_workers")  # reasons after which the report takes less time
+HURRIED = ("max_time", "interrupted", "exhausted")  # reasons after which the report takes less time
 FIT = 1e7  # what is affordable then with an estimator: closed forms, but no fits
 SHOWN = ("seconds", "samples", "gap", "score", "leaves", "looked_at")  # what a report gets of it
 HISTORY_RATIO = 1.01  # each entry is later than the last one by this factor: a long search has a few hundred

@@ -72,10 +72,8 @@ LOCAL_PROOF = 45.0  # seconds that the local proof may take with an estimator, i
 ROOM = 256 * 2**20  # bytes that the graph of a search may take
 MOST_IN_GRAPH = ROOM // 8_000  # subsets in a graph of all of them, which workers share; more are evaluated one by one
 ENDED_BY = {
-    "interrupted": "Ctrl-C",
-    "callback": "a callback",
-    "no_workers": "The loss of all workers",
-    "max_memory": f"The memory for the graph, {ROOM // 2**20} MB,",
+    "interrupted": "Ctrl-C or a callback",
+    "exhausted": f"The memory for the graph, {ROOM // 2**20} MB, or the loss of all workers",
 }
 OPTIONS = ("guarantee", "max_samples", "bound", "stopping", "expansion", "proposal")  # of `SearchOptions`
 GONE = {  # keywords of earlier versions, and what to use instead
@@ -439,7 +437,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             Console().print(found.summary(), highlight=False, markup=False, soft_wrap=True)
         asked_for = found.reason != "max_time" or self.max_time is not None
         proved_local = "local" in found.content["challenges"]
-        if found.reason != "identified" and not found.settled and asked_for and not proved_local:
+        if found.reason != "settled" and not found.settled and asked_for and not proved_local:
             warnings.warn(
                 f"{ENDED_BY.get(found.reason, found.reason)} ended the search before it was settled. "
                 f"{unsettled_in_words(found.content)} Give it more time or samples, or a larger epsilon than "

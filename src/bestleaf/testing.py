@@ -230,7 +230,7 @@ def check_ingredients(
         _check_errors(how, runs, seed, rules)
     for problem in _small_problems():
         result = best_arm(problem, epsilon=0.2, seed=seed, **rules)
-        _require(result.identified, f"{how} must end by itself, got {result.samples:,} samples")
+        _require(result.settled, f"{how} must end by itself, got {result.samples:,} samples")
         right = result.answer == "x" or stopping != "sound"
         _require(right, f"{how} must be right: the best child is 'x', got {result.answer!r}")
     _check_grown(how, seed, {**rules, "growth": growth, "proposal": proposal, "answer": answer})
@@ -256,7 +256,7 @@ def _check_errors(how: str, runs: int, seed: int, keywords: dict[str, Any]) -> N
         for run in range(runs):
             stream = np.random.SeedSequence([seed, run])
             result = best_arm(problem, epsilon=epsilon, seed=stream, **keywords)
-            _require(result.identified, f"{how} must end by itself, got {result.samples:,} samples for {leaves}")
+            _require(result.settled, f"{how} must end by itself, got {result.samples:,} samples for {leaves}")
             wrong += means[result.answer - 1] < max(means) - epsilon
         _require(
             wrong <= margin * runs,

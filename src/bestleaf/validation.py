@@ -50,7 +50,7 @@ class Validation:
     difference_interval : (float, float) or None
         The same for `difference`: score minus score of all features, on the same rows.
     reason : str
-        ``"identified"`` if the held-out rows were scored, otherwise what ended it: ``"interrupted"`` or ``"max_time"``.
+        ``"settled"`` if the held-out rows were scored, otherwise what ended it: ``"interrupted"`` or ``"max_time"``.
     """
 
     selector: BestLeafSelector
@@ -151,7 +151,7 @@ def validate(
         given = X if split is None else _safe_indexing(X, rows)
     fitted._fit_within(budget, given, part.y, part.metadata, seed)
     content = fitted.certificate_.content
-    reason = "interrupted" if fitted.certificate_.reason == "interrupted" else "identified"
+    reason = "interrupted" if fitted.certificate_.reason == "interrupted" else "settled"
     held = HeldOutRows(data, split, new)
     scored = held.scored(fitted, seed, over=lambda: budget.look() <= 0)
     if scored is None:

@@ -52,7 +52,7 @@ class Certificate:
     known_gap, looked_at : float, int
         `search_gap` among the leaves that were looked at, and how many these are.
     reason : str
-        Why the search ended: ``"identified"``, or the budget that was spent.
+        Why the search ended: ``"settled"``, or the budget that was spent.
     features, score : list of str, float
         Names of the selected features (None if no features were selected), and the exact value or its lower bound.
     path, optimism : list of dict, float

@@ -43,7 +43,7 @@ TABLE = """
 certificate: format=bestleaf certificate, format_version=3..3, bestleaf=release, answer=0.., lower=value, upper=value,
     gap=-1.0..1.0, known_gap?=-1.0..1.0, looked_at?=0.., features=[text]?, search=<search>, cost=<cost>, graph=<graph>,
     data=<data>?, leaves=[<leaf>],
-    reason=identified|max_samples|max_time|max_memory|interrupted|callback|no_workers|endless|unfinished,
+    reason=settled|max_samples|max_time|interrupted|exhausted|unfinished,
     challenges=<challenges>, claims=[<claim>], not_claimed=[text], report?=<report>?, unseen?=<held-out rows>?,
     new_data?=<left-out rows>?, table?=<table>, all_subsets?=<all subsets>, plan?=[[0..]],
     checksum?=any

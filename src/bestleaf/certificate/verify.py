@@ -163,8 +163,8 @@ def _check_search(content: Content) -> None:
     fine = proof == "none" or (stopping == "sound" and proof == most)
     need(fine, f"bound {bound!r} with stopping {stopping!r} is not {proof}")
     gap = min(content["gap"], searched(content).gap)
-    settled = gap <= search["epsilon"] or reason != "identified" or stopping != "sound"
-    need(settled, f"an answer that was identified must be within epsilon, got the gap {gap:.6g}")
+    settled = gap <= search["epsilon"] or reason != "settled" or stopping != "sound"
+    need(settled, f"an answer that was settled must be within epsilon, got the gap {gap:.6g}")
 
 
 def _not_shown(content: Content, *, with_data: bool, with_oracle: bool) -> str:

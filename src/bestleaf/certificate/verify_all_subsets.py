@@ -33,8 +33,8 @@ def check_all_subsets(content: Content) -> None:
     total = count_subsets(choice["allowed"], choice["forced"], choice["limit"])
     need(total <= MOST_NUMBERS, f"all subsets can be counted only if there are at most {MOST_NUMBERS:,}")
     need(evaluated <= total, f"there are {total:,} subsets, got {evaluated:,} that were evaluated")
-    ended = content["reason"] == "identified"
-    need(evaluated == total or not ended, f"an identified answer needs all {total:,} subsets, got {evaluated:,}")
+    ended = content["reason"] == "settled"
+    need(evaluated == total or not ended, f"a settled answer needs all {total:,} subsets, got {evaluated:,}")
     asked = content["cost"]["exact_evaluations"]
     need(evaluated <= asked, f"{evaluated:,} subsets were evaluated, but {asked:,} values were computed")
     right, got = min(LISTED, evaluated), sum(leaf["lower"] >= part["least"] for leaf in content["leaves"])

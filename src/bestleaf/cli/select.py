@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 Files = dict[str, Path | None]  # by option
 ENDINGS = {"--out": (".csv", ".tsv"), "--json": (".json",), "--certificate": (".json",), "--report": PAGE}
 
-EXIT_CODES = {"identified": 0, "interrupted": INTERRUPTED}  # by reason; 3 for a budget
+EXIT_CODES = {"settled": 0, "interrupted": INTERRUPTED}  # by reason; 3 for a budget
 # Warnings with these words are shown; the result tells the rest.
 TOLD = ("constant and left out", "no worker is left", "ended the choice by left-out rows", "the GPU cannot be used")
 
@@ -90,7 +90,7 @@ def select(
     ] = None,
     force_overwrite: Overwrite = False,
 ) -> None:
-    """Select columns of a table, with a proof (exit code 0: identified, 3: a budget ended it, 130: interrupted)."""
+    """Select columns of a table, with a proof (exit code 0: settled, 3: a budget ended it, 130: interrupted)."""
     typed = {
         "include": include,
         "exclude": exclude,

@@ -56,7 +56,7 @@ class Exhaustion:
         self._pace = int(max(1.0, min(affordable, 4.0 * self._pace)))
         self.budget.look()
         if self.complete:
-            self.reason = "identified"
+            self.reason = "settled"
         elif many >= left:
             self.reason = "max_samples"
 

@@ -106,7 +106,7 @@ class UCTResult:
     nodes, edges : int
         Size of the graph.
     reason : str
-        Why the search ended: ``"max_samples"``, ``"max_time"``, ``"interrupted"`` or ``"callback"``.
+        Why the search ended: ``"max_samples"``, ``"max_time"``, or ``"interrupted"``.
     seconds, seed : float, int or None
         How long the search took, and the seed to repeat it.
     """

@@ -35,7 +35,7 @@ Answer = Callable[[SearchState, Decision], tuple[int, float] | int]
 def most_likely(state: SearchState, decision: Decision) -> tuple[int, float]:
     """Return (node, gap) of the answer; the gap is at most 1 because values are in [0, 1].
 
-    An identified answer is the one that was proved. Before that it is the leaf or arm that is most likely best. It is
+    A settled answer is the one that was proved. Before that it is the leaf or arm that is most likely best. It is
     not the one of highest lower bound, because that is often just the one that was sampled most.
     """
     task, graph, known = state.settings.task, state.graph, state.known

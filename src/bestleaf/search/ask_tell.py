@@ -30,7 +30,7 @@ class Inside(NamedTuple):
     """What bestleaf itself hands to a search, beside the keywords of users."""
 
     executor: Serial | None = None  # draws the samples of a batch; None for this thread
-    stages: Sequence[Stage] = ()  # work to do once the answer is identified, before guarantees are checked
+    stages: Sequence[Stage] = ()  # work to do once the answer is settled, before guarantees are checked
     seconds: float = 0.0  # of `max_time` that are used already
     wider: float | None = None  # seconds that a search may go on after an early proof; see `LocalOptimum`
 
@@ -63,7 +63,7 @@ class Search:
     >>> while (leaf := search.ask()) is not None:
     ...     search.tell(lattice.sample(leaf, rng))
     >>> search.result().reason
-    'identified'
+    'settled'
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Search:
         return Running(self.state, self.evaluator, self.budget, self.growth, self.stages)
 
     def run(self) -> Result:
-        """Search until the answer is identified, a budget is spent or Ctrl-C is pressed."""
+        """Search until the answer is settled, a budget is spent or Ctrl-C is pressed."""
         self.finish()
         return self.result()
 
@@ -165,7 +165,7 @@ class Search:
     def close(self) -> None:
         """Open the root and let the best state in, if the search ended before that."""
         self._open_root()
-        if self.state.reason != "identified":
+        if self.state.reason != "settled":
             smallest = isinstance(self._answer, EvaluatedLeaf) and self._answer.tolerance != 0
             let_the_best_in(self.state, self.budget, smallest=smallest)
 
@@ -246,7 +246,7 @@ class Search:
         decision = decision._replace(action=LIMITED) if decision.action == SAMPLE else decision
         act(decision, self.state, self.evaluator, self.growth)
         if decision.action == SOLVED:
-            self.state.reason = "identified"
+            self.state.reason = "settled"
 
     def _end_asking(self) -> None:
         self.budget.look()

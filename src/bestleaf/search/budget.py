@@ -102,7 +102,7 @@ class Budget:
 
     def spent(self) -> str | None:
         """Return why the search has to end; None if it may go on."""
-        return self.hurried or ("max_memory" if self.full else None)
+        return self.hurried or ("exhausted" if self.full else None)
 
     def samples_left(self, drawn: int) -> int:
         """Return how many samples and values are left after `drawn` of them."""
@@ -154,12 +154,12 @@ def run_in_slices(job: Job, callback: Callable[[Any], object] | None = None) -> 
                 if budget.left <= 0 and job.reason is None:
                     job.reason = "max_time"
                 if job.reason is None and budget.full:
-                    job.reason = "max_memory"
+                    job.reason = "exhausted"
                 never = reported == 0.0 and job.reason is not None  # it may be over within the first slice
                 if callback is not None and (never or budget.seconds - reported >= budget.slice):
                     reported = budget.seconds
                     if callback(job.progress()) is True and job.reason is None:
-                        job.reason = "callback"
+                        job.reason = "interrupted"
                 if interrupted() and job.reason is None:
                     job.reason = "interrupted"
                 if job.reason is None:

@@ -196,7 +196,7 @@ class Dask(Serial):
 
     The samples of a lost worker are drawn again by another one. A sample follows from its state and its seed, so it is
     the same on every worker. If no worker is left, or the scheduler is gone, a warning says so, and the executor waits.
-    If no worker comes in time, the search ends with what it has found, for the reason "no_workers".
+    If no worker comes in time, the search ends with what it has found, for the reason "exhausted".
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ class Dask(Serial):
                 words = f"no worker is left on the Dask cluster; waiting up to {self.patience:g} s for one"
                 warnings.warn(words, RuntimeWarning, stacklevel=2)
             if now - self._alone_since >= self.patience:
-                self.ended = "no_workers"
+                self.ended = "exhausted"
                 return False
             if self.over():
                 return False

@@ -32,7 +32,7 @@ def search_slice(
 ) -> None:
     """Search for one slice; why the search is over, if it is, is in ``state.reason``.
 
-    The graph is searched first. Once the answer is identified, the stages follow, one after the other. A stage may
+    The graph is searched first. Once the answer is settled, the stages follow, one after the other. A stage may
     return `REOPEN`; then the graph is searched again, and all stages run again. A stage that is due works before the
     graph is searched on.
     """
@@ -54,7 +54,7 @@ def search_slice(
         state.step += 1
     budget.look()
     if state.step > len(stages):
-        state.reason = "identified"
+        state.reason = "settled"
     evaluator.pace(state.samples - drawn, perf_counter() - begun)
 
 
@@ -78,7 +78,7 @@ def act(decision: Decision, state: SearchState, evaluator: Evaluator, growth: Gr
     if action == LIMITED or (action == EVALUATE and evaluator.left <= 0):
         state.reason = "max_samples"
     elif action == STUCK:
-        state.reason = "endless"
+        state.reason = "exhausted"
     elif action == EVALUATE:
         evaluate(decision, state, evaluator)
     elif action == OPEN:

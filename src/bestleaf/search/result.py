@@ -36,14 +36,14 @@ class Result:
     lower, upper : float
         Confidence interval of the answer's value.
     gap : float
-        How much better than the answer another one may be: at most `epsilon` when identified.
+        How much better than the answer another one may be: at most `epsilon` when settled.
     known_gap, looked_at : float, int
         The gap among the leaves that were looked at, and how many these are. A leaf that has just entered the graph may
         be worth anything; see `bestleaf.certificate.searched`.
     reason : str
-        Why the search ended: ``"identified"``, ``"max_samples"``, ``"max_time"``, ``"max_memory"``, ``"interrupted"``,
-        ``"callback"``, ``"no_workers"`` or ``"endless"`` (what is open depends on what play without end is worth, which
-        the problem leaves open); ``"unfinished"`` when `Search.result` is asked before the end.
+        Why the search ended: ``"settled"``, ``"max_samples"``, ``"max_time"``, ``"interrupted"`` (Ctrl-C, or a
+        callback that returned True) or ``"exhausted"`` (memory, workers or moves ran out: what is open may depend on
+        what play without end is worth, which the problem leaves open); ``"unfinished"`` when `Search.result` is asked before the end.
     samples, exact_evaluations : int
         Samples drawn and exact values computed.
     warmup_samples : int
@@ -125,9 +125,9 @@ class Result:
         )
 
     @property
-    def identified(self) -> bool:
+    def settled(self) -> bool:
         """Whether the search has proved that the gap is at most epsilon."""
-        return self.reason == "identified"
+        return self.reason == "settled"
 
     @property
     def leaf(self) -> Leaf:
@@ -190,7 +190,7 @@ class Result:
             f"rule {settings['rule']}, bound {settings['bound']}, stopping {settings['stopping']}).",
         ]
         if self._of_a_game:
-            certain, open_gap = all(leaf.exact for leaf in self.leaves), None if self.identified else self.gap
+            certain, open_gap = all(leaf.exact for leaf in self.leaves), None if self.settled else self.gap
             return "\n".join([*lines, game_claim(settings, len(self.leaves), open_gap, certain=certain)])
         return "\n".join([*lines, *self.certificate.claims])
 

@@ -195,11 +195,11 @@ def stored_seed(given: str | os.PathLike[str] | Checkpoint | None) -> int | None
 def _is_over(settings: Settings, saved: Saved, snapshots: Saved) -> bool:
     """Whether the saved search has ended, for a reason that still holds with these settings.
 
-    Two snapshots of an identified answer say that the graph grew less because the budget was near its end. With a
+    Two snapshots of a settled answer say that the graph grew less because the budget was near its end. With a
     larger budget the search goes on from the first of them.
     """
     reason = saved.get("reason")
-    if reason == "identified":
+    if reason == "settled":
         return len(snapshots.content) == 1 or all(_at_most(settings, saved, one) for one in ("max_samples", "max_time"))
     if reason == "max_samples" and settings.max_samples is not None:
         return settings.max_samples <= saved.whole("max_samples")

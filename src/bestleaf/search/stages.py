@@ -1,4 +1,4 @@
-"""Stages: what a search may still do once the answer is identified, with the same graph, samples and budget.
+"""Stages: what a search may still do once the answer is settled, with the same graph, samples and budget.
 
 One proves the guarantee "local"; the others, for subsets, evaluate more leaves and look for a smaller answer.
 """
@@ -25,7 +25,7 @@ REOPEN = "reopen"  # the graph or the answer has changed: search again, then run
 
 
 class Stage:
-    """Base class of stages: work in slices of about 50 ms, once the answer is identified."""
+    """Base class of stages: work in slices of about 50 ms, once the answer is settled."""
 
     def slice(self, state: SearchState, evaluator: Evaluator) -> str | None:
         """Work for one slice; return `DONE`, `REOPEN`, or None to be called again."""
@@ -201,7 +201,7 @@ class LocalOptimum(Stage):
 
 
 class EveryLeaf(Stage):
-    """Evaluate every leaf that has an exact value, even if the answer is identified without it."""
+    """Evaluate every leaf that has an exact value, even if the answer is settled without it."""
 
     def slice(self, state: SearchState, evaluator: Evaluator) -> str | None:
         """Evaluate for one slice."""

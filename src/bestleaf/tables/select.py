@@ -60,11 +60,11 @@ class TableSelection:
 
     @property
     def reason(self) -> str:
-        """Why the search ended; ``"identified"`` also if a budget ended it when the answer was already known."""
-        if self.validation is not None and self.validation.reason != "identified":
+        """Why the search ended; ``"settled"`` also if a budget ended it when the answer was already known."""
+        if self.validation is not None and self.validation.reason != "settled":
             return self.validation.reason
         found = self.selector.certificate_
-        return "identified" if found.settled else str(found.reason)
+        return "settled" if found.settled else str(found.reason)
 
     @property
     def left_out(self) -> list[str]:

@@ -204,7 +204,7 @@ def ours(name: str, form: str) -> Column[Case]:
 
 def number_of_runs(case: Case, mine: list[Row]) -> str:
     """Return the number of runs, and whether a budget ended some of them."""
-    settled = case.method in RIVALS or all(row["reason"] == "identified" for row in mine)
+    settled = case.method in RIVALS or all(row["reason"] == "settled" for row in mine)
     return str(len(mine)) + ("" if settled else " (not all settled)")
 
 
