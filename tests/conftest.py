@@ -27,7 +27,6 @@ KEEPS_TIME = (
     "search.evaluator.perf_counter",
     "search.executors.perf_counter",
     "search.loop.perf_counter",
-    "search.saving.perf_counter",
     "search.stages.perf_counter",
     "paper.uct.clock",
 )

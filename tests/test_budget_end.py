@@ -15,7 +15,6 @@ from bestleaf import Search, best_arm, best_leaf, verify
 from bestleaf.certificate.claims import unsettled_in_words
 from bestleaf.certificate.searched import looked_at, looked_at_in
 from bestleaf.problems import ScoreLattice, paper_lattice, random_game_tree
-from bestleaf.search.budget import Budget
 from bestleaf.search.growth.pausing import Pause
 from forging import judged, reworded, rewritten
 from selecting import made_selector
@@ -206,13 +205,18 @@ def test_growth_pauses_only_near_the_end_of_a_budget():
     assert not unlimited.growth.pause.begun
 
 
-def test_what_is_left_follows_from_samples_and_from_the_pace():
-    assert Budget(max_samples=100).foreseen(60, pace=1.0) == 40
-    assert Budget().foreseen(60, pace=1.0) == np.inf
-    budget = Budget(max_samples=100, max_time=1e6)
-    budget.start(1e6 - 1e4)
-    assert budget.foreseen(60, pace=1.0) == 40
-    assert 0 < budget.foreseen(60, pace=0.001) <= 10
+def test_a_budget_in_seconds_only_cuts_a_prefix(clock):
+    lattice = ScoreLattice([0.9, 0.5, 0.4, 0.2, 0.1, 0.0, 0.0, 0.0], 4)
+    keywords = {"task": "leaf", "epsilon": 0.0001, "delta": 0.1, "expansion": 0.8, "seed": 1}
+    whole = Search(lattice, **keywords, max_samples=20_000)
+    whole.growth.pause.before = lambda **cost: False
+    whole.run()
+    for tick in (0.001, 0.004, 0.02):
+        clock.tick = tick
+        search = Search(lattice, **keywords, max_time=1.0)
+        search.run()
+        states = search.state.graph.states
+        assert states == whole.state.graph.states[: len(states)]
 
 
 # Small answers.

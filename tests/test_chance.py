@@ -344,16 +344,16 @@ class Interrupted(Dice):
         return super().is_terminal(state)
 
 
-def test_children_that_did_not_enter_may_be_worth_anything(tmp_path):
-    problem, path = Interrupted([0.5, 0.5]), tmp_path / "search"
+def test_children_that_did_not_enter_may_be_worth_anything():
+    problem = Interrupted([0.5, 0.5])
     settings = {"epsilon": 0.05, "delta": 0.1, "expansion": 0.9, "seed": 0}
-    result = best_leaf(problem, **settings, checkpoint=path)
+    result = best_leaf(problem, **settings)
     assert result.reason == "interrupted"
     assert result.structure.chances() == {1: [0.5]}
     lower, upper = node_bounds(result.structure.entry(), result.certificate.content["leaves"])
     assert upper[1] - lower[1] >= 0.5
     assert verify(result.certificate)
-    result = best_leaf(problem, **settings, checkpoint=path)
+    result = best_leaf(problem, **settings)
     assert result.settled
     assert result.structure.chances() == {1: [0.5, 0.5]}
     assert result.plan == {"root": "roll"}

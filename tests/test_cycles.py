@@ -1,4 +1,4 @@
-"""Graphs with cycles: knots and levels, wrong at most delta, a grid, a puzzle, a game; certificates and checkpoints."""
+"""Graphs with cycles: knots and levels, wrong at most delta, a grid, a puzzle, a game; certificates."""
 
 from __future__ import annotations
 

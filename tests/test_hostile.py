@@ -64,13 +64,6 @@ def random(children, node, state):
     return children[0]
 
 
-def test_own_proposals_with_a_name_of_ours_do_not_continue_our_checkpoint(tmp_path):
-    file = tmp_path / "run.blf"
-    grown("random", checkpoint=file, max_samples=100)
-    with pytest.raises(ValueError, match='proposal was "random", got "own_random"'):
-        grown(random, checkpoint=file, max_samples=100)
-
-
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "2", True])
 def test_workers_are_a_whole_number(n_jobs):
     with pytest.raises(ValueError, match="n_jobs must be a whole number of workers"):
@@ -141,6 +134,6 @@ def test_labels_are_of_one_kind():
 
 
 @pytest.mark.parametrize("path", ["", "a\0b"])
-def test_a_checkpoint_has_a_path(path):
-    with pytest.raises(ValueError, match="checkpoint must be the path of a file, got"):
-        BestLeafSelector(choose="training", checkpoint=path).fit(X, Y)
+def test_a_memory_has_a_path(path):
+    with pytest.raises(ValueError, match="memory must be the path of a file, got"):
+        BestLeafSelector(choose="training", memory=path).fit(X, Y)

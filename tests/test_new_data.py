@@ -26,7 +26,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import genuine
 from bestleaf import BestLeafSelector, Certificate, EstimatorOracle, NeighbourVotes, SearchOptions, validate, verify
 from bestleaf.certificate import verify_path
-from bestleaf.checkpoint.file import read_file, write_file
 from bestleaf.new_data import choosing, families, left_out
 from bestleaf.new_data.fitted_families import importance_of
 from conftest import binomial_margin
@@ -448,89 +447,6 @@ def killed_after(monkeypatch, folds):
 
     monkeypatch.setattr(choosing, "score_folds", score)
     return done
-
-
-@pytest.mark.parametrize("seed", [0, None])
-def test_a_killed_fit_goes_on_in_the_middle_of_the_folds(monkeypatch, tmp_path, seed):
-    X, y = clear()
-    settings = {"cv": 4, "random_state": seed, "checkpoint": tmp_path / "run.blf"}
-    with monkeypatch.context() as patch:
-        killed_after(patch, 2)
-        with pytest.raises(Killed):
-            fitted(X, y, **settings)
-    with monkeypatch.context() as patch:
-        done = killed_after(patch, 99)
-        selector = fitted(X, y, **settings)
-        assert done == [3, 4]
-    seed = selector.certificate_.content["search"]["seed"]
-    alone = fitted(X, y, cv=4, random_state=seed)
-    assert selector.path_ == alone.path_
-    assert selector.certificate_.content["leaves"] == alone.certificate_.content["leaves"]
-    with monkeypatch.context() as patch:  # all is done: nothing is computed again
-        killed_after(patch, 0)
-        assert fitted(X, y, **settings).path_ == alone.path_
-
-
-def test_a_choice_that_time_cut_short_is_the_same_when_the_command_is_run_again(monkeypatch, tmp_path):
-    X, y = clear()
-    settings = {"cv": 5, "checkpoint": tmp_path / "run.blf", "max_time": 1000.0}
-    score = choosing.score_folds
-
-    def slow(plan, items):
-        if items[0][0] == 3:
-            monkeypatch.setattr(choosing, "_left", lambda budget: budget.look() * 0 - 1.0)
-        return score(plan, items)
-
-    monkeypatch.setattr(choosing, "score_folds", slow)
-    first = fitted(X, y, **settings)
-    assert first.path_ is None  # the third fold was not done in time
-    saved = read_file(tmp_path / "run.blf.folds")
-    assert len(saved["scores"]) == 2
-    assert fitted(X, y, **settings).path_ is None
-    monkeypatch.undo()
-    longer = fitted(X, y, **settings)
-    assert longer.path_ == fitted(X, y, cv=5).path_
-
-
-@pytest.fixture(scope="module")
-def folds_file(tmp_path_factory):
-    """Return the saved folds of a selection that is done."""
-    folder = tmp_path_factory.mktemp("folds")
-    fitted(*clear(), checkpoint=folder / "run.blf")
-    return folder / "run.blf.folds"
-
-
-def test_folds_of_another_selection_are_refused(tmp_path):
-    X, y = clear()
-    file = tmp_path / "run.blf"
-    fitted(X, y, checkpoint=file)
-    with pytest.raises(ValueError, match=r"run.blf.folds has the folds of another selection: seed was 0, got 1"):
-        fitted(X, y, checkpoint=file, random_state=1)
-    with pytest.raises(ValueError, match=r"has the folds of another selection: its data are different"):
-        fitted(X**3, y, checkpoint=file)
-    assert fitted(X, y, checkpoint=file, parsimony=1.0).path_ == fitted(X, y, checkpoint=file).path_
-    with pytest.raises(ValueError, match=r"checkpoint must be in a folder that exists, got '.*run.blf'"):
-        fitted(X, y, checkpoint=tmp_path / "nowhere" / "run.blf")
-
-
-@pytest.mark.parametrize(
-    ("place", "value", "told"),
-    [
-        (("seconds",), -1.0, "seconds must be a number from 0"),
-        (("candidates", "F-test"), "none", "candidates.F-test must be a list of lists"),
-        (("candidates", "F-test"), [[5, 1]], "candidates.F-test must list subsets that may be chosen"),
-        (("candidates", "F-test"), [[99]], "candidates.F-test must list subsets that may be chosen"),
-        (("scores",), [[]], "scores. must be an object"),
-        (("scores", 0, "everything"), [True], "scores must be 1 numbers"),
-        (("scores", 0, "sides"), [1], "scores.sides must be two numbers of rows"),
-        (("scores", 0, "families", "F-test"), [0.5], "scores must be 5 numbers"),
-        (("candidates",), {}, "at most 3 scores and candidates for them"),
-    ],
-)
-def test_damaged_folds_are_refused(folds_file, tmp_path, place, value, told):
-    write_file(tmp_path / "run.blf.folds", changed(dict(read_file(folds_file)), place, value))
-    with pytest.raises(ValueError, match=f"run.blf.folds is not a checkpoint of bestleaf: .*{told}"):
-        fitted(*clear(), checkpoint=tmp_path / "run.blf")
 
 
 def test_a_second_ctrl_c_ends_the_fit_at_once(monkeypatch):

@@ -63,7 +63,7 @@ def test_a_local_proof_is_about_the_answer():
 def test_the_history_of_a_resumed_search_does_not_go_back(table, tmp_path):
     for budget in (150, 600):
         options = SearchOptions(max_samples=budget)
-        settings = {"epsilon": 0.01, "random_state": 0, "checkpoint": tmp_path / "run.blf"}
+        settings = {"epsilon": 0.01, "random_state": 0, "memory": tmp_path / "run.db"}
         found = BestLeafSelector(MODEL, choose="training", **settings, search=options).fit(*table)
     assert verify(found.certificate_), str(verify(found.certificate_))
 
@@ -252,7 +252,7 @@ def test_ctrl_c_reaches_workers_without_losing_the_result(tmp_path):
         here, executors.STARTING = os.getpid(), 0.001  # seconds of work done here before workers are started
         executors.WORTH_SHARING = 0  # workers pay, however short a fit is
         X, y = load_breast_cancer(return_X_y=True)
-        settings = {"choose": "training", "random_state": 0, "checkpoint": "run.blf", "epsilon": 1e-4, "n_jobs": 2}
+        settings = {"choose": "training", "random_state": 0, "memory": "run.db", "epsilon": 1e-4, "n_jobs": 2}
         selector = BestLeafSelector(Telling(), **settings)
         with parallel_config("loky"):
             selector.fit(X, y)
@@ -272,7 +272,7 @@ def test_ctrl_c_reaches_workers_without_losing_the_result(tmp_path):
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert "interrupted True" in out, err[-1500:]
-    assert (tmp_path / "run.blf").exists()
+    assert (tmp_path / "run.db").exists()
 
 
 def test_a_challenger_called_zero_without_a_value_does_not_keep_the_search_waiting(clock):

@@ -8,8 +8,7 @@ import bestleaf
 
 HOUSE = Path(bestleaf.__file__).parent
 ROOMS = (  # lowest first
-    ("checks", "files"),
-    ("checkpoint",),
+    ("checks", "files", "memory"),
     ("problems",),
     ("certificate",),
     ("engine",),

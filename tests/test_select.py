@@ -151,7 +151,7 @@ BAD_SETTINGS = {
     "random_state": (-1, 2**32),
     "include": ("age", [3]),
     "holdout": (0.25,),
-    **dict.fromkeys(("estimator", "encode", "checkpoint", "colour", "bound", "search", "neighbours"), (3,)),
+    **dict.fromkeys(("estimator", "encode", "memory", "colour", "bound", "search", "neighbours"), (3,)),
 }
 BAD_VALUES = {
     "--target": ("nope", ""),

@@ -52,9 +52,9 @@ WRONG = {
     "a text for a number": search(max_samples=LONG),
     "a value whose repr fails": search(max_samples=Unshowable()),
     "a proposal": search(proposal=LONG),
-    "a checkpoint": search(checkpoint=[LONG]),
-    "a checkpoint's name": search(checkpoint=LONG),
-    "a checkpoint's folder": search(checkpoint=f"{LONG[:200]}/{LONG[:200]}/run.blf"),
+    "a memory": search(memory=[LONG]),
+    "a memory's name": search(memory=LONG),
+    "a memory's folder": search(memory=f"{LONG[:200]}/{LONG[:200]}/run.db"),
     "a scoring without an estimator": fit_to(X, scoring=LONG),
     "a scoring": fit_to(X, estimator=GaussianNB(), scoring=LONG),
     "features by name": fit_to(frame("a", LAST), include=[LONG]),
@@ -124,7 +124,7 @@ def looping(tmp_path, monkeypatch):
     """A folder with a loop of links for every kind of file."""
     monkeypatch.chdir(tmp_path)
     frame("a", "b").to_csv("t.csv", index=False)
-    for name in ("loop.csv", "loop.json", "loop.html", "loop.blf"):
+    for name in ("loop.csv", "loop.json", "loop.html", "loop.db"):
         os.symlink(f"other-{name}", name)
         os.symlink(name, f"other-{name}")
     os.symlink("here", "here")
@@ -135,7 +135,7 @@ LOOPS = [
     ["select", "loop.csv", "--target", "y"],
     ["select", "here/t.csv", "--target", "y"],
     ["select", "t.csv", "--target", "y", "--report", "loop.html", "--force-overwrite"],
-    ["select", "t.csv", "--target", "y", "--checkpoint", "loop.blf"],
+    ["select", "t.csv", "--target", "y", "--memory", "loop.db"],
     ["verify", "loop.json"],
     ["report", "t.csv", "--out", "loop.html"],
     ["reproduce", "fixed", "--json", "loop.json", "--runs", "1"],

@@ -26,7 +26,6 @@ __version__ = "0.2.0"
 
 _NAMES = {  # by the module that defines them
     "certificate": ("Certificate", "Verdict", "verify"),
-    "checkpoint": ("Checkpoint",),
     "encoding": ("TableEncoder",),
     "engine.bounds": ("Bound", "Rate"),
     "engine.rules": ("Rule",),
@@ -43,6 +42,7 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 _MODULES = {name: name for name in ("features", "paper", "problems", "report", "search", "tables", "testing")}
 _MODULES |= {"bounds": "engine.bounds", "rules": "engine.rules"}
 _GONE = {  # names of earlier versions, and what to use instead
+    "Checkpoint": "memory='run.db', the path of a file",
     "FuseSelector": "bestleaf.paper.fuse_search",
     "LinearCertificate": "Certificate",
     "Stopping": "a plain function as stopping=",

@@ -297,7 +297,7 @@ class Selection:
 
 def call_of(selector: BaseEstimator, seed: int) -> str:
     """Return the Python call that makes the selector again: the parameters that are not defaults, and the seed used."""
-    again, given = copy(selector), {"random_state": seed, "checkpoint": None, "verbose": 0}
+    again, given = copy(selector), {"random_state": seed, "memory": None, "verbose": 0}
     return described(again.set_params(**{name: given[name] for name in given.keys() & again.get_params(deep=False)}))
 
 

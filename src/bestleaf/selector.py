@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
@@ -26,7 +27,6 @@ from bestleaf.certificate.chosen import with_size
 from bestleaf.certificate.claims import unsettled_in_words
 from bestleaf.certificate.same_data import fingerprint
 from bestleaf.certificate.schema import CALL, UNNAMED
-from bestleaf.checkpoint import Checkpoint
 from bestleaf.checks import moved, one_of, shown, whole
 from bestleaf.data_checks import (
     METADATA,
@@ -46,15 +46,14 @@ from bestleaf.features.all_subsets import Exhaustion
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
 from bestleaf.features.scoring import chosen_score
+from bestleaf.memory import Answers, Memory, opened
 from bestleaf.new_data.choosing import Chosen, choose
 from bestleaf.new_data.path import Path
-from bestleaf.new_data.saved_folds import seed_of_folds
 from bestleaf.search import Progress, Search
 from bestleaf.search.answer import EvaluatedLeaf
 from bestleaf.search.ask_tell import Inside
 from bestleaf.search.budget import Budget, run_in_slices
 from bestleaf.search.executors import executor_for, workers_there
-from bestleaf.search.saving import stored_seed
 from bestleaf.search.settings import GUARANTEES, Settings, checked_guarantees
 from bestleaf.search.stages import EveryLeaf, SmallerAnswer, Stage, SubsetsOfAnswers
 from bestleaf.selection import CallbackSupportMixin, Selection, Watch, call_of, telling_folds
@@ -64,11 +63,9 @@ FEW_SUBSETS = 4096  # guarantee "auto" evaluates all subsets if there are at mos
 CHEAP = 4e9  # and if that takes at most this many distances: some seconds
 CHEAP_A_SECOND = 1e9  # the same for each second of `max_time`: about half of it
 IN_GRAPH, AT_ONCE = "graph", "at once"  # how all subsets are evaluated
-# If nobody gives a limit, the search on all rows takes at most so much of the time of the choice, with an estimator and
-# with votes; with votes it may take at least so many seconds.
-SEARCH_SHARE = (0.25, 0.5)
-SHORTEST_SEARCH = 10.0
-LOCAL_PROOF = 45.0  # seconds that the local proof may take with an estimator, if nobody gives a limit
+WORK = 2e10  # distances that the search after a choice may take, if nobody gives a limit: about ten seconds
+A_ROLLOUT = 200  # distances that a rollout takes for each row
+FEWEST_ROLLOUTS, FEWEST_VALUES = 1000, 50  # that it may take in any case
 ROOM = 256 * 2**20  # bytes that the graph of a search may take
 MOST_IN_GRAPH = ROOM // 8_000  # subsets in a graph of all of them, which workers share; more are evaluated one by one
 ENDED_BY = {
@@ -84,6 +81,7 @@ GONE = {  # keywords of earlier versions, and what to use instead
     "forbidden": "exclude",
     "prefer_small": "parsimony=0 for the best subset, with choose='training'; None is the smallest good one",
     "score_range": "a scoring that has bounds, such as 'accuracy', 'roc_auc' or 'r2' (0 where it is negative)",
+    "checkpoint": "memory='run.db', a file of answers that the same fit goes on from",
     "max_memory": "max_features or exclude; the memory beside the data is limited anyway",
     "n_repeats": "several fits with different values of random_state",
 }
@@ -187,17 +185,17 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Probability with which the guarantee may fail.
     max_time : float, default=None
         Seconds allowed for all of `fit`; the time of compiling does not count. If neither this nor `max_samples` of
-        `search` is given and left-out rows decide, the search on all rows takes at most half as long as the choice did,
-        or 5 s; with an estimator, a quarter.
+        `search` is given and left-out rows decide, the search on all rows may take a fixed amount of work: about ten
+        seconds.
     n_jobs : int, default=None
         Threads for the votes of large data and of all subsets, processes for estimators; the answer does not depend
         on it.
     random_state : int, RandomState or None, default=None
         Everything random follows from it.
-    checkpoint : path or Checkpoint, default=None
-        The search is saved to this file every few seconds and at its end. If the file exists, `fit` continues from it.
-        Data and parameters must then be the same, except `epsilon`, the budgets, `n_jobs` and `verbose`.
-        Where all subsets are evaluated at once, nothing is saved: after a kill that starts again.
+    memory : path, default=None
+        A file in which values of subsets and scores of folds are kept. The same fit after a kill, Ctrl-C or `max_time`
+        finds them there and ends as if it had never been stopped. Another fit on the same data starts with every value
+        that is known. Rollouts in kernels are cheap and are drawn again, and so are the folds that choose.
     verbose : int, default=0
         1 shows the progress, and the result in words.
     search : SearchOptions, default=None
@@ -265,7 +263,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
-        "checkpoint": [str, os.PathLike, Checkpoint, None],
+        "memory": [str, os.PathLike, None],
         "verbose": ["verbose"],
         "search": [SearchOptions, None],
     }
@@ -289,7 +287,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         max_time: float | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
-        checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+        memory: str | os.PathLike[str] | None = None,
         verbose: int = 0,
         search: SearchOptions | None = None,
     ) -> None:
@@ -308,7 +306,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.max_time = max_time
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.checkpoint = checkpoint
+        self.memory = memory
         self.verbose = verbose
         self.search = search
 
@@ -346,13 +344,15 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit_within(self, budget: Budget, X: Any, y: Any, metadata: dict[str, Any], seed: int | None = None) -> None:
         """Fit without telling the result; the clock of the budget runs already."""
+        memory = opened(self.memory)
         data = checked_fit_data(self, X, y, metadata)
-        seed = seed_of(self) if seed is None else seed
-        with ThreadPoolExecutor(1) as background:
+        with ThreadPoolExecutor(1) as background, nullcontext() if memory is None else memory:
             digest = background.submit(fingerprint, data.X, data.y)  # takes seconds with millions of rows
+            if seed is None:
+                seed = seed_of(self) if memory is None else self._remembered_seed(memory, digest.result())
             lattice = self._lattice(data, seed)
             chosen = self._choose(lattice, data, seed, budget)
-            found = self._search(lattice, data, seed, budget, chosen)
+            found = self._search(lattice, data, seed, budget, memory, chosen)
         self.encoder_ = None if data.encoded is None else data.encoded.encoder
         self.levels_ = {} if self.encoder_ is None else self.encoder_.levels_
         self.notes_ = () if self.encoder_ is None else self.encoder_.notes_
@@ -366,6 +366,13 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self._set_answer(labels)
         by_rows = self.path_ is None  # a row of the path is exact
         self.score_ = found.score if by_rows else self.score_interval_[0]
+
+    def _remembered_seed(self, memory: Memory, digest: str) -> int:
+        """Return the seed; of a fit without one, that of the first such fit on these data."""
+        if self.random_state is not None:
+            return seed_of(self)
+        call = call_of(copy(self).set_params(max_time=None, n_jobs=None), 0)
+        return Answers(memory, digest).seed(seed_of(self), call)
 
     def _set_answer(self, labels: np.ndarray) -> None:
         """Set the attributes that follow from the answer of the certificate."""
@@ -504,7 +511,13 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return votes.oracle(data.X, data.y, **metadata, n_jobs=workers_there(self.n_jobs))
 
     def _search(
-        self, lattice: FeatureLattice, data: Data, seed: int, budget: Budget, chosen: Chosen | None = None
+        self,
+        lattice: FeatureLattice,
+        data: Data,
+        seed: int,
+        budget: Budget,
+        memory: Memory | None = None,
+        chosen: Chosen | None = None,
     ) -> Selection:
         """Search the lattice; return what was found."""
         options, tolerance = self._options(), self._tolerance()
@@ -512,7 +525,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         plan = self._evaluates_all(lattice, guarantees, budget)
         if plan == AT_ONCE:
             return self._evaluate_all(
-                lattice, data, seed, budget, interrupted=chosen is not None and chosen.interrupted
+                lattice, data, seed, budget, memory, interrupted=chosen is not None and chosen.interrupted
             )
         whole = plan == IN_GRAPH
         voting = votes_of(self.estimator) is not None
@@ -529,17 +542,14 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         def look(now: Progress) -> bool:
             return watch.look(now, search.state.values, over=search.state.reason is not None)
 
-        checkpoint = Checkpoint.of(self.checkpoint)
         budget.look()
         limit, interrupted = budget.max_time, chosen is not None and chosen.interrupted
-        wider, share = None, SEARCH_SHARE[voting] * budget.seconds
+        most, enough = options.max_samples, False
         if interrupted:
             limit = budget.seconds  # after Ctrl-C there is no time left
-        elif limit is None and options.max_samples is None:
-            least = SHORTEST_SEARCH if voting else LOCAL_PROOF if local else 0.0
-            limit = None if choice is None else budget.seconds + max(least, share)
-            many = by_default and lattice.count_subsets() > FEW_SUBSETS  # of few subsets more can be proved soon
-            wider = share if choice is not None else 0.0 if many else None
+        elif limit is None and most is None:
+            most = None if choice is None else self._work_allowed(lattice)
+            enough = by_default and lattice.count_subsets() > FEW_SUBSETS  # of few subsets more can be proved soon
         executor = None if voting else executor_for(self.n_jobs, "processes")
         search = Search(
             lattice,
@@ -550,28 +560,40 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             stopping=options.stopping,
             expansion=None if whole else options.expansion,
             proposal=None if whole else options.proposal,
-            max_samples=options.max_samples,
+            max_samples=most,
             max_time=limit,
             max_memory=None if whole else ROOM,
             guarantee=guarantees - {"auto", "exhaustive"},
             seed=seed,
             batch_size=None if voting else BATCH_OF_FITS,
-            checkpoint=checkpoint,
+            memory=memory,
             callback=look,
             answer=EvaluatedLeaf(tolerance),
-            inside=Inside(executor, stages, budget.seconds, wider),
+            inside=Inside(executor, stages, budget.seconds, enough),
         )
-        watch = Watch(self, data, lattice, limit, search.state.notes)
+        watch = Watch(self, data, lattice, limit, [])
         with watch:
-            if search.resume() and checkpoint is not None:
-                name = os.fspath(checkpoint.path)
-                watch.tell(f"Going on from {name}, saved after {search.samples:,} samples.")
             search.finish()
         found = Selection.of(search, data, lattice, watch.history)
+        if found.reason == "max_samples" and options.max_samples is None:  # nobody gave this limit
+            found = replace(found, reason="exhausted")
         return replace(found, reason="interrupted") if interrupted else found
 
+    def _work_allowed(self, lattice: FeatureLattice) -> int:
+        """Return how many samples and values the search after a choice may take, if nobody gives a limit."""
+        if votes_of(self.estimator) is None:
+            return max(FEWEST_VALUES, int(WORK / lattice.value_cost))
+        return max(FEWEST_ROLLOUTS, int(WORK / (A_ROLLOUT * lattice.oracle.n_samples)))
+
     def _evaluate_all(
-        self, lattice: FeatureLattice, data: Data, seed: int, budget: Budget, *, interrupted: bool
+        self,
+        lattice: FeatureLattice,
+        data: Data,
+        seed: int,
+        budget: Budget,
+        memory: Memory | None,
+        *,
+        interrupted: bool,
     ) -> Selection:
         """Evaluate all subsets at once; return what was found. After Ctrl-C there is time for a few of them only."""
         options = self._options()
@@ -587,7 +609,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         budget.look()
         own = Budget(options.max_samples, budget.seconds if interrupted else budget.max_time)
         own.start(budget.seconds)
-        found, history = Exhaustion(lattice, own), list[dict[str, Any]]()
+        found, history = Exhaustion(lattice, own, memory), list[dict[str, Any]]()
         watch = Watch(self, data, lattice, budget.max_time, history, subsets=lattice.count_subsets())
 
         def look(now: Progress) -> bool:
@@ -627,15 +649,13 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             return None
         if how == IN_GRAPH:
             return IN_GRAPH if many <= FEW_SUBSETS else None
-        soon = budget.max_time is None or distances <= CHEAP_A_SECOND * budget.look()
+        soon = budget.max_time is None or distances <= CHEAP_A_SECOND * budget.max_time
         return AT_ONCE if soon and not self._wants_a_search() else None
 
     def _wants_a_search(self) -> bool:
-        """Whether expert settings other than the guarantee are given, or a search was saved that goes on."""
-        checkpoint = Checkpoint.of(self.checkpoint)
+        """Whether expert settings other than the guarantee are given."""
         given = {**self._options().get_params(deep=False), "guarantee": "auto"}
-        saved = checkpoint is not None and checkpoint.file.is_file()
-        return saved or given != SearchOptions().get_params(deep=False)
+        return given != SearchOptions().get_params(deep=False)
 
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X; with `encode`, as they are, in a data frame of the same library.
@@ -680,11 +700,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
 
 def seed_of(selector: BestLeafSelector) -> int:
-    """Return the seed of a selector: the one given, the one in its checkpoint, or a random one."""
+    """Return the seed of a selector: the one given, or a random one."""
     given = selector.random_state
     if isinstance(given, Integral):
         return int(given)
-    for stored in (stored_seed, seed_of_folds) if given is None else ():
-        if (found := stored(getattr(selector, "checkpoint", None))) is not None:
-            return found
     return int(check_random_state(given).randint(np.iinfo(np.int32).max))

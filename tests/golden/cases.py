@@ -23,7 +23,6 @@ from bestleaf import (
     BestLeafSelector,
     Bound,
     Certificate,
-    Checkpoint,
     KNNOracle,
     NeighbourVotes,
     Rate,
@@ -169,17 +168,6 @@ def asked_in_batches(problem: str, *, sizes: tuple[int, ...], **keywords: Any) -
     return {**found_by(search.result()), "asked": batches[:20]}
 
 
-def resumed(problem: str, *, breaks: tuple[int, ...], task: str = "leaf", **keywords: Any) -> dict[str, Any]:
-    """Search with a budget of samples, and go on from the checkpoint with the next one; the last has none."""
-    find, found = {"arm": best_arm, "leaf": best_leaf}[task], []
-    with tempfile.TemporaryDirectory() as folder:
-        for most in (*breaks, None):
-            checkpoint = Checkpoint(Path(folder) / "run.blf")
-            limits = {"max_samples": most, "checkpoint": checkpoint}
-            found.append(found_by(find(PROBLEMS[problem](), **_promise(keywords), **limits)))
-    return {"broken": found[:-1], "resumed": found[-1]}
-
-
 def selected(
     table: str, *, metadata: dict[str, Any] | None = None, holdout: float | None = None, **keywords: Any
 ) -> dict[str, Any]:
@@ -198,17 +186,6 @@ def made_selector(**keywords: Any) -> BestLeafSelector:
     if votes:
         keywords["estimator"] = NeighbourVotes(**votes)
     return selecting.made_selector(**{"random_state": 0, "choose": "training", **keywords})
-
-
-def selected_and_resumed(table: str, *, breaks: tuple[int, ...], **keywords: Any) -> dict[str, Any]:
-    """Select features with a budget of samples, and go on from the checkpoint with the next one; the last has none."""
-    X, y, found = *TABLES[table](), []
-    with tempfile.TemporaryDirectory() as folder:
-        for most in (*breaks, None):
-            checkpoint = Checkpoint(Path(folder) / "run.blf")
-            selector = made_selector(max_samples=most, checkpoint=checkpoint, **keywords)
-            found.append(selected_by(selector.fit(X, y)))
-    return {"broken": found[:-1], "resumed": found[-1]}
 
 
 def commanded(table: str, *options: str, further: str) -> dict[str, Any]:

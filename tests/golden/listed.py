@@ -20,9 +20,7 @@ from golden.cases import (
     fuse,
     leaf,
     own_rate,
-    resumed,
     selected,
-    selected_and_resumed,
     uct,
     union_over_time,
 )
@@ -103,14 +101,6 @@ CASES: dict[str, Case] = {
     "asked_game": case(asked, "nim", task="arm"),
     "asked_in_batches": case(asked_in_batches, "climb", sizes=(8,), task="leaf"),
     "asked_in_batches_of_many_sizes": case(asked_in_batches, "dag", sizes=(1, 5, 12), task="arm", expansion=0.6),
-    # broken off and resumed
-    "resumed_arm": case(resumed, "dag", breaks=(100, 301), task="arm"),
-    "resumed_leaf": case(resumed, "climb", breaks=(7, 200), expansion=0.4),
-    "resumed_batches": case(resumed, "climb", breaks=(100,), batch_size=16),
-    "resumed_local": case(resumed, "trap", breaks=(30, 60), guarantee="local", expansion=0.05, epsilon=0.02),
-    "resumed_subsets": case(resumed, "triples", breaks=(150, 500), expansion=0.5),
-    "resumed_selection": case(selected_and_resumed, "classes", breaks=(100, 900), epsilon=0.05, guarantee="grown"),
-    "resumed_selection_by_estimator": case(selected_and_resumed, "small", breaks=(20, 60), epsilon=0.2, **TREE),
     # subsets of features as a problem
     "subsets_arm": case(arm, "triples", expansion=0.5),
     "subsets_whole": case(leaf, "pairs", epsilon=0.05),

@@ -15,7 +15,7 @@ KINDS: dict[str, tuple[type, str]] = {  # what the command line looks into befor
     "include": (list, "a list of columns"),
     "feature_groups": (dict, 'lists of columns by name, as in {size = ["height", "weight"]}'),
     "estimator": (str, "the name of one, as for --estimator"),
-    "checkpoint": (str, "the name of a file"),
+    "memory": (str, "the name of a file"),
     "verbose": (int, "0 or 1"),
 }
 

@@ -77,8 +77,8 @@ def select(
     certificate: Annotated[
         Path | None, Option(help="Proof of the result, for bestleaf verify.", rich_help_panel=FILES)
     ] = None,
-    checkpoint: Annotated[
-        Path | None, Option(help="File to save the search to, and go on from.", rich_help_panel=FILES)
+    memory: Annotated[
+        Path | None, Option(help="File of answers to go on from after a stop.", rich_help_panel=FILES)
     ] = None,
     config: Annotated[
         Path | None,
@@ -97,7 +97,7 @@ def select(
         "max_features": max_features,
         "epsilon": epsilon,
         "max_time": max_time,
-        "checkpoint": checkpoint,
+        "memory": memory,
     }
     with at_once():
         from bestleaf.tables.select import select_from_table
@@ -105,9 +105,9 @@ def select(
     given, options = read_settings(config, options)
     settings: dict[str, Any] = {"n_jobs": -1, "random_state": 0, "verbose": 1, **given}
     settings |= {name: value for name, value in typed.items() if value is not None}
-    saved = None if settings.get("checkpoint") is None else Path(settings["checkpoint"])
+    kept = None if settings.get("memory") is None else Path(settings["memory"])
     files = {"--out": out, "--json": json, "--certificate": certificate, "--report": report}
-    _check_files(options.data, files, saved, overwrite=force_overwrite)
+    _check_files(options.data, files, kept, overwrite=force_overwrite)
     groups = [group for group in settings.get("feature_groups", {}).values() if isinstance(group, list)]
     named = [*settings.get("include", ()), *(name for group in groups for name in group)]
     table = options.table(name for name in named if isinstance(name, str))
@@ -134,18 +134,18 @@ def select(
     tell(console, *(f"{option[2:]}: {path}" for option, path in files.items() if path is not None))
     limits = found.selector.max_time, found.selector._options().max_samples
     unlimited = limits == (None, None)  # then ending the search unsettled is no failure
-    raise typer.Exit(0 if found.reason == "max_time" and unlimited else EXIT_CODES.get(found.reason, 3))
+    raise typer.Exit(0 if found.reason == "exhausted" and unlimited else EXIT_CODES.get(found.reason, 3))
 
 
 @contextmanager
 def _told_warnings(console: Console) -> Iterator[None]:
-    """Show warnings of `TOLD` and about checkpoints at once."""
+    """Show warnings of `TOLD` and about the memory at once."""
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
         text = str(message)
         if any(words in text for words in TOLD):
             tell(console, text)
-        elif text.startswith("checkpoint "):
+        elif text.startswith("memory "):
             say(text)
 
     with warnings.catch_warnings():
@@ -154,11 +154,11 @@ def _told_warnings(console: Console) -> Iterator[None]:
         yield
 
 
-def _check_files(data: Path, files: Files, checkpoint: Path | None, *, overwrite: bool) -> None:
+def _check_files(data: Path, files: Files, memory: Path | None, *, overwrite: bool) -> None:
     """Refuse files that cannot be written, before the work begins."""
-    if checkpoint is not None:
-        check_new_file("--checkpoint", checkpoint, overwrite=True)
-    places = {} if checkpoint is None else {os.path.realpath(checkpoint): "--checkpoint"}
+    if memory is not None:
+        check_new_file("--memory", memory, overwrite=True)
+    places = {} if memory is None else {os.path.realpath(memory): "--memory"}
     for option, path in files.items():
         if path is None:
             continue

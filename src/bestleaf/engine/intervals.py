@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bestleaf.checkpoint import Saved
-from bestleaf.engine.bounds import BOUNDS, Bound, Rate
+from bestleaf.engine.bounds import Bound, Rate
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.kernels.backup import backup, narrow, recompute
 from bestleaf.engine.kernels.chance import plan_choice, renew
@@ -36,8 +35,6 @@ from bestleaf.engine.records import (
     enlarged,
 )
 from bestleaf.engine.rules import Rule
-from bestleaf.engine.saved_leaves import SavedLeaves
-from bestleaf.problems import State
 
 ARRAYS = ("known", "track", "rows", "evidence", "bucket", "stack", "cones", "inside")  # see `WORLD`
 WITH_CHANCE = ("gains", "losses", "reliefs")  # see `WORLD`
@@ -281,67 +278,3 @@ class Knowledge:
                 continue
             lower, upper = (tuple(side) if side[0] > 0 else None for side in self.evidence[node].tolist())
             yield lower, upper
-
-    def snapshot(self) -> dict[str, int | np.ndarray | None]:
-        """Return what cannot be computed again: samples and intervals of leaves, visits of nodes, counters."""
-        size = len(self.graph)
-        leaves = np.flatnonzero(self.graph.kinds != INNER)
-        sampled = leaves[(self.known["count"][leaves] > 0) & (self.graph.kinds[leaves] != EXACT)]
-        return {
-            "created": self.created,
-            "lots": self.lots,
-            **{name: int(self.world[name]) for name in COUNTERS},
-            **{name: self.known[name][leaves] for name in NUMBERS},
-            **{name: self.track[name][:size].copy() for name in LOOKS},
-            "order": self.order[leaves],
-            "inner_order": self.order[np.flatnonzero(self.graph.kinds == INNER)],
-            "rows": self.rows[sampled],
-            "evidence": self.evidence[sampled],
-        }
-
-    def restore(self, saved: Saved, values: dict[State, float]) -> None:
-        """Restore a snapshot; the graph must have the same nodes. Inner nodes are computed from the leaves."""
-        if (saved.get("lots") is None) != (self.lots is None):
-            raise ValueError("lots must be saved with the sound stopping test, and only with it")
-        self.lots = None if self.lots is None else saved.whole("lots", 0, 2**63)
-        self._reserve()
-        size = len(self.graph)
-        leaves = SavedLeaves.read(saved, self.graph, self.bound, intersects=self.intersects)
-        leaves.check_exact(self.graph, values)
-        self.created = saved.whole("created")
-        for name in COUNTERS:
-            self.world[name] = saved.whole(name)
-        for name in LOOKS:
-            self.track[name][:size] = saved.array(name, (size,), 0, UNLIMITED, np.int64)
-        self._take_leaves(leaves)
-        inner = np.flatnonzero(self.graph.kinds == INNER)
-        self.order[inner] = saved.array("inner_order", (len(inner),), 0, self.created, np.int64)
-        places = self.order[:size][self.order[:size] > 0]
-        if len(places) != self.created or len(np.unique(places)) < len(places):
-            raise ValueError(f"each of the {self.created:,} leaves created must have its own place in their order")
-        shares = self.track["share"][leaves.sampled]
-        leaves.check_intervals(self.bound, shares, int(self.world["samples"]), self.created)
-        self._refresh_all()
-        self._check_rate(leaves)
-
-    def _take_leaves(self, leaves: SavedLeaves) -> None:
-        """Set the numbers of the leaves; shares of delta follow from the order of creation."""
-        nodes, sampled, size = leaves.nodes, leaves.sampled, len(self.graph)
-        noisy = self.graph.kinds[nodes] != EXACT
-        self.order[:size], self.track["share"][:size] = 0, 0.0
-        self.order[nodes] = leaves.order
-        self.track["share"][nodes] = np.where(noisy, self._shares(leaves.order), 0.0)
-        self.world["stochastic"] = int(noisy.sum())
-        for name in NUMBERS:
-            self.known[name][nodes] = getattr(leaves, name)
-        self.known["child"][nodes] = self.known["leaf"][nodes] = nodes
-        self.rows[sampled], self.evidence[sampled] = leaves.rows, leaves.evidence
-
-    def _check_rate(self, leaves: SavedLeaves) -> None:
-        """Refuse intervals that differ from those of a built-in rate, which follow from count and total alone."""
-        if not isinstance(self.bound, Rate) or self.bound not in BOUNDS.values():
-            return
-        recompute(leaves.nodes, True, self.world)
-        for name in ("lower", "upper"):
-            if not np.array_equal(self.known[name][leaves.nodes], getattr(leaves, name)):
-                raise ValueError(f"the {name} bounds of leaves do not follow from their samples")

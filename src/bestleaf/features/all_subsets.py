@@ -11,6 +11,7 @@ import numpy as np
 
 from bestleaf.certificate.all_subsets import LISTED, Numbering
 from bestleaf.engine.compile import clock
+from bestleaf.memory import Answers, Memory
 from bestleaf.search.budget import Budget
 from bestleaf.search.result import Progress
 
@@ -32,9 +33,11 @@ class Exhaustion:
         Its oracle computes the values of many subsets at once.
     budget : Budget
         Seconds and values allowed.
+    memory : Memory, default=None
+        Keeps the values of an estimator; those of votes are cheap, and are computed again after a kill.
     """
 
-    def __init__(self, lattice: FeatureLattice, budget: Budget) -> None:
+    def __init__(self, lattice: FeatureLattice, budget: Budget, memory: Memory | None = None) -> None:
         self.lattice, self.budget, self.oracle = lattice, budget, lattice.oracle
         self.numbering = Numbering(lattice.allowed, lattice.forced, lattice.limit)
         self.evaluated = 0  # subsets so far: those with the first numbers
@@ -42,6 +45,7 @@ class Exhaustion:
         sizes = len(lattice.forced) + self.numbering.most + 1
         self.by_size, self.size_values = np.full(sizes, NOBODY), np.full(sizes, -1.0)  # the best of each size
         self.reason: str | None = None  # why it ended
+        self._answers = Answers.of(memory, lattice) if lattice.parts else None
         self._pace = FIRST  # subsets that are evaluated between two looks at the clock
 
     def slice(self) -> None:
@@ -50,7 +54,7 @@ class Exhaustion:
         begun, many = clock(), min(self._pace, max(1, left), self.numbering.total - self.evaluated)
         numbers = np.arange(self.evaluated, self.evaluated + many)
         members = self.numbering.members(numbers)
-        values = self.oracle.table_values(self.numbering.columns(members, self.lattice.groups))
+        values = self._values(self.numbering.columns(members, self.lattice.groups))
         self._take(numbers, members.sum(axis=1) + len(self.lattice.forced), values)
         affordable = many * SLICE / max(clock() - begun, 1e-6)
         self._pace = int(max(1.0, min(affordable, 4.0 * self._pace)))
@@ -60,8 +64,19 @@ class Exhaustion:
         elif many >= left:
             self.reason = "max_samples"
 
-    def save(self, *, last: bool) -> None:
-        """Save nothing: after a kill the evaluation starts again."""
+    def _values(self, columns: np.ndarray) -> np.ndarray:
+        """Return the values of subsets; only those that are not in the memory are computed."""
+        answers = self._answers
+        if answers is None:
+            return self.oracle.table_values(columns)
+        questions = [answers.question("columns", tuple(np.flatnonzero(row).tolist())) for row in columns]
+        known = [answers.number(question) for question in questions]
+        missing = np.array([one is None for one in known])
+        values = np.array([np.nan if one is None else one[0] for one in known])
+        values[missing] = self.oracle.table_values(columns[missing])
+        for place in np.flatnonzero(missing):
+            answers.keep_number(questions[place], values[place])
+        return values
 
     def close(self) -> None:
         """Do nothing at the end."""

@@ -54,7 +54,7 @@ class Oracle(Protocol):
         """Return one noisy value."""
 
     def settings(self) -> dict[str, object]:
-        """Return the settings that values depend on, for checkpoints and certificates."""
+        """Return the settings that values depend on, for memories and certificates."""
 
     def counts(self) -> dict[str, int | None]:
         """Return the number of classes and the number of rows that a value is computed on."""
@@ -321,19 +321,10 @@ class FeatureLattice:
         return {"allowed": self.allowed, "forced": list(self.forced), "limit": self.limit}
 
     def fingerprint(self) -> dict[str, object]:
-        """Return what identifies this lattice in a checkpoint: the choice, the objective and a hash of the data."""
+        """Return what the values of subsets depend on: the objective, the groups and a hash of the data."""
         if not hasattr(self.oracle, "fingerprint"):
-            raise ValueError(f"checkpoint needs an oracle with a method fingerprint, got {type(self.oracle).__name__}")
-        return {
-            "terminal": "exact",
-            **self.oracle.settings(),
-            "allowed": self.allowed,
-            "forced": list(self.forced),
-            "max_features": self.limit,
-            "groups": self.groups,
-            "continue_probability": self.continue_probability,
-            "data": self.oracle.fingerprint(),
-        }
+            raise ValueError(f"memory needs an oracle with a method fingerprint, got {type(self.oracle).__name__}")
+        return {**self.oracle.settings(), "groups": self.groups, "data": self.oracle.fingerprint()}
 
 
 def checked_groups(argument: str, groups: Mapping[Any, Iterable[int]], names: Sequence[str]) -> list[list[int]]:

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bestleaf.checkpoint import Saved
-from bestleaf.checkpoint.codec import checked_number
 from bestleaf.engine.records import Workplace, enlarged
 from bestleaf.features.kernels.records import NEIGHBOURS, TIES
 from bestleaf.features.kernels.rollout import ROWS, add_to_rows, draw_neighbours, sum_rows, warm_up
@@ -78,25 +76,6 @@ class Rollouts:
         """Bytes of the sums by node."""
         return self._width * int(self.place.record["used"])
 
-    def snapshot(self) -> dict[str, object]:
-        """Return the sums for a checkpoint: those by node once for each node and unit, in order."""
-        heads, keys, sums = self.place.arrays["heads"][: self.nodes], [np.empty(0, np.int64)], [np.empty((0, 2))]
-        for node in np.flatnonzero(heads).tolist():
-            chunk, row = divmod(int(heads[node]) - 1, ROWS)
-            mine = self._chunks[chunk][row, 1 + self.units :].reshape(-1, 2)
-            met = np.flatnonzero(mine[:, 1])
-            keys.append(node * self.units + met)
-            sums.append(mine[met])
-        return {"rave": self.global_rave_sums.copy(), "cells": np.concatenate(keys), "sums": np.concatenate(sums)}
-
-    def restore(self, saved: Saved) -> None:
-        """Take the sums from a checkpoint, after its nodes have been added."""
-        keys = saved.array("cells", (None,), 0, self.nodes * self.units - 1, np.int64)
-        if (np.diff(keys) <= 0).any():
-            raise ValueError("the sums of rollouts must stand once for each node and unit, in order")
-        add_to_rows(np.ascontiguousarray(keys), _checked_sums(saved, "sums", len(keys)), self.place.record)
-        self.global_rave_sums[:] = _checked_sums(saved, "rave", self.units)
-
 
 class PlainRollouts(Rollouts):
     """The sums of rollouts that are drawn outside of kernels, with any oracle."""
@@ -119,23 +98,6 @@ class PlainRollouts(Rollouts):
     def best_subsets(self) -> list[Subset]:
         """Return the subsets of the best rollouts."""
         return sorted({subset for _, subset in self.kept})
-
-    def snapshot(self) -> dict[str, object]:
-        """Return the sums and the best rollouts for a checkpoint."""
-        return {**super().snapshot(), "kept": [[value, list(subset)] for value, subset in self.kept]}
-
-    def restore(self, saved: Saved) -> None:
-        """Take the sums and the best rollouts from a checkpoint, after its nodes have been added."""
-        super().restore(saved)
-        kept = []
-        for pair in saved.listed("kept"):
-            if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[1], list):
-                raise ValueError("rollouts kept must be pairs of value and subset")
-            _check_subset(self.lattice, tuple(pair[1]))
-            kept.append((checked_number("kept", pair[0], 0.0, 1.0), tuple(pair[1])))
-        if len(kept) > KEPT or any(kept[(place - 1) // 2] > kept[place] for place in range(1, len(kept))):
-            raise ValueError(f"rollouts kept must be a heap of at most {KEPT}")
-        self.kept = kept
 
 
 class NeighbourRollouts(Rollouts):
@@ -237,26 +199,6 @@ class NeighbourRollouts(Rollouts):
         bits = np.unpackbits(arrays["kept_subsets"].view(np.uint8), axis=1, bitorder="little")
         return sorted({tuple(np.flatnonzero(row).tolist()) for row in bits[arrays["kept_values"] > 0]})
 
-    def snapshot(self) -> dict[str, object]:
-        """Return the sums and the best rollouts for a checkpoint."""
-        kept = {name: self.place.arrays[name].copy() for name in ("by_size", "kept_values", "kept_subsets")}
-        return {**super().snapshot(), **kept, "lowest": int(self.record["lowest"])}
-
-    def restore(self, saved: Saved) -> None:
-        """Take the sums and the best rollouts from a checkpoint, after its nodes have been added."""
-        super().restore(saved)
-        arrays = self.place.arrays
-        arrays["by_size"][:] = _checked_sums(saved, "by_size", self.units + 1)
-        values = saved.array("kept_values", (KEPT,), 0.0, 1.0)
-        subsets = saved.array("kept_subsets", arrays["kept_subsets"].shape, 0, 2**64 - 1, np.uint64)
-        lowest = saved.whole("lowest", 0, KEPT - 1)
-        if values[lowest] > values.min():
-            raise ValueError("the lowest of the rollouts kept must be the lowest")
-        arrays["kept_values"][:], arrays["kept_subsets"][:] = values, subsets
-        self.place.set(lowest=lowest)
-        for subset in self.best_subsets():
-            _check_subset(self.lattice, subset)
-
 
 class SubsetFamily:
     """The subsets that are in a graph, by size and unit. It quickly finds those that are children of a new subset.
@@ -291,16 +233,3 @@ class SubsetFamily:
         wanted, stop = set(state), lattice.terminal(state)
         found = [node for node in having if wanted.issubset(self._states[node])]
         return sorted([*found, node_of[stop]]) if stop in node_of else found
-
-
-def _checked_sums(saved: Saved, name: str, rows: int) -> np.ndarray:
-    """Return [rows, 2] sums and numbers of values in [0, 1] from a checkpoint."""
-    sums = np.ascontiguousarray(saved.array(name, (rows, 2), 0.0, LARGEST_COUNT))
-    if (sums[:, 0] > sums[:, 1]).any():
-        raise ValueError("sums of values in [0, 1] must not exceed their numbers")
-    return sums
-
-
-def _check_subset(lattice: FeatureLattice, subset: Subset) -> None:
-    if not lattice.holds(lattice.terminal(subset)):
-        raise ValueError(f"a rollout must end in a subset of the lattice, got {list(subset)}")

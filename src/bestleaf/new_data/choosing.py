@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import inf, isnan
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,8 +25,7 @@ from bestleaf.new_data.left_out import (
     rows_to_choose_by,
     score_folds,
 )
-from bestleaf.new_data.part import Choosable, Subset
-from bestleaf.new_data.saved_folds import SavedFolds
+from bestleaf.new_data.part import Candidates, Choosable, Subset
 from bestleaf.new_data.splits import Split
 from bestleaf.search.budget import Budget, deferred_interrupt
 from bestleaf.search.executors import Serial, workers_there
@@ -77,10 +76,8 @@ def choose(
     splits = [(number, split) for number, folds in enumerate(rounds) for split in folds]
     if len(splits) < 2:
         return Chosen(None)
-    saved = SavedFolds(selector.checkpoint, lattice, choosable, splits, seed)
-    with deferred_interrupt() as interrupted, saved as known:
-        budget.look()
-        budget.start(budget.seconds + known.seconds)
+    known = Folds()
+    with deferred_interrupt() as interrupted:
 
         def over() -> bool:
             return interrupted() or _left(budget) < 0.0
@@ -101,6 +98,14 @@ def choose(
     return Chosen(choice, len(left_out), stopped, min(CHEAP, CHEAP_A_SECOND * seconds))
 
 
+@dataclass
+class Folds:
+    """The candidates, and the scores of the folds done so far."""
+
+    candidates: dict[str, Candidates] | None = None
+    scores: list[Scores] = field(default_factory=list)
+
+
 def _left(budget: Budget) -> float:
     """Return the seconds left for choosing."""
     budget.look()
@@ -108,7 +113,7 @@ def _left(budget: Budget) -> float:
 
 
 def _score(
-    known: SavedFolds,
+    known: Folds,
     plan: Plan,
     splits: list[tuple[int, Split]],
     executor: Serial,
@@ -123,8 +128,6 @@ def _score(
     if known.candidates is None:
         with suppress(TimeOverError):
             known.candidates = candidates_on(replace(plan, threads=here).part(slice(None), 0, inf))
-        budget.look()
-        known.save(budget.seconds)
     if known.candidates is None:
         return
     at_once = here  # on a cluster the first fold tells how long one takes
@@ -141,8 +144,6 @@ def _score(
                 over = True
             else:
                 known.scores.append(scores)
-        budget.look()
-        known.save(budget.seconds)
         tell(len(known.scores), len(splits))
         at_once = workers
 

@@ -169,9 +169,6 @@ class UCT:
         if self.budget.samples_left(self.samples) <= 0:
             self.reason = "max_samples"
 
-    def save(self, *, last: bool) -> None:
-        """Do nothing: a search by UCT is not saved."""
-
     def close(self) -> None:
         """Do nothing: a search by UCT ends where it stops."""
 

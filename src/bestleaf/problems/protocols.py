@@ -23,7 +23,7 @@ class Problem(Protocol):
     `Neighbourhood` and `Batched`; ``label(state)`` (states with equal labels have the same value, as two paths to one
     position have); ``parents(state)`` with ``count_children(state)`` (children of a wide node are then listed only when
     needed); ``fingerprint()`` (anything that JSON can hold; it distinguishes
-    checkpoints of different problems); and that of `Prior`.
+    answers about different problems); and that of `Prior`.
     """
 
     def root(self) -> State:

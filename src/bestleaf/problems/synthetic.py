@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bestleaf.checkpoint.codec import encoded
 from bestleaf.checks import shown
+from bestleaf.memory import encoded
 from bestleaf.problems.protocols import State
 
 

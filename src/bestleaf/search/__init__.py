@@ -70,10 +70,11 @@ _KEYWORDS = """
     n_jobs : int, default=None
         Workers of joblib that draw the samples of a batch (the problem must be picklable for processes); the answer
         does not depend on it. ``joblib.parallel_config`` chooses other backends, Dask among them.
-    checkpoint : path or Checkpoint, default=None
-        A file that the search is saved to every few seconds and at its end. If the file exists, the search continues
-        from it and ends as if it had never been stopped. Then epsilon and the budget may differ (time and samples count
-        from the first start), but everything else must be the same; seed=None stands for the seed of the file.
+    memory : path, default=None
+        A file in which answers of the problem are kept: exact values, and samples drawn in Python. The same call after
+        a kill finds them there, goes on where it was and ends as if it had never been stopped; with seed=None it has
+        the seed of the first time. Samples drawn in kernels are cheap and are drawn again. Another call on the same
+        problem starts with every value that is known. Several processes may use the file at a time.
 
     Returns
     -------

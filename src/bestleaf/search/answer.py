@@ -89,7 +89,7 @@ class EvaluatedLeaf:
 
     @property
     def name(self) -> str:
-        """What a checkpoint calls it."""
+        """What a memory calls it."""
         within = f" within {self.tolerance:g} of the best" if self.tolerance else ""
         return "best evaluated leaf" if self.tolerance == 0 else f"smallest evaluated leaf{within}"
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-from bestleaf.checkpoint import Checkpoint
 from bestleaf.checks import check_keywords, function_or_none, shown, whole
 from bestleaf.engine.records import LIMITED, SAMPLE, SOLVED
+from bestleaf.memory import Answers, Memory, opened
 from bestleaf.search.answer import Answer, EvaluatedLeaf, checked_answer, gap_of, most_likely, named_answer
 from bestleaf.search.budget import Budget, run_in_slices
 from bestleaf.search.evaluator import Evaluator, Request
@@ -19,9 +19,7 @@ from bestleaf.search.growth.pausing import Pause
 from bestleaf.search.growth.schedule import Growth
 from bestleaf.search.loop import act, check_time, let_the_best_in, search_slice
 from bestleaf.search.result import Progress, Result
-from bestleaf.search.saving import Saver
-from bestleaf.search.settings import GONE, Seed, Settings, checked_problem
-from bestleaf.search.snapshot import Running
+from bestleaf.search.settings import GONE, Seed, Settings, checked_problem, name_of, stream
 from bestleaf.search.stages import LocalOptimum, Stage
 from bestleaf.search.state import SearchState
 
@@ -32,10 +30,11 @@ class Inside(NamedTuple):
     executor: Serial | None = None  # draws the samples of a batch; None for this thread
     stages: Sequence[Stage] = ()  # work to do once the answer is settled, before guarantees are checked
     seconds: float = 0.0  # of `max_time` that are used already
-    wider: float | None = None  # seconds that a search may go on after an early proof; see `LocalOptimum`
+    enough: bool = False  # the search ends with an early local proof; see `LocalOptimum`
 
 
 NOTHING_INSIDE = Inside()
+BUDGET = ("epsilon", "max_samples", "max_time", "max_memory")  # settings that do not change what is asked
 
 
 class Search:
@@ -45,7 +44,7 @@ class Search:
     ----------
     problem : Problem
         What is searched.
-    seed, callback, checkpoint : default=None
+    seed, callback, memory : default=None
         As in `best_leaf`.
     n_jobs, answer
         As in `best_leaf`.
@@ -73,7 +72,7 @@ class Search:
         seed: Seed = None,
         callback: Callable[[Progress], Any] | None = None,
         n_jobs: int | None = None,
-        checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+        memory: str | os.PathLike[str] | Memory | None = None,
         answer: Answer | None = None,
         inside: Inside = NOTHING_INSIDE,
         **settings: Any,
@@ -82,14 +81,17 @@ class Search:
         self.settings = Settings(**settings)
         checked_problem(problem)
         self.budget = Budget(self.settings.max_samples, self.settings.max_time, self.settings.max_memory)
-        self._saver = Saver(checkpoint)
+        self._memory, self._lent = opened(memory), isinstance(memory, Memory)
+        answers = Answers.of(self._memory, problem)
         self._callback = function_or_none("callback", callback)
         self._answer = named_answer(answer)
         self._asked: int | None = None
         self._requests: list[Request] = []
         self._inside = inside
         self._begun = False  # the kernels are compiled, and the clock runs
-        rng, number = self._saver.stream(seed)
+        if seed is None and answers is not None:  # the same call without a seed has the seed of the first time
+            seed = answers.seed(int(stream(None)[1] or 0), *self._told(answer))
+        rng, number = stream(seed)
         if n_jobs is not None and self.settings.batch_size is None:
             needed = "n_jobs needs batch_size, the number of samples asked for at once"
             raise ValueError(f"{needed}, got n_jobs={shown(n_jobs)}")
@@ -108,7 +110,7 @@ class Search:
         self.state = SearchState(
             problem, self.settings, rng, number, rollouts, self.budget, whole_opening=proposals.whole_opening
         )
-        self.evaluator = Evaluator(self.state, self.budget, compiled, executor, batches)
+        self.evaluator = Evaluator(self.state, self.budget, compiled, executor, batches, answers)
         pause = Pause(self.state, self.evaluator, opens_later=isinstance(self._answer, EvaluatedLeaf))
         self.growth = Growth(self.state, self.evaluator, proposals(self.state, self.evaluator), pause)
         self.state.introduce(range(len(self.state.graph)))
@@ -123,16 +125,24 @@ class Search:
         """Return the stage that checks the guarantee "local", if it is asked for."""
         if "local" not in self.settings.guarantee:
             return []
-        return [LocalOptimum(problem, lambda: self._recommend()[0], self._inside.wider)]
+        return [LocalOptimum(problem, lambda: self._recommend()[0], enough=self._inside.enough)]
 
-    @property
-    def _running(self) -> Running:
-        return Running(self.state, self.evaluator, self.budget, self.growth, self.stages)
+    def _told(self, answer: Answer | None) -> list[Any]:
+        """Return the settings that tell one call without a seed from another, in words."""
+        shown = {one.name: getattr(self.settings, one.name) for one in fields(Settings) if one.name not in BUDGET}
+        named = {name: sorted(one) if isinstance(one, frozenset) else one for name, one in shown.items()}
+        return [[name, one if isinstance(one, str | int | float) else name_of(one)] for name, one in named.items()] + [
+            name_of(answer)
+        ]
 
     def run(self) -> Result:
         """Search until the answer is settled, a budget is spent or Ctrl-C is pressed."""
-        self.finish()
-        return self.result()
+        try:
+            self.finish()
+            return self.result()
+        finally:
+            if self._memory is not None and not self._lent:
+                self._memory.close()
 
     def finish(self) -> None:
         """Search as `run` does, but return no result."""
@@ -151,28 +161,20 @@ class Search:
     def slice(self) -> None:
         """Search for about 50 ms; the first time, only prepare it."""
         if self._begun:
-            search_slice(*self._running)
+            search_slice(self.state, self.evaluator, self.budget, self.growth, self.stages)
             return
         self._begun = True
-        self.resume()
         self.evaluator.propose()  # compiles the kernels, if need be, before the clock starts
         self.budget.start()
 
-    def save(self, *, last: bool) -> None:
-        """Save the search to its checkpoint, if it is time; in any case if it is over."""
-        (self._saver.over if last else self._saver.slice_over)(self._running)
-
     def close(self) -> None:
-        """Open the root and let the best state in, if the search ended before that."""
+        """Open the root and let the best state in, if the search ended before that; write the memory."""
         self._open_root()
         if self.state.reason != "settled":
             smallest = isinstance(self._answer, EvaluatedLeaf) and self._answer.tolerance != 0
             let_the_best_in(self.state, self.budget, smallest=smallest)
-
-    def resume(self) -> bool:
-        """Continue from the checkpoint, if there is one; return whether there was. `run` and `ask` call it."""
-        self._saver.begin(self._running, self._answer)
-        return self._saver.resumed
+        if self._memory is not None:
+            self._memory.write()
 
     # Ask and tell: the caller draws the samples.
 
@@ -185,21 +187,40 @@ class Search:
             decision = self.evaluator.propose()
             if decision.action == SAMPLE and self.evaluator.left > 0:
                 self._asked = decision.leaf
-                break
-            self._act_without_sampling()
+                if (known := self._told_before(decision.leaf)) is None:
+                    break
+                self._absorb(known)
+            else:
+                self._act_without_sampling()
         self._end_asking()
         return state.graph.states[self._asked] if state.reason is None and self._asked is not None else None
 
     def tell(self, value: float) -> None:
         """Give one sample of the state that `ask` returned."""
-        state, decision, leaf = self.state, self.state.decision, self._asked
-        if decision is None or leaf is None or state.reason is not None:
+        leaf, answers = self._asked, self.evaluator.answers
+        if self.state.decision is None or leaf is None or self.state.reason is not None:
             raise RuntimeError("tell() must follow an ask() that returned a state")
         value = self.evaluator.checked([Request(leaf, None, ())], [value])[0]
+        if answers is not None:
+            answers.keep_number(self._question(answers, leaf), value)
+        self._absorb(value)
+
+    def _absorb(self, value: float) -> None:
+        """Take in the sample of the state that was asked for."""
+        assert self.state.decision is not None
         self.budget.look()
         self._asked = None
-        self.evaluator.absorb(decision, value)
-        self._saver.slice_over(self._running)
+        self.evaluator.absorb(self.state.decision, value)
+
+    def _question(self, answers: Answers, leaf: int) -> bytes:
+        """Return what stands for the next sample of a leaf that the caller draws."""
+        return answers.question("told", self.state.graph.states[leaf], self.state.seed, self.state.samples)
+
+    def _told_before(self, leaf: int) -> float | None:
+        """Return the sample that was told at this point before; None if there is none."""
+        answers = self.evaluator.answers
+        known = None if answers is None else answers.number(self._question(answers, leaf))
+        return None if known is None else known[0]
 
     def ask_batch(self, size: int) -> list[Request]:
         """Return the samples to draw next, the most useful first; an empty list when the search is over.
@@ -232,12 +253,10 @@ class Search:
         checked = self.evaluator.checked(self._requests, values)
         self.evaluator.tell(self.evaluator.propose(), self._requests, checked)
         self._requests = []
-        self._saver.slice_over(self._running)
 
     def _begin_asking(self, method: str) -> None:
         if self.stages:
             raise RuntimeError(f"{method}() searches the graph as grown only; use run() for a guarantee beyond it")
-        self.resume()
         self.budget.start()
 
     def _act_without_sampling(self) -> None:
@@ -250,8 +269,8 @@ class Search:
 
     def _end_asking(self) -> None:
         self.budget.look()
-        if self.state.reason is not None:
-            self._saver.over(self._running)
+        if self.state.reason is not None and self._memory is not None:
+            self._memory.write()
 
     # What is known.
 

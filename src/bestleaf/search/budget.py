@@ -39,7 +39,6 @@ class Budget:
         self.max_time = max_time
         self.max_memory = max_memory
         self.seconds = 0.0  # from the beginning to the last look at the clock
-        self.cut_short = False  # the budget ran out in the middle of something
         self._began = clock()
         self._interrupted: Callable[[], bool] = bool
         self._memory: Callable[[], int] = int
@@ -61,11 +60,6 @@ class Budget:
         """Look at the clock; return the seconds left, infinite without a limit."""
         self.seconds = clock() - self._began
         return self.left
-
-    def end_in(self, seconds: float) -> None:
-        """Allow at most so many seconds from now on."""
-        self.look()
-        self.max_time = self.seconds + min(self.left, seconds)
 
     @property
     def left(self) -> float:
@@ -108,15 +102,6 @@ class Budget:
         """Return how many samples and values are left after `drawn` of them."""
         return UNLIMITED if self.max_samples is None else self.max_samples - drawn
 
-    def foreseen(self, drawn: int, pace: float) -> float:
-        """Return how many samples and values are still to come after `drawn` of them, with `pace` of them a second."""
-        allowed = inf if self.max_samples is None else float(self.max_samples - drawn)
-        return min(allowed, pace * self.look()) if self.max_time is not None else allowed
-
-    def cut(self) -> None:
-        """Note that something was left unfinished because the budget ran out."""
-        self.cut_short = True
-
 
 class Job(Protocol):
     """Work in slices within a budget: a search, the evaluation of all subsets, UCT."""
@@ -132,9 +117,6 @@ class Job(Protocol):
 
     def progress(self) -> Any:
         """Return the `Progress` for the callback."""
-
-    def save(self, *, last: bool) -> None:
-        """Save what is known if it is time; in any case if the job is over."""
 
     def close(self) -> None:
         """Do what belongs to the end of a job that was not broken off."""
@@ -162,9 +144,6 @@ def run_in_slices(job: Job, callback: Callable[[Any], object] | None = None) -> 
                         job.reason = "interrupted"
                 if interrupted() and job.reason is None:
                     job.reason = "interrupted"
-                if job.reason is None:
-                    job.save(last=False)
-            job.save(last=True)
             job.close()
             if callback is not None:
                 callback(job.progress())
@@ -173,8 +152,6 @@ def run_in_slices(job: Job, callback: Callable[[Any], object] | None = None) -> 
         except KeyboardInterrupt:  # raised by the problem, a worker or the callback
             job.reason = "interrupted"
             budget.listen(lambda: True)
-            budget.cut()
-            job.save(last=True)
 
 
 class SecondInterrupt(KeyboardInterrupt):

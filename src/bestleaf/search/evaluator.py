@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from ctypes import CFUNCTYPE, c_double, c_int64, c_void_p, cast
 from functools import cached_property
 from itertools import takewhile
@@ -16,6 +16,7 @@ from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.intervals import Knowledge
 from bestleaf.engine.kernels.loop import converse, press, run, stands_at, step, take
 from bestleaf.engine.records import BAD_BOUND, EXACT, INNER, LIMITED, NOISY, SAMPLE, Decision
+from bestleaf.memory import Answers, stream_of
 from bestleaf.problems import State
 from bestleaf.search.budget import Budget
 from bestleaf.search.executors import Serial, Work, draw_samples, exact_values, fold_scores
@@ -52,10 +53,18 @@ class Evaluator:
         Draws batches; None for this thread.
     seed : int or None
         Seed of the samples drawn in batches; None without batches.
+    answers : Answers, default=None
+        Answers of earlier runs; the problem is asked only for others.
     """
 
     def __init__(
-        self, state: SearchState, budget: Budget, compiled: Any, executor: Serial | None, seed: int | None
+        self,
+        state: SearchState,
+        budget: Budget,
+        compiled: Any,
+        executor: Serial | None,
+        seed: int | None,
+        answers: Answers | None = None,
     ) -> None:
         self.state = state
         self.budget = budget
@@ -64,6 +73,7 @@ class Evaluator:
         self.batch_size = state.settings.batch_size
         self.executor = Serial() if executor is None else executor
         self.seed = seed
+        self.answers = answers
         self.rounds = 32  # rounds of the next slice
         self.folds = getattr(self.problem, "parts", 0)  # number of scores whose mean is the value; 0: computed at once
         self._scores: dict[tuple[State, int], Any] = {}  # by state and fold
@@ -83,7 +93,6 @@ class Evaluator:
     def end_midway(self) -> None:
         """End the search in the middle of some work, because the budget is spent."""
         self.state.reason = self.state.reason or self.spent()
-        self.budget.cut()
 
     def pace(self, drawn: int, seconds: float) -> None:
         """Set the rounds of the next slice from the samples and the seconds of the last one."""
@@ -122,7 +131,7 @@ class Evaluator:
 
     @cached_property
     def _sampler(self) -> Sampler:
-        return Sampler(self.state)
+        return Sampler(self.state, self.sampled)
 
     def _limited_world(self) -> np.void:
         """Set how many samples the kernels may draw; return their record."""
@@ -172,7 +181,22 @@ class Evaluator:
     def draw(self, leaf: int) -> float:
         """Return one sample of a leaf."""
         state = self.state.graph.states[leaf]
-        return checked_value(self.problem.sample(state, self.state.rng), "sample", state)
+        return checked_value(self.sampled(state, self.state.rng), "sample", state)
+
+    @property
+    def sampled(self) -> Callable[[State, np.random.Generator], Any]:
+        """The function that draws one sample: ``problem.sample``, or one that asks the memory first."""
+        return self.problem.sample if self.answers is None else self._remembered_sample
+
+    def _remembered_sample(self, state: State, rng: np.random.Generator) -> Any:
+        """Return a sample; it and what it left of the random stream are kept, because both follow from the stream."""
+        assert self.answers is not None
+        question = self.answers.question("draw", state, stream_of(rng))
+        known = self.answers.drawn(question, rng)
+        if known is None:
+            known = checked_value(self.problem.sample(state, rng), "sample", state)
+            self.answers.keep_drawn(question, known, rng)
+        return known
 
     def request(self, leaf: int) -> Request:
         """Return a sample to draw; the random completion of a rollout is drawn here, so that it is known."""
@@ -186,8 +210,6 @@ class Evaluator:
     def requests(self, decision: Decision, size: int) -> list[Request]:
         """Return the samples to draw next, the most useful first; fewer if the budget allows fewer."""
         many = min(size, self.left)
-        if many < size:
-            self.budget.cut()
         leaves = useful_leaves(decision, self.state.graph, self.state.known, many) if many > 0 else []
         return [self.request(leaf) for leaf in leaves]
 
@@ -199,7 +221,7 @@ class Evaluator:
         if scores and all(fold is not None for _, fold in scores):
             found = self._fold_scores(scores)
         else:
-            found = self._map(draw_samples, [(one.state, one.seed) for one in requests])
+            found = self._remembered("sample", [(one.state, one.seed) for one in requests], draw_samples)
         if len(found) < len(requests):
             self.state.requests -= len(requests)  # they will be drawn again
             self.end_midway()
@@ -245,12 +267,10 @@ class Evaluator:
         return self.state.values.get(state)
 
     def ask(self, state: State) -> Any:
-        """Return the value of a state; compute it only if neither the search nor its checkpoint has it."""
+        """Return the value of a state; compute it only if neither the search nor its memory has it."""
         if state in self.state.values:
             return self.state.values[state]
-        if state in self.state.spare:
-            return self.state.spare.pop(state)
-        return self.problem.exact(state)
+        return self._recalled("exact", [(state,)], lambda _: [self.problem.exact(state)])[0]
 
     def evaluate(self, leaf: int) -> bool:
         """Compute the exact value of a leaf of the graph; False if the budget does not allow it."""
@@ -277,23 +297,21 @@ class Evaluator:
         while missing and self.spent() is None:
             now = missing[: min(at_once, self.left)]
             missing = missing[len(now) :]
-            spare = self.state.spare
-            fresh = [state for state in now if state not in spare]
-            found = dict(zip(fresh, self._values(fresh), strict=False)) if fresh else {}
-            for state in now:
-                if state in found or state in spare:
-                    self.state.take_value(state, found[state] if state in found else spare.pop(state))
-                else:
-                    missing.append(state)  # time was over before its turn
+            found = self._values(now)
+            for state, value in zip(now, found, strict=False):
+                self.state.take_value(state, value)
+            missing += now[len(found) :]  # time was over before their turn
         if missing:
             self.end_midway()
 
     def _values(self, states: Sequence[State]) -> list[Any]:
         """Return the values of states, computed by the executor, in order; fewer if time is over."""
         if self.batch_size is None:
-            return exact_values(self.problem, states)
+            asked = [(state,) for state in states]
+            return self._recalled("exact", asked, lambda some: exact_values(self.problem, [one for (one,) in some]))
         if not self.folds:
-            return self._map(exact_values, states)
+            asked = [(state,) for state in states]
+            return self._recalled("exact", asked, lambda some: self._map(exact_values, [one for (one,) in some]))
         scores = self._fold_scores([(state, fold) for state in states for fold in range(self.folds)])
         whole = len(scores) // self.folds
         rows = np.reshape(scores[: whole * self.folds], (whole, self.folds))
@@ -314,8 +332,6 @@ class Evaluator:
                 seen.setdefault(state, []).append(checked_value(score, "part", state))
             self.state.warmup_samples += len(scores)
             missing += now[len(scores) :]
-        if missing:
-            self.budget.cut()
         first = {state: seen.get(state, [])[:folds] for state in states}
         return {state: float(np.mean(scores)) for state, scores in first.items() if len(scores) == folds}
 
@@ -325,7 +341,7 @@ class Evaluator:
             self._scores.clear()
         missing = [one for one in dict.fromkeys(items) if one not in self._scores]
         if missing:
-            self._scores.update(zip(missing, self._map(fold_scores, missing), strict=False))
+            self._scores.update(zip(missing, self._remembered("part", missing, fold_scores), strict=False))
         return [self._scores[one] for one in takewhile(self._scores.__contains__, items)]
 
     def known_scores(self) -> dict[State, list[float]]:
@@ -335,6 +351,25 @@ class Evaluator:
             found.setdefault(state, {})[fold] = float(score)
         every = range(self.folds)
         return {state: [one[fold] for fold in every] for state, one in found.items() if len(one) == self.folds}
+
+    def _remembered(self, kind: str, items: Sequence[tuple[Any, ...]], work: Work) -> list[Any]:
+        """Return the result of each item, by the executor unless it is known; fewer if time is over."""
+        return self._recalled(kind, items, lambda missing: self._map(work, missing))
+
+    def _recalled(
+        self, kind: str, items: Sequence[tuple[Any, ...]], compute: Callable[[list[Any]], Sequence[Any]]
+    ) -> list[Any]:
+        """Return the answers to some questions; only those that are not in the memory are computed, and kept."""
+        if self.answers is None:
+            return list(compute(list(items)))
+        questions = [self.answers.question(kind, *one) for one in items]
+        known = [self.answers.number(question) for question in questions]
+        places = [place for place, answer in enumerate(known) if answer is None]
+        found = compute([items[place] for place in places]) if places else []
+        for place, value in zip(places, found, strict=False):
+            self.answers.keep_number(questions[place], value)
+            known[place] = (value,)
+        return [answer[0] for answer in takewhile(lambda one: one is not None, known) if answer is not None]
 
     def _map(self, work: Work, items: Sequence[Any]) -> list[Any]:
         """Return the results of the executor; if time or workers ran out, there may be fewer than items."""
@@ -405,10 +440,9 @@ class Sampler:
     raises the error.
     """
 
-    def __init__(self, state: SearchState) -> None:
+    def __init__(self, state: SearchState, sample: Callable[[State, np.random.Generator], Any]) -> None:
         self.until = inf  # on the clock `perf_counter`: no round begins later
         self._error: BaseException | None = None
-        sample = state.problem.sample
 
         def draw(leaf: int) -> float:
             if perf_counter() >= self.until:

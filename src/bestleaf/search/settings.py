@@ -21,6 +21,7 @@ from bestleaf.problems import State
 GUARANTEES = ("grown", "local", "exhaustive")
 GONE = {  # keywords of earlier versions, and what to use instead
     "alpha": "guarantee='local' or 'exhaustive'",
+    "checkpoint": "memory, a file of answers that the same call goes on from",
     "executor": "n_jobs",
     "stages": "ask() and tell() for work of your own",
 }
@@ -116,7 +117,7 @@ class Settings:
 
     @property
     def stopping_name(self) -> str:
-        """What certificates and checkpoints call the stopping test."""
+        """What certificates call the stopping test."""
         if isinstance(self.stopping, str):
             return self.stopping
         return part_name(self.stopping.name, STOPPINGS, ours=False)

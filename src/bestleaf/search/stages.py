@@ -12,10 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from bestleaf.checkpoint import Saved
-from bestleaf.checkpoint.codec import Json, checked_number, decoded, encoded
 from bestleaf.checks import shown
-from bestleaf.engine.records import BAD_BOUND, EVALUATE, EXACT, LIMITED, NOISY, OPEN, SAMPLE, SOLVED, UNLIMITED
+from bestleaf.engine.records import BAD_BOUND, EVALUATE, EXACT, LIMITED, NOISY, OPEN, SAMPLE, SOLVED
 from bestleaf.problems import State
 from bestleaf.search.evaluator import Evaluator
 from bestleaf.search.state import SearchState
@@ -38,13 +36,6 @@ class Stage:
     def reset(self) -> None:
         """Forget what was done, because the search goes on."""
 
-    def snapshot(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps."""
-        return {}
-
-    def restore(self, saved: Saved, state: SearchState) -> None:
-        """Restore a snapshot; the graph and the values of the search are restored already."""
-
 
 def evaluate_waiting(waiting: list[State], state: SearchState, evaluator: Evaluator) -> bool:
     """Evaluate waiting states, the last first, for one slice; True if none is left or the budget is spent."""
@@ -55,21 +46,6 @@ def evaluate_waiting(waiting: list[State], state: SearchState, evaluator: Evalua
         if evaluator.look_up(waiting.pop()) is None:
             return True
     return not waiting
-
-
-def check_terminal(problem: Any, states: Iterable[State]) -> None:
-    """Refuse states that are not terminal states of the problem."""
-    holds = getattr(problem, "holds", None)
-    for state in states:
-        if (holds is not None and not holds(state)) or not problem.is_terminal(state):
-            raise ValueError(f"{shown(state)} is not a terminal state of this problem")
-
-
-def saved_terminals(saved: Saved, name: str, problem: Any) -> list[State]:
-    """Return terminal states from a checkpoint."""
-    states = saved.states(name)
-    check_terminal(problem, states)
-    return states
 
 
 class LocalOptimum(Stage):
@@ -85,13 +61,13 @@ class LocalOptimum(Stage):
         What is searched.
     answer : callable
         Returns the node that is the answer now.
-    wider : float, default=None
-        Seconds that the search may go on after such an early proof; None for no limit of its own.
+    enough : bool, default=False
+        Whether the search ends with such an early proof.
     """
 
     name = "local"
 
-    def __init__(self, problem: Any, answer: Callable[[], int], wider: float | None = None) -> None:
+    def __init__(self, problem: Any, answer: Callable[[], int], *, enough: bool = False) -> None:
         if not hasattr(problem, "exact"):
             raise ValueError("guarantee local compares exact values, so the problem needs a method exact")
         for method, who in (("maximizes", "an opponent"), ("chance", "chance")):
@@ -99,7 +75,7 @@ class LocalOptimum(Stage):
                 raise ValueError(f"guarantee local is about one player's leaves, got a problem with {who}")
         if not (hasattr(problem, "neighbours") and hasattr(problem, "path_to")):
             raise ValueError("guarantee local needs a problem with the methods neighbours and path_to")
-        self.problem, self.answer, self.wider = problem, answer, wider
+        self.problem, self.answer, self.enough = problem, answer, enough
         self.early = getattr(problem, "parts", 0) > 0
         self.proof: dict[str, Any] | None = None
         self._about: State = None  # the answer that is compared
@@ -158,9 +134,9 @@ class LocalOptimum(Stage):
         if self._all and state.values[best] > found[1] + state.settings.epsilon:
             state.join(self.problem.path_to(best), evaluator.budget)
             return REOPEN
-        if self.early and self.wider is not None and self.proof is None:
-            evaluator.budget.end_in(self.wider)
         self._prove(state)
+        if self.early and self.enough:
+            state.reason = state.reason or "exhausted"
         return DONE
 
     def _give_up(self, what: str) -> str:
@@ -171,33 +147,6 @@ class LocalOptimum(Stage):
     def _prove(self, state: SearchState) -> None:
         choice = {"choice": self.problem.choice()} if hasattr(self.problem, "choice") else {}
         self.proof = {**choice, "subsets": [[one, state.values[one]] for one in self._all or []]}
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return what the answer is compared with, and which values are missing."""
-        if self._all is None:
-            return {"all": None}
-        return {
-            "all": [encoded(one) for one in self._all],
-            "waiting": [encoded(one) for one in self._waiting],
-            "about": encoded(self._about),
-            "proved": self.proof is not None,
-        }
-
-    def restore(self, saved: Saved, state: SearchState) -> None:
-        """Restore a snapshot."""
-        self.reset()
-        if saved.get("all") is None:
-            return
-        self._all = saved_terminals(saved, "all", self.problem)
-        self._waiting = saved_terminals(saved, "waiting", self.problem)
-        self._about = decoded(saved.get("about"))
-        missing = {one for one in self._all if one not in state.values}
-        if not missing <= set(self._waiting) or self._about not in state.values:
-            raise ValueError("the challengers that wait must be those without a value")
-        if saved.get("proved"):
-            if missing:
-                raise ValueError("a guarantee is proved only if the values of all challengers are known")
-            self._prove(state)
 
 
 class EveryLeaf(Stage):
@@ -272,15 +221,6 @@ class SubsetsOfAnswers(Stage):
         )
         return sorted((one for one in found if one not in state.values), key=len)
 
-    def snapshot(self) -> dict[str, Any]:
-        """Return the subsets that wait."""
-        return {"waiting": None if self._waiting is None else [encoded(state) for state in self._waiting]}
-
-    def restore(self, saved: Saved, state: SearchState) -> None:
-        """Restore a snapshot."""
-        none = saved.get("waiting") is None
-        self._waiting = None if none else saved_terminals(saved, "waiting", state.problem)
-
 
 AIMED = 256  # samples after which another leaf may be tried
 
@@ -291,14 +231,6 @@ class Aim(NamedTuple):
     leaf: int
     target: float
     until: int
-
-    @classmethod
-    def read(cls, saved: list[Json], nodes: int) -> Aim:
-        """Return what a checkpoint has saved."""
-        if len(saved) != 3:
-            raise ValueError("aim must be a node, an upper bound and a number of samples")
-        leaf = int(checked_number("aim", saved[0], 0, nodes - 1))
-        return cls(leaf, checked_number("aim", saved[1], 0.0, 2.0), int(checked_number("aim", saved[2], 0, UNLIMITED)))
 
 
 class SmallerAnswer(Stage):
@@ -366,13 +298,3 @@ class SmallerAnswer(Stage):
         if stands == BAD_BOUND:
             raise ValueError(f"bound {state.settings.bound.name} must return lower <= upper")
         return DONE if stands in (SOLVED, LIMITED) else None
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return the samples allowed, the leaves for which it cannot be proved, and what is tried now."""
-        return {"allowed": self._allowed, "failed": sorted(self._failed), "aim": list(self._aim or ())}
-
-    def restore(self, saved: Saved, state: SearchState) -> None:
-        """Restore a snapshot."""
-        self._allowed = None if saved.get("allowed") is None else saved.whole("allowed")
-        self._failed = set(saved.nodes("failed", len(state.graph)))
-        self._aim = Aim.read(saved.listed("aim"), len(state.graph)) if saved.listed("aim") else None

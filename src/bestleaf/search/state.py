@@ -1,4 +1,4 @@
-"""All that a search knows. The loop, growth and the stages change it; a checkpoint is a snapshot of it."""
+"""All that a search knows. The loop, growth and the stages change it; nothing of it has to be saved."""
 
 from __future__ import annotations
 
@@ -65,14 +65,12 @@ class SearchState:
         self.decision: Decision | None = None  # what to do next; None after a change
         self.values: dict[State, float] = {}  # values computed so far, of states in the graph or not
         self.valueless: set[State] = set()  # terminal states that turned out to have no exact value
-        self.spare: dict[State, float] = {}  # values from a checkpoint that this search has not needed yet
         self.rough: dict[State, float] = {}  # estimates, if time was over before any value was computed
         self.fold_scores: dict[State, list[float]] = {}  # scores of the first folds of a state
         self.warmup_samples = 0  # samples that no interval uses
         self.requests = 0  # samples drawn in batches; the number of a sample gives its stream
         self.growths = 0
         self.complete: set[int] = set()  # nodes below which no child is missing
-        self.notes: list[dict[str, Any]] = []  # kept in the checkpoint for the caller
         root = problem.root()
         if problem.is_terminal(root):
             raise ValueError(f"the root {shown(root)} is terminal, so there is nothing to choose")
@@ -161,7 +159,6 @@ class SearchState:
         try:
             for state in states:
                 if added and len(added) % AT_ONCE == 0 and budget.spent() is not None:
-                    budget.cut()
                     break
                 added.append(self.graph.add(state))
             self.graph.add_owed(added)

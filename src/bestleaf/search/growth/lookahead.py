@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from itertools import chain
 from math import log, sqrt
-from typing import Any
 
 import numpy as np
 
 from bestleaf.certificate.schema import part_name
-from bestleaf.checkpoint import Saved
-from bestleaf.checkpoint.codec import decoded, encoded
 from bestleaf.checks import shown
 from bestleaf.problems import State
 from bestleaf.search.evaluator import Evaluator
@@ -203,25 +200,6 @@ class LookaheadProposals(RaveProposals):
         stands_out = self.outstanding(self.mean_gains())
         return sorted(units, key=lambda unit: not stands_out[unit])[:most]
 
-    def snapshot(self) -> dict[str, Any]:
-        """Also return the gains and the best subset."""
-        best = None if self.best[0] < 0 else encoded(self.best[1])
-        return {**super().snapshot(), "gains": self.gains.copy(), "tries": self.tries.copy(), "best": best}
-
-    def restore(self, saved: Saved) -> None:
-        """Restore a snapshot; the best subset must have been evaluated."""
-        super().restore(saved)
-        units = len(self.gains)
-        self.tries = saved.array("tries", (units,), 0.0, 2.0**53).copy()
-        self.gains = saved.array("gains", (units,), -(2.0**53), 2.0**53).copy()
-        best = saved.get("best")
-        if best is not None:
-            subset = decoded(best)
-            value = self.state.values.get(self.lattice.terminal(subset))
-            if value is None:
-                raise ValueError(f"the best subset must have been evaluated, got {subset}")
-            self.best = (value, subset)
-
 
 BY_NAME: dict[str, type[RandomProposals]] = {
     one.name: one for one in (RandomProposals, PriorProposals, RaveProposals, LookaheadProposals)
@@ -246,5 +224,5 @@ def proposals_for(settings: Settings, *, by_rave: bool, by_prior: bool = False) 
 
 
 def called(proposals: RandomProposals) -> str:
-    """Return what certificates and checkpoints call proposals."""
+    """Return what certificates call proposals."""
     return part_name(proposals.name, BY_NAME, ours=not isinstance(proposals, OwnProposals))

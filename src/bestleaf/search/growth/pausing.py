@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import TYPE_CHECKING
 
 from bestleaf.engine.records import (
@@ -33,8 +32,8 @@ class Pause:
     """Says when growth pauses, and looks at the leaves that are there instead.
 
     A new leaf takes about as many samples as a leaf has taken so far on average. If what is left of the budget does not
-    suffice for the new leaves and for those that still wait to be looked at, nothing enters any more. How much is left
-    follows from `max_samples`, and from `max_time` by the pace of the search.
+    suffice for the new leaves and for those that still wait to be looked at, nothing enters any more. Only a limit of
+    samples counts: the clock ends a search, and decides nothing else.
 
     Parameters
     ----------
@@ -47,30 +46,18 @@ class Pause:
 
     def __init__(self, state: SearchState, evaluator: Evaluator, *, opens_later: bool) -> None:
         self.state, self.evaluator = state, evaluator
-        settings, budget = state.settings, evaluator.budget
-        limited = budget.max_samples is not None or budget.max_time is not None
+        settings, limited = state.settings, evaluator.budget.max_samples is not None
         self._possible = limited and settings.stopping == "sound" and not settings.fixed and not state.graph.adversarial
         self._opens_later = opens_later
-        self._asked: tuple[float, int] | None = None  # seconds and draws when it was asked first
         self.begun = False  # growth pauses
         self.closing = False  # instead of opening a choice, leaves are looked at
         self._target: float | None = None  # no upper bound shall be above it
-
-    def _left(self) -> float:
-        """Return how many samples and values are still to come."""
-        budget, drawn = self.evaluator.budget, self.state.samples + self.state.exact_evaluations
-        if self._asked is None:
-            self._asked = (budget.seconds, drawn)
-        passed, fresh = budget.seconds - self._asked[0], drawn - self._asked[1]
-        return budget.foreseen(drawn, fresh / passed if passed > 0 and fresh > 0 else inf)
 
     def before(self, *, leaves: float, draws: float = 0.0) -> bool:
         """Whether growth pauses before `leaves` new leaves, which take some more `draws` to enter."""
         if not self._possible or self.begun:
             return self.begun
-        left, state = self._left(), self.state
-        if left == inf:
-            return False
+        left, state = self.evaluator.left, self.state
         rows, kinds = state.known.known[: len(state.graph)], state.graph.kinds
         counts = rows["count"][(kinds != INNER) & (rows["count"] > 0) & (rows["upper"] > rows["lower"])]
         if len(counts) < FEWEST:
@@ -78,7 +65,6 @@ class Pause:
         waiting = int(((kinds != INNER) & ~looked_at_now(state)).sum())
         if left < MARGIN * ((waiting + leaves) * counts.mean() + draws):
             self.begun = True
-            self.evaluator.budget.cut()  # a larger budget continues from the last checkpoint before the pause
         return self.begun
 
     def before_opening(self, draws: int) -> bool:

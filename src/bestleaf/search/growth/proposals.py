@@ -6,7 +6,6 @@ from math import isfinite
 from numbers import Real
 from typing import Any
 
-from bestleaf.checkpoint import Saved
 from bestleaf.checks import shown
 from bestleaf.problems import State
 from bestleaf.search.evaluator import Evaluator
@@ -44,13 +43,6 @@ class RandomProposals:
         """Return a child of `node` that is not in the graph, and states that enter with it, parents first."""
         absent = list(self.graph.relatives.absent(node))
         return [absent[int(self.state.rng.integers(len(absent)))]]
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps."""
-        return {}
-
-    def restore(self, saved: Saved) -> None:
-        """Restore a snapshot; the graph and the values of the search are restored already."""
 
 
 class OwnProposals(RandomProposals):

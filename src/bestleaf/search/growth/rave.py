@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bestleaf.checkpoint import Saved
 from bestleaf.engine.kernels.reach import list_below
 from bestleaf.problems import State
 from bestleaf.search.evaluator import Evaluator
@@ -139,19 +138,3 @@ class RaveProposals(RandomProposals):
         missing = self.lattice.missing(self.graph.states[node])
         units = np.array([unit for unit in missing if unit not in there], np.int64)
         return units[np.argsort(-self.scores(node)[units], kind="stable")][:most].tolist()
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return how many rollouts the warm-ups still need."""
-        return {"left": [[node, left] for node, left in self._left.items()]}
-
-    def restore(self, saved: Saved) -> None:
-        """Restore a snapshot; refuse more rollouts than a warm-up has."""
-        self._left = {}
-        for pair in saved.listed("left"):
-            node, left = pair
-            if not (type(node) is int and 0 <= node < len(self.graph) and type(left) is int):
-                raise ValueError(f"warm-ups must be pairs of node and rollouts, got {str(pair)[:80]}")
-            most = self.rollouts(node) * self.lattice.count_children(self.graph.states[node])
-            if not 0 <= left <= most:
-                raise ValueError(f"a warm-up must have from 0 to {most} rollouts left, got {left}")
-            self._left[node] = left

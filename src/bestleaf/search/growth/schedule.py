@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bestleaf.checkpoint import Saved
 from bestleaf.checks import shown
 from bestleaf.engine.kernels.reach import ripest
 from bestleaf.engine.records import UNLIMITED
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from bestleaf.search.growth.proposals import RandomProposals
     from bestleaf.search.state import SearchState
 
-WARM_UP_SHARE = 0.1  # the fraction of max_time that one warm-up may take
 FAR = 2**45  # rounds; no search has as many. Up to here t and t + 1 have different powers in floating point
 
 
@@ -65,7 +63,6 @@ class Growth:
         self.proposals = proposals
         self.pause = pause
         self._opening = -1  # the choice that is being opened; -1 for none
-        self._warming: tuple[int, float] | None = None  # node of the current warm-up, and the seconds at its begin
 
     def grow(self, root: int) -> None:
         """Let one child enter below `root`, as the schedule says (`BAIAdd`)."""
@@ -131,28 +128,9 @@ class Growth:
 
     def _warm_up(self, node: int) -> bool:
         """Draw some of the rollouts needed to open the choice at `node`; False if no more are needed or allowed."""
-        state, evaluator, budget = self.state, self.evaluator, self.evaluator.budget
-        if self._warming is None or self._warming[0] != node:
-            self._warming = (node, budget.seconds)
-        if budget.max_time is not None and budget.seconds - self._warming[1] > WARM_UP_SHARE * budget.max_time:
-            return False
+        state, evaluator = self.state, self.evaluator
         most = max(evaluator.rounds, evaluator.batch_size or 1)
         rounds = max(0, min(most, evaluator.left))
         drawn = self.proposals.warm_up(node, rounds)
-        if evaluator.left <= 0:
-            budget.cut()
         state.warmup_samples += drawn
         return drawn > 0
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps."""
-        growths, complete = self.state.growths, sorted(self.state.complete)
-        kept = {"growths": growths, "complete": complete, "opening": self._opening}
-        return {**kept, "proposals": self.proposals.snapshot()}
-
-    def restore(self, saved: Saved) -> None:
-        """Restore a snapshot."""
-        self.state.growths = saved.whole("growths")
-        self.state.complete = set(saved.nodes("complete", len(self.state.graph)))
-        self._opening = saved.whole("opening", -1, len(self.state.graph) - 1)
-        self.proposals.restore(saved.part("proposals"))
