@@ -1,4 +1,4 @@
-"""Kill searches at random moments, let the same call go on with its memory, and count how many end bit for bit the same.
+"""Kill searches at random moments, let the same call go on with its memory, and count how many end as if never stopped.
 
 Four kinds: votes of nearest neighbours, an estimator, all subsets of an estimator, a slow problem of one's own. A third
 of the runs is killed once, a third twice, a third three times; every fifth then ends in two processes on one file.

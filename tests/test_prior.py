@@ -9,8 +9,7 @@ import pytest
 
 from bestleaf import Search, best_arm, best_leaf, verify
 from bestleaf.problems import Prior, ScoreLattice, TableProblem, paper_lattice, random_game_tree
-from bestleaf.search.growth.lookahead import proposals_for
-from bestleaf.search.growth.proposals import PriorProposals, RandomProposals, priors_of
+from bestleaf.search.growth.proposals import PriorProposals, RandomProposals, priors_of, proposals_for
 from bestleaf.search.settings import Settings
 from bestleaf.testing import check_problem
 from conftest import binomial_margin
@@ -39,8 +38,8 @@ def test_a_problem_with_a_prior_grows_by_it_unless_told_otherwise():
     assert isinstance(Guided(), Prior)
     assert not isinstance(paper_lattice(), Prior)
     settings = Settings(epsilon=0.1, delta=0.1, expansion=0.5)
-    assert proposals_for(settings, by_rave=False, by_prior=True) is PriorProposals
-    assert proposals_for(settings, by_rave=False) is RandomProposals
+    assert proposals_for(settings, Guided(), rollouts=False) is PriorProposals
+    assert proposals_for(settings, paper_lattice(), rollouts=False) is RandomProposals
     assert searched(Guided()).run().settings["proposal"] == "prior"
     assert searched(Guided(), proposal="random").run().settings["proposal"] == "random"
     check_problem(Guided())

@@ -1,6 +1,8 @@
 """The order of the rooms: a module imports only from its own room and from rooms before it."""
 
 import ast
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -93,3 +95,28 @@ def test_only_one_module_imports_numba():
 
 def test_the_loop_fits_on_a_screen():
     assert len((HOUSE / "search" / "loop.py").read_text().splitlines()) < 150
+
+
+CORE = """
+import sys
+
+class Refusing:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("sklearn", "pandas") or name.startswith(("bestleaf.features", "scipy.stats")):
+            raise ImportError(f"the core imports {name}")
+
+sys.meta_path.insert(0, Refusing())
+from bestleaf import Search, best_arm, best_leaf, problems, verify
+lattice = problems.paper_lattice()
+found = best_leaf(lattice, epsilon=0.2, delta=0.1, seed=0)
+assert found.settled and verify(found.certificate), str(verify(found.certificate))
+assert best_arm(lattice, epsilon=0.2, delta=0.1, seed=0, expansion=0.5, memory=sys.argv[1]).answer
+assert best_leaf(lattice, epsilon=0.2, delta=0.1, seed=0, batch_size=8, n_jobs=1).settled
+print(found)
+"""
+
+
+def test_the_core_runs_where_features_scikit_learn_and_pandas_cannot_be_imported(tmp_path):
+    done = subprocess.run([sys.executable, "-c", CORE, str(tmp_path / "run.db")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.startswith("Best leaf:")

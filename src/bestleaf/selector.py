@@ -46,6 +46,7 @@ from bestleaf.features.all_subsets import Exhaustion
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
 from bestleaf.features.scoring import chosen_score
+from bestleaf.features.stages import EveryLeaf, SmallerAnswer, SubsetsOfAnswers
 from bestleaf.memory import Answers, Memory, opened
 from bestleaf.new_data.choosing import Chosen, choose
 from bestleaf.new_data.path import Path
@@ -55,7 +56,7 @@ from bestleaf.search.ask_tell import Inside
 from bestleaf.search.budget import Budget, run_in_slices
 from bestleaf.search.executors import executor_for, workers_there
 from bestleaf.search.settings import GUARANTEES, Settings, checked_guarantees
-from bestleaf.search.stages import EveryLeaf, SmallerAnswer, Stage, SubsetsOfAnswers
+from bestleaf.search.stages import Stage
 from bestleaf.selection import CallbackSupportMixin, Selection, Watch, call_of, telling_folds
 
 BATCH_OF_FITS = 32  # samples asked for at once if each one fits an estimator

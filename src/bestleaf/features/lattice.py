@@ -15,8 +15,11 @@ import numpy as np
 
 from bestleaf.certificate.all_subsets import count_subsets
 from bestleaf.checks import cut, shown
+from bestleaf.features.lookahead import LookaheadProposals
 from bestleaf.features.neighbours import KNNOracle
+from bestleaf.features.rave import RaveProposals
 from bestleaf.features.rollouts import NeighbourRollouts, PlainRollouts, Subset, SubsetFamily
+from bestleaf.search.growth.proposals import RandomProposals
 
 MANY = 10**12  # counting subsets ends beyond this
 STOP = -1  # the last element of a terminal leaf
@@ -286,6 +289,10 @@ class FeatureLattice:
     def plain_rollouts(self) -> PlainRollouts:
         """Return the object that keeps the RAVE sums of rollouts that are drawn outside of kernels."""
         return PlainRollouts(self)
+
+    def proposals(self) -> dict[str, type[RandomProposals]]:
+        """Return the ways in which this lattice grows, by name; the first is the default."""
+        return {one.name: one for one in (LookaheadProposals, RaveProposals)}
 
     @property
     def value_cost(self) -> int:

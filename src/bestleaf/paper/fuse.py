@@ -10,8 +10,8 @@ import numpy as np
 
 from bestleaf.checks import number, one_of, shown
 from bestleaf.features import STOP, FeatureLattice, NeighbourRollouts, Subset
+from bestleaf.features.rave import rave_scores
 from bestleaf.paper.uct import UCT, UCTResult, UCTSettings, full_signature
-from bestleaf.search.growth.rave import rave_scores
 from bestleaf.search.result import Progress
 
 REFRESH_RATIO = 1.1  # priors are computed again when the visits of a node have grown by this factor

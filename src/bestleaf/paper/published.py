@@ -10,8 +10,8 @@ from __future__ import annotations
 from itertools import combinations
 from typing import cast
 
+from bestleaf.features.rave import RaveProposals, Subset
 from bestleaf.problems import State
-from bestleaf.search.growth.rave import RaveProposals, Subset
 
 
 class PublishedProposals(RaveProposals):

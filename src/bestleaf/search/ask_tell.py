@@ -14,8 +14,8 @@ from bestleaf.search.answer import Answer, EvaluatedLeaf, checked_answer, gap_of
 from bestleaf.search.budget import Budget, run_in_slices
 from bestleaf.search.evaluator import Evaluator, Request
 from bestleaf.search.executors import Serial, executor_for
-from bestleaf.search.growth.lookahead import called, proposals_for
 from bestleaf.search.growth.pausing import Pause
+from bestleaf.search.growth.proposals import called, proposals_for
 from bestleaf.search.growth.schedule import Growth
 from bestleaf.search.loop import act, check_time, let_the_best_in, search_slice
 from bestleaf.search.result import Progress, Result
@@ -104,9 +104,7 @@ class Search:
             batches = int(rng.integers(2**63)) if number is None else number
         compiled = problem.compiled_oracle(rng) if batches is None and hasattr(problem, "compiled_oracle") else None
         rollouts = compiled if batches is None else getattr(problem, "plain_rollouts", lambda: None)()
-        proposals = proposals_for(
-            self.settings, by_rave=hasattr(rollouts, "rave_sums"), by_prior=hasattr(problem, "prior")
-        )
+        proposals = proposals_for(self.settings, problem, rollouts=rollouts is not None)
         self.state = SearchState(
             problem, self.settings, rng, number, rollouts, self.budget, whole_opening=proposals.whole_opening
         )

@@ -6,10 +6,11 @@ from math import isfinite
 from numbers import Real
 from typing import Any
 
+from bestleaf.certificate.schema import part_name
 from bestleaf.checks import shown
 from bestleaf.problems import State
 from bestleaf.search.evaluator import Evaluator
-from bestleaf.search.settings import name_of
+from bestleaf.search.settings import PROPOSALS, Settings, name_of
 from bestleaf.search.state import SearchState
 
 
@@ -108,3 +109,30 @@ def priors_of(problem: object, state: State) -> dict[State, float]:
             raise ValueError(f"prior({shown(state)}) must return finite numbers of at least 0, got {shown(weight)}")
         found[child] = found.get(child, 0.0) + float(weight)
     return found
+
+
+BY_NAME: dict[str, type[RandomProposals]] = {one.name: one for one in (RandomProposals, PriorProposals)}
+
+
+def proposals_for(settings: Settings, problem: object, *, rollouts: bool) -> type[RandomProposals]:
+    """Return the class of proposals: the one in the settings; by default the first that the problem hands in.
+
+    A problem whose states are sampled by rollouts may hand in proposals of its own, by name. Without them it is the
+    prior, if the problem has one.
+    """
+    wanted, by_prior = settings.proposal, hasattr(problem, "prior")
+    handed = problem.proposals() if rollouts and not settings.fixed and hasattr(problem, "proposals") else {}
+    if wanted is None:
+        wanted = next(iter(handed), "prior" if by_prior else "random")
+    if not isinstance(wanted, str):
+        return wanted if isinstance(wanted, type) else OwnProposals
+    if wanted not in BY_NAME and wanted not in handed:
+        raise ValueError(f"proposal {shown(wanted)} needs a growing lattice of feature subsets; use 'random' or None")
+    if wanted == "prior" and not by_prior:
+        raise ValueError(f"proposal {shown(wanted)} needs a problem with prior(state); use 'random' or None")
+    return {**BY_NAME, **handed}[wanted]
+
+
+def called(proposals: RandomProposals) -> str:
+    """Return what certificates call proposals."""
+    return part_name(proposals.name, PROPOSALS, ours=not isinstance(proposals, OwnProposals))

@@ -7,13 +7,9 @@ from math import log, sqrt
 
 import numpy as np
 
-from bestleaf.certificate.schema import part_name
-from bestleaf.checks import shown
+from bestleaf.features.rave import RaveProposals, Subset
 from bestleaf.problems import State
 from bestleaf.search.evaluator import Evaluator
-from bestleaf.search.growth.proposals import OwnProposals, PriorProposals, RandomProposals
-from bestleaf.search.growth.rave import RaveProposals, Subset
-from bestleaf.search.settings import Settings
 from bestleaf.search.state import SearchState
 
 
@@ -199,30 +195,3 @@ class LookaheadProposals(RaveProposals):
         units = super().absent_units(node, len(self.gains))
         stands_out = self.outstanding(self.mean_gains())
         return sorted(units, key=lambda unit: not stands_out[unit])[:most]
-
-
-BY_NAME: dict[str, type[RandomProposals]] = {
-    one.name: one for one in (RandomProposals, PriorProposals, RaveProposals, LookaheadProposals)
-}
-
-
-def proposals_for(settings: Settings, *, by_rave: bool, by_prior: bool = False) -> type[RandomProposals]:
-    """Return the class of proposals: the one in the settings; by default the one that uses most of what is there.
-
-    That is lookahead where there are RAVE sums, and otherwise the prior, if the problem has one.
-    """
-    by_rave = by_rave and not settings.fixed
-    wanted = settings.proposal or ("lookahead" if by_rave else "prior" if by_prior else "random")
-    if not isinstance(wanted, str):
-        return wanted if isinstance(wanted, type) else OwnProposals
-    found = BY_NAME[wanted]
-    if issubclass(found, RaveProposals) and not by_rave:
-        raise ValueError(f"proposal {shown(wanted)} needs a growing lattice of feature subsets; use 'random' or None")
-    if issubclass(found, PriorProposals) and not by_prior:
-        raise ValueError(f"proposal {shown(wanted)} needs a problem with prior(state); use 'random' or None")
-    return found
-
-
-def called(proposals: RandomProposals) -> str:
-    """Return what certificates call proposals."""
-    return part_name(proposals.name, BY_NAME, ours=not isinstance(proposals, OwnProposals))
