@@ -27,6 +27,7 @@ def _in_file(*names: str, below: str = "") -> dict[str, str]:
 
 READ = ("--target", "--groups", "--weights", "--drop", "--missing", "--encoding")  # that only select has now
 GONE = {  # options of earlier versions, and what to use instead
+    "--checkpoint": "--memory run.db",
     **_in_file("choose", "cv", "delta", "feature_groups", "n_jobs", "parsimony", "random_state", "scoring"),
     **_in_file("guarantee", "max_samples", "proposal", below=" below [search]"),
     **_in_file("reference_rows", "device", below=" below [neighbours]"),
