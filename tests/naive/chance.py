@@ -161,10 +161,6 @@ class NaiveChance(NaiveSearch):
             return self.relief(best)
         return self.gain(rival if self.width(rival) > self.width(best) else best)
 
-    def is_closed(self, state):
-        missing = any(child not in self.children for child in self._all_children(state))
-        return missing and (not self.children[state] or state not in self.opened)
-
     def reached(self):
         """Return the states that the plan leads to, breadth first."""
         found = [self.problem.root()]
@@ -173,6 +169,13 @@ class NaiveChance(NaiveSearch):
             below = [self.taken(state)] if moves and self.children[state] else self.children[state]
             found += [child for child in below if child not in found]
         return found
+
+    def closed_beside_plan(self):
+        """Return a closed state that an upper bound of a move beside the plan rests on, or None."""
+        reached = self.reached()
+        moves = [s for s in reached if self.children[s] and self.chances(s) is None and not self.minimizes(s)]
+        beside = [rival for state in moves for rival in self.rivals(state, self.taken(state))]
+        return self.first_unfinished(list(dict.fromkeys(beside)), False, seen=reached)
 
     def weakest_choice(self):
         """Return the choice that the loss of the plan comes from: (state, best, first leaf, second leaf)."""
@@ -200,13 +203,15 @@ class NaiveChance(NaiveSearch):
             if root not in self.opened:
                 self.open(root)
             if self.loss(root) <= self.epsilon:
-                closed = [state for state in self.reached() if self.is_closed(state)]
-                if not closed:
+                closed = next(filter(self.is_closed, self.reached()), None)
+                if closed is None and self.finishes():
+                    closed = self.closed_beside_plan()
+                if closed is None:
                     moves = [s for s in self.reached() if self.children[s] and self.chances(s) is None]
                     self.plan = {state: self.taken(state) for state in moves if not self.minimizes(state)}
                     self.answer = self.plan.get(root, root)
                     return None
-                self.open(closed[0])
+                self.open(closed)
                 continue
             state, best, first, _ = self.weakest_choice()
             if self.b and self.owes_growth(state):

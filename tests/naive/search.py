@@ -354,8 +354,14 @@ class NaiveSearch:
                     continue
                 if self.task == "arm" or self.problem.is_terminal(best):
                     self.answer = best
-                    return (root, best, best) if self.task == "leaf" and self._pending(best) else None
-                if best not in self.opened:
+                    if self.task == "leaf" and self._pending(best):
+                        return root, best, best
+                    closed = self.closed_node()
+                    if closed is None:
+                        return None
+                    self.open(closed)
+                    root = self.problem.root()
+                elif best not in self.opened:
                     self.open(best)
                     root = self.problem.root()
                 else:
@@ -369,6 +375,70 @@ class NaiveSearch:
                     self.answer, self.stuck = best, True
                     return None
             return root, best, first
+
+    # ---- what a settled answer rests on must be finished
+
+    def finishes(self):
+        return self.b and self.stopping == "sound" and not getattr(self.problem, "settles_unfinished", False)
+
+    def chances(self, state):
+        return None
+
+    def is_closed(self, state):
+        missing = any(child not in self.children for child in self._all_children(state))
+        return missing and (not self.children[state] or state not in self.opened)
+
+    def closed_node(self):
+        """Return a state whose children have to enter before the answer is settled; None if there is none."""
+        root = self.problem.root()
+        while self.finishes():
+            best = self.children[root][0]
+            if not self.has_one_way(root):
+                best, first, second, _, _ = self.contest(root)
+                closed = self.closed_at(root, best, first, second)
+                if closed is not None:
+                    return closed
+            if self.task == "arm" or not self.children[best]:
+                break
+            root = self.place(best)
+        return None
+
+    def closed_at(self, root, best, first, second):
+        if self.adversarial():
+            lower = not self.minimizes(root)
+            closed = self.first_unfinished([best], lower)
+            return closed if closed is not None else self.first_unfinished(self.rivals(root, best), not lower)
+        ways = [] if second is None else [*self.way_up(first), *self.way_up(second)]
+        return next((state for state in ways if self.is_closed(state)), None)
+
+    def way_up(self, state):
+        found = []
+        while self.level(state) > 0:
+            found.append(state)
+            state = self.node_above(state)
+        return found
+
+    def rivals(self, root, best):
+        """Return all other children; with one player the strongest of them."""
+        if hasattr(self.problem, "maximizes"):
+            return [child for child in self.children[root] if child != best]
+        rival = self.rival_child(best, root)
+        return [] if rival is None else [rival]
+
+    def first_unfinished(self, states, lower, seen=()):
+        """Return the first closed state that the lower (or upper) bounds of some states rest on."""
+        found = [state for state in states if state not in seen]
+        for state in found:  # grows in this loop
+            if self.is_closed(state):
+                return state
+            below = self.children[state]
+            opposed = hasattr(self.problem, "maximizes") and self.minimizes(state) == lower
+            if below and self.chances(state) is None and not opposed:
+                side = 0 if lower else 1
+                same = [child for child in below if self.interval(child)[side] == self.interval(state)[side]]
+                below = [max(same, key=lambda child: NaiveSearch.lot(self, child))] if same else []
+            found += [child for child in below if child not in found and child not in seen]
+        return None
 
     def cannot_sample(self, leaf):
         """Whether a leaf stands for play without end, or has an exact value; only with cycles it is ever asked for."""
@@ -495,6 +565,7 @@ class NaiveLattice:
 
     def __init__(self, X, y, *, k, m, q, max_features):
         self.X, self.y, self.k, self.m, self.q, self.limit = X.astype(np.float32), y, k, m, q, max_features
+        self.settles_unfinished = True  # as in the paper
         self.remembered = {}  # (subset, example) -> votes
         self.rollouts = []  # (where, subset reached, value)
 

@@ -17,6 +17,7 @@ from bestleaf.engine.kernels.backup import backup, narrow, recompute
 from bestleaf.engine.kernels.chance import plan_choice, renew
 from bestleaf.engine.kernels.contest import contest
 from bestleaf.engine.kernels.cycles import refresh_knot
+from bestleaf.engine.kernels.finish import unfinished
 from bestleaf.engine.kernels.loop import mark_descent
 from bestleaf.engine.kernels.reach import count_ancestors, find_cone, strongest_outside
 from bestleaf.engine.parts import Stopping
@@ -76,7 +77,8 @@ class Knowledge:
     """Intervals on every node of a graph under one bound; `settings` are fields of the `WORLD` record.
 
     Ties are broken by random lots; `lots` is their seed. Without a seed the later node wins a tie, as in the published
-    program. `stopping` is the user's own test, if there is one.
+    program. `stopping` is the user's own test, if there is one. With `finishes` a choice is settled only where the graph
+    has grown to its end; see `bestleaf.engine.kernels.finish`.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Knowledge:
         *,
         lots: int | None,
         stopping: Stopping | None = None,
+        finishes: bool = False,
     ) -> None:
         self.graph = graph
         self.bound = bound
@@ -107,12 +110,14 @@ class Knowledge:
         self.gains, self.losses, self.reliefs = np.zeros((3, 1))
         self.knots, self.exits = np.zeros(1, KNOT), np.zeros(1, EXIT)  # room only for a graph with cycles
         self.world = np.zeros(1, WORLD)[0]
-        self._enter_world(rule, stopping, settings)
+        self._enter_world(rule, stopping, settings, finishes)
         self._reserve()
 
-    def _enter_world(self, rule: Rule, stopping: Stopping | None, settings: dict[str, float]) -> None:
+    def _enter_world(self, rule: Rule, stopping: Stopping | None, settings: dict[str, float], finishes: bool) -> None:
         kernels = [contest, mark_descent, narrow, backup, count_ancestors, find_cone, strongest_outside]
         parts = {"rule": rule.part}
+        if finishes:
+            kernels.append(unfinished)
         if stopping is not None:
             parts["stopping"] = stopping.part
         self.world["chance"] = self.graph.has_chance

@@ -104,6 +104,8 @@ class FeatureLattice:
     True
     """
 
+    settles_unfinished = True  # as in the paper: a subset is worth the mean of its random completions
+
     def __init__(
         self,
         oracle: Oracle,

@@ -95,6 +95,11 @@ class Settings:
         """Whether the whole graph is built at once and never grows."""
         return self.expansion is None
 
+    @property
+    def finishes(self) -> bool:
+        """Whether a choice is settled only where the graph has grown to its end; only the sound test asks for it."""
+        return bool(self.expansion) and self.stopping == "sound"
+
     def proof(self, exact: bool) -> str:
         """Return which kind of proof the answer has: "rigorous", "conditional" on a user's own bound, or "none".
 

@@ -88,9 +88,10 @@ class SearchState:
             self.graph,
             settings.rule,
             settings.bound,
-            settings.for_kernels(),
+            {**settings.for_kernels(), "opponent": hasattr(problem, "maximizes")},
             lots=lots,
             stopping=settings.own_test,
+            finishes=settings.finishes and not getattr(problem, "settles_unfinished", False),
         )
         self.known.start(settings.fixed)
 
