@@ -13,7 +13,8 @@ from sklearn.naive_bayes import GaussianNB
 
 from bestleaf import Search, problems, verify
 from bestleaf.search.ask_tell import Inside
-from bestleaf.search.executors import Dask, draw_samples, executor_for
+from bestleaf.search.cluster import Dask
+from bestleaf.search.executors import draw_samples, executor_for
 from selecting import made_selector
 
 distributed = pytest.importorskip("distributed")
@@ -123,7 +124,7 @@ def test_a_worker_that_comes_late_is_waited_for_with_a_message(empty):
 
 
 @pytest.mark.parametrize("lost", ["workers", "scheduler"])
-def test_without_workers_a_search_ends_with_what_it_has_and_a_reason_of_its_own(empty, lost, monkeypatch):
+def test_without_workers_a_search_ends_with_what_it_has_and_a_reason_of_its_own(empty, lost):
     class Leaving(Dask):
         """All workers, or the scheduler, are lost after three batches."""
 
@@ -136,7 +137,6 @@ def test_without_workers_a_search_ends_with_what_it_has_and_a_reason_of_its_own(
                 leave()
             return super().map(work, problem, items)
 
-    monkeypatch.setattr("bestleaf.search.executors.RECOUNT", 0.1)
     problem = problems.ScoreLattice([0.0] * 6, 3)  # all leaves tie: it never ends by itself
     with distributed.Client(empty) as client:
         empty.scale(1)

@@ -418,8 +418,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             return None
         self._check_search(lattice, budget)
         kind = "threads" if votes_of(self.estimator) is not None else "processes"
-        executor = executor_for(self.n_jobs, kind)
-        with telling_folds(self.verbose) as tell:
+        with executor_for(self.n_jobs, kind) as executor, telling_folds(self.verbose) as tell:
             chosen = choose(self, data, lattice, seed, budget, executor, tell)
         if chosen.cut_short:
             warnings.warn(

@@ -145,7 +145,8 @@ class Search:
     def finish(self) -> None:
         """Search as `run` does, but return no result."""
         self._begun = False
-        run_in_slices(self, self._callback)
+        with self.evaluator.executor:  # its pool of workers stays open until the search ends
+            run_in_slices(self, self._callback)
 
     @property
     def reason(self) -> str | None:

@@ -1,34 +1,33 @@
 """Executors: they share a batch out among workers. Results come back in the order of the items.
 
 Workers get the problem and some items, and return numbers only. So it does not matter which worker did an item, or
-whether an item was done twice.
+whether an item was done twice. ``with executor:`` keeps its pool of workers open until the end of the block; the
+problem is sent to them once.
 """
 
 from __future__ import annotations
 
-import signal
-import threading
+import pickle
+import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from itertools import takewhile
+from collections.abc import Callable, Sequence
+from concurrent.futures import BrokenExecutor
+from contextlib import nullcontext
 from numbers import Integral
-from time import perf_counter, sleep
-from types import FrameType
+from time import perf_counter
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
 from bestleaf.checks import shown
 from bestleaf.engine.records import UNLIMITED
 from bestleaf.search.budget import SecondInterrupt
+from bestleaf.search.interrupts import without_interrupts
 
 CHUNKS_A_WORKER = 2  # each chunk is this part of a worker's share of what is left, so that no worker ends late
 LOOK = 0.25  # seconds of work between two looks at the clock
 WORTH_SHARING = 0.1  # seconds; less work is done sooner in this thread than by processes
-PATIENCE = 60.0  # seconds to wait for a worker of a cluster when none is left
-RECOUNT = 5.0  # seconds after which workers are counted again
 STARTING = 3.0  # seconds that processes take to start
 TRIES = 5  # how often a batch is tried if workers are lost
 
@@ -59,6 +58,19 @@ class Serial:
 
     def __init__(self) -> None:
         self.over: Callable[[], bool] = bool
+        self._blocks = 0  # how many ``with`` blocks are open
+
+    def __enter__(self) -> Serial:
+        self._blocks += 1
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._blocks -= 1
+        if self._blocks == 0:
+            self.close()
+
+    def close(self) -> None:
+        """Let the workers go; the next batch would start them again."""
 
     def until(self, over: Callable[[], bool]) -> None:
         """Set the function that says whether time is over."""
@@ -79,9 +91,15 @@ class Serial:
                 break
         return found
 
+    def _end(self, words: str) -> list[Any]:
+        """Give up with a warning: no worker is left. The search ends with what it has found."""
+        self.ended = "exhausted"
+        warnings.warn(f"{words}: the search ends with what it has found", RuntimeWarning, stacklevel=2)
+        return []
+
 
 class Joblib(Serial):
-    """Share the work out among joblib's workers, with the backend that is configured.
+    """Share the work out among joblib's workers, with the backend that is configured: processes, threads, Ray.
 
     Parameters
     ----------
@@ -100,10 +118,12 @@ class Joblib(Serial):
         self.n_jobs = n_jobs
         self.prefer = prefer
         self.patience = patience
+        self._pool: Any = None  # joblib's Parallel, while it is open
+        self._sent: tuple[Any, Any] | None = None  # the problem, and how workers get it
         self._done, self._seconds = 0, 0.0  # items and seconds of all workers together
 
     def map(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
-        """Return the results of all items, in order; fewer if time is over."""
+        """Return the results of all items, in order; fewer if time is over, none if all workers are lost."""
         from joblib import effective_n_jobs
 
         workers, begun = effective_n_jobs(self.n_jobs), perf_counter()
@@ -114,191 +134,109 @@ class Joblib(Serial):
         if len(parts) < 2 or (self.patience and too_soon):
             workers, found = 1, super().map(work, problem, items)
         else:
-            found = self._tried(work, problem, parts)
+            with self:
+                found = self._tried(work, problem, parts, CHUNKS_A_WORKER * workers)
         self._done, self._seconds = self._done + len(found), self._seconds + workers * (perf_counter() - begun)
         return found
 
-    def _tried(self, work: Work, problem: Any, parts: list[Sequence[Any]]) -> list[Any]:
-        """Return the results of a batch; if workers are lost, try again, a few times."""
-        for _ in range(TRIES - 1):
-            with suppress(BrokenExecutor):
-                return self._shared_out(work, problem, parts)
-        return self._shared_out(work, problem, parts)
+    def close(self) -> None:
+        """Close joblib's pool."""
+        pool, self._pool, self._sent = self._pool, None, None
+        if pool is not None:
+            pool.__exit__(None, None, None)
 
-    def _shared_out(self, work: Work, problem: Any, parts: list[Sequence[Any]]) -> list[Any]:
-        """Return the results of the parts that were done in time; stop the workers that are not done."""
-        from joblib import Parallel, delayed
+    def _tried(self, work: Work, problem: Any, parts: list[Sequence[Any]], a_round: int) -> list[Any]:
+        """Return the results of a batch; if workers are lost, try again with new ones, a few times."""
+        for _ in range(TRIES if self.ended is None else 0):
+            try:
+                return self._shared_out(work, problem, parts, a_round)
+            except _lost():
+                self.close()
+        return [] if self.ended else self._end(f"all workers were lost {TRIES} times in the same batch")
+
+    def _open(self, problem: Any) -> tuple[Any, Any]:
+        """Return the pool and how its workers get the problem."""
+        from joblib import Parallel
         from joblib.parallel import get_active_backend
 
-        one_by_one = getattr(get_active_backend(prefer=self.prefer)[0], "supports_return_generator", False)
+        if self._pool is None:
+            backend = get_active_backend(prefer=self.prefer)[0]
+            shape = "generator" if getattr(backend, "supports_return_generator", False) else "list"
+            pool = Parallel(n_jobs=self.n_jobs, prefer=self.prefer, batch_size=1, return_as=shape)
+            self._pool = pool.__enter__()
+        if self._sent is None or self._sent[0] is not problem:
+            shares_memory = getattr(self._pool._backend, "supports_sharedmem", False)
+            self._sent = problem, (None, problem, ()) if shares_memory else _packed(problem)
+        return self._pool, self._sent[1]
+
+    def _shared_out(self, work: Work, problem: Any, parts: list[Sequence[Any]], a_round: int) -> list[Any]:
+        """Return the results of the parts that were done in time; stop the workers that are not done."""
+        from joblib import delayed
+
         found: list[Any] = []
-        with _without_interrupts() as waiting:
-            done: Any = Parallel(
-                n_jobs=self.n_jobs,
-                prefer=self.prefer,
-                batch_size=1,
-                return_as="generator" if one_by_one else "list",
-            )(delayed(work)(problem, part) for part in parts)
-            try:
-                with waiting():
-                    for results in done:
-                        found += results
-                        if self.over():
-                            break
-            except SecondInterrupt:
-                raise
-            except KeyboardInterrupt:  # joblib has stopped its workers; some may have heard Ctrl-C themselves
-                if not self.over():
+        with without_interrupts() as waiting:
+            pool, sent = self._open(problem)
+            one_by_one = pool.return_generator
+            a_round = len(parts) if one_by_one else a_round  # without a generator the clock is looked at between rounds
+            for start in range(0, len(parts), a_round):
+                tasks = [delayed(_at_worker)(work, *sent, part) for part in parts[start : start + a_round]]
+                done: Any = ()
+                try:
+                    with nullcontext() if one_by_one else waiting():
+                        done = pool(tasks)
+                    with waiting():
+                        for results in done:
+                            found += results
+                            if self.over():
+                                break
+                except SecondInterrupt:
                     raise
-            if one_by_one:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", UserWarning)  # about tasks that are stopped on purpose
-                    done.close()
+                except KeyboardInterrupt:  # joblib has stopped its workers; some may have heard Ctrl-C themselves
+                    if not self.over():
+                        raise
+                if one_by_one and done:
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore", UserWarning)  # about tasks that are stopped on purpose
+                        done.close()
+                if self.over():
+                    break
         return found
 
 
-@contextmanager
-def _without_interrupts() -> Iterator[Callable[[], AbstractContextManager[None]]]:
-    """Delay Ctrl-C; processes started meanwhile ignore it. Yield a context in which Ctrl-C ends the wait for them."""
-    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
-        yield nullcontext
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _lost() -> tuple[type[BaseException], ...]:
+    """Return the errors of joblib's pools whose workers are lost; an error of the work itself is none of them."""
+    from joblib.externals.loky.process_executor import ShutdownExecutorError  # others may restart loky's processes
+
+    if "ray" not in sys.modules:
+        return BrokenExecutor, ShutdownExecutorError
+    return BrokenExecutor, ShutdownExecutorError, sys.modules["ray"].exceptions.RayError
+
+
+def _packed(problem: Any) -> tuple[str, bytes, list[np.ndarray]]:
+    """Return a name for the problem, its pickle, and its arrays apart, so that joblib shares the large ones."""
     try:
-        yield lambda: _interrupts_raised(before)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        import cloudpickle
+    except ImportError:  # older versions of joblib bring their own
+        from joblib.externals import cloudpickle
+
+    arrays: list[np.ndarray] = []
+    packed = cloudpickle.dumps(
+        problem, protocol=5, buffer_callback=lambda one: arrays.append(np.frombuffer(one.raw(), np.uint8))
+    )
+    return uuid4().hex, packed, arrays
 
 
-@contextmanager
-def _interrupts_raised(mask: set[signal.Signals | int]) -> Iterator[None]:
-    """Let Ctrl-C through, and raise KeyboardInterrupt after what is to be done for it otherwise, such as noting it."""
-    usual = signal.getsignal(signal.SIGINT)
-
-    def note_and_raise(number: int, frame: FrameType | None) -> None:
-        if callable(usual):
-            usual(number, frame)
-            raise KeyboardInterrupt
-
-    if callable(usual):
-        signal.signal(signal.SIGINT, note_and_raise)
-    try:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        if callable(usual):
-            signal.signal(signal.SIGINT, usual)
+_HERE: dict[str, Any] = {}  # in a worker: the last problem it got, by name
 
 
-class Dask(Serial):
-    """Share the work out among the workers of a Dask cluster; the problem is sent once.
-
-    The samples of a lost worker are drawn again by another one. A sample follows from its state and its seed, so it is
-    the same on every worker. If no worker is left, or the scheduler is gone, a warning says so, and the executor waits.
-    If no worker comes in time, the search ends with what it has found, for the reason "exhausted".
-
-    Parameters
-    ----------
-    client : dask.distributed.Client
-        The cluster.
-    patience : float, default=60
-        Seconds to wait for a worker when none is left.
-    """
-
-    def __init__(self, client: Any, patience: float | None = None) -> None:
-        super().__init__()
-        self.client = client
-        self.patience = PATIENCE if patience is None else patience
-        self._sent: tuple[Any, Any] | None = None
-        self._counted = (-2 * RECOUNT, 1)  # when, and how many workers
-        self._alone_since: float | None = None
-
-    def map(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
-        """Return the results of all items, in order; fewer if time is over or no worker is left."""
-        failure: BaseException | None = None
-        for _ in range(TRIES):
-            if not self._has_workers():
-                return []
-            try:
-                return self._shared_out(work, problem, items)
-            except self._lost() as error:
-                if type(error) is RuntimeError and self.client.status == "running":
-                    raise  # an error of the work itself
-                failure = error
-                self._sent, self._counted = None, (-2 * RECOUNT, 1)  # the workers that had the problem are gone
-        if failure is not None and self._workers():
-            raise failure
-        return []
-
-    def _lost(self) -> tuple[type[BaseException], ...]:
-        """Return the errors of lost workers and of a lost scheduler; RuntimeError comes from a client being closed."""
-        from distributed.client import FutureCancelledError
-        from distributed.scheduler import KilledWorker
-
-        return CancelledError, FutureCancelledError, KilledWorker, OSError, TimeoutError, RuntimeError
-
-    def _shared_out(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
-        """Return the results of all items; those of the first ones if time is over or no worker is left."""
-        from distributed import wait
-
-        parts = chunks(items, min(len(items), self._counted[1]))  # a worker that is done early gets one more
-        waiting = [self.client.submit(work, self._at_workers(problem), part, pure=False) for part in parts]
-        while True:
-            try:
-                wait(waiting, timeout=LOOK)
-                break
-            except TimeoutError:
-                if self.over() or not self._has_workers():
-                    return self._first_results(waiting)
-        return [value for part in self.client.gather(waiting) for value in part]
-
-    def _first_results(self, waiting: list[Any]) -> list[Any]:
-        """Return the results of the first parts that are done, and stop the others."""
-        if self.client.status != "running":
-            return []
-        done = list(takewhile(lambda part: part.status == "finished", waiting))
-        found = self.client.gather(done, errors="skip") if done else []
-        self.client.cancel(waiting[len(done) :])
-        return [value for part in found for value in part] if len(found) == len(done) else []
-
-    def _has_workers(self) -> bool:
-        """Wait for a worker if there is none; False if time is over or none has come."""
-        while not self._workers():
-            now = perf_counter()
-            if self._alone_since is None:
-                self._alone_since = now
-                words = f"no worker is left on the Dask cluster; waiting up to {self.patience:g} s for one"
-                warnings.warn(words, RuntimeWarning, stacklevel=2)
-            if now - self._alone_since >= self.patience:
-                self.ended = "exhausted"
-                return False
-            if self.over():
-                return False
-            sleep(LOOK)
-        self._alone_since = None
-        return True
-
-    def _workers(self) -> int:
-        """Return how many workers there are, counted at most some seconds ago: counting takes as long as a sample."""
-        if self._counted[1] == 0 or perf_counter() - self._counted[0] > RECOUNT or self.client.status != "running":
-            self._counted = (perf_counter(), self.count())
-        return self._counted[1]
-
-    def count(self) -> int:
-        """Return how many workers there are now."""
-        if self.client.status != "running":  # the scheduler is gone
-            return 0
-        try:
-            return sum(self.client.ncores().values())
-        except self._lost():
-            return 0
-
-    def _at_workers(self, problem: Any) -> Any:
-        """Return the Dask future of the problem; send the problem to the workers if they do not have it."""
-        if self._sent is None or self._sent[0] is not problem:
-            self._sent = (problem, self.client.scatter([problem], broadcast=True, hash=False)[0])
-        return self._sent[1]
+def _at_worker(work: Work, name: str | None, packed: Any, arrays: list[np.ndarray], items: Sequence[Any]) -> list[Any]:
+    """Do the items of one part in a worker, which unpacks a problem only once."""
+    if name is None:
+        return work(packed, items)
+    if name not in _HERE:
+        _HERE.clear()
+        _HERE[name] = pickle.loads(packed, buffers=arrays)
+    return work(_HERE[name], items)
 
 
 def chunks(items: Sequence[Any], workers: int, largest: int = UNLIMITED) -> list[Sequence[Any]]:
@@ -313,12 +251,14 @@ def chunks(items: Sequence[Any], workers: int, largest: int = UNLIMITED) -> list
     return parts
 
 
-def cluster() -> Any:
-    """Return the client of the Dask cluster if joblib is configured for one, otherwise None."""
+def dask_cluster() -> Any:
+    """Return the executor for a Dask cluster if joblib is configured for one, otherwise None."""
     from joblib.parallel import get_active_backend
 
+    from bestleaf.search.cluster import Dask
+
     backend = get_active_backend()[0]
-    return backend.client if type(backend).__name__ == "DaskDistributedBackend" else None
+    return Dask(backend.client) if type(backend).__name__ == "DaskDistributedBackend" else None
 
 
 def workers_there(n_jobs: int | None) -> int:
@@ -327,17 +267,17 @@ def workers_there(n_jobs: int | None) -> int:
 
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
         raise ValueError(f"n_jobs must be a whole number of workers, negative ones as in joblib, got {shown(n_jobs)}")
-    client = cluster()
-    return effective_n_jobs(n_jobs) if client is None else max(1, Dask(client).count())
+    cluster = dask_cluster()
+    return effective_n_jobs(n_jobs) if cluster is None else max(1, cluster.count())
 
 
 def executor_for(n_jobs: int | None, prefer: str) -> Serial:
     """Return the executor: the Dask cluster that joblib is configured for, joblib's own workers, or this thread."""
     from joblib.parallel import get_active_backend
 
-    client = cluster()
-    if client is not None:
-        return Dask(client)
+    cluster = dask_cluster()
+    if cluster is not None:
+        return cluster
     if workers_there(n_jobs) == 1:
         return Serial()
     backend = get_active_backend()[0]
