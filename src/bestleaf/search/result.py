@@ -43,7 +43,8 @@ class Result:
     reason : str
         Why the search ended: ``"settled"``, ``"max_samples"``, ``"max_time"``, ``"interrupted"`` (Ctrl-C, or a
         callback that returned True) or ``"exhausted"`` (memory, workers or moves ran out: what is open may depend on
-        what play without end is worth, which the problem leaves open); ``"unfinished"`` when `Search.result` is asked before the end.
+        what play without end is worth, which the problem leaves open); ``"unfinished"`` when `Search.result` is asked
+        before the end.
     samples, exact_evaluations : int
         Samples drawn and exact values computed.
     warmup_samples : int
