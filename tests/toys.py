@@ -1,4 +1,4 @@
-"""Toy problems with known values: graphs whose moves lead in circles, a sliding puzzle, and games with chance."""
+"""Toy problems with known values: graphs whose moves lead in circles, a sliding puzzle, games with chance, and Nim."""
 
 from __future__ import annotations
 
@@ -251,3 +251,51 @@ class Dice:
 
     def sample(self, state, rng):
         return float(rng.random() < {"one": 0.2, "two": 0.9}.get(state, 0.5))
+
+
+class Nim:
+    """Piles of stones: a move takes up to `most` from one of them, and who takes the last stone has won.
+
+    A state is (piles, whether the player of the search moves). With `ordered` piles of the same sizes are the same
+    state, whatever their order. The payoff is noisy: 1 with probability 0.9 after a win and 0.1 after a loss. A game
+    that is not over is valued by random play.
+    """
+
+    WON, LOST = 0.9, 0.1
+
+    def __init__(self, piles=(3, 4, 5), most=2, *, ordered=False):
+        self.piles, self.most, self.ordered = piles, most, ordered
+        self.known = {}
+
+    def root(self):
+        return self.piles, True
+
+    def children(self, state):
+        piles, mine = state
+        found = []
+        for place, pile in enumerate(piles):
+            for taken in range(1, min(pile, self.most) + 1):
+                rest = (*piles[:place], pile - taken, *piles[place + 1 :])
+                found.append((tuple(sorted(rest)) if self.ordered else rest, not mine))
+        return list(dict.fromkeys(found))
+
+    def is_terminal(self, state):
+        return not any(state[0])
+
+    def maximizes(self, state):
+        return state[1]
+
+    def sample(self, state, rng):
+        while not self.is_terminal(state):
+            moves = self.children(state)
+            state = moves[int(rng.integers(len(moves)))]
+        return float(rng.random() < self.value(state))
+
+    def value(self, state):
+        """Return the value with best play; who has to move when nothing is left has lost."""
+        if self.is_terminal(state):
+            return self.LOST if state[1] else self.WON
+        if state not in self.known:
+            values = [self.value(child) for child in self.children(state)]
+            self.known[state] = max(values) if self.maximizes(state) else min(values)
+        return self.known[state]

@@ -384,6 +384,9 @@ class NaiveSearch:
     def chances(self, state):
         return None
 
+    def knot(self, state):
+        return []
+
     def is_closed(self, state):
         missing = any(child not in self.children for child in self._all_children(state))
         return missing and (not self.children[state] or state not in self.opened)
@@ -433,7 +436,7 @@ class NaiveSearch:
                 return state
             below = self.children[state]
             opposed = hasattr(self.problem, "maximizes") and self.minimizes(state) == lower
-            if below and self.chances(state) is None and not opposed:
+            if below and self.chances(state) is None and not self.knot(state) and not opposed:
                 side = 0 if lower else 1
                 same = [child for child in below if self.interval(child)[side] == self.interval(state)[side]]
                 below = [max(same, key=lambda child: NaiveSearch.lot(self, child))] if same else []

@@ -77,8 +77,8 @@ class Knowledge:
     """Intervals on every node of a graph under one bound; `settings` are fields of the `WORLD` record.
 
     Ties are broken by random lots; `lots` is their seed. Without a seed the later node wins a tie, as in the published
-    program. `stopping` is the user's own test, if there is one. With `finishes` a choice is settled only where the graph
-    has grown to its end; see `bestleaf.engine.kernels.finish`.
+    program. `stopping` is the user's own test, if there is one. With `finishes` an answer is settled only where what it
+    rests on is finished; see `bestleaf.engine.kernels.finish`.
     """
 
     def __init__(

@@ -41,7 +41,9 @@ _KEYWORDS = """
         with shared leaves it is wrong more often than delta. Or your own function
         ``(best, rival, root, graph, known, epsilon)`` that says whether the choice between two children is settled.
     expansion : float or None, default=None
-        Exponent b in [0, 1]: after t samples the graph has grown by about t^b nodes. None builds it all at once.
+        Exponent b in [0, 1]: after t samples the graph has grown by about t^b nodes. None builds it all at once. With
+        b > 0, unfinished states that an answer rests on are finished before it is settled: with an opponent all of
+        them, with one player those that are compared last.
     growth : callable, default=None
         When the graph grows, instead of `expansion`: a function ``(rounds, node, state)`` that returns the first round
         from `rounds` on at which a child enters below `node`, or None for never.

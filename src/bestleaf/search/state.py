@@ -12,7 +12,7 @@ from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.intervals import Knowledge
 from bestleaf.engine.kernels.backup import settle
 from bestleaf.engine.parts import check_parts, guarded
-from bestleaf.engine.records import EXACT, INNER, Decision
+from bestleaf.engine.records import EXACT, INNER, TEMPORARY, Decision
 from bestleaf.problems import State
 from bestleaf.search.budget import Budget
 from bestleaf.search.growth.schedule import next_due, own_due
@@ -104,6 +104,11 @@ class SearchState:
     def exact_evaluations(self) -> int:
         """How many values were computed."""
         return len(self.values)
+
+    @property
+    def unfinished(self) -> int:
+        """How many leaves are unfinished: their children have not entered, so random play below them is their value."""
+        return int((self.graph.kinds == TEMPORARY).sum())
 
     @property
     def samples(self) -> int:

@@ -6,10 +6,20 @@ rivals (the other way round where the opponent chooses). With an opponent, a low
 player moves and on all children where the opponent moves; an upper bound the other way round. None of the nodes that
 the bounds rest on may be closed, so what is settled is settled for the whole game. With one player an upper bound
 rests on every child, so that the whole graph would have to enter. There only the leaf that each bound comes from, and
-the way to it, must be finished. Where chance decides, a bound rests on all children.
+the way to it, must be finished. Where chance decides, and in a knot of moves that lead in circles, a bound rests on
+all children.
 """
 
-from bestleaf.engine.compile import edges_of, inlined, known_of, node_kernel, node_kernel_at, nodes_of, stack_of, track_of
+from bestleaf.engine.compile import (
+    edges_of,
+    inlined,
+    known_of,
+    node_kernel,
+    node_kernel_at,
+    nodes_of,
+    stack_of,
+    track_of,
+)
 from bestleaf.engine.kernels.chance import is_closed
 from bestleaf.engine.kernels.loop import node_above
 from bestleaf.engine.kernels.reach import as_one
@@ -62,7 +72,8 @@ def first_unfinished(lower, done, met, world):
             return node
         if nodes[node].kind != INNER:
             continue
-        on_one = nodes[node].chance == 0 and (world.opponent == 0 or (nodes[node].minimizes == 0) == lower)
+        apart = nodes[node].chance == 0 and nodes[node].knot == 0
+        on_one = apart and (world.opponent == 0 or (nodes[node].minimizes == 0) == lower)
         only = bearing_child(node, lower, world) if on_one else -1
         if only >= 0 or not on_one:
             met = list_children(node, only, -1, met, world)
