@@ -106,9 +106,9 @@ def test_certificate_summary_and_warning_say_it_in_the_same_words(open_one):
     assert claim.startswith(f"Not settled. {words}")
     assert claim in str(open_one)
     found = re.match(
-        r"Of the (\d+) leaves of the graph as grown \(24 features\), (\d+) were looked at\. (?:It is certain that|"
+        r"Of the (\d+) candidates \(24 features\), (\d+) were compared\. (?:It is certain that|"
         r"With probability at least 1 - 0\.05) none of these is better(?: by more than ([\d.]+))?\. The other (\d+) "
-        r"were not looked at, or not often enough: they may be better by up to ([\d.]+)\.",
+        r"were not compared, or not often enough: they may be better by up to ([\d.]+)\.",
         words,
     )
     assert found, words
@@ -126,7 +126,7 @@ def test_certificate_summary_and_warning_say_it_in_the_same_words(open_one):
 
 def test_an_arm_and_a_game_say_what_is_known_of_them():
     arm = best_arm(paper_lattice(), epsilon=0.001, delta=0.1, max_samples=400, seed=0)
-    assert "All 20 leaves of the whole graph were looked at. With" in arm.summary()
+    assert "All 20 leaves of the whole graph were compared. With" in arm.summary()
     assert "none of these shows that another arm is better by more than" in arm.summary()
     game = best_arm(random_game_tree(3, depth=3, branching=2), epsilon=0.001, delta=0.1, max_samples=50, seed=0)
     assert "Another arm of the whole graph (8 leaves) may be better by up to" in game.summary()

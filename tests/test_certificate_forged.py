@@ -18,7 +18,7 @@ def test_certain_is_only_what_has_exact_leaves_alone():
     found = best_leaf(random_dag(3, exact_share=1.0), epsilon=0.1, delta=0.1, seed=0, max_samples=2).certificate
     assert any(not leaf["exact"] and leaf["share"] == 0 for leaf in found.leaves)
     assert found.claims[0].startswith("Not settled. Of the ")
-    assert "looked at. It is certain that none of these is better" in found.claims[0]
+    assert "compared. It is certain that none of these is better" in found.claims[0]
     content = twin(found.content)
     content["search"]["epsilon"] = 1.0
     assert judged(reworded(content))

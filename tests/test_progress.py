@@ -38,8 +38,8 @@ def test_a_line_tells_value_gap_speed_budget_and_subset():
 
 
 def test_the_gap_is_that_of_the_leaves_looked_at_and_the_others_are_counted():
-    assert "gap 0.2500 (3 leaves not looked at) · 12,000" in shown_by(terminal=False, now=NOW._replace(looked_at=6))
-    assert "gap 0.2500 (1 leaf not looked at) · 12,000" in shown_by(terminal=False, now=NOW._replace(looked_at=8))
+    assert "gap 0.2500 (3 candidates not compared) · 12,000" in shown_by(terminal=False, now=NOW._replace(looked_at=6))
+    assert "gap 0.2500 (1 candidate not compared) · 12,000" in shown_by(terminal=False, now=NOW._replace(looked_at=8))
 
 
 def test_a_narrow_terminal_cuts_the_subset_and_not_the_numbers():

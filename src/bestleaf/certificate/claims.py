@@ -36,6 +36,7 @@ ESTIMATED = (
     "is an estimate without proof."
 )
 
+NOT_SETTLED = "Not settled"
 BY_THESE_ROWS = "the answer by these rows alone"  # where left-out rows decided for another subset
 
 
@@ -170,7 +171,27 @@ def _about_graph(content: Content) -> Claim:
     else:
         text = f"Not settled: no other {where} was there to compare with."
     limit = limit if kind in (Chosen, LookedAt) else search["epsilon"]
+    if search["expansion"] is not None and content.get("all_subsets") is None:
+        among = examined(content)
+        if text.startswith(NOT_SETTLED):
+            text = f"{NOT_SETTLED} a{among[1:]}{text.removeprefix(NOT_SETTLED)}"
+        else:
+            text = f"{among}: {text[0].lower()}{text[1:]}"
     return kind(text, limit, search["delta"], search["proof"])
+
+
+def examined(content: Content) -> str:
+    """Return how many candidates a claim about a graph that grew is about, and how the unfinished ones are valued."""
+    leaves, data = content["leaves"], content["data"]
+    unfinished = sum(not leaf["terminal"] for leaf in leaves)
+    many = counted(len(leaves), "candidate")
+    return f"Among the {many} examined ({in_growth(unfinished, subsets=data is not None)})"
+
+
+def in_growth(unfinished: int, *, subsets: bool = False) -> str:
+    """Return that a graph grew, and how its unfinished leaves are valued."""
+    below = "the mean of random completions" if subsets else "the mean of random play below them"
+    return "the graph grew" + (f"; {unfinished:,} of them are unfinished and count as {below}" if unfinished else "")
 
 
 def unsettled_in_words(content: Content) -> str:
@@ -201,14 +222,14 @@ def _unsettled(
         none = f"none of these shows that another arm is {better}"
     exact = sum(leaf["exact"] for leaf in content["leaves"])
     space = "" if content["data"] is None else f" ({_choice_in_words(content['data'])})"
-    graph = f"the {'whole graph' if search['expansion'] is None else 'graph as grown'}{space}"
-    text = f"All {many:,} leaves of {graph} were looked at."
+    listed = f"{many:,} leaves of the whole graph" if search["expansion"] is None else f"{many:,} candidates"
+    text = f"All {listed}{space} were compared."
     if rest:
-        text = f"Of the {many:,} leaves of {graph}, {looked:,} were looked at."
+        text = f"Of the {listed}{space}, {looked:,} were compared."
     text += f" {_promise(none, search, certain=exact == looked)}"
     if rest:
         was, they = ("one was", "it") if rest == 1 else (f"{rest:,} were", "they")
-        text += f" The other {was} not looked at, or not often enough: {they} may be better by up to {gap:.4f}."
+        text += f" The other {was} not compared, or not often enough: {they} may be better by up to {gap:.4f}."
     return LookedAt, limit, text
 
 
@@ -254,9 +275,11 @@ def _where(content: Content) -> str:
     if content.get("all_subsets") is not None:
         other = f"other of the {content['all_subsets']['evaluated']:,} subsets" if has_all(content) else "other subset"
         return f"{other} that may be chosen ({_choice_in_words(data)})"
-    size = counted(len(content["leaves"]), "leaf", "leaves") + ("" if data is None else f"; {_choice_in_words(data)}")
-    answer = "plan" if "plan" in content else search["task"]
-    return f"{answer} of the {'whole graph' if search['expansion'] is None else 'graph as grown'} ({size})"
+    answer, space = "plan" if "plan" in content else search["task"], "" if data is None else _choice_in_words(data)
+    if search["expansion"] is not None:
+        return f"other {answer if data is None else f'subset ({space})'}"
+    size = counted(len(content["leaves"]), "leaf", "leaves") + (f"; {space}" if space else "")
+    return f"{answer} of the whole graph ({size})"
 
 
 def _on_average(content: Content) -> str:
@@ -311,7 +334,9 @@ def _promise(what: str, search: Content, *, certain: bool) -> str:
 
 def game_claim(search: Content, leaves: int, open_gap: float | None, *, certain: bool) -> str:
     """Return the claim about the leaf that ends a game of two players; `open_gap` is the gap if it is not settled."""
-    where = "" if search["expansion"] is None else f" in the graph as grown ({counted(leaves, 'leaf', 'leaves')})"
+    where = (
+        "" if search["expansion"] is None else f" (among the {counted(leaves, 'candidate')} examined; the graph grew)"
+    )
     if open_gap is not None:
         return f"Not settled: a move on the way to this leaf may give away up to {open_gap:.4f}{where}."
     what = f"no move on the way to this leaf gives away more than {search['epsilon']:g}{where}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import stat
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -133,7 +134,9 @@ class Certificate:
             if "plan" in content:
                 first = words.in_line(str(label), 200) if content["answer"] else None
                 return f"{words.plan_in_words(len(content['plan']), first)}, mean {value}{exactly}."
-            return f"Best {content['search']['task']}: {words.in_line(str(label), 200)}, {value}{exactly}."
+            grew = content["search"]["expansion"] is not None
+            among = f" a{words.examined(content)[1:]}" if grew else ""
+            return f"Best {content['search']['task']}{among}: {words.in_line(str(label), 200)}, {value}{exactly}."
         names, chosen = words.unit_names(data), sorted(label[:-1], key=lambda unit: data["groups"][unit])
         listed = words.first_of([names[unit] for unit in chosen])
         selected = f"Selected {len(chosen)} of {counted(len(data['groups']), 'feature')}: {listed}."
@@ -248,11 +251,15 @@ class Certificate:
     @classmethod
     def load(cls, path: str | Path) -> Certificate:
         """Return the certificate in a file."""
-        size = Path(path).stat().st_size
-        if size > LARGEST:
-            raise ValueError(f"{path} must have at most {LARGEST // 10**6} MB to be read, got {size // 10**6} MB")
+        kind = Path(path).stat().st_mode
+        if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
+            raise ValueError(f"{path} must be a file to be read, got a device or a pipe")
+        with open(path, "rb") as file:
+            text = file.read(LARGEST + 1)  # whatever size the system says it has
+        if len(text) > LARGEST:
+            raise ValueError(f"{path} must have at most {LARGEST // 10**6} MB to be read, got more")
         try:
-            return cls.from_json(Path(path).read_text(encoding="utf-8"))
+            return cls.from_json(text.decode())
         except UnicodeDecodeError:
             raise ValueError(f"{path} is not a certificate: no text") from None
         except ValueError as error:

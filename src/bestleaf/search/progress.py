@@ -110,9 +110,9 @@ class ProgressLine(LiveLine):
         return " · ".join(parts)
 
     def _new(self, now: Progress) -> str:
-        """Return how many leaves the gap is not about, because they were not looked at yet."""
+        """Return how many leaves the gap is not about, because they were not compared yet."""
         new = now.leaves - now.looked_at
-        return f" ({counted(new, 'leaf', 'leaves')} not looked at)" if new else ""
+        return f" ({counted(new, 'candidate')} not compared)" if new else ""
 
     def _left(self, now: Progress) -> str:
         """Return what is left of the budget, or the time spent if there is no limit."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from bestleaf.certificate import Certificate
 from bestleaf.certificate.build import Structure, certificate_of
-from bestleaf.certificate.claims import counted, game_claim, plan_in_words
+from bestleaf.certificate.claims import counted, game_claim, in_growth, plan_in_words
 from bestleaf.certificate.plan import CHANCE, LEAF, PLAYER, Moves, outcomes_of
 from bestleaf.certificate.schema import part_name
 from bestleaf.engine.bounds import BOUNDS
@@ -177,14 +177,17 @@ class Result:
         cost = counted(self.samples, "sample")
         if self.exact_evaluations:
             cost += f" and {counted(self.exact_evaluations, 'exact value')}"
-        grown = "" if settings["expansion"] is None else " in the graph as grown"
+        grew, among = settings["expansion"] is not None, ""
+        if grew:
+            unfinished = sum(not leaf.terminal for leaf in self.leaves)
+            among = f" among the {counted(len(self.leaves), 'candidate')} examined ({in_growth(unfinished)})"
         value = f"between {self.lower:.4f} and {self.upper:.4f}"
         if self.lower == self.upper:
             value = f"{self.lower:.4f}, exactly"
-        best = f"Best {settings['task']}: {self.answer!r}, value{grown} {value}."
+        best = f"Best {settings['task']}{among}: {self.answer!r}, value {value}."
         if self.plan is not None:
             first = repr(self.answer) if self.structure.states[0] in self.plan else None
-            best = f"{plan_in_words(len(self.plan), first)}, mean value{grown} {value}."
+            best = f"{plan_in_words(len(self.plan), first)}{among}, mean value {value}."
         lines = [
             best,
             f"{cost} on {counted(len(self.leaves), 'leaf', 'leaves')} in {self.seconds:.2f} s ({self.reason}; "
