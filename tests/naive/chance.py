@@ -161,6 +161,9 @@ class NaiveChance(NaiveSearch):
             return self.relief(best)
         return self.gain(rival if self.width(rival) > self.width(best) else best)
 
+    def is_closed(self, state):
+        return self.is_unfinished(state) and (not self.children[state] or state not in self.opened)
+
     def reached(self):
         """Return the states that the plan leads to, breadth first."""
         found = [self.problem.root()]
@@ -170,8 +173,8 @@ class NaiveChance(NaiveSearch):
             found += [child for child in below if child not in found]
         return found
 
-    def closed_beside_plan(self):
-        """Return a closed state that an upper bound of a move beside the plan rests on, or None."""
+    def unfinished_beside_plan(self):
+        """Return an unfinished state that an upper bound of a move beside the plan rests on, or None."""
         reached = self.reached()
         moves = [s for s in reached if self.children[s] and self.chances(s) is None and not self.minimizes(s)]
         beside = [rival for state in moves for rival in self.rivals(state, self.taken(state))]
@@ -205,7 +208,7 @@ class NaiveChance(NaiveSearch):
             if self.loss(root) <= self.epsilon:
                 closed = next(filter(self.is_closed, self.reached()), None)
                 if closed is None and self.finishes():
-                    closed = self.closed_beside_plan()
+                    closed = self.unfinished_beside_plan()
                 if closed is None:
                     moves = [s for s in self.reached() if self.children[s] and self.chances(s) is None]
                     self.plan = {state: self.taken(state) for state in moves if not self.minimizes(state)}

@@ -356,10 +356,10 @@ class NaiveSearch:
                     self.answer = best
                     if self.task == "leaf" and self._pending(best):
                         return root, best, best
-                    closed = self.closed_node()
-                    if closed is None:
+                    state = self.unfinished_node()
+                    if state is None:
                         return None
-                    self.open(closed)
+                    self.open(state)
                     root = self.problem.root()
                 elif best not in self.opened:
                     self.open(best)
@@ -387,32 +387,31 @@ class NaiveSearch:
     def knot(self, state):
         return []
 
-    def is_closed(self, state):
-        missing = any(child not in self.children for child in self._all_children(state))
-        return missing and (not self.children[state] or state not in self.opened)
+    def is_unfinished(self, state):
+        return any(child not in self.children for child in self._all_children(state))
 
-    def closed_node(self):
+    def unfinished_node(self):
         """Return a state whose children have to enter before the answer is settled; None if there is none."""
         root = self.problem.root()
         while self.finishes():
             best = self.children[root][0]
             if not self.has_one_way(root):
                 best, first, second, _, _ = self.contest(root)
-                closed = self.closed_at(root, best, first, second)
-                if closed is not None:
-                    return closed
+                state = self.unfinished_at(root, best, first, second)
+                if state is not None:
+                    return state
             if self.task == "arm" or not self.children[best]:
                 break
             root = self.place(best)
         return None
 
-    def closed_at(self, root, best, first, second):
+    def unfinished_at(self, root, best, first, second):
         if self.adversarial():
             lower = not self.minimizes(root)
-            closed = self.first_unfinished([best], lower)
-            return closed if closed is not None else self.first_unfinished(self.rivals(root, best), not lower)
+            state = self.first_unfinished([best], lower)
+            return state if state is not None else self.first_unfinished(self.rivals(root, best), not lower)
         ways = [] if second is None else [*self.way_up(first), *self.way_up(second)]
-        return next((state for state in ways if self.is_closed(state)), None)
+        return next((state for state in ways if self.is_unfinished(state)), None)
 
     def way_up(self, state):
         found = []
@@ -429,10 +428,10 @@ class NaiveSearch:
         return [] if rival is None else [rival]
 
     def first_unfinished(self, states, lower, seen=()):
-        """Return the first closed state that the lower (or upper) bounds of some states rest on."""
+        """Return the first unfinished state that the lower (or upper) bounds of some states rest on."""
         found = [state for state in states if state not in seen]
         for state in found:  # grows in this loop
-            if self.is_closed(state):
+            if self.is_unfinished(state):
                 return state
             below = self.children[state]
             opposed = hasattr(self.problem, "maximizes") and self.minimizes(state) == lower

@@ -334,9 +334,8 @@ def _promise(what: str, search: Content, *, certain: bool) -> str:
 
 def game_claim(search: Content, leaves: int, open_gap: float | None, *, certain: bool) -> str:
     """Return the claim about the leaf that ends a game of two players; `open_gap` is the gap if it is not settled."""
-    where = (
-        "" if search["expansion"] is None else f" (among the {counted(leaves, 'candidate')} examined; the graph grew)"
-    )
+    grew = f" (among the {counted(leaves, 'candidate')} examined; the graph grew)"
+    where = "" if search["expansion"] is None else grew
     if open_gap is not None:
         return f"Not settled: a move on the way to this leaf may give away up to {open_gap:.4f}{where}."
     what = f"no move on the way to this leaf gives away more than {search['epsilon']:g}{where}"

@@ -22,8 +22,9 @@ class Problem(Protocol):
     More methods are used where a problem has them: those of `Exact`, `TwoPlayer`, `Endless`, `Chance`,
     `Neighbourhood` and `Batched`; ``label(state)`` (states with equal labels have the same value, as two paths to one
     position have); ``parents(state)`` with ``count_children(state)`` (children of a wide node are then listed only when
-    needed); ``fingerprint()`` (anything that JSON can hold; it distinguishes answers about different problems); and that
-    of `Prior`. With the attribute ``settles_unfinished = True`` an answer of a growing graph may rest on states whose children have not entered, as on the lattice of feature subsets.
+    needed); ``fingerprint()`` (anything that JSON can hold; it distinguishes answers about different problems); and
+    that of `Prior`. With the attribute ``settles_unfinished = True`` an answer of a growing graph may rest on states
+    whose children have not entered, as on the lattice of feature subsets.
     """
 
     def root(self) -> State:

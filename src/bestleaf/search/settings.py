@@ -98,14 +98,14 @@ class Settings:
     @property
     def finishes(self) -> bool:
         """Whether an answer is settled only where what it rests on is finished; only the sound test asks for it."""
-        return bool(self.expansion) and self.stopping == "sound"
+        return bool(self.expansion) and self.stopping == "sound" and self.epsilon < 1
 
     def proof(self, exact: bool) -> str:
         """Return which kind of proof the answer has: "rigorous", "conditional" on a user's own bound, or "none".
 
         Only the sound stopping test proves anything, and only if the bound holds. What is proved is about the
-        candidates examined, and unfinished ones among them are valued by random play below them. So rule, growth and proposals
-        cannot make the proof wrong, but growth and proposals decide what it is about.
+        candidates examined, and unfinished ones among them are valued by random play below them. So rule, growth and
+        proposals cannot make the proof wrong, but growth and proposals decide what it is about.
 
         The rate `theory` is rigorous only if all leaves without an exact value are known in advance. So the graph must
         not grow, and the problem must have no exact values, because `exact` may return None.

@@ -1,10 +1,10 @@
 """Where a growing graph has to grow before an answer is settled, because a bound rests on an unfinished node.
 
-A node is closed (unfinished) while children of it have to enter: what is known of it comes from random play below it,
+A node is unfinished while children of it have to enter: what is known of it comes from random play below it,
 or from some of its children only. A settled answer rests on a lower bound of the best child and on upper bounds of its
 rivals (the other way round where the opponent chooses). With an opponent, a lower bound rests on one child where the
 player moves and on all children where the opponent moves; an upper bound the other way round. None of the nodes that
-the bounds rest on may be closed, so what is settled is settled for the whole game. With one player an upper bound
+the bounds rest on may be unfinished, so what is settled is settled for the whole game. With one player an upper bound
 rests on every child, so that the whole graph would have to enter. There only the leaf that each bound comes from, and
 the way to it, must be finished. Where chance decides, and in a knot of moves that lead in circles, a bound rests on
 all children.
@@ -20,11 +20,16 @@ from bestleaf.engine.compile import (
     stack_of,
     track_of,
 )
-from bestleaf.engine.kernels.chance import is_closed
 from bestleaf.engine.kernels.loop import node_above
 from bestleaf.engine.kernels.reach import as_one
 from bestleaf.engine.records import INNER, Graph
 from bestleaf.engine.rules import highest_lower_bound, strongest_rival
+
+
+@inlined
+def is_unfinished(node, world):
+    """Whether children of a node have to enter."""
+    return nodes_of(world)[node].missing > 0
 
 
 @inlined
@@ -60,7 +65,7 @@ def list_children(node, only, but, met, world):
 
 @inlined
 def first_unfinished(lower, done, met, world):
-    """Return the first closed node that the lower (or upper) bounds of the listed nodes rest on, or -1.
+    """Return the first unfinished node that the lower (or upper) bounds of the listed nodes rest on, or -1.
 
     The nodes lie on the stack from `done` to `met`.
     """
@@ -68,7 +73,7 @@ def first_unfinished(lower, done, met, world):
     while done < met:
         node = stack[done]
         done += 1
-        if is_closed(node, world):
+        if is_unfinished(node, world):
             return node
         if nodes[node].kind != INNER:
             continue
@@ -81,11 +86,11 @@ def first_unfinished(lower, done, met, world):
 
 
 @inlined
-def closed_above(leaf, world):
-    """Return the first closed node on the way up from a leaf, or -1."""
+def unfinished_above(leaf, world):
+    """Return the first unfinished node on the way up from a leaf, or -1."""
     nodes, node = nodes_of(world), leaf
     while nodes[node].level > 0:
-        if is_closed(node, world):
+        if is_unfinished(node, world):
             return node
         node = node_above(node, world)
     return -1
@@ -101,14 +106,14 @@ def list_rivals(node, best, met, world):
 
 
 @inlined
-def closed_at(root, best, world):
-    """Return a closed node that the choice of `best` at `root` rests on, or -1; the contest there is the last one."""
+def unfinished_at(root, best, world):
+    """Return an unfinished node that the choice of `best` at `root` rests on, or -1; its contest is the last one."""
     nodes, stack = nodes_of(world), stack_of(world)
     if nodes[0].adversarial == 0:  # two leaves are compared, not two children
         if world.second < 0:
             return -1
-        node = closed_above(world.first, world)
-        return node if node >= 0 else closed_above(world.second, world)
+        node = unfinished_above(world.first, world)
+        return node if node >= 0 else unfinished_above(world.second, world)
     lower = nodes[root].minimizes == 0
     world.walk += 1
     stack[0] = best
@@ -121,8 +126,8 @@ def closed_at(root, best, world):
 
 
 @inlined
-def closed_beside_plan(world):
-    """Return a closed node that an upper bound of the moves beside the plan rests on, or -1; none is in the plan."""
+def unfinished_beside_plan(world):
+    """Return an unfinished node that an upper bound of a move beside the plan rests on, or -1; the plan has none."""
     nodes, known, track, stack = nodes_of(world), known_of(world), track_of(world), stack_of(world)
     graph = Graph(nodes, edges_of(world))
     world.walk += 1
@@ -148,7 +153,7 @@ def closed_beside_plan(world):
 def unfinished(root, world):
     """Return where children have to enter before the answer is settled, or -1; all choices on the way are solved."""
     if world.plans == 1:
-        return closed_beside_plan(world)
+        return unfinished_beside_plan(world)
     nodes = nodes_of(world)
     while True:
         if nodes[root].child_count == 1 and not as_one(root, world):
@@ -156,9 +161,9 @@ def unfinished(root, world):
         else:
             node_kernel_at(world.contest)(root, world)
             best = world.best
-            closed = closed_at(root, best, world)
-            if closed >= 0:
-                return closed
+            node = unfinished_at(root, best, world)
+            if node >= 0:
+                return node
         if world.to_leaf == 0 or nodes[best].kind != INNER:
             return -1
         root = nodes[best].knot - 1 if as_one(best, world) else best

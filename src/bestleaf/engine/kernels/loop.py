@@ -81,7 +81,7 @@ def tell_apart(root, best, gap, world):
 
 
 @inlined
-def closed_node(world):
+def unfinished_node(world):
     """Return a node whose children have to enter before a solved answer is settled, or -1; see `finish`."""
     return node_kernel_at(world.unfinished)(0, world) if world.unfinished != 0 else -1
 
@@ -93,8 +93,8 @@ def propose_for_plan(world):
     if action < 0:
         return Decision(BAD_RULE, world.at, -1, -1, world.gap)
     if action == SOLVED:
-        closed = closed_node(world)
-        return Decision(SOLVED if closed < 0 else OPEN, max(0, closed), 0, -1, world.gap)
+        node = unfinished_node(world)
+        return Decision(SOLVED if node < 0 else OPEN, max(0, node), 0, -1, world.gap)
     if action == OPEN:
         return Decision(OPEN, world.at, 0, -1, world.gap)
     return tell_apart(world.at, world.best, world.gap, world)
@@ -127,8 +127,8 @@ def propose(world):
             gap = gap if gap > -np.inf else 0.0
             if world.to_leaf == 1 and pending(best, world):
                 return Decision(EVALUATE, root, best, best, gap)
-            closed = closed_node(world)
-            return Decision(OPEN, closed, best, -1, gap) if closed >= 0 else Decision(SOLVED, root, best, best, gap)
+            node = unfinished_node(world)
+            return Decision(OPEN, node, best, -1, gap) if node >= 0 else Decision(SOLVED, root, best, best, gap)
         if track[best].opened == 0:
             return Decision(OPEN, best, best, -1, gap)
         root = nodes[best].knot - 1 if as_one(best, world) else best
