@@ -54,7 +54,7 @@ def run() -> None:
     sys.stdout = StillWriting(sys.stdout)
     try:
         sys.exit(app(standalone_mode=False) or 0)
-    except (UsageError, OSError, MemoryError, ValueError) as error:
+    except (UsageError, OSError, MemoryError, ImportError, ValueError) as error:
         say(complaint(error))
         sys.exit(2)
 

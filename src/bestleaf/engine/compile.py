@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -22,6 +24,7 @@ import numpy as np
 from numba import from_dtype, typeof, types
 from numba.core import caching, cgutils, event
 from numba.core.errors import NumbaError
+from numba.core.serialize import dumps
 from numba.core.types.function_type import CompileResultWAP
 from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array, populate_array
@@ -61,9 +64,50 @@ class _CacheImpl(caching.CompileResultCacheImpl):
         for one in (caching.UserProvidedCacheLocator, caching.InTreeCacheLocator, caching.UserWideCacheLocator)
     )
 
+    def reduce(self, data: Any) -> tuple[bytes, bytes]:
+        """Return a compiled kernel as bytes, after their hash."""
+        code = dumps(super().reduce(data))
+        return hashlib.sha256(code).digest(), code
+
+    def rebuild(self, target_context: Any, payload: tuple[bytes, bytes]) -> Any:
+        """Return a kernel from its bytes; damaged ones are never run."""
+        stamp, code = payload
+        if hashlib.sha256(code).digest() != stamp:
+            raise ValueError("a file of the cache is damaged")
+        return super().rebuild(target_context, pickle.loads(code))
+
 
 class _Cache(caching.FunctionCache):
+    """The disk cache of one kernel. Where it cannot be read or written, the kernel is compiled anew."""
+
     _impl_class = _CacheImpl
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the kernel from the disk; None if it is not there or damaged."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # whatever damaged bytes lead to
+            _warn_once(f"numba's cache in {self.cache_path} is damaged: kernels are compiled anew")
+        try:
+            self.flush()  # an empty index; what is compiled anew is saved again
+        except OSError:
+            self.disable()
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save the kernel; go on without the cache if that fails."""
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:  # a full disk, a damaged index
+            self.disable()
+            why = getattr(error, "strerror", None) or type(error).__name__
+            _warn_once(f"numba's cache in {self.cache_path} cannot be written ({why}): kernels are not kept")
+
+
+@cache
+def _warn_once(words: str) -> None:
+    """Warn about the cache; each sentence is said once, not for every kernel."""
+    warnings.warn(words, RuntimeWarning, stacklevel=2)
 
 
 _COMPILER = event.TimingListener()  # measures how long numba compiles kernels or reads them from the cache
@@ -91,7 +135,7 @@ plain = njit(**_OPTIONS)  # without the disk cache
 def kernel(function: Callable, *, nogil: bool = True) -> Any:
     """Return `function` as a cached kernel that Python may call, compiled on its first call."""
     compiled = njit(**{**_OPTIONS, "nogil": nogil})(function)
-    with suppress(RuntimeError):  # if no cache folder can be written, every process compiles anew
+    with suppress(RuntimeError, OSError):  # if no cache folder can be written, every process compiles anew
         compiled._cache = _Cache(function)
     return compiled
 
