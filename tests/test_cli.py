@@ -78,7 +78,7 @@ def test_a_dependency_without_a_lower_bound_is_refused(requirement):
 def test_demo_says_what_is_proved():
     code, shown, said = bestleaf("demo")
     assert code == 0, said
-    for words in ("features: ", "With probability at least 1 - 0.1", "Not claimed", "The best subset of each size"):
+    for words in ("features: ", "with probability at least 1 - 0.1", "Not claimed", "The best subset of each size"):
         assert words in shown
 
 
