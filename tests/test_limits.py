@@ -338,3 +338,30 @@ def test_fewer_new_examples_are_scored_when_time_is_over():
     (every,), (some,) = (votes_for(votes, y, [(X, new_X)], new_y, over) for over in (bool, lambda: True))
     assert len(every) == 2500
     assert some.tolist() == every[:1000].tolist()
+
+
+@pytest.mark.parametrize("choose", ["new_data", "training"])
+@pytest.mark.parametrize(
+    "moment", ["selector.checked_fit_data", "selector.choose", "selector.BestLeafSelector._search"]
+)
+def test_ctrl_c_at_any_moment_of_a_fit_gives_the_answer_known_so_far(monkeypatch, choose, moment):
+    *_, name = moment.split(".")
+    owner = BestLeafSelector if "BestLeafSelector" in moment else sys.modules["bestleaf.selector"]
+    work = getattr(owner, name)
+
+    def pressed(*given, **named):
+        signal.raise_signal(signal.SIGINT)
+        return work(*given, **named)
+
+    monkeypatch.setattr(owner, name, pressed)
+    if choose == "training" and name == "choose":
+        pytest.skip("nothing is chosen by folds")
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 20)), rng.integers(0, 2, 60)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.warns(ConvergenceWarning):
+        selector = BestLeafSelector(choose=choose, epsilon=0.0, random_state=0).fit(X, y)
+    assert selector.certificate_.reason == "interrupted"
+    assert 1 <= selector.support_.sum() <= 20
+    assert verify(selector.certificate_)
+    assert signal.getsignal(signal.SIGINT) is before

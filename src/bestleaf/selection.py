@@ -241,6 +241,8 @@ class Selection:
 
     def _answer_with(self, content: Content, chosen: Chosen, names: list[str]) -> None:
         """Let the certificate answer with what left-out rows decided; values of the path count as evaluated."""
+        if self.reason == "interrupted":  # only the row that was chosen gets a value
+            chosen = chosen._replace(affordable=0.0)
         scores = fresh_scores(chosen, self.lattice, self.values)
         fresh = {state: float(np.mean(some)) for state, some in scores.items()}
         self.values.update(fresh)

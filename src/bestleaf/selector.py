@@ -53,7 +53,7 @@ from bestleaf.new_data.path import Path
 from bestleaf.search import Progress, Search
 from bestleaf.search.answer import EvaluatedLeaf
 from bestleaf.search.ask_tell import Inside
-from bestleaf.search.budget import Budget, run_in_slices
+from bestleaf.search.budget import Budget, deferred_interrupt, run_in_slices
 from bestleaf.search.executors import executor_for, workers_there
 from bestleaf.search.settings import GUARANTEES, Settings, checked_guarantees
 from bestleaf.search.stages import Stage
@@ -343,6 +343,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @deferred_interrupt()  # from the first line to the last, Ctrl-C gives the answer known so far
     def _fit_within(self, budget: Budget, X: Any, y: Any, metadata: dict[str, Any], seed: int | None = None) -> None:
         """Fit without telling the result; the clock of the budget runs already."""
         memory = opened(self.memory)
@@ -546,7 +547,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         limit, interrupted = budget.max_time, chosen is not None and chosen.interrupted
         most, enough = options.max_samples, False
         if interrupted:
-            limit = budget.seconds  # after Ctrl-C there is no time left
+            limit = None  # Ctrl-C ends the search at its first look
         elif limit is None and most is None:
             most = None if choice is None else self._work_allowed(lattice)
             enough = by_default and lattice.count_subsets() > FEW_SUBSETS  # of few subsets more can be proved soon

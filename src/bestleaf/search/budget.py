@@ -158,25 +158,36 @@ class SecondInterrupt(KeyboardInterrupt):
     """Ctrl-C was pressed again: the search may be in the middle of a change."""
 
 
+class _Deferred:
+    """A handler of Ctrl-C that notes the first one; a second one interrupts at once."""
+
+    def __init__(self) -> None:
+        self.pressed = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self.pressed:
+            raise SecondInterrupt
+        self.pressed = True
+
+
 @contextmanager
 def deferred_interrupt() -> Iterator[Callable[[], bool]]:
-    """Delay the first Ctrl-C until the search can stop cleanly; a second one interrupts at once.
+    """Delay the first Ctrl-C until the work can stop cleanly; a second one interrupts at once.
 
-    A process that ignores Ctrl-C, because a script started it in the background, goes on ignoring it.
+    A context inside of another one has the same Ctrl-C: once it is pressed, all of the work ends. A process that
+    ignores Ctrl-C, because a script started it in the background, goes on ignoring it.
     """
-    pressed: list[int] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        if pressed:
-            raise SecondInterrupt
-        pressed.append(number)
-
+    previous = signal.getsignal(signal.SIGINT)
     in_main_thread = threading.current_thread() is threading.main_thread()
-    if not in_main_thread or signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    if not in_main_thread or previous == signal.SIG_IGN:
         yield lambda: False
         return
-    previous = signal.signal(signal.SIGINT, note)
+    if isinstance(previous, _Deferred):
+        yield lambda: previous.pressed
+        return
+    deferred = _Deferred()
+    signal.signal(signal.SIGINT, deferred)
     try:
-        yield lambda: bool(pressed)
+        yield lambda: deferred.pressed
     finally:
         signal.signal(signal.SIGINT, previous)
