@@ -42,10 +42,6 @@ WITH_CHANCE = ("gains", "losses", "reliefs")  # see `WORLD`
 CONES = 64  # cones remembered at least: more than a descent has levels
 WORDS_OF_CONES = 2**22  # numbers in all cones at most, where a node has many children
 Evidence = tuple[float, ...] | None  # count, total and the bound's own numbers when an end of an interval was set
-# What a checkpoint keeps of `WORLD`, of `TRACK` and, for leaves, of `INTERVAL`.
-COUNTERS = ("samples", "updates", "refreshes")
-LOOKS = ("visits", "rounds", "grow_at", "opened", "deepened")
-NUMBERS = ("count", "total", "lower", "upper")
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,11 +127,9 @@ class Search:
 
     def _told(self, answer: Answer | None) -> list[Any]:
         """Return the settings that tell one call without a seed from another, in words."""
-        shown = {one.name: getattr(self.settings, one.name) for one in fields(Settings) if one.name not in BUDGET}
-        named = {name: sorted(one) if isinstance(one, frozenset) else one for name, one in shown.items()}
-        return [[name, one if isinstance(one, str | int | float) else name_of(one)] for name, one in named.items()] + [
-            name_of(answer)
-        ]
+        given = [getattr(self.settings, one.name) for one in fields(Settings) if one.name not in (*BUDGET, "guarantee")]
+        named = [one if isinstance(one, str | int | float) else name_of(one) for one in (*given, answer)]
+        return [*named, sorted(self.settings.guarantee)]
 
     def run(self) -> Result:
         """Search until the answer is settled, a budget is spent or Ctrl-C is pressed."""

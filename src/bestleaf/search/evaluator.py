@@ -306,12 +306,10 @@ class Evaluator:
 
     def _values(self, states: Sequence[State]) -> list[Any]:
         """Return the values of states, computed by the executor, in order; fewer if time is over."""
-        if self.batch_size is None:
+        if self.batch_size is None or not self.folds:
+            share = self._map if self.batch_size is not None else lambda work, some: work(self.problem, some)
             asked = [(state,) for state in states]
-            return self._recalled("exact", asked, lambda some: exact_values(self.problem, [one for (one,) in some]))
-        if not self.folds:
-            asked = [(state,) for state in states]
-            return self._recalled("exact", asked, lambda some: self._map(exact_values, [one for (one,) in some]))
+            return self._recalled("exact", asked, lambda some: share(exact_values, [one for (one,) in some]))
         scores = self._fold_scores([(state, fold) for state in states for fold in range(self.folds)])
         whole = len(scores) // self.folds
         rows = np.reshape(scores[: whole * self.folds], (whole, self.folds))
