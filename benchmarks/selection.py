@@ -17,7 +17,7 @@ from bestleaf import BestLeafSelector, NeighbourVotes, SearchOptions
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.new_data import split_of, votes_score
 from bestleaf.paper import load_madelon
-from bestleaf.validation import validate
+from bestleaf.selection.validation import validate
 
 console = Console(width=150)
 

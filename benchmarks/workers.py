@@ -109,7 +109,7 @@ def main(samples: int) -> None:
 def _import_all() -> None:
     import sklearn.ensemble  # noqa: F401
 
-    import bestleaf.selector  # noqa: F401
+    import bestleaf.selection.selector  # noqa: F401
 
 
 if __name__ == "__main__":

@@ -109,7 +109,7 @@ def test_an_estimator_values_more_subsets_than_a_graph_holds(monkeypatch):
     settings = {"choose": "training", "scoring": "r2", "guarantee": "exhaustive", "cv": 3, "random_state": 0}
     rows, real = X[:, :7], X[:, 0] + X[:, 3] ** 2
     in_graph = made_selector(Ridge(), **settings).fit(rows, real)
-    monkeypatch.setattr("bestleaf.selector.MOST_IN_GRAPH", 100)
+    monkeypatch.setattr("bestleaf.selection.selector.MOST_IN_GRAPH", 100)
     at_once = made_selector(Ridge(), **settings).fit(rows, real)
     content = at_once.certificate_.content
     assert content["all_subsets"]["evaluated"] == len(in_graph.evaluated_) == 127

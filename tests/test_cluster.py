@@ -90,7 +90,7 @@ def test_a_worker_that_is_killed_changes_nothing(client, table, alone):
     found = made_selector(choose="training", **SETTINGS)
     executor = Killing(client)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bestleaf.selector.executor_for", lambda n_jobs, prefer: executor)
+        patch.setattr("bestleaf.selection.selector.executor_for", lambda n_jobs, prefer: executor)
         found.fit(*table)
     assert executor.batches > 5
     assert same(found, alone)

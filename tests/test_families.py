@@ -15,7 +15,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bestleaf.certificate.schema import FAMILIES
-from bestleaf.data_checks import Data, task_for, votes_of
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
 from bestleaf.features.unseen import UnseenVotes
@@ -23,6 +22,7 @@ from bestleaf.new_data import left_out
 from bestleaf.new_data.families import f_test, forest_importance, inclusion, surrogate
 from bestleaf.new_data.left_out import FEWEST_ROWS, Plan, candidates_on, folds_of, rows_to_choose_by
 from bestleaf.new_data.part import Choosable
+from bestleaf.selection.data import Data, task_for, votes_of
 
 BY_VOTES = {"inclusion", "surrogate", "importance", "single values", "F-test", "consensus", "elimination", "search"}
 SCALED_LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())

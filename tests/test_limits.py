@@ -233,7 +233,7 @@ def test_a_small_table_takes_a_few_hundred_megabytes_at_most():
 
 
 def test_a_graph_that_takes_too_much_memory_ends_the_search(monkeypatch):
-    monkeypatch.setattr("bestleaf.selector.ROOM", 300_000)
+    monkeypatch.setattr("bestleaf.selection.selector.ROOM", 300_000)
     rng = np.random.default_rng(0)
     selector = BestLeafSelector(choose="training", epsilon=0.0, random_state=0)
     with pytest.warns(ConvergenceWarning, match="The memory for the graph, 256 MB, .* ended the search"):
@@ -346,7 +346,7 @@ def test_fewer_new_examples_are_scored_when_time_is_over():
 )
 def test_ctrl_c_at_any_moment_of_a_fit_gives_the_answer_known_so_far(monkeypatch, choose, moment):
     *_, name = moment.split(".")
-    owner = BestLeafSelector if "BestLeafSelector" in moment else sys.modules["bestleaf.selector"]
+    owner = BestLeafSelector if "BestLeafSelector" in moment else sys.modules["bestleaf.selection.selector"]
     work = getattr(owner, name)
 
     def pressed(*given, **named):

@@ -17,7 +17,7 @@ ROOMS = (  # lowest first
     ("search",),
     ("encoding",),
     ("features",),
-    ("data_checks", "new_data", "selection", "selector", "validation"),
+    ("new_data", "selection"),
     ("tables",),
     ("report",),
     ("paper",),

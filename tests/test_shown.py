@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from bestleaf import BestLeafSelector
-from bestleaf.selection import EvaluatedSubset, EvaluatedSubsets
+from bestleaf.selection.searched import EvaluatedSubset, EvaluatedSubsets
 
 
 @pytest.fixture(scope="module")

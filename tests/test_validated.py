@@ -202,7 +202,9 @@ FRAME = pd.DataFrame(X, columns=list("abcd"))
     ],
 )
 def test_rows_that_do_not_go_with_the_search_are_refused_before_it(test_set, told, monkeypatch):
-    monkeypatch.setattr("bestleaf.selector.Search", lambda *given, **settings: pytest.fail("the search began"))
+    monkeypatch.setattr(
+        "bestleaf.selection.selector.Search", lambda *given, **settings: pytest.fail("the search began")
+    )
     with pytest.raises(ValueError, match=told):
         validate(quick(), FRAME, Y, test_set=test_set)
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from bestleaf.features.neighbours import NeighbourVotes
     from bestleaf.problems import Problem
     from bestleaf.search import Result, Search, best_arm, best_leaf
-    from bestleaf.selector import BestLeafSelector, SearchOptions
-    from bestleaf.validation import Validation, validate
+    from bestleaf.selection.selector import BestLeafSelector, SearchOptions
+    from bestleaf.selection.validation import Validation, validate
 
 __version__ = "0.2.0"
 
@@ -35,8 +35,8 @@ _NAMES = {  # by the module that defines them
     "paper.uct": ("UCTResult", "uct_search"),
     "problems": ("Problem",),
     "search": ("Progress", "Result", "Search", "best_arm", "best_leaf"),
-    "selector": ("BestLeafSelector", "SearchOptions"),
-    "validation": ("Validation", "validate"),
+    "selection.selector": ("BestLeafSelector", "SearchOptions"),
+    "selection.validation": ("Validation", "validate"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 _MODULES = {name: name for name in ("features", "paper", "problems", "report", "search", "tables", "testing")}

@@ -17,7 +17,7 @@ from bestleaf.certificate.verify_graph import answer_of
 if TYPE_CHECKING:
     from bestleaf.engine.intervals import Leaf
     from bestleaf.search.result import Result
-    from bestleaf.selection import Selection
+    from bestleaf.selection.searched import Selection
 
 STATISTICS = ("terminal", "exact", "count", "mean", "lower", "upper", "order", "share")  # of a leaf
 

@@ -28,7 +28,7 @@ def read_settings(path: Path | None, options: TableOptions) -> tuple[dict[str, A
     given = {} if path is None else _read(path)
     search, votes = given.pop("search", {}), given.pop("neighbours", None)
     from bestleaf.features.neighbours import NeighbourVotes
-    from bestleaf.selector import BestLeafSelector, SearchOptions
+    from bestleaf.selection.selector import BestLeafSelector, SearchOptions
     from bestleaf.tables.select import NAMED
 
     if "encode" in given:

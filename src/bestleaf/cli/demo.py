@@ -8,7 +8,7 @@ from rich.table import Table
 
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.paper import load_linear
-from bestleaf.selector import BestLeafSelector
+from bestleaf.selection.selector import BestLeafSelector
 
 STORY = """\
 [bold]The paper's linear data[/]: 300 examples, 30 features. The label is 0.1 x - 0.8 y + 0.6 z >= 0; ten of the \

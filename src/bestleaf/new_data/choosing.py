@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bestleaf.certificate.schema import Content
-from bestleaf.data_checks import Data, task_for, votes_of
 from bestleaf.features import FeatureLattice
 from bestleaf.new_data.choice import Choice, LeftOut, decide
 from bestleaf.new_data.left_out import (
@@ -29,9 +28,10 @@ from bestleaf.new_data.part import Candidates, Choosable, Subset
 from bestleaf.new_data.splits import Split
 from bestleaf.search.budget import Budget, deferred_interrupt
 from bestleaf.search.executors import Serial, workers_there
+from bestleaf.selection.data import Data, task_for, votes_of
 
 if TYPE_CHECKING:
-    from bestleaf.selector import BestLeafSelector
+    from bestleaf.selection.selector import BestLeafSelector
 
 SHARE = 0.6  # of `max_time`: when it is used up, no further fold is scored, and the search on all rows begins
 FEWEST_FOLDS = 3  # if time is over, there is a choice only if so many folds are scored

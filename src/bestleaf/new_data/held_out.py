@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike
 from bestleaf.certificate.held_out import MEASURES, MOST_ROWS, judged, scores_of, table_of
 from bestleaf.certificate.schema import CLOSE, Content
 from bestleaf.checks import listed, shown
-from bestleaf.data_checks import Data, task_for, votes_of
 from bestleaf.encoding import takes_missing
 from bestleaf.features.data import columns_not_finite
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.new_data.splits import Split, score_of_votes, votes_for
+from bestleaf.selection.data import Data, task_for, votes_of
 
 if TYPE_CHECKING:
-    from bestleaf.selector import BestLeafSelector
+    from bestleaf.selection.selector import BestLeafSelector
 
 
 class HeldOut(NamedTuple):

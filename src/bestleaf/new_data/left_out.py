@@ -22,7 +22,6 @@ from sklearn.model_selection import (
 )
 
 from bestleaf.certificate.rows import group_numbers, rows_of_others
-from bestleaf.data_checks import Data, votes_of
 from bestleaf.features.data import LIGHTEST, lightest_share, splits_by
 from bestleaf.features.estimator import ONE_THREAD, EstimatorOracle, fixed_splitter, groups_for
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
@@ -31,6 +30,7 @@ from bestleaf.new_data.families import neighbour_families
 from bestleaf.new_data.fitted_families import fitted_families
 from bestleaf.new_data.part import Candidates, Choosable, Part, Subset
 from bestleaf.new_data.splits import Split
+from bestleaf.selection.data import Data, votes_of
 
 FOLDS = {20_000: (2, 10), 50_000: (1, 10), inf: (1, 5)}  # numbers in the table: times folds are drawn, folds
 FEWEST_ROWS = 20  # with fewer rows none are left out

@@ -13,10 +13,10 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
 from bestleaf.checks import number, shown
-from bestleaf.data_checks import task_for
 from bestleaf.features.data import unit_range
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.features.ranking import auc, concordance
+from bestleaf.selection.data import task_for
 
 AT_A_TIME = 1000  # rows that are scored between two looks at the clock
 

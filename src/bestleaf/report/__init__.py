@@ -22,7 +22,7 @@ from bestleaf.report.content import chosen_features, how_to_repeat, leading_leav
 from bestleaf.report.drawing import Picture, draw_gap, draw_intervals, draw_path, draw_sizes, standalone, templates
 
 if TYPE_CHECKING:
-    from bestleaf.selector import BestLeafSelector
+    from bestleaf.selection.selector import BestLeafSelector
 
 __all__ = ["figure", "report_html", "save_report"]
 

@@ -23,16 +23,16 @@ from bestleaf.certificate.record import objective_in_words
 from bestleaf.certificate.same_data import column_checksums
 from bestleaf.certificate.schema import Content
 from bestleaf.checks import did_you_mean, listed, one_of, shown
-from bestleaf.data_checks import votes_of
 from bestleaf.encoding import takes_missing
 from bestleaf.encoding.transformer import KEEP
 from bestleaf.features.data import task_of
 from bestleaf.features.estimator import DEFAULT_FOLDS
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.new_data import split_of
-from bestleaf.selector import BestLeafSelector, seed_of
+from bestleaf.selection.data import votes_of
+from bestleaf.selection.selector import BestLeafSelector, seed_of
+from bestleaf.selection.validation import Validation, validate
 from bestleaf.tables.load import RowData, Table
-from bestleaf.validation import Validation, validate
 
 NAMED = ("neighbours", "linear", "boosting", "forest", "svm")  # estimators that can be given by name
 

@@ -25,7 +25,7 @@ from bestleaf.paper.datasets import load_linear, load_madelon
 from bestleaf.paper.experiments.rows import Column, Columns, Experiment, Row, agreement, chosen, mean, with_error
 from bestleaf.paper.fuse import fuse_search
 from bestleaf.paper.published import PublishedProposals
-from bestleaf.selector import BestLeafSelector, SearchOptions
+from bestleaf.selection.selector import BestLeafSelector, SearchOptions
 
 FEW = 10  # runs below which a standard error says little
 EPSILON = 0.005

@@ -15,13 +15,13 @@ from sklearn.utils import _safe_indexing
 
 from bestleaf.certificate.claims import words_of
 from bestleaf.checks import check_keywords, number, shown
-from bestleaf.data_checks import METADATA, checked_fit_data
 from bestleaf.features.estimator import described
 from bestleaf.new_data import split_of
 from bestleaf.new_data.held_out import HeldOutRows, checked_test_set
 from bestleaf.search.budget import Budget
-from bestleaf.selection import call_of
-from bestleaf.selector import BestLeafSelector, seed_of
+from bestleaf.selection.data import METADATA, checked_fit_data
+from bestleaf.selection.searched import call_of
+from bestleaf.selection.selector import BestLeafSelector, seed_of
 
 GONE = {  # keywords of earlier versions, and what to use instead
     "n_repeats": "several values of random_state",

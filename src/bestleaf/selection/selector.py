@@ -28,15 +28,6 @@ from bestleaf.certificate.claims import unsettled_in_words
 from bestleaf.certificate.same_data import fingerprint
 from bestleaf.certificate.schema import CALL, UNNAMED
 from bestleaf.checks import moved, one_of, shown, whole
-from bestleaf.data_checks import (
-    METADATA,
-    Data,
-    FeatureGroups,
-    checked_fit_data,
-    choice_of,
-    constant_columns,
-    votes_of,
-)
 from bestleaf.encoding import TableEncoder, pandas_frame, takes_missing
 from bestleaf.encoding.frames import selected_columns
 from bestleaf.engine.bounds import Bound, Rate, named_bound
@@ -57,7 +48,16 @@ from bestleaf.search.budget import Budget, deferred_interrupt, run_in_slices
 from bestleaf.search.executors import executor_for, workers_there
 from bestleaf.search.settings import GUARANTEES, Settings, checked_guarantees
 from bestleaf.search.stages import Stage
-from bestleaf.selection import CallbackSupportMixin, Selection, Watch, call_of, telling_folds
+from bestleaf.selection.data import (
+    METADATA,
+    Data,
+    FeatureGroups,
+    checked_fit_data,
+    choice_of,
+    constant_columns,
+    votes_of,
+)
+from bestleaf.selection.searched import CallbackSupportMixin, Selection, Watch, call_of, telling_folds
 
 BATCH_OF_FITS = 32  # samples asked for at once if each one fits an estimator
 FEW_SUBSETS = 4096  # guarantee "auto" evaluates all subsets if there are at most this many

@@ -20,7 +20,6 @@ from bestleaf.certificate.chosen import answer_with, enter_values
 from bestleaf.certificate.claims import first_of, shown
 from bestleaf.certificate.rows import groups_digest, weights_digest
 from bestleaf.certificate.schema import Content, named_objective
-from bestleaf.data_checks import Data
 from bestleaf.engine.intervals import Leaf
 from bestleaf.features import STOP, FeatureLattice, Subset
 from bestleaf.features.all_subsets import Exhaustion
@@ -30,6 +29,7 @@ from bestleaf.search import Progress, Search
 from bestleaf.search.progress import LiveLine, ProgressLine
 from bestleaf.search.result import settings_told
 from bestleaf.search.settings import Settings
+from bestleaf.selection.data import Data
 
 try:
     from sklearn.callback import CallbackSupportMixin
