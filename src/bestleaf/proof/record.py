@@ -1,0 +1,351 @@
+"""The record: what was found, what is proved of it, and the numbers that this follows from. Its JSON is the certificate.
+
+All of it is frozen and made once, when the answer is known. It holds numbers and names only. Words are made from them
+in `bestleaf.proof.words`; `bestleaf.proof.check` reads the JSON without any of this code.
+
+There are four claims, and every one may be missing:
+
+* `SearchClaim`: of the candidates examined, none is better than the answer by more than the gap.
+* `LocalClaim`: no candidate one step away from the answer is better by more than epsilon.
+* `AllSubsetsClaim`: all subsets that may be chosen were evaluated.
+* `NewRowsClaim`: what test rows, which took no part in the choice, say about new rows.
+
+`Path` stands beside them: scores by size from cross-validation. These are estimates, and no claim rests on them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
+
+FORMAT, FORMAT_VERSION = "bestleaf certificate", 4
+STOP = -1  # ends the label of a complete subset
+
+Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
+Value = Annotated[float, Meta(ge=0.0, le=1.0)]
+Share = Annotated[float, Meta(gt=0.0, lt=1.0)]
+Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Name = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]{0,59}$")]
+Reason = Literal["settled", "max_samples", "max_time", "interrupted", "exhausted", "unfinished"]
+Label = Any  # of a state: what JSON can hold. That of a subset lists its units in order, and STOP if it is complete.
+
+
+class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Base class: frozen, and refuses fields that it does not know."""
+
+
+# ---- the graph and what is known of it
+
+
+class Leaf(Record, kw_only=True):
+    """A leaf of the final graph, and the samples that its interval follows from."""
+
+    node: Count
+    terminal: bool  # whether it has nothing below it in the whole graph; otherwise it is unfinished
+    exact: bool  # whether its exact value was computed
+    count: Count
+    mean: Value | None
+    lower: Value
+    upper: Value
+    order: Count = 0  # place in the order of creation, from 1; 0 if it has no share of delta
+    share: Value = 0.0  # its part of delta: delta / (order (order + 1)), or an equal part of a graph fixed in advance
+    lower_evidence: tuple[float, ...] | None = None  # count, total and the bound's own numbers when that end was set
+    upper_evidence: tuple[float, ...] | None = None
+
+
+class ChanceNode(Record, kw_only=True):
+    """A node where chance decides; if the probabilities sum to less than 1, children are missing in the graph."""
+
+    node: Count
+    probabilities: tuple[Value, ...]
+
+
+class EndlessPlay(Record, kw_only=True):
+    """What play that never ends is worth for a node on a cycle."""
+
+    node: Count
+    lower: Value
+    upper: Value
+
+
+class Graph(Record, kw_only=True):
+    """The final graph. Nodes are numbered in the order in which they entered; the first is the root."""
+
+    labels: tuple[Label, ...]
+    children: tuple[tuple[Count, ...], ...]
+    minimizes: tuple[Count, ...] = ()  # nodes where the opponent moves
+    two_player: bool = False
+    created: Count = 0  # leaves that ever had a share of delta; some are inner nodes now
+    inner_orders: dict[str, Positive] = {}  # node -> the place in the order of creation that it had as a leaf
+    chance: tuple[ChanceNode, ...] | None = None
+    endless: tuple[EndlessPlay, ...] = ()
+
+
+# ---- the claims
+
+
+class SearchClaim(Record, kw_only=True):
+    """Of the candidates examined, none is better than the answer by more than `gap`, with probability 1 - delta.
+
+    The interval and both gaps follow from the leaves. `known_gap` is the gap among the `compared` leaves: those that
+    were sampled often enough to say anything, see `bestleaf.proof.gaps`.
+    """
+
+    task: Literal["arm", "leaf"]
+    epsilon: Value
+    delta: Share
+    rule: Name
+    bound: Name
+    stopping: Name
+    proposal: Name
+    proof: Literal["none", "conditional", "rigorous"]
+    answer: Count  # a child of the root (arm) or a leaf; of a plan its first move, or 0 if the player does not move first
+    lower: Value
+    upper: Value
+    gap: Annotated[float, Meta(ge=-1.0, le=1.0)]
+    known_gap: Annotated[float, Meta(ge=-1.0, le=1.0)]
+    compared: Count
+    graph: Graph
+    leaves: tuple[Leaf, ...]
+    expansion: Value | None = None  # None: the graph was whole from the start
+    growth: Name | None = None  # the user's own growth
+    seed: int | None = None
+    plan: tuple[tuple[Count, Count], ...] | None = None  # node and the child to move to
+
+
+class Choice(Record, kw_only=True):
+    """Which units may be chosen: a unit is a feature, or features that enter together."""
+
+    allowed: tuple[Count, ...]
+    forced: tuple[Count, ...] = ()
+    limit: Positive  # the largest number of units
+
+
+class Compared(Record, kw_only=True):
+    """A candidate one step away from the answer, with its exact value."""
+
+    label: Label
+    value: Value
+
+
+class LocalClaim(Record, kw_only=True):
+    """No candidate one step away from the answer of the search is better by more than epsilon."""
+
+    epsilon: Value
+    compared: tuple[Compared, ...]
+    choice: Choice | None = None  # what may be chosen, where candidates are subsets
+
+
+class AllSubsetsClaim(Record, kw_only=True):
+    """All subsets that may be chosen were evaluated, or the first ones in their order."""
+
+    evaluated: Positive
+    least: Value  # every subset with a higher value is a leaf of the search
+
+
+class RankTable(Record, kw_only=True):
+    """The test rows that prove something, by the ranks of their predictions.
+
+    `sets` are the sizes of the sets of the path that were compared: first the answer, then all columns, then others.
+    Every line is a kind of row: its target (class number, or rank of a real target), then for every set, judge and
+    output a rank of the prediction (for accuracy: 1 if it is right, 0 if not), and at the end how many rows are alike.
+    Two classes have one output, more classes one each.
+    """
+
+    measure: Literal["auc", "concordance", "accuracy"]
+    judges: Positive
+    sets: tuple[Positive, ...]
+    lines: tuple[tuple[Count, ...], ...]
+
+
+class NewRowsClaim(Record, kw_only=True):
+    """What is known about the score on new rows: proved by test rows, or estimated.
+
+    With `table` all numbers follow from them, each at its share of delta: half of it for the interval of the
+    score, half for the differences. Without, they are estimates with a standard error, and nothing is proved.
+    """
+
+    score: float  # mean over the judges
+    all_columns: float
+    rows: Positive
+    trained: Positive  # rows that the models judged were fitted to
+    judges: dict[str, float]  # the score by each judge
+    how: Literal["nested folds", "test rows", "given rows"]
+    standard_error: float | None = None
+    difference_error: float | None = None  # of score - all_columns
+    guessing: float | None = None  # the score of a constant prediction, where that is known
+    why_no_proof: Literal["folds", "groups", "weights", "classes", "scoring", "size"] | None = None
+    delta: Share | None = None
+    table: RankTable | None = None
+    interval: tuple[float, float] | None = None  # of the score
+    difference_interval: tuple[float, float] | None = None  # of score - all_columns
+    best_other: float | None = None  # no other set of the path is better than the answer by more than this
+
+
+# ---- what the claims are about
+
+
+class Neighbours(Record, kw_only=True, tag="neighbours", tag_field="kind"):
+    """The value of a subset: how well the votes of nearest neighbours rank the rows."""
+
+    task: Literal["classification", "regression"]
+    n_neighbors: Positive
+    subsample: Positive
+    ties: Literal["half", "strict", "row_order"]
+    scale: bool
+    drop_zero: bool
+    classes: Count  # 0: real targets
+    queries: Positive  # rows that values are computed on
+    grouped: bool = False
+    weighted: bool = False
+    reference_rows: Positive | None = None
+    query_rows: Positive | None = None
+
+
+class Estimator(Record, kw_only=True, tag="estimator", tag_field="kind"):
+    """The value of a subset: the cross-validated score of an estimator."""
+
+    name: Name
+    estimator: str
+    scoring: str
+    cv: str
+    splits: Positive
+    fresh_splits: bool
+    weighted: bool
+    grouped: bool
+
+
+class Panel(Record, kw_only=True, tag="panel", tag_field="kind"):
+    """The score of a set of columns: the mean score of several judges on rows that they were not fitted to."""
+
+    judges: tuple[str, ...]
+    scoring: str
+    task: Literal["classification", "regression"]
+    classes: Count  # 0: real targets
+    grouped: bool = False
+    weighted: bool = False
+
+
+class Encoding(Record, kw_only=True):
+    """How a table became numbers."""
+
+    impute: Literal["median", "mean", "most_frequent", "keep"] | None
+    dates: Literal["parts", "number", "drop"]
+    levels: dict[str, tuple[str, ...]]
+    left_out: tuple[str, ...]
+
+
+class Data(Record, kw_only=True):
+    """The table that was searched."""
+
+    names: tuple[str, ...]
+    rows: Annotated[int, Meta(ge=2)]
+    fingerprint: Digest
+    units: tuple[tuple[Count, ...], ...]  # the features of each unit
+    choice: Choice
+    objective: Neighbours | Estimator | Panel
+    row_groups: Digest | None = None
+    row_weights: Digest | None = None
+    encoding: Encoding | None = None
+
+
+class PathRow(Record, kw_only=True):
+    """The set of one size and what cross-validation says of it, as a difference to all columns."""
+
+    size: Positive  # units
+    features: tuple[str, ...]
+    difference: float | None  # mean over judges and folds, smoothed over neighbouring sizes
+    judges: tuple[float, ...] = ()  # the same by each judge, in the order of `Path.judges`
+    score: float | None = None  # mean score over judges and folds, not smoothed
+    standard_error: float | None = None  # of the difference
+
+
+class Path(Record, kw_only=True):
+    """A set for each of some sizes, the last one all columns that may be chosen, and the size that was chosen."""
+
+    rows: tuple[PathRow, ...]
+    size: Positive  # of the answer
+    order: Name  # how the columns were put in order: "elimination", "forward", ...
+    judges: tuple[str, ...]
+    folds: Count  # folds that were finished
+    folds_planned: Count
+    tolerance: float  # how much score a smaller set may cost
+    asked: bool = False  # the size was asked for, not chosen
+    chosen_in_folds: dict[str, Value] = {}  # feature -> share of the folds that would choose it
+
+
+class Cost(Record, kw_only=True):
+    """What the search took."""
+
+    seconds: float
+    samples: Count = 0
+    warmup_samples: Count = 0
+    exact_evaluations: Count = 0
+    values_outside: Count = 0  # exact values that are not those of leaves
+    growths: Count = 0
+
+
+class Step(Record, kw_only=True):
+    """How far the search was at some time."""
+
+    seconds: float
+    samples: Count
+    gap: float
+    score: float | None = None
+    leaves: Count | None = None
+    compared: Count | None = None
+
+
+class Told(Record, kw_only=True):
+    """What a report also shows. Nobody checks it, and no claim rests on it."""
+
+    history: tuple[Step, ...] = ()
+    by_size: tuple[tuple[Positive, float, tuple[str, ...]], ...] = ()  # size, value, features: the best subset evaluated
+    feature_scores: dict[str, float | None] = {}  # mean value of the rollouts with a feature
+    without: dict[str, float] = {}  # unit -> score or value of the answer without it
+    all_features: float | None = None  # training value of all features
+    training_score: float | None = None  # value of the answer on the rows given
+    standard_error: float | None = None  # of the training value
+    repeat: str | None = None  # the command or the call that repeats the search
+    notes: tuple[str, ...] = ()  # what was done to the table
+
+
+class Table(Record, kw_only=True):
+    """How a file was read."""
+
+    target: str
+    task: Literal["auto", "classification", "regression"]
+    checksums: tuple[Count, ...]  # of each column, and last of the target
+    groups: str | None = None
+    weights: str | None = None
+    dropped: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    text_encoding: str | None = None
+    holdout: Share | None = None
+    estimator: str | None = None
+    scoring: str | None = None
+    cv: int | None = None
+    left_out: tuple[str, ...] = ()
+
+
+class Certificate(Record, kw_only=True, omit_defaults=False):
+    """What was found, what is proved of it, and what that follows from."""
+
+    bestleaf: str  # the version that wrote it
+    reason: Reason  # why the search or the choice ended
+    cost: Cost
+    format: Literal["bestleaf certificate"] = field(default="bestleaf certificate")
+    format_version: Literal[4] = 4
+    features: tuple[str, ...] | None = None  # of the answer, in the order of the columns; None if this is no selection
+    search: SearchClaim | None = None
+    local: LocalClaim | None = None
+    all_subsets: AllSubsetsClaim | None = None
+    new_rows: NewRowsClaim | None = None
+    path: Path | None = None
+    data: Data | None = None
+    told: Told | None = None
+    table: Table | None = None
+    checksum: Digest | None = None  # SHA-256 of all of it but this; only in a file
