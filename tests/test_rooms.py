@@ -12,7 +12,7 @@ HOUSE = Path(bestleaf.__file__).parent
 ROOMS = (  # lowest first
     ("checks", "files", "memory"),
     ("problems",),
-    ("certificate",),
+    ("certificate", "proof"),
     ("engine",),
     ("search",),
     ("encoding",),
