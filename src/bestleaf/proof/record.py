@@ -15,11 +15,23 @@ There are four claims, and every one may be missing:
 
 from __future__ import annotations
 
+import hashlib
+import json
+import pathlib
+import stat
+from collections.abc import Sequence
+from html import escape
+from math import comb
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, field
+import msgspec
+from msgspec import Meta, Struct
+
+from bestleaf.files import write_atomically
+from bestleaf.proof.text import in_line
 
 FORMAT, FORMAT_VERSION = "bestleaf certificate", 4
+LARGEST = 256 * 10**6  # bytes of a file that is read
 STOP = -1  # ends the label of a complete subset
 
 Count = Annotated[int, Meta(ge=0)]
@@ -49,6 +61,7 @@ class Leaf(Record, kw_only=True):
     mean: Value | None
     lower: Value
     upper: Value
+    label: Label = None  # if it is not that of the node; leaves of the same label are one candidate
     order: Count = 0  # place in the order of creation, from 1; 0 if it has no share of delta
     share: Value = 0.0  # its part of delta: delta / (order (order + 1)), or an equal part of a graph fixed in advance
     lower_evidence: tuple[float, ...] | None = None  # count, total and the bound's own numbers when that end was set
@@ -78,7 +91,7 @@ class Graph(Record, kw_only=True):
     minimizes: tuple[Count, ...] = ()  # nodes where the opponent moves
     two_player: bool = False
     created: Count = 0  # leaves that ever had a share of delta; some are inner nodes now
-    inner_orders: dict[str, Positive] = {}  # node -> the place in the order of creation that it had as a leaf
+    inner_orders: dict[int, Positive] = {}  # node -> the place in the order of creation that it had as a leaf
     chance: tuple[ChanceNode, ...] | None = None
     endless: tuple[EndlessPlay, ...] = ()
 
@@ -121,6 +134,24 @@ class Choice(Record, kw_only=True):
     allowed: tuple[Count, ...]
     forced: tuple[Count, ...] = ()
     limit: Positive  # the largest number of units
+
+    def units(self) -> list[int]:
+        """Return all units that may be chosen."""
+        return sorted({*self.allowed, *self.forced})
+
+    def subsets(self, beyond: int = 2**62) -> int:
+        """Return how many subsets may be chosen; counting ends beyond a number."""
+        return count_subsets(self.allowed, self.forced, self.limit, beyond)
+
+
+def count_subsets(allowed: Sequence[int], forced: Sequence[int], limit: int, beyond: int) -> int:
+    """Return how many subsets of units may be chosen; counting ends beyond a number."""
+    total = -(not forced)  # nobody can choose no unit at all
+    for size in range(min(limit - len(forced), len(allowed)) + 1):
+        total += comb(len(allowed), size)
+        if total > beyond:
+            break
+    return total
 
 
 class Compared(Record, kw_only=True):
@@ -332,14 +363,39 @@ class Table(Record, kw_only=True):
 
 
 class Certificate(Record, kw_only=True, omit_defaults=False):
-    """What was found, what is proved of it, and what that follows from."""
+    """What was found, what is proved of it, and the numbers that this follows from.
+
+    It is frozen: ``msgspec.structs.replace`` returns a changed copy. `verify` checks it.
+
+    Attributes
+    ----------
+    reason : str
+        Why the search or the choice ended: ``"settled"``, or the budget that was spent.
+    features : tuple of str or None
+        Names of the selected columns; None if no columns were selected.
+    search, local, all_subsets, new_rows : SearchClaim, LocalClaim, AllSubsetsClaim, NewRowsClaim or None
+        The claims, in numbers.
+    path : Path or None
+        The set of each size with its scores from cross-validation. No claim rests on it.
+    data, told, table : Data, Told, Table or None
+        The table that was searched, what a report also shows, and how a file was read.
+    cost : Cost
+        What the search took.
+
+    Examples
+    --------
+    >>> from bestleaf import best_leaf, problems, verify
+    >>> found = best_leaf(problems.paper_lattice(), epsilon=0.2, delta=0.1, seed=0).certificate
+    >>> bool(verify(found))
+    True
+    """
 
     bestleaf: str  # the version that wrote it
-    reason: Reason  # why the search or the choice ended
+    reason: Reason
     cost: Cost
-    format: Literal["bestleaf certificate"] = field(default="bestleaf certificate")
+    format: Literal["bestleaf certificate"] = "bestleaf certificate"
     format_version: Literal[4] = 4
-    features: tuple[str, ...] | None = None  # of the answer, in the order of the columns; None if this is no selection
+    features: tuple[str, ...] | None = None  # in the order of the columns
     search: SearchClaim | None = None
     local: LocalClaim | None = None
     all_subsets: AllSubsetsClaim | None = None
@@ -349,3 +405,155 @@ class Certificate(Record, kw_only=True, omit_defaults=False):
     told: Told | None = None
     table: Table | None = None
     checksum: Digest | None = None  # SHA-256 of all of it but this; only in a file
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """What is proved, in sentences."""
+        from bestleaf.proof import words
+
+        return tuple(words.claims_of(self))
+
+    @property
+    def not_claimed(self) -> tuple[str, ...]:
+        """What a reader might think is proved, but is not."""
+        from bestleaf.proof import words
+
+        return tuple(words.not_claimed(self))
+
+    @property
+    def settled(self) -> bool:
+        """Whether the answer of the search is within epsilon, or the choice finished; a budget may have ended it."""
+        from bestleaf.proof.gaps import is_settled
+
+        return is_settled(self)
+
+    def answer_in_words(self) -> str:
+        """Return the answer with what is known of its value."""
+        from bestleaf.proof import words
+
+        return words.answer_in_words(self)
+
+    def summary(self) -> str:
+        """Return everything a reader must know, in words."""
+        from bestleaf.proof import words
+
+        return "\n".join(words.summary_lines(self))
+
+    __str__ = summary
+
+    def _repr_html_(self) -> str:
+        first, *rest = self.summary().splitlines()
+        path = ""
+        if self.path is not None:
+            from bestleaf.proof.words_new_rows import path_html
+
+            path = path_html(self.path)
+        return f"<p><b>{escape(first)}</b></p>{path}" + "".join(f"<p>{escape(text)}</p>" for text in rest)
+
+    def __repr__(self) -> str:
+        first = self.answer_in_words().splitlines()[0]
+        leaves = "" if self.search is None else f", leaves={len(self.search.leaves)}"
+        return f"Certificate({first!r}, reason={self.reason!r}{leaves})"
+
+    def to_json(self) -> str:
+        """Return the record as JSON, with a checksum of all of it; one that was loaded keeps the checksum it had."""
+        text = msgspec.json.encode(self, enc_hook=_plain)
+        if self.checksum is None:
+            sealed = f'"checksum":"{checksum(json.loads(text))}"}}'
+            text = text.removesuffix(b'"checksum":null}') + sealed.encode()
+        _decoded(text)  # what is written can be read
+        return msgspec.json.format(text, indent=1).decode()
+
+    def save(self, path: str | pathlib.Path) -> None:
+        """Write the certificate to a file, whole or not at all."""
+        write_atomically(pathlib.Path(path), self.to_json() + "\n")
+
+    @classmethod
+    def from_json(cls, text: str) -> Certificate:
+        """Return the certificate that a text holds. Its form is checked, its claims are not: use `verify`."""
+        content_of(text)
+        return _decoded(text.encode())
+
+    @classmethod
+    def load(cls, path: str | pathlib.Path) -> Certificate:
+        """Return the certificate in a file. Its form is checked, its claims are not: use `verify`."""
+        text = read_text(path)
+        try:
+            return cls.from_json(text)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+
+
+# ---- JSON
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of a certificate."""
+    return msgspec.json.schema(Certificate)
+
+
+def checksum(content: dict[str, Any]) -> str:
+    """Return the SHA-256 of everything but the checksum; it does not depend on the layout of the file."""
+    kept = {name: value for name, value in content.items() if name != "checksum"}
+    return hashlib.sha256(json.dumps(kept, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def read_text(path: str | pathlib.Path) -> str:
+    """Return the text of a file that is not too large; refuse a device or a pipe, which may have no end."""
+    kind = pathlib.Path(path).stat().st_mode
+    if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
+        raise ValueError(f"{path} must be a file to be read, got a device or a pipe")
+    with open(path, "rb") as file:
+        text = file.read(LARGEST + 1)  # whatever size the system says it has
+    if len(text) > LARGEST:
+        raise ValueError(f"{path} must have at most {LARGEST // 10**6} MB to be read, got more")
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not a certificate: no text") from None
+
+
+def content_of(text: str) -> dict[str, Any]:
+    """Return the JSON of a certificate of this format; refuse a name that is written twice and what is no number."""
+    try:
+        content = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"this is not a certificate: no JSON ({in_line(str(error), 200)})") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ValueError("this is not a certificate of bestleaf")
+    version = content.get("format_version")
+    if version != FORMAT_VERSION or type(version) is not int:
+        old = ", of an older bestleaf: search again" if version in (1, 2, 3) else ""
+        raise ValueError(
+            f"the certificate must have format version {FORMAT_VERSION}, got format version {version!r:.40}{old}"
+        )
+    if content.get("checksum") is None:
+        raise ValueError("the certificate must have a checksum, got none, so it is not as it was saved")
+    return content
+
+
+def _decoded(text: bytes) -> Certificate:
+    """Return the record that a JSON text holds."""
+    try:
+        return msgspec.json.decode(text, type=Certificate)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise ValueError(f"this is not a certificate: {in_line(str(error), 200)}") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; refuse a name that is there twice, because programs read that differently."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a part is written twice")
+    return found
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of numpy as a number of Python."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"a certificate holds numbers, texts and lists, got a {type(value).__name__}")
