@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from bestleaf.checks import one_of
 from bestleaf.files import write_atomically
 from bestleaf.proof.record import Certificate
-from bestleaf.proof.words import cost_in_words, encoding_in_words, in_line, objective_in_words
+from bestleaf.proof.text import in_line
+from bestleaf.proof.words import cost_in_words, encoding_in_words, objective_in_words
 from bestleaf.report.content import cards_of, columns_of, nearly_chosen, rows_of, sizes_of
 from bestleaf.report.drawing import Picture, draw_gap, draw_intervals, draw_path, standalone, templates
 
@@ -80,25 +81,29 @@ def report_html(certificate: Certificate, *, title: str | None = None) -> str:
         raise TypeError(f"certificate must be a Certificate, got a {type(certificate).__name__}")
     data, told = certificate.data, certificate.told
     claims = list(certificate.claims)
-    return templates().get_template("report.html").render(
-        title=title or ("Which columns?" if data is not None else "Which move?"),
-        about=None if data is None else f"{data.rows:,} rows. {objective_in_words(data)}",
-        cards=cards_of(certificate),
-        figures={name: draw(certificate) for name, draw in FIGURES.items()},
-        path=certificate.path,
-        sizes=[] if certificate.path is None else sizes_of(certificate.path),
-        columns=columns_of(certificate),
-        nearly=nearly_chosen(certificate),
-        proved=claims[0] if claims else NOTHING_PROVED,
-        more=claims[1:],
-        not_claimed=certificate.not_claimed,
-        rows=rows_of(certificate),
-        cost=cost_in_words(certificate),
-        fingerprint=None if data is None else data.fingerprint,
-        encoding=None if data is None or data.encoding is None else encoding_in_words(data),
-        notes=[] if told is None else [in_line(note, LONGEST_NOTE) for note in told.notes],
-        repeat=None if told is None or told.repeat is None else in_line(told.repeat, LONGEST_CALL),
-        version=certificate.bestleaf,
+    return (
+        templates()
+        .get_template("report.html")
+        .render(
+            title=title or ("Which columns?" if data is not None else "Which move?"),
+            about=None if data is None else f"{data.rows:,} rows. {objective_in_words(data)}",
+            cards=cards_of(certificate),
+            figures={name: draw(certificate) for name, draw in FIGURES.items()},
+            path=certificate.path,
+            sizes=[] if certificate.path is None else sizes_of(certificate.path),
+            columns=columns_of(certificate),
+            nearly=nearly_chosen(certificate),
+            proved=claims[0] if claims else NOTHING_PROVED,
+            more=claims[1:],
+            not_claimed=certificate.not_claimed,
+            rows=rows_of(certificate),
+            cost=cost_in_words(certificate),
+            fingerprint=None if data is None else data.fingerprint,
+            encoding=None if data is None or data.encoding is None else encoding_in_words(data),
+            notes=[] if told is None else [in_line(note, LONGEST_NOTE) for note in told.notes],
+            repeat=None if told is None or told.repeat is None else in_line(told.repeat, LONGEST_CALL),
+            version=certificate.bestleaf,
+        )
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bestleaf.proof.record import STOP, Certificate, Leaf, NewRowsClaim, Path, SearchClaim
-from bestleaf.proof.words import all_shown, counted, shown
+from bestleaf.proof.text import all_shown, counted, shown
 from bestleaf.proof.words_new_rows import difference_word, intervals_of
 
 LEADING = 20  # rivals of the answer whose intervals are drawn
@@ -68,8 +68,11 @@ def cards_of(certificate: Certificate) -> list[Card]:
     """Return the cards: columns, score and difference to all columns; of another search the answer and its value."""
     if certificate.data is None:
         return _cards_of_search(certificate)
-    claim = certificate.new_rows
-    judged = _cards_of_training(certificate) if claim is None else [_score_card(claim), _difference_card(claim)]
+    claim, path = certificate.new_rows, certificate.path
+    if claim is not None:
+        judged = [_score_card(claim), _difference_card(claim)]
+    else:
+        judged = _cards_of_training(certificate) if path is None else _cards_of_size(path)
     return [_columns_card(certificate), *judged]
 
 
@@ -81,9 +84,9 @@ def _columns_card(certificate: Certificate) -> Card:
 
 def _score_card(claim: NewRowsClaim) -> Card:
     score, _ = intervals_of(claim)
-    each = tuple(f"{name}: {value:.3f}" for name, value in claim.judges.items())
-    on = {"nested folds": "cross-validation", "test rows": f"{claim.rows:,} test rows"}.get(claim.how, "rows given")
-    lines = (f"By {on}, mean of" if len(each) > 1 else f"By {on}", *each)
+    each = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
+    on = "cross-validation" if claim.how == "nested folds" else f"{claim.rows:,} test rows"
+    lines = (f"By {on}; mean of {each}" if len(claim.judges) > 1 else f"By {on}; {each}",)
     return Card("Score on new rows", f"{claim.score:.3f}", _badge(claim), _span(score), lines)
 
 
@@ -91,7 +94,22 @@ def _difference_card(claim: NewRowsClaim) -> Card:
     _, difference = intervals_of(claim)
     word = difference_word(claim)
     lines = (f"All columns: {claim.all_columns:.3f}", MEANINGS[word])
-    return Card("Difference to all columns", f"{claim.score - claim.all_columns:+.3f}", word, _span(difference, "+"), lines)
+    return Card(
+        "Difference to all columns", f"{claim.score - claim.all_columns:+.3f}", word, _span(difference, "+"), lines
+    )
+
+
+def _cards_of_size(path: Path) -> list[Card]:
+    """Return the cards of a size that was asked for, or that no new rows have judged: what cross-validation says."""
+    row = next(row for row in path.rows if row.size == path.size)
+    lines = ("By the folds that chose, so rather high.",)
+    error = "" if row.standard_error is None else f"± {row.standard_error:.3f} (one standard error)"
+    score = "not known" if row.score is None else f"{row.score:.3f}"
+    difference = "not known" if row.difference is None else f"{row.difference:+.3f}"
+    return [
+        Card("Score in cross-validation", score, "estimate", lines=lines),
+        Card("Difference to all columns", difference, "estimate", error, lines),
+    ]
 
 
 def _badge(claim: NewRowsClaim) -> str:
@@ -161,7 +179,11 @@ def columns_of(certificate: Certificate) -> list[Column]:
     data, told = certificate.data, certificate.told
     levels = {} if data is None or data.encoding is None else data.encoding.levels
     shares = {} if certificate.path is None else certificate.path.chosen_in_folds
-    without = {} if told is None else told.without
+    without = (
+        {}
+        if told is None or data is None
+        else {data.names[feature]: value for unit, value in told.without.items() for feature in data.units[int(unit)]}
+    )
     found = [
         Column(shown(name), tuple(map(shown, levels.get(name, ()))), shares.get(name), without.get(name))
         for name in certificate.features or ()
@@ -189,7 +211,7 @@ def rows_of(certificate: Certificate) -> list[Row]:
 
 
 def _row(leaf: Leaf, claim: SearchClaim, certificate: Certificate) -> Row:
-    label = claim.graph.labels[leaf.node]
+    label = claim.graph.labels[leaf.node] if leaf.label is None else leaf.label
     name = shown(str(label))
     if certificate.data is not None:
         units = unit_names(certificate)

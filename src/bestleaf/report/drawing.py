@@ -142,12 +142,18 @@ def draw_path(certificate: Certificate) -> str | None:
     low, high = _worth_showing([(one.difference or 0.0, one.error) for one in sizes], path.tolerance)
     y = Scale(low, high, HEIGHT - BOTTOM, TOP)
     x = (LogScale if max(numbers) > SPREAD else WholeScale)(min(numbers), max(numbers), _beside(y) + 10, WIDTH - RIGHT)
+    judged = len(path.judges) > 1 and all(len(one.judges) == len(path.judges) for one in sizes)
+    judges = path.judges if judged else ()
     middles = [(x(one) + x(other)) / 2 for one, other in pairwise(numbers)]
     return _drawn(
         "path.svg",
         sizes=sizes,
         edges=list(pairwise([x.start - 8, *middles, x.end + 8])),
-        judges=path.judges if len(path.judges) > 1 and all(len(one.judges) == len(path.judges) for one in sizes) else (),
+        judges=judges,
+        legend=[
+            ("line", "mean ± one standard error"),
+            *((f"judge judge{n}", name) for n, name in enumerate(judges[:4])),
+        ],
         tolerance=path.tolerance,
         x=x,
         y=y,
@@ -187,7 +193,9 @@ def draw_gap(certificate: Certificate) -> str | None:
     if certificate.search is None or len(points) < 2:
         return None
     steps = [points[0], *(one for (_, value), other in pairwise(points) for one in ((other[0], value), other))]
-    return draw_curves("Gap by time", "seconds", "gap (dashed: epsilon)", [Curve(steps)], limit=certificate.search.epsilon)
+    return draw_curves(
+        "Gap by time", "seconds", "gap (dashed: epsilon)", [Curve(steps)], limit=certificate.search.epsilon
+    )
 
 
 def draw_curves(
