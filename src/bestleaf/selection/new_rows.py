@@ -1,0 +1,242 @@
+"""Test rows: which rows are kept aside before anything is looked at, and what they say of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from bestleaf.checks import shown
+from bestleaf.features.rows import group_numbers
+from bestleaf.proof.record import NewRowsClaim
+from bestleaf.search.budget import Budget
+from bestleaf.selection.choice import Nested
+from bestleaf.selection.data import Data
+from bestleaf.selection.folds import Fold, Part
+from bestleaf.selection.judges import Panel
+from bestleaf.selection.matched import Rows, draws, proved, table_of
+from bestleaf.selection.space import Space
+
+ENOUGH, SHARE, MOST = 2000, 0.25, 5000  # by default: a quarter of 2,000 rows or more, but no more than 5,000
+NUMBERS, MOST_NUMBERS = 300_000, 1_000_000  # in the table of test rows: with other sets, and with two sets
+BLOCKS = 20  # of test rows; a standard error follows from the scores without each of them
+MEASURES = {"roc_auc": "auc", "concordance": "concordance", "accuracy": "accuracy"}  # that have a proof
+GUESSING = {"roc_auc": 0.5, "concordance": 0.5, "r2": 0.0}
+Why = Literal["folds", "groups", "weights", "classes", "scoring", "size"]
+
+
+class Split(NamedTuple):
+    """Numbers of the rows to choose by, and of the test rows."""
+
+    kept: np.ndarray
+    aside: np.ndarray
+
+
+def rows_aside(data: Data, holdout: object, task: str, seed: int) -> Split | None:
+    """Return which rows are test rows; None if no row is.
+
+    By default they are a quarter of 2,000 rows or more, at most 5,000. Classes keep their shares; groups stay together.
+    """
+    number = isinstance(holdout, Real) and not isinstance(holdout, bool)
+    if holdout is not None and not (number and 0 <= float(holdout) < 1):  # type: ignore[arg-type]
+        raise ValueError(f"holdout must be None, 0 or a fraction below 1, got {shown(holdout)}")
+    rows = len(data.y)
+    if holdout is None:
+        many = min(int(np.ceil(rows * SHARE)), MOST) if rows >= ENOUGH else 0
+    else:
+        many = int(np.ceil(rows * float(holdout)))  # type: ignore[arg-type]
+    if not many:
+        return None
+    split = drawn(data.y, task, many, seed, data.metadata.get("groups"))
+    kept, aside = (np.unique(data.y[part]) for part in split)
+    known = task == "regression" or bool(np.isin(aside, kept).all())
+    if min(len(kept), len(aside)) > 1 and known:
+        return split
+    if holdout is None:
+        return None
+    what = f"a fraction of {holdout:g} of {rows} rows"
+    raise ValueError(f"holdout must leave at least two targets, and every class, on both sides, got {what}")
+
+
+def drawn(y: np.ndarray, task: str, many: int, seed: int, groups: np.ndarray | None = None) -> Split:
+    """Return `many` rows at random, of each class its share, and the others; of groups as many as have so many rows."""
+    if groups is not None:
+        group = group_numbers(groups, len(y))
+        order = np.argsort(draws(seed, 0, int(group.max()) + 1), kind="stable")
+        sizes = np.bincount(group)[order]
+        aside = np.isin(group, order[: np.searchsorted(np.cumsum(sizes), many) + 1])
+    else:
+        aside = np.zeros(len(y), bool)
+        aside[_in_turn(y, task, seed)[:many]] = True
+    return Split(np.flatnonzero(~aside), np.flatnonzero(aside))
+
+
+def _in_turn(y: np.ndarray, task: str, seed: int) -> np.ndarray:
+    """Return the rows in a random order in which all classes are spread evenly."""
+    keys = draws(seed, 0, len(y))
+    labels = np.zeros(len(y), int) if task == "regression" else np.unique(y, return_inverse=True)[1].ravel()
+    order, sizes = np.lexsort((keys, labels)), np.bincount(labels)
+    place = np.empty(len(y))
+    place[order] = np.arange(len(y)) - (np.cumsum(sizes) - sizes)[labels[order]]
+    return np.lexsort((keys, (place + 0.5) / sizes[labels]))
+
+
+def on_test_rows(
+    data: Data,
+    split: Split,
+    space: Space,
+    panel: Panel,
+    sets: Sequence[tuple[int, ...]],
+    delta: float,
+    *,
+    matching: int,
+    seed: int = 0,
+    how: Literal["test rows", "given rows"] = "test rows",
+    fingerprint: str | None = None,
+    budget: Budget | None = None,
+) -> NewRowsClaim:
+    """Return what test rows say of the answer.
+
+    Parameters
+    ----------
+    data : Data
+        The rows to choose by, and the test rows.
+    split : Split
+        Which are which.
+    space : Space
+        What may be chosen.
+    panel : Panel
+        Who judges.
+    sets : sequence of tuples of units
+        The answer, then other sets of the path, those first that are most likely to be better.
+    delta : float
+        Probability that some claim is wrong.
+    matching : int
+        Seed of the matchings, that of `matching_of`.
+    seed : int, default=0
+        Seed of the judges, and of blocks of rows.
+    how, fingerprint
+        Where the test rows come from, and the fingerprint of those that were handed in.
+    budget : Budget, default=None
+        Once it is spent, no other set is compared.
+    """
+    part = Part.of(data, space, Fold(split.kept, split.aside), panel.task, seed)
+    answer, every = tuple(sorted(sets[0])), space.everything
+    both = [answer] if answer == every else [answer, every]
+    others = [one for one in sets[1:] if tuple(sorted(one)) not in (answer, every)]
+    about = {"rows": len(split.aside), "trained": len(split.kept), "how": how, "fingerprint": fingerprint}
+    about["guessing"] = _guessing(panel, data.y[split.aside])
+    why = _why_no_proof(data, split, panel)
+    if why is None:
+        predicted = [panel.predictions(part, one) for one in both]
+        known = [[outputs for outputs in judges if outputs is not None] for judges in predicted]
+        width = sum(outputs.shape[1] for outputs in known[0])
+        if any(len(judges) < len(panel.names) for judges in known):
+            why = "scoring"
+        elif len(split.aside) * (2 + width * len(both)) > MOST_NUMBERS:
+            why = "size"
+    if why is not None:
+        return NewRowsClaim(why_no_proof=why, **about, **_estimated(part, panel, both, data, split, seed))
+    room = NUMBERS // len(split.aside) // width - len(both)
+    for one in others[: max(0, room)]:
+        if budget is not None and budget.spent():
+            break
+        known.append([outputs for outputs in panel.predictions(part, one) if outputs is not None])
+        both.append(one)
+    target = data.y[split.aside]
+    if panel.task != "regression":
+        target = np.searchsorted(np.unique(data.y[split.kept]), target)
+    table = table_of(MEASURES[panel.scoring], target, known, [len(one) for one in both])
+    scores = Rows.of(table).scores()
+    found = proved(table, delta, matching)
+    return NewRowsClaim(
+        score=float(scores[0].mean()),
+        all_columns=float(scores[0 if answer == every else 1].mean()),
+        judges=dict(zip(panel.names, scores[0].tolist(), strict=True)),
+        delta=delta,
+        table=table,
+        **found._asdict(),
+        **about,
+    )
+
+
+def from_folds(nested: Nested, panel: Panel, y: np.ndarray) -> NewRowsClaim:
+    """Return what nested cross-validation says of the answer: an estimate."""
+    judges = dict(zip(panel.names, map(float, nested.judges), strict=True))
+    numbers = {name: float(getattr(nested, name)) for name in ("score", "all_columns")}
+    errors = {name: _finite(getattr(nested, name)) for name in ("standard_error", "difference_error")}
+    about = {"rows": int(nested.rows), "trained": int(nested.trained), "guessing": _guessing(panel, y)}
+    return NewRowsClaim(judges=judges, how="nested folds", why_no_proof="folds", **numbers, **errors, **about)
+
+
+def matching_of(fingerprint: str) -> int:
+    """Return the seed of the matchings; it follows from the data, so nobody chooses it by the result."""
+    return int(fingerprint[:16], 16)
+
+
+def rivals(sizes: Sequence[int], sets: Sequence[tuple[int, ...]], curve: np.ndarray, size: int) -> list[tuple[int, ...]]:
+    """Return the set of a size, then the other sets of a path by their score, the highest first."""
+    means = curve.mean(axis=0) if curve.size else np.zeros(len(sizes))
+    order = sorted(range(len(sizes)), key=lambda place: (sizes[place] != size, -means[place]))
+    return [sets[place] for place in order]
+
+
+def _why_no_proof(data: Data, split: Split, panel: Panel) -> Why | None:
+    """Return why there is no proof, as far as it follows from what is asked."""
+    if "groups" in data.metadata:
+        return "groups"
+    if "sample_weight" in data.metadata:
+        return "weights"
+    if panel.scoring not in MEASURES:
+        return "scoring"
+    missing = panel.scoring == "roc_auc" and len(np.unique(data.y[split.aside])) < len(np.unique(data.y[split.kept]))
+    return "classes" if missing else None
+
+
+def _guessing(panel: Panel, y: np.ndarray) -> float | None:
+    """Return the score of guessing, where it is known."""
+    if panel.scoring == "accuracy":
+        return float(np.unique(y, return_counts=True)[1].max() / len(y))
+    return GUESSING.get(panel.scoring)
+
+
+def _estimated(
+    part: Part, panel: Panel, sets: Sequence[tuple[int, ...]], data: Data, split: Split, seed: int
+) -> dict[str, object]:
+    """Return the scores on test rows with standard errors, from the scores without each of some blocks of rows."""
+    blocks = _blocks(data, split, panel.task, seed)
+    every = np.arange(len(split.aside))
+    several = [every, *(np.setdiff1d(every, block) for block in blocks)]
+    scores = np.array([panel.scores_of_rows(part, one, several) for one in (sets[0], sets[-1])])
+    means = scores.mean(axis=1)  # [sets, all rows and the rows without each block]
+    return {
+        "score": float(means[0, 0]),
+        "all_columns": float(means[1, 0]),
+        "judges": dict(zip(panel.names, scores[0, :, 0].tolist(), strict=True)),
+        "standard_error": _jackknife(means[0, 1:]),
+        "difference_error": _jackknife(means[0, 1:] - means[1, 1:]),
+    }
+
+
+def _blocks(data: Data, split: Split, task: str, seed: int) -> list[np.ndarray]:
+    """Return places among the test rows in about equal blocks; groups stay together."""
+    groups = data.metadata.get("groups")
+    if groups is None:
+        turn = np.empty(len(split.aside), int)
+        turn[_in_turn(data.y[split.aside], task, seed)] = np.arange(len(turn))
+    else:
+        group = group_numbers(groups[split.aside], len(split.aside))
+        turn = np.argsort(np.argsort(draws(seed, 0, int(group.max()) + 1)))[group]
+    found = [np.flatnonzero(turn % BLOCKS == block) for block in range(BLOCKS)]
+    return [block for block in found if 0 < len(block) < len(turn)]
+
+
+def _jackknife(without: np.ndarray) -> float | None:
+    """Return a standard error from the scores without each block of rows."""
+    return _finite(np.sqrt((len(without) - 1) * np.var(without))) if len(without) > 1 else None
+
+
+def _finite(number: float) -> float | None:
+    return float(number) if np.isfinite(number) else None
