@@ -19,13 +19,12 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
-from bestleaf.certificate.held_out import corrected_error
-from bestleaf.certificate.rows import checked_weights
 from bestleaf.checks import moved, sentence, shown
 from bestleaf.encoding import takes_missing
 from bestleaf.features.closed_form import closed_form
 from bestleaf.features.data import checked_data, in_order, splits_by
-from bestleaf.features.scoring import chosen_score
+from bestleaf.features.rows import checked_weights
+from bestleaf.features.scoring import chosen_score, corrected_error
 
 DEFAULT_FOLDS = 5
 THREADS = ("n_jobs", "nthread", "num_threads", "thread_count")  # what libraries call the number of their threads

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
@@ -103,3 +103,17 @@ def quick_score(name: str, fitted: Any, X: np.ndarray, y: np.ndarray) -> float |
         return None  # the scorer itself says what is wrong
     ranked = fitted.decision_function(X) if hasattr(fitted, "decision_function") else fitted.predict_proba(X)[:, 1]
     return auc(y == classes[1], ranked) if np.isfinite(ranked).all() else None
+
+
+def widening(tested: Sequence[int], trained: Sequence[int]) -> float:
+    """Return by what the variance of a score is multiplied to get that of the mean over splits of the same rows.
+
+    The splits share training rows, so their scores depend on each other: the variance of the mean is larger than that
+    of as many independent scores (Nadeau and Bengio 2003). Rows tested and trained on are given for each split.
+    """
+    return float(1 / len(tested) + np.mean(np.divide(tested, trained)))
+
+
+def corrected_error(scores: Sequence[float], tested: Sequence[int], trained: Sequence[int]) -> float:
+    """Return the standard error of the mean score of several splits of the same rows; nan for fewer than two."""
+    return float(np.sqrt(np.var(scores, ddof=1) * widening(tested, trained))) if len(scores) > 1 else np.nan

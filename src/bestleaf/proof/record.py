@@ -127,6 +127,25 @@ class SearchClaim(Record, kw_only=True):
     seed: int | None = None
     plan: tuple[tuple[Count, Count], ...] | None = None  # node and the child to move to
 
+    @property
+    def of_a_game(self) -> bool:
+        """Whether it is about the leaf that ends a game of two players, where every move has a gap of its own."""
+        return self.graph.two_player and self.task == "leaf" and self.plan is None
+
+    @property
+    def certain(self) -> bool:
+        """Whether every leaf is exact, so that nothing is left to chance."""
+        return all(leaf.exact for leaf in self.leaves)
+
+    @property
+    def label(self) -> Label:
+        """The label of the answer."""
+        return self.graph.labels[self.answer]
+
+    def label_of(self, leaf: Leaf) -> Label:
+        """Return what a leaf is called."""
+        return self.graph.labels[leaf.node] if leaf.label is None else leaf.label
+
 
 class Choice(Record, kw_only=True):
     """Which units may be chosen: a unit is a feature, or features that enter together."""

@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from bestleaf.certificate.plan import CHANCE, LEAF, OPPONENT, PLAYER, UNFINISHED, Moves, PlanValue, reached, value_of
-from bestleaf.certificate.searched import looked_at
 from bestleaf.checks import shown
 from bestleaf.engine.components import end_of_play
 from bestleaf.engine.graph import GrowingGraph
@@ -24,6 +22,8 @@ from bestleaf.engine.intervals import Knowledge
 from bestleaf.engine.kernels.reach import list_below, strongest_rival_of
 from bestleaf.engine.records import EXACT, INNER, NOISY, SOLVED, TEMPORARY, Decision
 from bestleaf.problems import State
+from bestleaf.proof.gaps import compared_leaves
+from bestleaf.search.plans import CHANCE, LEAF, OPPONENT, PLAYER, UNFINISHED, Moves, PlanValue, reached, value_of
 from bestleaf.search.state import SearchState
 
 SURROUNDINGS = 2.0  # the leaves beside a leaf count as much as two samples of it
@@ -80,7 +80,7 @@ class EvaluatedLeaf:
     """Answer with an evaluated leaf; if no leaf is evaluated, with the terminal leaf of highest likely value.
 
     It is the smallest leaf (the one with the fewest moves) whose gap is at most epsilon. If there is no such leaf yet,
-    the gap among the leaves looked at counts; if that is too large as well, the leaf must only be within epsilon of the
+    the gap among the leaves compared counts; if that is too large as well, the leaf must only be within epsilon of the
     best evaluated one. With a `tolerance` its likely value is below the highest one by at most so much: 0 answers with
     the best leaf.
     """
@@ -110,7 +110,7 @@ class EvaluatedLeaf:
         close = likely >= likely[0] - (inf if self.tolerance is None else self.tolerance)
         passing = np.flatnonzero(close & (gaps <= epsilon))
         if not len(passing):
-            known = _gaps(candidates, np.flatnonzero(looked_at_now(state)), state)
+            known = _gaps(candidates, np.flatnonzero(compared_now(state)), state)
             passing = np.flatnonzero(close & (known <= epsilon))
         if not len(passing) and len(exact):
             passing = np.flatnonzero(close & (likely >= likely[0] - epsilon))
@@ -137,21 +137,21 @@ def _gaps(candidates: np.ndarray, leaves: np.ndarray, state: SearchState) -> np.
     return np.where(rivals == -np.inf, 0.0, np.minimum(1.0, rivals - lower[candidates]))
 
 
-def looked_at_now(state: SearchState) -> np.ndarray:
-    """Return which nodes are leaves that were looked at; see `bestleaf.certificate.searched`."""
+def compared_now(state: SearchState) -> np.ndarray:
+    """Return which nodes are leaves that were compared; see `bestleaf.proof.gaps`."""
     kinds, rows = state.graph.kinds, state.known.known[: len(state.graph)]
     leaves = np.flatnonzero(kinds != INNER)
     exact = (kinds[leaves] == EXACT) & (rows["count"][leaves] > 0)
     lower, upper = np.maximum(rows["lower"][leaves], 0.0), np.minimum(rows["upper"][leaves], 1.0)
     best = float(lower[kinds[leaves] != TEMPORARY].max(initial=0.0))
     settings, found = state.settings, np.zeros(len(kinds), bool)
-    found[leaves] = looked_at(exact, upper, best, settings.epsilon, grown=not settings.fixed)
+    found[leaves] = compared_leaves(exact, upper, best, settings.epsilon, grown=not settings.fixed)
     return found
 
 
 def known_gap_of(node: int, gap: float, state: SearchState) -> tuple[float, int]:
-    """Return the gap of an answer among the leaves looked at, and how many these are; `gap` is that among all."""
-    looked, graph, known = np.flatnonzero(looked_at_now(state)), state.graph, state.known
+    """Return the gap of an answer among the leaves compared, and how many these are; `gap` is that among all."""
+    looked, graph, known = np.flatnonzero(compared_now(state)), state.graph, state.known
     unfinished = state.settings.task == "leaf" and graph.kinds[node] == TEMPORARY
     if graph.adversarial or unfinished or node == 0:
         return gap, len(looked)
@@ -162,6 +162,17 @@ def known_gap_of(node: int, gap: float, state: SearchState) -> tuple[float, int]
         return gap, len(looked)
     upper = min(1.0, float(known.known["upper"][rivals].max()))
     return min(gap, upper - max(0.0, float(known.known["lower"][node]))), len(looked)
+
+
+def gap_among_leaves(node: int, gap: float, state: SearchState) -> float:
+    """Return the gap of an answer that follows from the leaves, whatever test ended the search.
+
+    That of a plan, of a leaf that ends a game and of a root that is not opened is `gap`.
+    """
+    graph, task = state.graph, state.settings.task
+    if node == 0 or state.known.world["plans"] or (graph.adversarial and task == "leaf"):
+        return gap
+    return min(1.0, _gap_of_move(node, 0, graph, state.known) if task == "arm" else gap_of(node, task, graph, state.known))
 
 
 def checked_answer(answer: Answer, state: SearchState, decision: Decision) -> tuple[int, float]:

@@ -16,7 +16,7 @@ from bestleaf.engine.records import (
     SOLVED,
     TEMPORARY,
 )
-from bestleaf.search.answer import looked_at_now
+from bestleaf.search.answer import compared_now
 from bestleaf.search.stages import DONE
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Pause:
         counts = rows["count"][(kinds != INNER) & (rows["count"] > 0) & (rows["upper"] > rows["lower"])]
         if len(counts) < FEWEST:
             return False
-        waiting = int(((kinds != INNER) & ~looked_at_now(state)).sum())
+        waiting = int(((kinds != INNER) & ~compared_now(state)).sum())
         if left < MARGIN * ((waiting + leaves) * counts.mean() + draws):
             self.begun = True
         return self.begun
