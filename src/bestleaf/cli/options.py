@@ -45,6 +45,11 @@ def fraction(given: str | float) -> float:
     return found
 
 
+def share(given: str | float) -> float:
+    """Return a number from 0 to 1, without 1."""
+    return 0.0 if _number(str(given)) == 0 else fraction(given)
+
+
 def seconds(given: str | float) -> float:
     """Return a time in seconds; it is given as 90, 90s, 1.5m or 2h."""
     text, units = str(given).strip().lower(), {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -108,15 +113,20 @@ Encoding = Annotated[
 ]
 Impute = Annotated[
     Literal["median", "mean", "most_frequent"] | None,
-    Option(help="How missing values are filled.", rich_help_panel=TABLE),
+    Option(help="How missing values are filled (default: median, unless the model takes them).", rich_help_panel=TABLE),
 ]
 Dates = Annotated[
     Literal["parts", "number", "drop"],
     Option(help="Dates as year, month, ..., as days, or dropped.", rich_help_panel=TABLE),
 ]
 Estimator = Annotated[
-    Literal["neighbours", "linear", "boosting", "forest", "svm"],
-    Option(help="The model whose score says how good columns are.", rich_help_panel=SELECTED),
+    str | None,
+    Option(
+        metavar="NAME",
+        help="The model that columns are chosen for: neighbours, linear, logistic, ridge, svm, forest, boosting, "
+        "lightgbm, xgboost, catboost (default: columns that work for any model).",
+        rich_help_panel=SELECTED,
+    ),
 ]
 Include = Annotated[
     list[str] | None,
@@ -132,17 +142,22 @@ Epsilon = Annotated[
     Option(
         min=0,
         max=1,
-        help="By how much other columns may be better than those selected (0.01 by default).",
-        rich_help_panel=SELECTED,
+        help="By how much others may be better in a search (default: 0.01).",
+        rich_help_panel="Further settings",
     ),
 ]
 Time = Annotated[
     float | None,
     Option(parser=seconds, metavar="TIME", help="Time allowed: 90, 90s, 1.5m or 2h.", rich_help_panel=SELECTED),
 ]
-Scoring = Annotated[str | None, Option(help="Score of an estimator: accuracy, roc_auc, r2, ...")]
+Scoring = Annotated[
+    str | None, Option(help="How columns are scored: accuracy, roc_auc, r2, ...", rich_help_panel=SELECTED)
+]
 Seed = Annotated[int, Option(min=0, max=2**32 - 1, help="Everything random follows from it.")]
-Jobs = Annotated[int | None, Option(min=1, max=10_000, help="Threads or processes (default: all cores).")]
+Jobs = Annotated[
+    int | None,
+    Option(min=1, max=10_000, help="Threads or processes (default: all cores).", rich_help_panel="Further settings"),
+]
 Overwrite = Annotated[bool, Option("--force-overwrite", help="Replace files that exist.", rich_help_panel=FILES)]
 
 
@@ -160,12 +175,12 @@ class TableOptions(NamedTuple):
     encoding: Encoding = None
     impute: Impute = None
     dates: Dates = "parts"
-    estimator: Estimator = "neighbours"
+    estimator: Estimator = None
 
     def table(self, wanted: Iterable[str] = ()) -> Table:
         """Return the table ready for a search; columns that other options name are kept like those of --keep."""
         from bestleaf.tables.load import load_table
-        from bestleaf.tables.select import default_impute
+        from bestleaf.tables.models import default_impute
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the notes say it
@@ -209,6 +224,11 @@ def tell(console: Console, *lines: str) -> None:
     for line in lines:
         style = "bold red" if line.startswith(LOUD) else None
         console.print(line, highlight=False, markup=False, soft_wrap=True, style=style)
+
+
+def loud(notes: Iterable[str]) -> list[str]:
+    """Return the notes about a table that must not be overlooked, and those about what it lost."""
+    return [line for line in notes if line.startswith(LOUD) or "left out of the search" in line]
 
 
 def tell_notes(console: Console, table: Table | RefusedTableError) -> None:
