@@ -1,4 +1,4 @@
-"""The record: what was found, what is proved of it, and the numbers that this follows from. Its JSON is the certificate.
+"""The record: what was found, what is proved of it, and the numbers this follows from. Its JSON is the certificate.
 
 All of it is frozen and made once, when the answer is known. It holds numbers and names only. Words are made from them
 in `bestleaf.proof.words`; `bestleaf.proof.check` reads the JSON without any of this code.
@@ -114,7 +114,9 @@ class SearchClaim(Record, kw_only=True):
     stopping: Name
     proposal: Name
     proof: Literal["none", "conditional", "rigorous"]
-    answer: Count  # a child of the root (arm) or a leaf; of a plan its first move, or 0 if the player does not move first
+    answer: (
+        Count  # a child of the root (arm) or a leaf; of a plan its first move, or 0 if the player does not move first
+    )
     lower: Value
     upper: Value
     gap: Annotated[float, Meta(ge=-1.0, le=1.0)]
@@ -198,7 +200,8 @@ class AllSubsetsClaim(Record, kw_only=True):
 class RankTable(Record, kw_only=True):
     """The test rows that prove something, by the ranks of their predictions.
 
-    `sets` are the sizes of the sets of the path that were compared: first the answer, then all columns, then others.
+    `sets` are the sizes of the sets of the path that were compared: first the answer, then all columns, if they are not
+    the answer, then others.
     Every line is a kind of row: its target (class number, or rank of a real target), then for every set, judge and
     output a rank of the prediction (for accuracy: 1 if it is right, 0 if not), and at the end how many rows are alike.
     Two classes have one output, more classes one each.
@@ -229,6 +232,7 @@ class NewRowsClaim(Record, kw_only=True):
     why_no_proof: Literal["folds", "groups", "weights", "classes", "scoring", "size"] | None = None
     delta: Share | None = None
     table: RankTable | None = None
+    fingerprint: Digest | None = None  # of test rows that were given
     interval: tuple[float, float] | None = None  # of the score
     difference_interval: tuple[float, float] | None = None  # of score - all_columns
     best_other: float | None = None  # no other set of the path is better than the answer by more than this
@@ -291,8 +295,8 @@ class Data(Record, kw_only=True):
     """The table that was searched."""
 
     names: tuple[str, ...]
-    rows: Annotated[int, Meta(ge=2)]
-    fingerprint: Digest
+    rows: Annotated[int, Meta(ge=2)]  # searched, or chosen from: without the test rows
+    fingerprint: Digest  # of all rows given, with the test rows
     units: tuple[tuple[Count, ...], ...]  # the features of each unit
     choice: Choice
     objective: Neighbours | Estimator | Panel
@@ -323,6 +327,7 @@ class Path(Record, kw_only=True):
     folds_planned: Count
     tolerance: float  # how much score a smaller set may cost
     asked: bool = False  # the size was asked for, not chosen
+    seed: int | None = None  # everything random follows from it: folds, judges, test rows
     chosen_in_folds: dict[str, Value] = {}  # feature -> share of the folds that would choose it
 
 
@@ -352,7 +357,9 @@ class Told(Record, kw_only=True):
     """What a report also shows. Nobody checks it, and no claim rests on it."""
 
     history: tuple[Step, ...] = ()
-    by_size: tuple[tuple[Positive, float, tuple[str, ...]], ...] = ()  # size, value, features: the best subset evaluated
+    by_size: tuple[
+        tuple[Positive, float, tuple[str, ...]], ...
+    ] = ()  # size, value, features: the best subset evaluated
     feature_scores: dict[str, float | None] = {}  # mean value of the rollouts with a feature
     without: dict[str, float] = {}  # unit -> score or value of the answer without it
     all_features: float | None = None  # training value of all features

@@ -1,4 +1,4 @@
-"""Text of unknown origin in sentences: numbers with their nouns, names in one line, names that look alike told apart."""
+"""Text of unknown origin in sentences: numbers with nouns, names in one line, names that look alike told apart."""
 
 from __future__ import annotations
 

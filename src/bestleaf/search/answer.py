@@ -172,7 +172,9 @@ def gap_among_leaves(node: int, gap: float, state: SearchState) -> float:
     graph, task = state.graph, state.settings.task
     if node == 0 or state.known.world["plans"] or (graph.adversarial and task == "leaf"):
         return gap
-    return min(1.0, _gap_of_move(node, 0, graph, state.known) if task == "arm" else gap_of(node, task, graph, state.known))
+    return min(
+        1.0, _gap_of_move(node, 0, graph, state.known) if task == "arm" else gap_of(node, task, graph, state.known)
+    )
 
 
 def checked_answer(answer: Answer, state: SearchState, decision: Decision) -> tuple[int, float]:
