@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from msgspec import structs
 from sklearn.base import BaseEstimator
 
 import bestleaf
@@ -30,6 +31,7 @@ from bestleaf.search.answer import EvaluatedLeaf
 from bestleaf.search.ask_tell import Inside
 from bestleaf.search.budget import Budget, run_in_slices
 from bestleaf.search.executors import executor_for, workers_there
+from bestleaf.search.result import how_searched
 from bestleaf.search.settings import GUARANTEES, Settings, checked_guarantees
 from bestleaf.search.stages import Stage
 from bestleaf.selection.data import Data, choice_of, constant_columns, votes_of
@@ -323,36 +325,28 @@ class Selection:
     fit: Fit
     lattice: FeatureLattice
     answer: Subset
-    claim: record.SearchClaim
-    reason: str
-    cost: record.Cost
+    found: record.Certificate  # what is claimed, without the data
     values: dict[Any, float]  # of each terminal leaf: the exact value, or the mean of its samples
     rave: np.ndarray  # [units, 2]: sum and number of the values of rollouts with each unit
     score: float  # exact value of the answer; without one the mean of its samples, without samples its rough value
-    local: record.LocalClaim | None = None
-    all_subsets: record.AllSubsetsClaim | None = None
     fold_scores: dict[Any, list[float]] = field(default_factory=dict)  # of leaves whose value is the mean of these
 
     @classmethod
     def of(cls, search: Search, fit: Fit, lattice: FeatureLattice) -> Selection:
         """Return what a search that is over found."""
         state, result = search.state, search.result()
-        found, leaf = result.certificate, result.leaf
+        leaf = result.leaf
         means = {one.state: one.mean for one in result.leaves if one.terminal and one.mean is not None}
         rough = leaf.mean if leaf.mean is not None else state.rough.get(result.answer)
-        assert found.search is not None
         return cls(
             fit,
             lattice,
             result.answer,
-            found.search,
-            found.reason,
-            found.cost,
+            result.certificate,
             state.values if state.has_exact else means,
             state.rollouts.global_rave_sums,
             float(leaf.lower if leaf.exact or rough is None else rough),
-            local=found.local,
-            fold_scores=search.evaluator.known_scores(),
+            search.evaluator.known_scores(),
         )
 
     @classmethod
@@ -367,7 +361,7 @@ class Selection:
         gap, known_gap = gaps_of_subsets(numbers, best, every, every=found.complete)
         graph, leaves = star([list(state) for state in states], list(lattice.root()), numbers)
         claim = record.SearchClaim(
-            **settings.told(exact=True),
+            **how_searched(settings, fit.seed, "random", exact=True),
             answer=best + 1,
             lower=float(numbers[best]),
             upper=float(numbers[best]),
@@ -376,17 +370,15 @@ class Selection:
             compared=len(states),
             graph=graph,
             leaves=leaves,
-            proposal="random",
-            seed=fit.seed,
         )
-        cost = record.Cost(
-            seconds=found.budget.seconds,
-            exact_evaluations=found.evaluated,
-            values_outside=found.evaluated - len(states),
+        outside = found.evaluated - len(states)
+        cost = record.Cost(seconds=found.budget.seconds, exact_evaluations=found.evaluated, values_outside=outside)
+        reason = cast("record.Reason", found.reason or "unfinished")
+        certificate = record.Certificate(
+            bestleaf=bestleaf.__version__, reason=reason, cost=cost, search=claim, all_subsets=every
         )
-        nothing, reason = np.zeros((len(lattice.groups), 2)), found.reason or "unfinished"
-        score = float(numbers[best])
-        return cls(fit, lattice, states[best], claim, reason, cost, values, nothing, score, all_subsets=every)
+        nothing = np.zeros((len(lattice.groups), 2))
+        return cls(fit, lattice, states[best], certificate, values, nothing, float(numbers[best]))
 
     def features_of(self, state: Subset) -> list[int]:
         """Return the features of a subset; a feature can be several columns of the lattice."""
@@ -418,17 +410,11 @@ class Selection:
     def certificate(self, names: list[str]) -> record.Certificate:
         """Return the record, with what a report also shows."""
         lattice, fit = self.lattice, self.fit
-        allowed = {"allowed": tuple(lattice.allowed), "forced": tuple(lattice.forced), "limit": lattice.limit}
         units = [self.features_of((unit,)) for unit in range(len(lattice.groups))]
-        return record.Certificate(
-            bestleaf=bestleaf.__version__,
-            reason=cast("record.Reason", self.reason),
-            cost=self.cost,
+        return structs.replace(
+            self.found,
             features=tuple(names[feature] for feature in self.features_of(self.answer)),
-            search=self.claim,
-            local=self.local,
-            all_subsets=self.all_subsets,
-            data=fit.about(units, record.Choice(**allowed), objective_of(lattice.oracle), len(fit.data.X)),
+            data=fit.about(units, lattice.choice(), objective_of(lattice.oracle), len(fit.data.X)),
             told=self._told(names),
         )
 
@@ -462,9 +448,9 @@ class Selection:
     @property
     def _affordable(self) -> float:
         """How many distances may be computed for the report alone; nobody knows how long fits take."""
-        if self.reason not in HURRIED:
+        if self.found.reason not in HURRIED:
             return TOLD
-        return 0.0 if self.lattice.parts else min(TOLD, TOLD_A_SECOND * self.cost.seconds)
+        return 0.0 if self.lattice.parts else min(TOLD, TOLD_A_SECOND * self.found.cost.seconds)
 
     def _value_of_all(self) -> float | None:
         """Return the exact value of all features together; None if there is none or it would take long."""
