@@ -11,7 +11,6 @@ from rich.console import Console
 
 from bestleaf.cli.options import tell
 from bestleaf.paper import load_linear
-from bestleaf.proof.words_new_rows import answer_lines
 from bestleaf.report import save_report
 from bestleaf.selection.selector import BestLeafSelector
 from bestleaf.tables import load_table
@@ -44,7 +43,13 @@ def show(random_state: int) -> None:
     found = select_from_table(table, random_state=random_state, n_jobs=-1, verbose=1).certificate
     page = folder / "customers.html"
     save_report(found, page, title="customers.csv: columns that predict leaves")
-    tell(console, *answer_lines(found), *(f"Proved: {claim}" for claim in found.claims[:1]), f"The page: {page}", "")
+    tell(
+        console,
+        *found.answer_in_words().splitlines(),
+        *(f"Proved: {claim}" for claim in found.claims[:1]),
+        f"The page: {page}",
+        "",
+    )
     tell(console, "The paper's data (300 rows, 30 columns, 20 of them noise), by the paper's search, with its proof:")
     linear = load_linear()
     selector = BestLeafSelector(choose="training", epsilon=0.005, delta=0.1, random_state=random_state)

@@ -154,12 +154,7 @@ def select(
 def _answer(found: TableSelection, report: Path | None) -> list[str]:
     """Return the answer in a few lines, what is proved in one, and where the rest is."""
     certificate = found.certificate
-    if certificate.path is None:
-        answer = certificate.answer_in_words().splitlines()
-    else:
-        from bestleaf.proof.words_new_rows import answer_lines
-
-        answer = answer_lines(certificate)
+    answer = certificate.answer_in_words().splitlines()
     proved = certificate.claims[0] if certificate.claims else "nothing; the scores are estimates."
     rest = "--explain prints the rest" + ("" if report else "; --report page.html is a page about it")
     notes = len(found.table.notes)

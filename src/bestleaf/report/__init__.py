@@ -9,7 +9,8 @@ from bestleaf.checks import one_of
 from bestleaf.files import write_atomically
 from bestleaf.proof.record import Certificate
 from bestleaf.proof.text import in_line
-from bestleaf.proof.words import cost_in_words, encoding_in_words, objective_in_words
+from bestleaf.proof.words import cost_in_words
+from bestleaf.proof.words_data import encoding_in_words, objective_in_words
 from bestleaf.report.content import cards_of, columns_of, nearly_chosen, rows_of, sizes_of
 from bestleaf.report.drawing import Picture, draw_gap, draw_intervals, draw_path, standalone, templates
 
@@ -86,7 +87,7 @@ def report_html(certificate: Certificate, *, title: str | None = None) -> str:
         .get_template("report.html")
         .render(
             title=title or ("Which columns?" if data is not None else "Which move?"),
-            about=None if data is None else f"{data.rows:,} rows. {objective_in_words(data)}",
+            about=None if data is None else f"{data.rows:,} rows; score: {objective_in_words(data)}",
             cards=cards_of(certificate),
             figures={name: draw(certificate) for name, draw in FIGURES.items()},
             path=certificate.path,
@@ -99,7 +100,7 @@ def report_html(certificate: Certificate, *, title: str | None = None) -> str:
             rows=rows_of(certificate),
             cost=cost_in_words(certificate),
             fingerprint=None if data is None else data.fingerprint,
-            encoding=None if data is None or data.encoding is None else encoding_in_words(data),
+            encoding=None if data is None or data.encoding is None else encoding_in_words(data.encoding),
             notes=[] if told is None else [in_line(note, LONGEST_NOTE) for note in told.notes],
             repeat=None if told is None or told.repeat is None else in_line(told.repeat, LONGEST_CALL),
             version=certificate.bestleaf,

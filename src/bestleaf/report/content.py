@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from bestleaf.proof.record import STOP, Certificate, Leaf, NewRowsClaim, Path, SearchClaim
 from bestleaf.proof.text import all_shown, counted, shown
+from bestleaf.proof.words_data import subset_in_words
 from bestleaf.proof.words_new_rows import difference_word, intervals_of
 
 LEADING = 20  # rivals of the answer whose intervals are drawn
@@ -136,7 +137,7 @@ def _cards_of_training(certificate: Certificate) -> list[Card]:
 
 def _cards_of_search(certificate: Certificate) -> list[Card]:
     claim = _claim(certificate)
-    name = shown(str(claim.graph.labels[claim.answer]))
+    name = subset_in_words(claim.label, None)
     called = "Best move" if claim.task == "arm" else "Best leaf"
     gap = f"{claim.known_gap:.3f}" if claim.known_gap > 0 else "0"
     lines = (f"Nothing else examined is better by more than this, with probability {1 - claim.delta:g}.",)
@@ -211,22 +212,12 @@ def rows_of(certificate: Certificate) -> list[Row]:
 
 
 def _row(leaf: Leaf, claim: SearchClaim, certificate: Certificate) -> Row:
-    label = claim.graph.labels[leaf.node] if leaf.label is None else leaf.label
-    name = shown(str(label))
-    if certificate.data is not None:
-        units = unit_names(certificate)
-        more = [] if label and label[-1] == STOP else ["…"]
-        name = "{" + ", ".join([*(units[unit] for unit in label if unit != STOP), *more]) + "}"
+    label = claim.label_of(leaf)
+    name = subset_in_words(label, certificate.data)
+    if certificate.data is not None and label[-1:] != [STOP]:
+        name = f"{name[:-1]}, …}}" if label else "{…}"
     kind = "exact" if leaf.exact else "sampled" if leaf.count else "never sampled"
     return Row(name, in_short(name), kind, leaf, leaf.node == claim.answer)
-
-
-def unit_names(certificate: Certificate) -> list[str]:
-    """Return the name of every unit, which is a feature or a group of features."""
-    if certificate.data is None:
-        return []
-    names = all_shown(certificate.data.names)
-    return [", ".join(names[feature] for feature in unit) for unit in certificate.data.units]
 
 
 def in_short(text: str) -> str:
