@@ -120,9 +120,9 @@ def test_every_figure_is_that_of_the_page_with_its_colours(name):
 
 
 def test_a_figure_that_is_not_there_is_refused(graph_search):
-    with pytest.raises(ValueError, match="found must have scores by size, .* for the figure 'path', got none"):
+    with pytest.raises(ValueError, match=r"found must have scores by size, .* for the figure 'path', got none"):
         figure(graph_search, "path")
-    with pytest.raises(ValueError, match="found must have a search, .* for the figure 'intervals', got none"):
+    with pytest.raises(ValueError, match=r"found must have a search, .* for the figure 'intervals', got none"):
         figure(chosen(), "intervals")
     with pytest.raises(ValueError, match="found must have a gap that was known at least twice"):
         figure(graph_search, "gap")
@@ -161,7 +161,7 @@ def test_scales_have_round_numbers():
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no chromium")
 def test_a_browser_loads_nothing_else(tmp_path):
     save_report(chosen(HOSTILE), tmp_path / "page.html")
-    flags = "--headless --no-sandbox --disable-gpu --virtual-time-budget=500".split()
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=500"]
     where = [f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", (tmp_path / "page.html").as_uri()]
     end = subprocess.run(["chromium", *flags, *where], capture_output=True, text=True, timeout=120, check=False)
     assert end.stdout.count('class="card"') == 3

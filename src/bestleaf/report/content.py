@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil, floor
 from typing import NamedTuple
 
 from bestleaf.proof.record import STOP, Certificate, Leaf, NewRowsClaim, Path, SearchClaim
 from bestleaf.proof.text import all_shown, counted, shown
 from bestleaf.proof.words_data import subset_in_words
-from bestleaf.proof.words_new_rows import difference_word, intervals_of
+from bestleaf.proof.words_new_rows import difference_word, intervals_of, like_guessing
 
 LEADING = 20  # rivals of the answer whose intervals are drawn
 LONGEST = 42  # characters of a name beside a plot
+TINY = 1e-6  # by which a rounded number may be off
 OFTEN = 0.5  # share of folds from which on a column that is not in the answer is named
 MEANINGS = {
     "better": "The chosen columns do better than all columns.",
@@ -88,6 +90,8 @@ def _score_card(claim: NewRowsClaim) -> Card:
     each = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
     on = "cross-validation" if claim.how == "nested folds" else f"{claim.rows:,} test rows"
     lines = (f"By {on}; mean of {each}" if len(claim.judges) > 1 else f"By {on}; {each}",)
+    if like_guessing(claim):
+        lines += ("No better than guessing, as far as these rows tell: do not rely on these columns.",)
     return Card("Score on new rows", f"{claim.score:.3f}", _badge(claim), _span(score), lines)
 
 
@@ -118,8 +122,11 @@ def _badge(claim: NewRowsClaim) -> str:
 
 
 def _span(interval: tuple[float, float] | None, sign: str = "") -> str:
-    """Return an interval in words; nothing if there is none."""
-    return "" if interval is None else f"from {interval[0]:{sign}.3f} to {interval[1]:{sign}.3f}"
+    """Return an interval in words, rounded outward; nothing if there is none."""
+    if interval is None:
+        return ""
+    low, high = floor(1000 * interval[0] + TINY) / 1000, ceil(1000 * interval[1] - TINY) / 1000
+    return f"from {low:{sign}.3f} to {high:{sign}.3f}"
 
 
 def _cards_of_training(certificate: Certificate) -> list[Card]:
