@@ -200,17 +200,11 @@ def checked_answer(answer: Answer, state: SearchState, decision: Decision) -> tu
         raise ValueError(f"answer must return a leaf, got node {node} with children: {shown(state.graph.states[node])}")
     if state.settings.task == "arm" and node not in state.graph.linked("child", 0):
         raise ValueError(f"answer must return a child of the root, got {shown(state.graph.states[node])}")
-    gap = float(gap) if isinstance(found, tuple) else _own_gap(node, state)
-    if decision.action == SOLVED and gap > state.settings.epsilon and state.known.world["sound"]:
+    gap = float(gap) if isinstance(found, tuple) else gap_among_leaves(node, 1.0, state)
+    proved = max(gap, gap_among_leaves(node, gap, state))
+    if decision.action == SOLVED and proved > state.settings.epsilon and state.known.world["sound"]:
         return most_likely(state, decision)
     return node, gap
-
-
-def _own_gap(node: int, state: SearchState) -> float:
-    """Return the gap of a node that an answer function has named without one."""
-    if not state.graph.adversarial:
-        return min(1.0, gap_of(node, state.settings.task, state.graph, state.known))
-    return _gap_of_move(node, 0, state.graph, state.known) if state.settings.task == "arm" else 1.0
 
 
 def _guided_values(

@@ -1,0 +1,151 @@
+"""Check a certificate: its file by `bestleaf.proof.check` alone; with the data, its values are computed again, too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from bestleaf.checks import number
+from bestleaf.proof import check
+from bestleaf.proof.record import Certificate, content_of, read_text
+from bestleaf.proof.text import in_line, part_name
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+AUDIT = 0.01  # share of all subsets that are computed again
+
+
+class OwnBound(Protocol):
+    """A bound of the user's own, with a function that says whether an end of an interval follows from its samples."""
+
+    name: str
+    check: Callable[[str, float, float, list[float]], bool] | None
+
+
+class RefusedError(Exception):
+    """A certificate does not hold; the text says why."""
+
+
+class OtherDataError(RefusedError):
+    """The data are not those that a certificate is about; the text says why."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a certificate holds, and why; true in a condition if it holds.
+
+    Attributes
+    ----------
+    holds : bool
+        Whether it holds.
+    text : str
+        What was checked, or why it is refused.
+    other_data : bool
+        Whether it is refused because the data given are not those it is about; it may hold for other data.
+    """
+
+    holds: bool
+    text: str
+    other_data: bool = False
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def verify(
+    certificate: Certificate | str | Path,
+    X: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    *,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    oracle: Any = None,
+    bound: OwnBound | None = None,
+    audit: float | None = None,
+) -> Verdict:
+    """Check a certificate or its file; with the data, also compute its values again.
+
+    Parameters
+    ----------
+    certificate : Certificate or path
+        What is checked. A file must have the checksum it was saved with.
+    X, y : default=None
+        The data of a feature selection, as they were given to the selector.
+    groups, sample_weight : default=None
+        The groups and the weights of the rows, if they were given to the selector.
+    oracle : EstimatorOracle, default=None
+        Computes the values of an estimator again; without it they are taken as written.
+    bound : Bound, default=None
+        Your own bound, if the search used one. Its ``check`` says whether an interval follows from the samples; without
+        it the intervals are taken as written.
+    audit : float, default=0.01
+        Share of the subsets, drawn at random, that are computed again with the data, where all subsets were evaluated;
+        at least one subset, unless it is 0.
+
+    Returns
+    -------
+    Verdict
+        True if the certificate holds; its text says what was checked or why it is refused.
+    """
+    if (X is None) != (y is None):
+        raise ValueError(f"X and y must be given together, got only {'y' if X is None else 'X'}")
+    for name, given in (("groups", groups), ("sample_weight", sample_weight), ("audit", audit)):
+        if given is not None and X is None:
+            raise ValueError(f"{name} must be given with X and y, got only {name}")
+    share = AUDIT if audit is None else number("audit", audit, "between 0 and 1", 0, 1)
+    if not isinstance(certificate, Certificate | str | Path):
+        raise TypeError(f"certificate must be a Certificate or the path of one, got a {type(certificate).__name__}")
+    text, source = _text_of(certificate)
+    try:
+        content = content_of(text)
+        lines = _without_data(content, bound)
+        record = certificate if isinstance(certificate, Certificate) else Certificate.from_json(text)
+        lines[1:1] = record.claims
+        if X is not None:
+            from bestleaf.selection.recheck import recheck
+
+            lines += recheck(record, X, y, groups=groups, sample_weight=sample_weight, oracle=oracle, audit=share)
+    except RefusedError as reason:
+        return Verdict(False, f"Refused: {in_line(str(reason))}.", isinstance(reason, OtherDataError))
+    except ValueError as error:
+        raise ValueError(f"{source}{error}") from None
+    return Verdict(True, "\n".join(["The certificate holds.", *lines]))
+
+
+def _text_of(certificate: Certificate | str | Path) -> tuple[str, str]:
+    """Return the JSON of a certificate, and where it comes from for an error."""
+    if isinstance(certificate, Certificate):
+        return certificate.to_json(), ""
+    return read_text(certificate), f"{certificate}: "
+
+
+def _without_data(content: dict[str, Any], bound: OwnBound | None) -> list[str]:
+    """Check everything that needs no data; return what was found."""
+    report = check.check(content, own_bound=_own(bound, content))
+    if not report.holds:
+        raise RefusedError(report.reason)
+    taken = ", ".join(report.taken_as_written)
+    return [*report.lines, *([f"Taken as written: {taken}."] if taken else [])]
+
+
+def _own(
+    bound: OwnBound | None, content: dict[str, Any]
+) -> tuple[str, Callable[[str, float, float, Sequence[float]], bool]] | None:
+    """Return the name of a bound in certificates, and its check; None if there is no check."""
+    if bound is None:
+        return None
+    name = part_name(bound.name, (*check.RATES, *check.BOUNDS), ours=False)
+    written = (content.get("search") or {}).get("bound")
+    if name != written:
+        raise RefusedError(f"the bound given is {name}, that of the certificate {written}")
+    given = getattr(bound, "check", None)
+    if given is None:
+        return None
+    return name, lambda side, value, share, evidence: bool(given(side, value, share, list(evidence)))
