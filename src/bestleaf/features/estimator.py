@@ -92,9 +92,9 @@ class EstimatorOracle:
         self.X, self.y = checked_data(X, missing=takes_missing(estimator)), np.asarray(y)
         self.n_samples, self.n_features = self.X.shape
         self.estimator = clone(estimator)
-        _fix_random_states(self.estimator, random_state)
-        _keep_to_one_thread(self.estimator)
-        _refuse_requests(self.estimator)
+        fix_random_states(self.estimator, random_state)
+        keep_to_one_thread(self.estimator)
+        refuse_requests(self.estimator)
         self.score = chosen_score(self.estimator, scoring)
         self.sample_weight = self._checked_weights(sample_weight)
         given = DEFAULT_FOLDS if cv is None else cv
@@ -336,7 +336,7 @@ def described(thing: object) -> str:
     return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(text.split()))
 
 
-def _fix_random_states(estimator: BaseEstimator, seed: int) -> None:
+def fix_random_states(estimator: BaseEstimator, seed: int) -> None:
     """Replace every random state that is None by a number that follows from the seed."""
     rng = np.random.RandomState(seed % 2**32)
     for name, value in sorted(estimator.get_params(deep=True).items()):
@@ -344,7 +344,7 @@ def _fix_random_states(estimator: BaseEstimator, seed: int) -> None:
             estimator.set_params(**{name: int(rng.randint(np.iinfo(np.int32).max))})
 
 
-def _keep_to_one_thread(estimator: BaseEstimator) -> None:
+def keep_to_one_thread(estimator: BaseEstimator) -> None:
     """Let an estimator, and all estimators in it, use one thread where nobody said how many: many fits run at a time.
 
     Some libraries do not ask OpenMP how many threads they may use. They take all cores unless a parameter says so. In
@@ -359,7 +359,7 @@ def _keep_to_one_thread(estimator: BaseEstimator) -> None:
             estimator.set_params(**{name: 1})
 
 
-def _refuse_requests(estimator: BaseEstimator) -> None:
+def refuse_requests(estimator: BaseEstimator) -> None:
     """Refuse an estimator that asks for metadata other than sample weights."""
     asked = getattr(getattr(get_routing_for_object(estimator), "fit", None), "requests", {})
     others = sorted(name for name, wanted in asked.items() if wanted is True and name != "sample_weight")
