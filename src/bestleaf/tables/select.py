@@ -208,16 +208,9 @@ def _columns_of(argument: str, names: Sequence[object], table: Table) -> list[st
     return [str(name) for name in names]
 
 
-def _units(groups: Mapping[str, object], table: Table) -> dict[str, list[str]] | None:
-    """Return the columns that enter together, by group, and the others one by one; None if all enter alone."""
-    units: dict[str, list[str]] = {}
-    grouped: set[str] = set()
+def _units(groups: Mapping[str, Any], table: Table) -> dict[str, list[str]] | None:
+    """Return the columns that enter together, by group; None without groups."""
     for group, names in groups.items():
         if not (isinstance(names, list) and names):
             raise ValueError(f"feature_groups must list columns for every group, got {shown(names)} for {shown(group)}")
-        units[group] = _columns_of("feature_groups", names, table)
-        grouped.update(names)
-    for name in table.groups:
-        if name not in grouped:
-            units[f"column {name}" if name in groups else name] = [name]
-    return units if any(len(columns) > 1 for columns in units.values()) else None
+    return {group: _columns_of("feature_groups", names, table) for group, names in groups.items()} or None
