@@ -200,10 +200,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X : data frame or array
             A table with the columns of that of `fit`.
         """
+        return self.last_step_.transform(self.plain(X))
+
+    def plain(self, X: object) -> np.ndarray:
+        """Return the cells of a table as numbers, before missing values are filled and levels become columns."""
         check_is_fitted(self)
         plain = self._plain(self._frame(X, reset=False))
         self._check_missing(plain, {})
-        return self.last_step_.transform(plain)
+        return plain
 
     def settings(self) -> dict[str, str | list[str] | dict[str, list[str]] | None]:
         """Return what a certificate says about the encoding: enough to do it again on the same rows."""

@@ -31,15 +31,12 @@ HOW = {"nested folds": "nested cross-validation of", "test rows": "test rows:", 
 # ---- what a claim about new rows says, as numbers and single words
 
 
-def interval_of(claim: NewRowsClaim) -> Interval | None:
-    """Return the interval of the score: proved, or two standard errors on each side; None if there is no error."""
-    return _around(claim.score, claim.standard_error) if claim.interval is None else claim.interval
-
-
-def difference_interval_of(claim: NewRowsClaim) -> Interval | None:
-    """Return the interval of the difference to all columns: proved, or two standard errors on each side."""
-    estimate = _around(claim.score - claim.all_columns, claim.difference_error)
-    return estimate if claim.difference_interval is None else claim.difference_interval
+def intervals_of(claim: NewRowsClaim) -> tuple[Interval | None, Interval | None]:
+    """Return the intervals of the score and of the difference to all columns: proved, or two standard errors wide."""
+    if claim.interval is not None:
+        return claim.interval, claim.difference_interval
+    difference = claim.score - claim.all_columns
+    return _around(claim.score, claim.standard_error), _around(difference, claim.difference_error)
 
 
 def _around(value: float, error: float | None) -> Interval | None:
@@ -48,7 +45,7 @@ def _around(value: float, error: float | None) -> Interval | None:
 
 def difference_word(claim: NewRowsClaim) -> Literal["better", "same", "worse", "open"]:
     """Return how the chosen columns do compared with all columns, as far as their interval says it."""
-    difference = difference_interval_of(claim)
+    _, difference = intervals_of(claim)
     if difference is None:
         return "open"
     low, high = difference
@@ -59,7 +56,7 @@ def difference_word(claim: NewRowsClaim) -> Literal["better", "same", "worse", "
 
 def like_guessing(claim: NewRowsClaim) -> bool:
     """Whether the score may be that of guessing, by its interval."""
-    interval = interval_of(claim)
+    interval, _ = intervals_of(claim)
     return claim.guessing is not None and (claim.score if interval is None else interval[0]) <= claim.guessing
 
 
@@ -93,7 +90,7 @@ def answer_lines(certificate: Certificate) -> list[str]:
 
 
 def _score_line(certificate: Certificate, claim: NewRowsClaim) -> str:
-    score, difference = interval_of(claim), difference_interval_of(claim)
+    score, difference = intervals_of(claim)
     sure = "proved" if claim.table is not None else f"estimate{'' if score is None else f' ± {ERRORS} standard errors'}"
     judges = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
     by = f"{sure}; {HOW[claim.how]} {claim.rows:,} {'rows' if claim.how == 'nested folds' else ''}".strip()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bestleaf.proof.record import STOP, Certificate, Leaf, NewRowsClaim, Path, SearchClaim
 from bestleaf.proof.text import all_shown, counted, shown
 from bestleaf.proof.words_data import subset_in_words
-from bestleaf.proof.words_new_rows import difference_interval_of, difference_word, interval_of, like_guessing
+from bestleaf.proof.words_new_rows import difference_word, intervals_of, like_guessing
 
 LEADING = 20  # rivals of the answer whose intervals are drawn
 LONGEST = 42  # characters of a name beside a plot
@@ -86,7 +86,7 @@ def _columns_card(certificate: Certificate) -> Card:
 
 
 def _score_card(claim: NewRowsClaim) -> Card:
-    score = interval_of(claim)
+    score, _ = intervals_of(claim)
     each = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
     on = "cross-validation" if claim.how == "nested folds" else f"{claim.rows:,} test rows"
     lines = (f"By {on}; mean of {each}" if len(claim.judges) > 1 else f"By {on}; {each}",)
@@ -96,7 +96,7 @@ def _score_card(claim: NewRowsClaim) -> Card:
 
 
 def _difference_card(claim: NewRowsClaim) -> Card:
-    difference = difference_interval_of(claim)
+    _, difference = intervals_of(claim)
     word = difference_word(claim)
     lines = (f"All columns: {claim.all_columns:.3f}", MEANINGS[word])
     return Card(

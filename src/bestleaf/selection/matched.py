@@ -6,8 +6,8 @@ class with a row of another class (AUC), one row of each class (AUC of several c
 every row by itself (accuracy). A trial has a level for each set, by how many judges are right, and the mean level is
 the score on new rows.
 
-Someone who bets a fixed part of a capital of 1 on every trial that the mean is above a candidate has an expected capital
-of at most 1 if it is not; so has the mean of such capitals over many matchings, however much they depend on each other.
+Someone who bets a fixed part of a capital of 1 on every trial that the mean is above a candidate has an expected
+capital of at most 1 if it is not; so has the mean over many matchings, however much they depend on each other.
 By Markov's inequality it exceeds 1 / level with probability at most `level`, and every candidate for which it does is
 excluded. The average over matchings makes the interval about as narrow as the variance of the AUC allows. With fixed
 bets this holds for rows of different kinds, too (the geometric mean is at most the arithmetic one).
@@ -102,7 +102,9 @@ class Rows(NamedTuple):
         return float(np.mean([auc(self.target == one, ranks[:, place]) for place, one in enumerate(self.classes)]))
 
 
-def table_of(measure: str, target: np.ndarray, predicted: Sequence[Sequence[np.ndarray]], sizes: Sequence[int]) -> RankTable:
+def table_of(
+    measure: str, target: np.ndarray, predicted: Sequence[Sequence[np.ndarray]], sizes: Sequence[int]
+) -> RankTable:
     """Return the table of some rows: `predicted` has an array [rows, outputs] for each judge of each set."""
     columns = [np.zeros(len(target), int) if measure == "accuracy" else _ranks(target)]
     for one in (column for judges in predicted for outputs in judges for column in outputs.T):
@@ -192,7 +194,7 @@ def _excluded(tally: Tally, bets: np.ndarray, level: float, first: float, last: 
 
 
 def log_capital(tally: Tally, bets: np.ndarray, candidate: float, lowest: float) -> float:
-    """Return the logarithm of the mean capital, over bets and matchings, of betting that the mean exceeds a candidate."""
+    """Return the logarithm of the mean capital, over bets and matchings, of bets that the mean exceeds a candidate."""
     parts = bets[:, None]
     logs = np.log(1 - parts + parts * (tally.values - lowest) / (candidate - lowest)) @ tally.counts.T
     highest = logs.max()
@@ -231,7 +233,7 @@ def _tallies(rows: Rows, seed: int) -> tuple[list[Tally], list[list[Tally]]]:
 
 
 def _parts(rows: Rows, seed: int) -> Iterator[tuple[Iterator[np.ndarray], int, float]]:
-    """Yield, for each part of the score, the levels [trials, sets] of each matching, the top level, and the evidence."""
+    """Yield for each part of the score the levels [trials, sets] of each matching, the top level, and the evidence."""
     many, top = len(rows.target), 2 * rows.judges
     keys = [draws(seed, number, many) for number in range(MATCHINGS)]
     if rows.measure == "accuracy":
@@ -264,7 +266,7 @@ def _of_pairs(rows: Rows, keys: np.ndarray) -> np.ndarray:
 
 
 def _of_blocks(rows: Rows, keys: np.ndarray, seed: int, number: int) -> np.ndarray:
-    """Match one row of each class; in a block the row of every class meets the row of another, drawn by its frequency."""
+    """Match one row of each class; every row meets that of another class, drawn by the frequency of classes."""
     many, sizes = len(keys), np.bincount(rows.target)
     fewest, classes = sizes.min(), len(sizes)
     blocks = np.column_stack([_shuffled(np.flatnonzero(rows.target == one), keys)[:fewest] for one in range(classes)])

@@ -176,7 +176,9 @@ def matching_of(fingerprint: str) -> int:
     return int(fingerprint[:16], 16)
 
 
-def rivals(sizes: Sequence[int], sets: Sequence[tuple[int, ...]], curve: np.ndarray, size: int) -> list[tuple[int, ...]]:
+def rivals(
+    sizes: Sequence[int], sets: Sequence[tuple[int, ...]], curve: np.ndarray, size: int
+) -> list[tuple[int, ...]]:
     """Return the set of a size, then the other sets of a path by their score, the highest first."""
     means = curve.mean(axis=0) if curve.size else np.zeros(len(sizes))
     order = sorted(range(len(sizes)), key=lambda place: (sizes[place] != size, -means[place]))
