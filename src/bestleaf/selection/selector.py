@@ -31,7 +31,7 @@ from bestleaf.features.scoring import chosen_score
 from bestleaf.memory import Answers, Memory, opened
 from bestleaf.proof.record import Certificate
 from bestleaf.proof.words import unsettled_in_words
-from bestleaf.proof.words_new_rows import difference_interval_of, interval_of
+from bestleaf.proof.words_new_rows import intervals_of
 from bestleaf.search.budget import Budget, deferred_interrupt
 from bestleaf.selection.chosen import chosen
 from bestleaf.selection.data import METADATA, FeatureGroups, checked_fit_data, warn
@@ -358,7 +358,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.score_interval_ = self.difference_interval_ = None
         if claim is not None:
             self.score_, self.difference_ = claim.score, claim.score - claim.all_columns
-            self.score_interval_, self.difference_interval_ = interval_of(claim), difference_interval_of(claim)
+            self.score_interval_, self.difference_interval_ = intervals_of(claim)
         first = {name: row.size for row in reversed(path.rows) for name in row.features}
         first |= dict.fromkeys(found.features or (), 0)
         places = [first.get(str(name), np.inf) for name in labels]
