@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import msgspec
 import numpy as np
 from joblib import parallel_config
 
@@ -38,8 +37,7 @@ from bestleaf import (
 )
 from bestleaf.engine.rules import children, strongest_rival
 from bestleaf.features import FeatureLattice
-from bestleaf.proof.record import Data, Graph, SearchClaim
-from bestleaf.proof.record import LocalClaim
+from bestleaf.proof.record import Data, LocalClaim
 from golden.graphs import Climb, ExactClimb, ExactNim, Nim, Spread, Trap, data, framed
 
 # ---- results as plain numbers and words
@@ -72,28 +70,6 @@ def by_column(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
-def leaves_of(claim: SearchClaim) -> list[dict[str, Any]]:
-    """Return the leaves of a search, each with its label."""
-    names = ("node", "terminal", "exact", "count", "mean", "lower", "upper", "order", "share")
-    return [
-        {
-            **{name: getattr(leaf, name) for name in names},
-            "label": claim.label_of(leaf),
-            "lower_evidence": weighed(leaf.lower_evidence),
-            "upper_evidence": weighed(leaf.upper_evidence),
-        }
-        for leaf in claim.leaves
-    ]
-
-
-def graph_of(graph: Graph) -> dict[str, Any]:
-    """Return a graph; nodes have a place in the order of creation each, 0 for none."""
-    found = msgspec.to_builtins(graph)
-    orders = [graph.inner_orders.get(node, 0) for node in range(len(graph.labels))]
-    defaults = {"minimizes": [], "two_player": False, "created": 0}
-    return {**defaults, **found, "inner_orders": orders}
-
-
 def proved_by(certificate: Certificate) -> dict[str, Any]:
     """Return the claim of a search without words, times, version and history."""
     search, graph = certificate.search, certificate.search.graph
@@ -119,12 +95,36 @@ def proved_by(certificate: Certificate) -> dict[str, Any]:
     found["graph"]["inner_orders"] = [graph.inner_orders.get(node, 0) for node in range(len(graph.labels))]
     counts = ("samples", "warmup_samples", "exact_evaluations", "growths", "values_outside")
     found["cost"] = {name: getattr(certificate.cost, name) for name in counts}
+    found |= {} if search.plan is None else {"plan": search.plan}
+    if certificate.data is not None and certificate.told is not None:
+        found["data"] = about(certificate.data)
+        found["report"] = {name: getattr(certificate.told, name) for name in ("by_size", "feature_scores", "without")}
     return plain({**found, "leaves": by_column(leaves)})
+
+
+def about(data: Data) -> dict[str, Any]:
+    """Return what a record says of the data, without descriptions of estimators."""
+    objective = msgspec.to_builtins(data.objective)
+    by_fits = objective.pop("kind") == "estimator"
+    counts = {name: objective.pop(name, None) for name in ("classes", "queries")}
+    if by_fits:
+        objective = {"kind": "estimator"} | {
+            name: objective[name] for name in objective if name not in ("estimator", "cv")
+        }
+    digests = {name: getattr(data, name) for name in ("row_groups", "row_weights") if getattr(data, name) is not None}
+    return {
+        **{name: getattr(data, name) for name in ("names", "rows", "fingerprint")},
+        "groups": data.units,
+        "choice": msgspec.structs.asdict(data.choice),
+        "objective": objective,
+        **counts,
+        **digests,
+    }
 
 
 def compared_in(local: LocalClaim) -> dict[str, Any]:
     """Return what the candidates one step away are worth, and what may be chosen."""
-    choice = {} if local.choice is None else {"choice": msgspec.to_builtins(local.choice)}
+    choice = {} if local.choice is None else {"choice": msgspec.structs.asdict(local.choice)}
     return {**choice, "subsets": [[one.label, one.value] for one in local.compared]}
 
 
