@@ -92,7 +92,7 @@ def _score_card(claim: NewRowsClaim) -> Card:
     lines = (f"By {on}; mean of {each}" if len(claim.judges) > 1 else f"By {on}; {each}",)
     if like_guessing(claim):
         lines += ("No better than guessing, as far as these rows tell: do not rely on these columns.",)
-    return Card("Score on new rows", f"{claim.score:.3f}", _badge(claim), _span(interval_of(claim)), lines)
+    return Card("Score on new rows", f"{claim.score:.3f}", _badge(claim), _span(score), lines)
 
 
 def _difference_card(claim: NewRowsClaim) -> Card:
