@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from bestleaf.checks import shown
 from bestleaf.selection.data import Data, choice_of, constant_columns
@@ -42,7 +45,8 @@ class Space:
     def of(cls, selector: BestLeafSelector, data: Data) -> Space:
         """Return what a selector may choose; constant columns are left out, with a warning."""
         choice = choice_of(selector, data)
-        names = [str(data.names[feature]) for feature in data.features_of(range(data.X.shape[1]))]
+        owners = range(data.X.shape[1]) if data.encoded is None else data.encoded.encoder.owners_
+        names = [str(data.names[owner]) for owner in owners]
         groups = choice.feature_groups
         units = [(column,) for column in range(data.X.shape[1])] if groups is None else list(map(tuple, groups))
         unwanted = {*choice.exclude, *constant_columns(data, choice)}
@@ -71,7 +75,33 @@ class Space:
         """Return the columns of X of some units, in order."""
         return sorted(column for unit in units for column in self.units[unit])
 
+    def by_content(self, X: np.ndarray) -> tuple[Space, tuple[int, ...]]:
+        """Return the units that may be chosen in an order that follows from their content, and their numbers here.
+
+        Columns of a unit are in such an order, too. So nothing depends on how the columns of a table are listed.
+        """
+        hashes = {
+            column: blake2b(X[:, column].tobytes(), digest_size=16).digest() for column in self.columns(self.everything)
+        }
+        within = {unit: tuple(sorted(self.units[unit], key=hashes.__getitem__)) for unit in self.everything}
+        content = {unit: b"".join(hashes[column] for column in within[unit]) for unit in self.everything}
+        numbers = sorted(self.everything, key=lambda unit: (content[unit], self.names[unit]))
+        place = {unit: number for number, unit in enumerate(numbers)}
+        found = Space(
+            units=tuple(within[unit] for unit in numbers),
+            names=tuple(self.names[unit] for unit in numbers),
+            allowed=tuple(sorted(place[unit] for unit in self.allowed)),
+            forced=tuple(sorted(place[unit] for unit in self.forced)),
+            limit=self.limit,
+            categories=tuple(tuple(sorted(some, key=lambda one: hashes.get(one, b""))) for some in self.categories),
+        )
+        return found, tuple(numbers)
+
 
 def _categories(data: Data) -> tuple[tuple[int, ...], ...]:
-    """Return the columns of each category."""
-    raise NotImplementedError
+    """Return the columns of each category: those of a date are not levels."""
+    if data.encoded is None:
+        return ()
+    levels = data.encoded.encoder.last_step_.levels
+    ends = np.cumsum(np.maximum(levels, 1)).tolist()
+    return tuple(tuple(range(end - many, end)) for end, many in zip(ends, levels.tolist(), strict=True) if many)

@@ -213,7 +213,7 @@ def grow(table, shape, scratch, seed, trees, importance, out):
 
 @kernel
 def nearest_means(distance, targets, near, which, out):
-    """Write the mean target of the rows at the smallest distances; of equal ones the first. [rows, outputs]
+    """Write the mean target of the rows at the smallest distances; of equal ones the first.
 
     `near` and `which` are scratch memory for the distances and the numbers of the nearest.
     """
