@@ -69,5 +69,5 @@ def named_estimator(name: str, task: str) -> BaseEstimator | NeighbourVotes:
 
 def default_impute(estimator: str | None) -> str | None:
     """Return what becomes of missing values: kept for an estimator that takes them, else filled with medians."""
-    keeps = estimator in ESTIMATORS and takes_missing(named_estimator(str(estimator), "regression"))
+    keeps = estimator in ESTIMATORS and takes_missing(named_estimator(str(estimator), "classification"))
     return KEEP if keeps else "median"
