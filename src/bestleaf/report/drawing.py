@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from bestleaf.proof.record import Certificate
-from bestleaf.report.content import Points, gap_points, rows_of, sizes_of
+from bestleaf.report.content import Points, Size, gap_points, rows_of, sizes_of
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 760.0, 72.0, 16.0, 24.0, 44.0
 ROW, NAMES, HEIGHT = 18.0, 300.0, 280.0  # height of an interval, width of its name, height of a line plot
@@ -139,7 +139,7 @@ def draw_path(certificate: Certificate) -> str | None:
     if not sizes:
         return None
     numbers = [one.size for one in sizes]
-    low, high = _worth_showing([(one.difference or 0.0, one.error) for one in sizes], path.tolerance)
+    low, high = _worth_showing(sizes, path.tolerance)
     y = Scale(low, high, HEIGHT - BOTTOM, TOP)
     x = (LogScale if max(numbers) > SPREAD else WholeScale)(min(numbers), max(numbers), _beside(y) + 10, WIDTH - RIGHT)
     judged = len(path.judges) > 1 and all(len(one.judges) == len(path.judges) for one in sizes)
@@ -162,13 +162,13 @@ def draw_path(certificate: Certificate) -> str | None:
     )
 
 
-def _worth_showing(differences: Sequence[tuple[float, float]], tolerance: float) -> tuple[float, float]:
+def _worth_showing(sizes: Sequence[Size], tolerance: float) -> tuple[float, float]:
     """Return the ends of a scale with 0, the tolerance, the best sizes with their errors, and half of all sizes."""
-    tops = [difference + error for difference, error in differences]
-    middle = sorted(difference for difference, _ in differences)[len(differences) // 2]
-    high = max(0.0, *tops)
-    low = min(-2 * tolerance, middle, 0.0)
-    low = min(low, max(min(difference for difference, _ in differences), -1.5 * (high - low)))
+    means = [one.difference or 0.0 for one in sizes]
+    top = max(0.0, *((one.difference or 0.0) + one.error for one in sizes))
+    judges = [value for one in sizes for value in one.judges]
+    high = max(top, min(max(judges, default=0.0), 3 * top))  # a judge far above the mean leaves the plot
+    low = min(-2 * tolerance, sorted(means)[len(means) // 2], max(min(means), -1.5 * high), 0.0)
     pad = 0.08 * ((high - low) or 0.01)
     return low - pad, high + pad
 
