@@ -21,6 +21,7 @@ from bestleaf.selection.space import Space
 
 ENOUGH, SHARE, MOST = 2000, 0.25, 5000  # by default: a quarter of 2,000 rows or more, but no more than 5,000
 NUMBERS, MOST_NUMBERS = 300_000, 1_000_000  # in the table of test rows: with other sets, and with two sets
+DISTANCES = 10**9  # between training rows and test rows, with other sets: some seconds
 BLOCKS = 20  # of test rows; a standard error follows from the scores without each of them
 MEASURES = {"roc_auc": "auc", "concordance": "concordance", "accuracy": "accuracy"}  # that have a proof
 GUESSING = {"roc_auc": 0.5, "concordance": 0.5, "r2": 0.0}
@@ -122,13 +123,13 @@ def on_test_rows(
     budget : Budget, default=None
         Once it is spent, no other set is compared.
     """
-    part = Part.of(data, space, Fold(split.kept, split.aside), panel.task, seed)
+    part = panel.part(data, space, Fold(split.kept, split.aside))
     answer, every = tuple(sorted(sets[0])), space.everything
     both = [answer] if answer == every else [answer, every]
     others = [one for one in sets[1:] if tuple(sorted(one)) not in (answer, every)]
     about = {"rows": len(split.aside), "trained": len(split.kept), "how": how, "fingerprint": fingerprint}
     about["guessing"] = _guessing(panel, data.y[split.aside])
-    why = _why_no_proof(data, split, panel)
+    why = _why_no_proof(data, part, panel)
     if why is None:
         predicted = [panel.predictions(part, one) for one in both]
         known = [[outputs for outputs in judges if outputs is not None] for judges in predicted]
@@ -139,16 +140,13 @@ def on_test_rows(
             why = "size"
     if why is not None:
         return NewRowsClaim(why_no_proof=why, **about, **_estimated(part, panel, both, data, split, seed))
-    room = NUMBERS // len(split.aside) // width - len(both)
+    room = min(NUMBERS // width, DISTANCES // len(split.kept)) // len(split.aside) - len(both)
     for one in others[: max(0, room)]:
         if budget is not None and budget.spent():
             break
         known.append([outputs for outputs in panel.predictions(part, one) if outputs is not None])
         both.append(one)
-    target = data.y[split.aside]
-    if panel.task != "regression":
-        target = np.searchsorted(np.unique(data.y[split.kept]), target)
-    table = table_of(MEASURES[panel.scoring], target, known, [len(one) for one in both])
+    table = table_of(MEASURES[panel.scoring], part.new_y, known, [len(one) for one in both])
     scores = Rows.of(table).scores()
     found = proved(table, delta, matching)
     return NewRowsClaim(
@@ -185,20 +183,22 @@ def rivals(
     return [sets[place] for place in order]
 
 
-def _why_no_proof(data: Data, split: Split, panel: Panel) -> Why | None:
+def _why_no_proof(data: Data, part: Part, panel: Panel) -> Why | None:
     """Return why there is no proof, as far as it follows from what is asked."""
     if "groups" in data.metadata:
         return "groups"
     if "sample_weight" in data.metadata:
         return "weights"
-    if panel.scoring not in MEASURES:
+    if panel.scorer is not None or panel.scoring not in MEASURES:
         return "scoring"
-    missing = panel.scoring == "roc_auc" and len(np.unique(data.y[split.aside])) < len(np.unique(data.y[split.kept]))
+    missing = panel.scoring == "roc_auc" and len(np.unique(part.new_y)) < len(panel.classes)
     return "classes" if missing else None
 
 
 def _guessing(panel: Panel, y: np.ndarray) -> float | None:
     """Return the score of guessing, where it is known."""
+    if panel.scorer is not None:
+        return None
     if panel.scoring == "accuracy":
         return float(np.unique(y, return_counts=True)[1].max() / len(y))
     return GUESSING.get(panel.scoring)
@@ -211,12 +211,12 @@ def _estimated(
     blocks = _blocks(data, split, panel.task, seed)
     every = np.arange(len(split.aside))
     several = [every, *(np.setdiff1d(every, block) for block in blocks)]
-    scores = np.array([panel.scores_of_rows(part, one, several) for one in (sets[0], sets[-1])])
-    means = scores.mean(axis=1)  # [sets, all rows and the rows without each block]
+    scores = np.array([panel.scores_on(part, one, [len(one)], several)[:, :, 0] for one in (sets[0], sets[-1])])
+    means = scores.mean(axis=2)  # [sets, all rows and the rows without each block]
     return {
         "score": float(means[0, 0]),
         "all_columns": float(means[1, 0]),
-        "judges": dict(zip(panel.names, scores[0, :, 0].tolist(), strict=True)),
+        "judges": dict(zip(panel.names, scores[0, 0].tolist(), strict=True)),
         "standard_error": _jackknife(means[0, 1:]),
         "difference_error": _jackknife(means[0, 1:] - means[1, 1:]),
     }
