@@ -34,6 +34,8 @@ class FoundLeaf(NamedTuple):
     mean: float | None  # None for a leaf never sampled
     lower: float
     upper: float
+    order: int  # place in the order of creation, from 1; 0 for an exact leaf
+    share: float  # its part of delta: delta / (order (order + 1)), or an equal part of a graph fixed in advance
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Result:
         updating stops where nothing changed.
     certificate : Certificate
         The record of what was found and proved; `bestleaf.verify` checks it. All numbers below are read from it.
+    search : SearchClaim
+        How it was searched (rule, bound, seed, ...), the final graph, and what is known of its leaves.
     lower, upper : float
         Confidence interval of the answer's value.
     gap : float
@@ -86,11 +90,11 @@ class Result:
     node_updates: int
     node_refreshes: int
 
-    lower = property(lambda self: self._claim.lower)
-    upper = property(lambda self: self._claim.upper)
-    gap = property(lambda self: self._claim.gap)
-    known_gap = property(lambda self: self._claim.known_gap)
-    compared = property(lambda self: self._claim.compared)
+    lower = property(lambda self: self.search.lower)
+    upper = property(lambda self: self.search.upper)
+    gap = property(lambda self: self.search.gap)
+    known_gap = property(lambda self: self.search.known_gap)
+    compared = property(lambda self: self.search.compared)
     reason = property(lambda self: self.record.reason)
     samples = property(lambda self: self.record.cost.samples)
     warmup_samples = property(lambda self: self.record.cost.warmup_samples)
@@ -134,7 +138,8 @@ class Result:
         return cls(states[node], moves, tuple(states), record, int(world["updates"]), int(world["refreshes"]))
 
     @property
-    def _claim(self) -> SearchClaim:
+    def search(self) -> SearchClaim:
+        """How it was searched, the final graph, and what is known of its leaves."""
         assert self.record.search is not None
         return self.record.search
 
@@ -146,7 +151,7 @@ class Result:
     @property
     def certificate(self) -> Certificate:
         """What was proved and what it follows from; see `bestleaf.verify`."""
-        if self._claim.of_a_game:
+        if self.search.of_a_game:
             raise ValueError("a certificate of a two-player game is about the best arm, got task 'leaf'")
         return self.record
 
@@ -164,8 +169,10 @@ class Result:
                 one.mean,
                 one.lower,
                 one.upper,
+                one.order,
+                one.share,
             )
-            for one in self._claim.leaves
+            for one in self.search.leaves
         )
 
     @property
@@ -176,7 +183,7 @@ class Result:
     @property
     def outcomes(self) -> dict[Any, float]:
         """The leaves that the plan may end at, each with its probability; only for a plan of one player."""
-        graph, plan = self._claim.graph, self._claim.plan
+        graph, plan = self.search.graph, self.search.plan
         if plan is None or graph.two_player:
             raise ValueError("outcomes are those of a plan of one player: of best_leaf in a graph with chance")
         chances = {one.node: one.probabilities for one in graph.chance or ()}
