@@ -361,12 +361,17 @@ def _in_order(target: np.ndarray, score: np.ndarray, weights: np.ndarray, ties: 
     tie = 0.5 if ties == "half" else 0.0
     if ties == "row_order":  # of equal scores, that of the later row is larger
         score = np.argsort(np.argsort(score, kind="stable"), kind="stable")
-    good = pairs = 0.0
-    for one in np.unique(target)[1:]:  # pairs of a row with this target and a row with a smaller one
-        low, high = target < one, target == one
-        order = np.argsort(score[low], kind="stable")
-        others, sums = score[low][order], np.concatenate([[0.0], np.cumsum(weights[low][order])])
+    high = target == target.max()
+    if (target[~high] == target.min()).all():  # two classes
+        order = np.argsort(score[~high], kind="stable")
+        others, sums = score[~high][order], np.concatenate([[0.0], np.cumsum(weights[~high][order])])
         below, upto = (sums[np.searchsorted(others, score[high], side)] for side in ("left", "right"))
-        good += float((weights[high] * (below + tie * (upto - below))).sum())
-        pairs += float(weights[high].sum() * sums[-1])
-    return good / pairs
+        good = (weights[high] * (below + tie * (upto - below))).sum()
+        return float(good / (weights[high].sum() * sums[-1]))
+    good = pairs = 0.0
+    for start in range(0, len(target), step := max(1, AT_ONCE // len(target))):
+        rows = slice(start, start + step)
+        both = weights[rows, None] * weights * (target[rows, None] < target)
+        right = (score[rows, None] < score) + tie * (score[rows, None] == score)
+        good, pairs = good + (both * right).sum(), pairs + both.sum()
+    return float(good / pairs)
