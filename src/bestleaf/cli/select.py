@@ -155,6 +155,9 @@ def _answer(found: TableSelection, report: Path | None) -> list[str]:
     """Return the answer in a few lines, what is proved in one, and where the rest is."""
     certificate = found.certificate
     answer = certificate.answer_in_words().splitlines()
+    if certificate.path is not None and certificate.reason != "settled":
+        by, path = {"interrupted": "Ctrl-C"}.get(certificate.reason, "--max-time"), certificate.path
+        answer.append(f"{by} ended the choice after {path.folds} of {path.folds_planned} folds.")
     proved = certificate.claims[0] if certificate.claims else "nothing; the scores are estimates."
     rest = "--explain prints the rest" + ("" if report else "; --report page.html is a page about it")
     notes = len(found.table.notes)
