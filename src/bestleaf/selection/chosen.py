@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isfinite
 from typing import Any, cast
 
@@ -15,7 +16,7 @@ from bestleaf.memory import Answers
 from bestleaf.proof import record
 from bestleaf.proof.text import call_name
 from bestleaf.search.executors import executor_for
-from bestleaf.selection.choice import Chosen, all_columns, choose
+from bestleaf.selection.choice import Chosen, Nested, all_columns, choose
 from bestleaf.selection.data import Data, task_for, votes_of, warn
 from bestleaf.selection.fit import Fit
 from bestleaf.selection.judges import Panel
@@ -38,7 +39,7 @@ def chosen(fit: Fit) -> record.Certificate:
     else:
         warn(f"{why}, too little to choose by cross-validation: the answer is all columns that may be chosen")
         found = all_columns(space, panel)
-    claim = None if found.nested is None else from_folds(found.nested, panel, kept.y)
+    claim = None if found.nested is None else from_folds(_nested(found, space), panel, kept.y)
     if split is not None and fit.budget.spent() != "interrupted":
         sets = rivals(found.sizes, found.sets, found.curve, found.size)
         sets = [found.units, *(one for one in sets if one != found.units)]
@@ -105,6 +106,17 @@ def _choose(fit: Fit, data: Data, space: Space, panel: Panel, *, nested: bool) -
         tell=fit.watch.fold,
         nested=nested,
     )
+
+
+def _nested(found: Chosen, space: Space) -> Nested:
+    """Return the honest score; nothing was chosen if it is all columns, so theirs is that of the folds."""
+    nested = found.nested
+    assert nested is not None
+    if set(found.units) != set(space.everything):
+        return nested
+    judges = tuple(found.score[:, -1].tolist())
+    score = float(np.mean(judges))
+    return replace(nested, score=score, all_columns=score, judges=judges, difference_error=0.0)
 
 
 def _record(

@@ -411,7 +411,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         found = self.certificate_
         if self.verbose > 1:
             Console().print(found.summary(), highlight=False, markup=False, soft_wrap=True)
-        by = f"max_time={self.max_time}" if found.reason == "max_time" else ENDED_BY.get(found.reason, found.reason)
+        by = ENDED_BY.get(found.reason, found.reason)
         if found.path is not None and found.reason != "settled":
             path, answer = found.path, "" if found.path.folds else ": nothing is known yet, so it is all columns"
             warn(f"{by} ended the choice after {path.folds} of {path.folds_planned} folds{answer}", ConvergenceWarning)
