@@ -32,11 +32,16 @@ HOW = {"nested folds": "nested cross-validation of", "test rows": "test rows:", 
 
 
 def intervals_of(claim: NewRowsClaim) -> tuple[Interval | None, Interval | None]:
-    """Return the intervals of the score and of the difference to all columns: proved, or two standard errors wide."""
+    """Return the intervals of the score and of the difference to all columns.
+
+    They are proved, or two standard errors on each side; None where there is neither.
+    """
     if claim.interval is not None:
         return claim.interval, claim.difference_interval
-    difference = claim.score - claim.all_columns
-    return _around(claim.score, claim.standard_error), _around(difference, claim.difference_error)
+    score, difference = _around(claim.score, claim.standard_error), claim.score - claim.all_columns
+    if score is not None and claim.guessing is not None:  # a measure whose largest score is 1
+        score = score[0], min(1.0, score[1])
+    return score, _around(difference, claim.difference_error)
 
 
 def _around(value: float, error: float | None) -> Interval | None:
@@ -128,9 +133,10 @@ def about_new_rows(certificate: Certificate) -> list[str]:
     measure, several, every = _measure(certificate), len(claim.judges) > 1, _all_columns(certificate)
     judged = f"the mean {measure} of {len(claim.judges)} models" if several else f"the {measure}"
     low, high = claim.interval
-    columns = counted(len(certificate.features or ()), "column")
+    names = certificate.features or ()
+    columns = "this column" if len(names) == 1 else f"these {len(names)} columns"
     parts = [
-        f"With probability {1 - claim.delta:g}, {judged} with these {columns} on new rows is between {_least(low)} and "
+        f"With probability {1 - claim.delta:g}, {judged} with {columns} on new rows is between {_least(low)} and "
         f"{_most(high)}"
     ]
     least, most = claim.difference_interval or (0.0, 0.0)
