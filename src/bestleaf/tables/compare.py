@@ -178,7 +178,8 @@ class _OneSplit:
         rows = {"X": seen.X.iloc[kept], "y": seen.y.iloc[kept], "original": seen.original.iloc[kept]}
         started = perf_counter()
         part = replace(seen, **rows, metadata=self.known)
-        selector = select_from_table(part, **{"holdout": 0, **self.keywords}, random_state=self.seed).selector
+        aside = {} if self.keywords.get("choose") == "training" else {"holdout": 0}
+        selector = select_from_table(part, **{**aside, **self.keywords}, random_state=self.seed).selector
         seconds, found = perf_counter() - started, selector.certificate_
         early = INTERRUPTED if found.reason == "interrupted" else "ended by its budget"
         return self.judged(OURS, selector.support_, seconds, "" if found.settled else early)
