@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 AUDIT = 0.01  # share of all subsets that are computed again
+OURS = ("betting", "hoeffding", "theory", "beta1", "beta1_published", "beta2")  # bounds that are no user's own
 
 
 class OwnBound(Protocol):
@@ -135,17 +136,15 @@ def _without_data(content: dict[str, Any], bound: OwnBound | None) -> list[str]:
     return [*report.lines, *([f"Taken as written: {taken}."] if taken else [])]
 
 
-def _own(
-    bound: OwnBound | None, content: dict[str, Any]
-) -> tuple[str, Callable[[str, float, float, Sequence[float]], bool]] | None:
-    """Return the name of a bound in certificates, and its check; None if there is no check."""
+def _own(bound: OwnBound | None, content: dict[str, Any]) -> check.Bound | None:
+    """Return the check of a bound, if it is that of the certificate; None if there is no check."""
     if bound is None:
         return None
-    name = part_name(bound.name, (*check.RATES, *check.BOUNDS), ours=False)
+    name = part_name(bound.name, OURS, ours=False)
     written = (content.get("search") or {}).get("bound")
     if name != written:
         raise RefusedError(f"the bound given is {name}, that of the certificate {written}")
     given = getattr(bound, "check", None)
     if given is None:
         return None
-    return name, lambda side, value, share, evidence: bool(given(side, value, share, list(evidence)))
+    return lambda side, value, share, evidence: bool(given(side, value, share, list(evidence)))

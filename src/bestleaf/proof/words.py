@@ -222,9 +222,8 @@ def _where(record: Certificate, search: SearchClaim) -> str:
     if record.all_subsets is not None:
         evaluated = f"of the {record.all_subsets.evaluated:,} subsets" if _has_all(record) else "subset"
         return f"other {evaluated} that may be chosen ({space})"
-    if search.expansion is not None:
-        return f"other subset ({space})"
-    return f"leaf of the whole graph ({counted(len(search.leaves), 'leaf', 'leaves')}; {space})"
+    many = "subset" if search.expansion is not None else f"of the {len(search.leaves):,} candidates"
+    return f"other {many} ({space})"
 
 
 def _better(record: Certificate, limit: float, who: str = "") -> str:
