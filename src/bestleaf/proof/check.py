@@ -31,7 +31,7 @@ LARGEST = 256 * 10**6  # bytes of a file that is read
 CLOSE = 1e-9
 STOP = -1  # ends the label of a complete subset
 
-# ---- the form: every field of every part, with its kind; `name?` may be missing. `[K]` is a list of kind K, `{K}` named
+# ---- the form: every field of every part with its kind; `name?` may be missing. `[K]` is a list of kind K, `{K}` named
 # values, `(K,L)` a list of two, `K?` null or K, `<part>` a part, `a|b` one of two texts; the others are in KINDS.
 FORM = """
 certificate: format=bestleaf certificate, format_version=count, bestleaf=release, cost=<cost>, features?=[text]?,
@@ -434,10 +434,9 @@ class Graph:
         placed = sorted([*inner.items(), *((leaf.node, leaf.order) for leaf in self.leaves if leaf.order)])
         fine = sorted(place for _, place in placed) == [*range(1, self.graph.created + 1)]
         need(fine, f"the places in the order of creation must be 1 to {self.graph.created:,}")
-        late, least, waiting = 0, len(placed) + 1, any(not leaf.order for leaf in self.leaves)
-        may_be_late = {leaf.node for leaf in self.leaves if leaf.terminal and waiting}
+        late, least, terminal = 0, len(placed) + 1, {leaf.node for leaf in self.leaves if leaf.terminal}
         for node, place in reversed(placed):
-            need(place < least or node in may_be_late, f"node {node} entered early, so it must have an earlier place")
+            need(place < least or node in terminal, f"node {node} entered early, so it must have an earlier place")
             late, least = late + (place > least), min(least, place)
         return late
 
@@ -694,7 +693,10 @@ def check_new_rows(c: Part, choice: Choice, unit: dict[str, int]) -> None:
     nested = new.how == "nested folds"
     fine = new.rows <= data.rows and new.trained < data.rows if nested else new.trained == data.rows
     need(fine, f"trained and rows must fit the {data.rows:,} rows that were chosen from, got {new.trained}, {new.rows}")
-    need(size < every or nested or abs(new.score - new.all_columns) <= CLOSE, "all columns must have one score")
+    need(
+        size < every or abs(new.score - new.all_columns) <= CLOSE,
+        "the answer is all columns, so it must have their score",
+    )
     proof = {one is None for one in (new.delta, new.table, new.interval, new.difference_interval)}
     fine = len(proof) == 1 and (new.table is None) != (new.why_no_proof is None)
     need(fine and (new.table or new.best_other is None), "there must be a whole proof, or the reason why there is none")
@@ -756,7 +758,7 @@ class TestRows:
         return sum(map(in_order, targets, judge)) / len(targets)
 
     def parts(self, seed: int) -> list[tuple[list[list[Layer]], float]]:
-        """Return, for each part of the score, the pairs of rows of every matching, and how many trials they count for."""
+        """Return for each part of the score the pairs of rows of every matching, and how many trials they count for."""
         target, count, many, parts = self.target, Counter(self.target), self.many, defaultdict(list)
         if self.measure == "accuracy":  # every row is compared with one of rank 1/2
             self.ranks = [[[[*ranks, 0.5] for ranks in judge] for judge in one] for one in self.ranks]
@@ -901,7 +903,7 @@ def check(content: dict[str, Any], *, own_bound: tuple[str, Bound] | None = None
     try:
         c = read(content, "<certificate>", "the certificate")
         need(c.checksum in (None, checksum(content)), "the checksum is not that of the content: something was changed")
-        lines = [f"every field has its form{'' if c.checksum is None else ', the checksum is right'}"]
+        lines = [f"Every field has its form{'' if c.checksum is None else ', the checksum is right'}."]
         lines += checked(c, taken, own_bound[1] if own_bound and c.search and own_bound[0] == c.search.bound else None)
     except Refused as error:
         return Report(False, reason=str(error))
@@ -922,16 +924,16 @@ def checked(c: Part, taken: list[str], own: Bound | None) -> list[str]:
         lines += of_search(c, choice, taken, own)
     if c.path is not None:
         check_path(c, choice, unit)
-        lines.append(f"the path: {len(c.path.rows)} sets of columns, the one of {c.path.size} is the answer")
+        lines.append(f"The path has {len(c.path.rows)} sets of columns, the one of {c.path.size} is the answer.")
         taken.append("scores by cross-validation, the order of the columns and the choice by them, which are estimates")
     if (new := c.new_rows) is not None:
         check_new_rows(c, choice, unit)
-        score = f"the score on new rows, {new.score:.4f}, is the mean over the judges"
+        score = f"The score on new rows, {new.score:.4f}, is the mean over the judges."
         if new.table is not None:
             ends = [floor(low * 1e4) / 1e4 for low in (new.interval[0], new.difference_interval[0])]
             highs = [ceil(high * 1e4) / 1e4 for high in (new.interval[1], new.difference_interval[1])]
-            score = f"the score on new rows is from {ends[0]:.4f} to {highs[0]:.4f}, minus that of all columns from "
-            score += f"{ends[1]:.4f} to {highs[1]:.4f}, with probability at least 1 - {new.delta:g}"
+            score = f"The score on new rows is from {ends[0]:.4f} to {highs[0]:.4f}, minus that of all columns from "
+            score += f"{ends[1]:.4f} to {highs[1]:.4f}, with probability at least 1 - {new.delta:g}."
         lines.append(score)
         kept = f"the table of {new.rows:,} test rows, that they are like new rows and had no part in the choice"
         taken.append(kept if new.table else f"the score on new rows, an estimate without proof ({new.why_no_proof})")
@@ -962,7 +964,7 @@ def of_search(c: Part, choice: Choice | None, taken: list[str], own: Bound | Non
     fine = found["exact"] + cost.values_outside == cost.exact_evaluations and outside
     need(fine, "the exact values of the leaves and of other states must be all that were computed")
     lines = [", ".join(f"{found[kind]:,} {words}" for kind, words in KINDS_OF_LEAVES.items() if found[kind])]
-    lines[0] = f"{many}: {lines[0]}".format(bound=search.bound)
+    lines[0] = f"{many}: {lines[0]}.".format(bound=search.bound)
     sure = f"with probability at least 1 - {search.delta:g}"
     sure += "" if search.proof == "rigorous" else f", provided that bound {search.bound} holds"
     sure = f"as it seems, without proof by {search.bound}, {search.stopping}" if search.proof == "none" else sure
@@ -971,14 +973,16 @@ def of_search(c: Part, choice: Choice | None, taken: list[str], own: Bound | Non
     grew = f" (the graph grew, {open_ended:,} are unfinished and count as random play below them)" if graph.grew else ""
     label, gaps = shown(c.features or graph.labels[search.answer]), (search.gap, search.known_gap)
     gap, known = (max(0.0, ceil(one * 1e6) / 1e6) for one in gaps)
-    lines.append(f"of the {many}{grew} none is better than {label} by more than {gap:g}, {sure}")
-    lines += [f"of the {search.compared:,} compared none is better by more than {known:g}"] if known < gap else []
+    lines.append(f"Of the {many}{grew} none is better than {label} by more than {gap:g}, {sure}.")
+    lines += [f"Of the {search.compared:,} compared none is better by more than {known:g}."] if known < gap else []
     if c.all_subsets is not None and choice is not None:
         check_all_subsets(c, choice)
-        lines.append(f"{c.all_subsets.evaluated:,} of all {choice.count():,} subsets that may be chosen were evaluated")
+        lines.append(
+            f"{c.all_subsets.evaluated:,} of all {choice.count():,} subsets that may be chosen were evaluated."
+        )
     if c.local is not None:
         check_local(c)
-        lines.append(f"none of {len(c.local.compared):,} one step away is better by more than {c.local.epsilon:g}")
+        lines.append(f"None of {len(c.local.compared):,} one step away is better by more than {c.local.epsilon:g}.")
     cases = {
         "edges, labels and players of the graph": c.data is None,
         "that no leaf was left out": c.data is None or graph.grew,
@@ -1012,7 +1016,7 @@ def main(arguments: Sequence[str]) -> int:
     except (OSError, ValueError, RecursionError) as error:
         print(f"Usage: python check.py certificate.json. It cannot be read: {shown(str(error), 200)}", file=sys.stderr)
         return 2
-    lines = [f"Holds: {line}." for line in report.lines] + [f"Not checked: {one}." for one in report.taken_as_written]
+    lines = [*report.lines, *(f"Not checked: {one}." for one in report.taken_as_written)]
     print("The certificate holds." if report.holds else f"Refused: {report.reason}.", *lines, sep="\n")
     return 0 if report.holds else 1
 
