@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from math import asin, pi, sqrt
 from statistics import NormalDist
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from sklearn.metrics import roc_auc_score
 
 from bestleaf.features.ranking import concordance
+from bestleaf.proof.record import Choice, RankTable
+from bestleaf.proof.words_new_rows import (
+    about_new_rows,
+    answer_lines,
+    difference_word,
+    intervals_of,
+    not_claimed_of_new_rows,
+    path_html,
+    path_in_words,
+    smallest_within_error,
+)
 from bestleaf.selection import matched
+from bestleaf.selection.data import Data
 from bestleaf.selection.matched import Rows, Tally, draws, log_capital, proved, table_of
+from bestleaf.selection.new_rows import Split, on_test_rows, rows_aside
+from made import chosen, new_rows, path_of
 
 DELTA, TABLES, JUDGES = 0.2, 300, 2
 
@@ -77,3 +93,270 @@ def test_all_three_claims_together_fail_no_more_often_than_promised(kind):
             and max(true[1:]) - true[0] <= found.best_other
         )
     assert wrong <= TABLES * DELTA + 3 * sqrt(TABLES * DELTA * (1 - DELTA))
+
+
+@pytest.mark.parametrize(("rows", "widest"), [(200, 0.2), (1000, 0.09), (4000, 0.045)])
+def test_intervals_are_narrow_enough_to_be_of_use(rows, widest):
+    """Two standard errors of DeLong on each side, which prove nothing, would be 0.14, 0.06 and 0.03."""
+    rng, y = np.random.default_rng(1), np.arange(rows) % 2
+    found = []
+    for number in range(3):
+        judged = [judges_of(rng, shift(0.7) * y[:, None]) for _ in range(2)]
+        found.append(proved(table_of("auc", y, judged, (2, 9)), 0.05, number))
+    assert np.mean([high - low for low, high in (one.interval for one in found)]) < widest
+    assert np.mean([high - low for low, high in (one.difference_interval for one in found)]) < widest
+
+
+def test_bets_are_fair():
+    """The expected capital against the true mean is at most 1: this is what the proof rests on."""
+    rng, scores, gains = np.random.default_rng(3), [], []
+    for number in range(300):
+        y, aucs = np.repeat(np.arange(3), (6, 7, 8)), (0.7, 0.7)
+        judged = [judges_of(rng, shift(one) * np.eye(3)[y]) for one in aucs]
+        score, gain = matched._tallies(Rows.of(table_of("auc", y, judged, (2, 9))), number)
+        scores.append(np.exp(log_capital(score[0], np.array([0.5]), 0.7, 0.0)))
+        gains.append(np.exp(log_capital(gain[1][0], np.array([0.3, 0.6]), 0.0, -1.0)))
+    for capital in (np.array(scores), np.array(gains)):
+        assert 0.5 < capital.mean() < 1 + 3 * capital.std() / sqrt(len(capital))
+
+
+def test_bets_are_fair_for_rows_of_different_kinds():
+    rng, found = np.random.default_rng(4), []
+    chances = np.array([[0.3, 0.6, 0.1], [0.0, 0.5, 0.5]])  # of -1, 0 and 1; the mean of all rows is 0.15
+    for _ in range(3000):
+        counts = sum(rng.multinomial(10, one) for one in chances)
+        tally = Tally(np.array([-1.0, 0.0, 1.0]), counts[None, :].astype(float), 20.0)
+        found.append(np.exp(log_capital(tally, np.array([0.3]), 0.15, -1.0)))
+    assert np.mean(found) < 1 + 3 * np.std(found) / sqrt(len(found))
+
+
+def test_scores_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    y, first, second = rng.integers(0, 2, 80), rng.integers(0, 6, 80), rng.integers(0, 6, 80)
+    judged = [[first[:, None], second[:, None]], [second[:, None], first[:, None]]]
+    one, other = (roc_auc_score(y, score) for score in (first, second))
+    found = Rows.of(table_of("auc", y, judged, (1, 3))).scores()
+    assert found == pytest.approx(np.array([[one, other], [other, one]]))
+    labels, chances = rng.integers(0, 4, 90), rng.dirichlet(np.ones(4), size=90)
+    found = Rows.of(table_of("auc", labels, [[chances]], (3,))).scores()
+    assert found[0, 0] == pytest.approx(roc_auc_score(labels, chances, multi_class="ovr"))
+    target, score = rng.normal(size=120).round(1), rng.normal(size=120).round(1)
+    found = Rows.of(table_of("concordance", target, [[score[:, None]]], (3,))).scores()
+    assert found[0, 0] == pytest.approx(concordance(target, score))
+    right = np.arange(5) < 2
+    assert Rows.of(table_of("accuracy", np.arange(5), [[right[:, None]]], (3,))).scores() == 0.4
+
+
+def test_only_the_order_of_predictions_and_the_seed_matter():
+    rng = np.random.default_rng(5)
+    measure, y, judged, _ = of_two_classes(rng, 1)
+    found = proved(table_of(measure, y, judged, (2, 9, 4)), 0.05, 1)
+    order = rng.permutation(len(y))
+    again = [[np.exp(one[order]) for one in judges] for judges in judged]
+    assert proved(table_of(measure, y[order], again, (2, 9, 4)), 0.05, 1) == found
+    assert proved(table_of(measure, y, judged, (2, 9, 4)), 0.05, 2) != found
+
+
+def test_one_row_of_a_class_proves_next_to_nothing_and_all_columns_do_not_differ_from_themselves():
+    y = np.array([0] * 30 + [1])
+    table = table_of("auc", y, [[y[:, None]]], (9,))
+    found = proved(table, 0.05, 0)
+    assert found.interval[0] < 0.1
+    assert found.interval[1] == 1
+    assert found.difference_interval == (0, 0)
+    assert found.best_other is None
+    more = table_of("auc", np.arange(40) % 2, [[np.arange(40)[:, None]], [np.arange(40)[::-1, None]]], (9, 3))
+    assert proved(more, 0.05, 0).difference_interval == (0, 0)
+    assert 0 < proved(more, 0.05, 0).best_other < 1
+
+
+def test_random_numbers_are_those_of_the_published_generator():
+    """The first numbers of splitmix64 for the seed 1234567, as in its reference."""
+    assert draws(1234567, 0, 3).tolist() == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    assert draws(1234567, 0, 2, 1).tolist() == draws(1234567, 0, 3).tolist()[1:]
+
+
+# ---- which rows are test rows
+
+
+def rows_of(y, **metadata):
+    return Data(np.zeros((len(y), 1)), np.asarray(y), np.array(["x0"], object), metadata)
+
+
+@pytest.mark.parametrize(
+    ("rows", "holdout", "many"),
+    [(1999, None, 0), (2000, None, 500), (30_000, None, 5000), (30_000, 0, 0), (100, 0.3, 30)],
+)
+def test_how_many_rows_are_test_rows(rows, holdout, many):
+    split = rows_aside(rows_of(np.arange(rows) % 2), holdout, "classification", 0)
+    assert (0 if split is None else len(split.aside)) == many
+    if split is not None:
+        assert sorted([*split.kept, *split.aside]) == list(range(rows))
+
+
+def test_test_rows_are_drawn_from_all_rows_whatever_their_order():
+    """Fails if the first rows of a table sorted by its target are taken."""
+    y = np.repeat([0, 1, 2], (3000, 8000, 1000))
+    split = rows_aside(rows_of(y), None, "classification", 3)
+    assert np.bincount(y[split.aside]).tolist() == [750, 2000, 250]
+    again, other = (rows_aside(rows_of(y), None, "classification", seed) for seed in (3, 4))
+    assert (again.aside == split.aside).all()
+    assert (other.aside != split.aside).any()
+    real = rows_aside(rows_of(np.arange(4000.0)), None, "regression", 0)
+    assert abs(np.mean(real.aside) - 2000) < 3 * 4000 / sqrt(12 * 1000)
+
+
+def test_rows_of_a_group_stay_together():
+    groups = np.repeat(np.arange(100), 30)
+    split = rows_aside(rows_of(np.arange(3000) % 2, groups=groups), None, "classification", 0)
+    assert not set(groups[split.aside]) & set(groups[split.kept])
+    assert 750 <= len(split.aside) < 780
+
+
+@pytest.mark.parametrize("holdout", [1.0, -0.1, True, "a", 3])
+def test_what_is_no_share_is_refused(holdout):
+    with pytest.raises(ValueError, match="holdout must be None, 0 or a fraction below 1, got"):
+        rows_aside(rows_of([0, 1] * 50), holdout, "classification", 0)
+    with pytest.raises(ValueError, match=r"on both sides, got a fraction of 0\.01 of 100 rows"):
+        rows_aside(rows_of([0, 1] * 50), 0.01, "classification", 0)
+
+
+# ---- claims that hold, and estimates where there is no proof
+
+
+class Known:
+    """A panel with one judge whose predictions are known."""
+
+    names, task, scoring, scorer, classes = ("judge",), "classification", "roc_auc", None, np.array([0, 1])
+
+    def __init__(self, predicted):
+        self.predicted = predicted
+
+    def part(self, data, space, fold):
+        return SimpleNamespace(new_y=data.y[fold.test], rows=fold.test)
+
+    def predictions(self, part, units):
+        return [self.predicted[part.rows, len(units)][:, None]]
+
+    def scores_on(self, part, order, sizes, tests):
+        scores = self.predicted[part.rows, sizes[0]]
+        return np.array([[[roc_auc_score(part.new_y[rows], scores[rows])]] for rows in tests])
+
+
+SPACE = SimpleNamespace(everything=(0, 1, 2))
+
+
+def claim_of(data, predicted, kept, sets=((0,), (0, 1)), **changes):
+    panel = Known(predicted)
+    for name, value in changes.items():
+        setattr(panel, name, value)
+    split = Split(np.arange(kept), np.arange(kept, len(data.y)))
+    return on_test_rows(data, split, SPACE, panel, sets, 0.1, matching=0)
+
+
+def visits(rng, patients=30, each=10):
+    """Return rows of patients: the rows of one share their class and most of their score, whose AUC is 0.69."""
+    group, y = np.repeat(np.arange(patients), each), np.repeat(np.arange(patients) % 2, each)
+    score = 0.7 * y + (sqrt(0.9) * rng.normal(size=patients))[group] + sqrt(0.1) * rng.normal(size=len(y))
+    return rows_of(y, groups=group), np.tile(score[:, None], 4)
+
+
+def test_with_groups_there_is_an_estimate_and_its_error_counts_groups():
+    rng, inside, runs = np.random.default_rng(0), 0, 60
+    for _ in range(runs):
+        data, predicted = visits(rng, 40)
+        claim = claim_of(data, predicted, 100)
+        assert claim.why_no_proof == "groups"
+        assert claim.table is claim.interval is claim.delta is None
+        (low, high), _ = intervals_of(claim)
+        inside += low <= NormalDist().cdf(0.7 / sqrt(2)) <= high
+    # Thirty groups of test rows: two standard errors of so few cover a little less than 95 percent.
+    assert inside >= 0.88 * runs - 3 * sqrt(runs * 0.88 * 0.12)
+
+
+def test_why_there_is_no_proof():
+    rng = np.random.default_rng(1)
+    y, predicted = np.arange(300) % 2, rng.normal(size=(300, 4))
+    plain = rows_of(y)
+    assert claim_of(plain, predicted, 100).why_no_proof is None
+    assert claim_of(rows_of(y, sample_weight=rng.random(300)), predicted, 100).why_no_proof == "weights"
+    assert claim_of(plain, predicted, 100, scoring="r2").why_no_proof == "scoring"
+    assert claim_of(plain, predicted, 100, scorer=object()).why_no_proof == "scoring"  # a user's own "roc_auc"
+    assert claim_of(plain, predicted, 100, classes=np.arange(3)).why_no_proof == "classes"
+    for claim in (claim_of(plain, predicted, 100, scoring="r2"), claim_of(plain, predicted, 100)):
+        assert claim.rows == 200
+        assert claim.trained == 100
+        assert (claim.standard_error is None) == (claim.why_no_proof is None)
+
+
+def test_a_proof_has_the_answer_all_columns_and_other_sets():
+    rng = np.random.default_rng(2)
+    y = np.arange(600) % 2
+    claim = claim_of(rows_of(y), y[:, None] + rng.normal(size=(600, 4)), 200, ((1,), (0, 1), (0, 1, 2)))
+    assert claim.table.sets == (1, 3, 2)
+    assert claim.score == claim.judges["judge"]
+    assert claim.interval[0] < claim.score < claim.interval[1]
+    assert claim.best_other > -claim.difference_interval[1]
+    every = claim_of(rows_of(y), y[:, None] + rng.normal(size=(600, 4)), 200, ((0, 1, 2), (0, 1)))
+    assert every.table.sets == (3, 2)
+    assert every.score == every.all_columns
+
+
+# ---- words
+
+
+def test_words_do_not_round_a_claim_up_and_name_what_may_be_chosen():
+    record = chosen()
+    data = replace(record.data, choice=Choice(allowed=tuple(range(11)), limit=11))
+    table = RankTable(measure="auc", judges=3, sets=(4, 11, 5), lines=((0, 1, 1),))
+    numbers = {"interval": (0.90006, 0.92001), "difference_interval": (-0.00201, 0.0109), "best_other": 0.00401}
+    proof = {"how": "test rows", "why_no_proof": None, "delta": 0.05, "table": table, **numbers}
+    found = replace(record, data=data, new_rows=new_rows(**proof, standard_error=None, difference_error=None))
+    (text,) = about_new_rows(found)
+    assert text == (
+        "With probability 0.95, the mean AUC of 3 models with these 4 columns on new rows is between 0.9000 and "
+        "0.9201, at most 0.0021 below that of all 11 columns that may be chosen, and none of 2 other sets of the path "
+        "is better by more than 0.0041. It is about models fitted to 960 rows, and new rows drawn like the 1,200 test "
+        "rows."
+    )
+    assert not_claimed_of_new_rows(found)[-1] == "that no set outside the path is better"
+    _, score, smaller = answer_lines(found)
+    assert "AUC 0.912, from 0.900 to 0.921 (proved; test rows: 1,200; mean of 5 nearest neighbours 0.890" in score
+    assert score.endswith("Difference to all 11 columns that may be chosen: +0.009, from -0.003 to +0.011: open.")
+    assert smaller == "Smallest within one standard error: no smaller set."
+
+
+@pytest.mark.parametrize(
+    ("changes", "word", "guessing"),
+    [
+        ({}, "open", False),
+        ({"difference_error": 0.002}, "better", False),
+        ({"all_columns": 0.913, "difference_error": 0.002}, "same", False),
+        ({"all_columns": 0.95, "difference_error": 0.002}, "worse", False),
+        ({"score": 0.52, "all_columns": 0.51}, "open", True),
+        ({"score": 0.53, "all_columns": 0.51, "standard_error": None, "difference_error": None}, "open", False),
+    ],
+)
+def test_one_word_for_the_difference_and_a_warning_if_it_is_like_guessing(changes, word, guessing):
+    claim = new_rows(**changes)
+    assert difference_word(claim) == word
+    lines = answer_lines(chosen(new_rows=claim))
+    assert any(line.startswith("No better than guessing (0.5)") for line in lines) is guessing
+    assert lines[1].endswith(f"{word}.")
+
+
+def test_the_path_in_words():
+    path = path_of(size=6)
+    smaller = smallest_within_error(path)
+    assert (smaller.size, path.size) == (4, 6)
+    record = chosen(path=path)
+    assert answer_lines(record)[2] == (
+        "Smallest within one standard error: 4 columns, +0.001 (age, income, tenure, city)."
+    )
+    assert path_in_words(path).startswith(
+        "Difference to all columns by size, in 15 cross-validation folds: 1: -0.1450,"
+    )
+    assert path_in_words(path).endswith("12 (all): +0.0000.")
+    assert path_html(path).count("<tr") == len(path.rows) + 1
+    assert "font-weight:bold" in path_html(path)
+    assert path_in_words(replace(path, folds=0)) == "No size was scored in cross-validation."
