@@ -137,8 +137,6 @@ def test_all_subsets_are_evaluated_and_the_certificate_says_so(unbroken, every):
     assert (found.cost.exact_evaluations, found.reason, found.settled) == (8191, "settled", True)
     assert "All 8,191 subsets that may be chosen were evaluated" in str(found)
     assert verify(found)
-    drawn = "{} of 8,191 subsets that were evaluated, drawn at random, were computed again."
-    assert drawn.format(82) in str(verify(found, X, Y))
     assert "All 8,191 subsets that were evaluated were computed again." in str(verify(found, X, Y, audit=1.0))
     assert len(unbroken.evaluated_) >= LISTED
     best = max(every.values())

@@ -153,7 +153,7 @@ def test_a_certificate_is_about_its_groups_and_weights(roles, choose, tmp_path):
     found.save(tmp_path / "proof.json")
     assert verify(tmp_path / "proof.json", X, y, **given)
     assert verify(tmp_path / "proof.json")
-    assert f"give verify the {roles} of the rows, too" in str(verify(found, X, y))
+    assert f"give verify the {roles}, too" in str(verify(found, X, y))
     assert f"not the {roles} of rows" in str(verify(found, X, y, **{name: np.roll(values, 1)}))
     with pytest.raises(ValueError, match=f"{name} must be given with X and y"):
         verify(found, **given)

@@ -38,7 +38,7 @@ from bestleaf import (
 from bestleaf.engine.rules import children, strongest_rival
 from bestleaf.features import FeatureLattice
 from bestleaf.proof.record import Data, LocalClaim
-from golden.graphs import Climb, ExactClimb, ExactNim, Nim, Spread, Trap, data, framed
+from golden.graphs import Climb, ExactClimb, ExactNim, Nim, Spread, Trap, data, framed, shop
 
 # ---- results as plain numbers and words
 
@@ -279,6 +279,8 @@ TABLES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "frame": lambda: framed(6, 60, 8),
     "long": lambda: data(7, 32_000, 3),
     "three classes": lambda: data(8, 60, 7, kinds=3),
+    "many rows": lambda: data(9, 2_000, 8),
+    "shop": lambda: shop(10, 80),
 }
 
 

@@ -26,6 +26,7 @@ from golden.cases import (
 )
 
 WORKERS = ({"n_jobs": 2},)
+DEFAULT: dict[str, Any] = {"choose": "new_data"}
 ESTIMATED: dict[str, Any] = {"estimator": LogisticRegression(), "cv": 3}
 TREE: dict[str, Any] = {"estimator": DecisionTreeClassifier(max_depth=2), "cv": 3}
 
@@ -153,6 +154,12 @@ CASES: dict[str, Case] = {
     ),
     "select_ties_by_row": case(selected, "classes", ties="row_order", epsilon=0.05, expansion=0.4),
     "select_of_very_many_rows": case(selected, "long", max_samples=100),
+    # columns for new rows, as a user without options chooses them
+    **{f"chosen_{table.replace(' ', '_')}": case(selected, table, **DEFAULT) for table in ("real", "many rows")},
+    "chosen_classes": case(selected, "classes", **DEFAULT, also=WORKERS),
+    "chosen_three_classes": case(selected, "three classes", **DEFAULT, metadata={"groups": np.arange(60) % 20}),
+    "chosen_shop": case(selected, "shop", **DEFAULT, encode="auto"),
+    "chosen_by_an_estimator": case(selected, "small", **DEFAULT, estimator=LogisticRegression(), scoring="roc_auc"),
     # the selector with an estimator
     "estimator": case(selected, "classes", **ESTIMATED, max_samples=250, also=WORKERS),
     "estimator_identified": case(selected, "small", **TREE, guarantee="grown", epsilon=0.15),
