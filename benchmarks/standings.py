@@ -11,7 +11,7 @@ from rich.table import Table
 from scipy.stats import binom
 from tables import GENES
 
-from bestleaf.certificate.held_out import corrected_error
+from bestleaf.features.scoring import corrected_error
 from bestleaf.tables.peers import PEERS
 
 Record = dict[str, Any]  # one line of the file of results

@@ -13,7 +13,6 @@ from sklearn.impute import SimpleImputer
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from bestleaf.certificate.claims import counted
 from bestleaf.checks import listed, one_of, shown
 from bestleaf.encoding.columns import (
     CATEGORY,
@@ -26,6 +25,7 @@ from bestleaf.encoding.columns import (
     read_column,
 )
 from bestleaf.encoding.frames import pandas_frame, takes_missing
+from bestleaf.proof.text import counted
 
 AUTO, KEEP = "auto", "keep"
 FILLED = ("median", "mean", "most_frequent")
