@@ -136,8 +136,8 @@ def _without_data(content: dict[str, Any], bound: OwnBound | None) -> list[str]:
     return [*report.lines, *([f"Taken as written: {taken}."] if taken else [])]
 
 
-def _own(bound: OwnBound | None, content: dict[str, Any]) -> check.Bound | None:
-    """Return the check of a bound, if it is that of the certificate; None if there is no check."""
+def _own(bound: OwnBound | None, content: dict[str, Any]) -> tuple[str, check.Bound] | None:
+    """Return the name of a bound and its check, if it is that of the certificate; None if there is no check."""
     if bound is None:
         return None
     name = part_name(bound.name, OURS, ours=False)
@@ -147,4 +147,4 @@ def _own(bound: OwnBound | None, content: dict[str, Any]) -> check.Bound | None:
     given = getattr(bound, "check", None)
     if given is None:
         return None
-    return lambda side, value, share, evidence: bool(given(side, value, share, list(evidence)))
+    return name, lambda side, value, share, evidence: bool(given(side, value, share, list(evidence)))
