@@ -213,7 +213,7 @@ def test_all_methods_are_judged_by_the_estimator_or_by_three_kinds_of_models(fil
     options = ["--estimator", "linear", "--peers", "f-test"]
     code, shown, _ = bestleaf("compare", file, "--target", "bought", *options)
     assert code == 0
-    assert "score: AUC or R2 of linear" in shown
+    assert "score: AUC of linear" in shown
 
 
 # ---- the other methods: what they select, by which measure, from which rows

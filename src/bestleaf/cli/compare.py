@@ -55,6 +55,7 @@ def compare(
 ) -> None:
     """Compare bestleaf with all columns and with other methods of feature selection on the same splits of a table."""
     with at_once():
+        from bestleaf.features.data import task_of
         from bestleaf.tables.compare import compare as compared
         from bestleaf.tables.compare import standings
         from bestleaf.tables.peers import installed_peers
@@ -92,7 +93,7 @@ def compare(
     again = f" in each of {splits} splits" if splits > 1 else ""
     title = f"{options.data.name}, {holdout:.0%} of the rows are test rows{again}"
     console.print(_as_table(title, standings(rows), splits), markup=False)
-    usual = "AUC or R2"
+    usual = "AUC" if task_of(table.y.to_numpy(), options.task) == "classification" else "R2"
     measure = f"mean {usual} of 5 nearest neighbours, a linear model and boosting"
     if estimator is not None or scoring is not None:
         measure = f"{scoring or usual} of {estimator or '5 nearest neighbours, a linear model and boosting'}"

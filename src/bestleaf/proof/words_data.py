@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from bestleaf.proof.record import STOP, Data, Encoding, Estimator, Label, Neighbours
 from bestleaf.proof.text import all_shown, counted, first_of, in_line, shown
 
+CALLED = {"roc_auc": "AUC", "r2": "R²", "concordance": "concordance index"}  # scores whose name needs no explanation
 FEW = 5  # columns named in a claim
 BELOW_0 = (  # scores that may be negative; as values they count as 0 then
     "r2",
@@ -68,12 +69,8 @@ def objective_in_words(data: Data) -> str:
     if isinstance(objective, Estimator):
         clipped = ", each at least 0" if objective.scoring in BELOW_0 else ""
         return f"mean {weighted}{objective.scoring} of {objective.name} on {objective.splits} fixed splits{clipped}"
-    judges = ", ".join(map(shown, objective.judges))
-    return (
-        f"{weighted}{objective.scoring}, mean of {judges}"
-        if len(objective.judges) > 1
-        else f"{weighted}{objective.scoring} of {judges}"
-    )
+    judges, scoring = ", ".join(map(shown, objective.judges)), CALLED.get(objective.scoring, objective.scoring)
+    return f"{weighted}{scoring}{', mean' if len(objective.judges) > 1 else ''} of {judges}"
 
 
 def _neighbours(votes: Neighbours, rows: int) -> str:

@@ -25,7 +25,11 @@ WHY = {
     "scoring": "there is no proof for this score",
     "size": "the test rows are too many to be listed",
 }
-HOW = {"nested folds": "nested cross-validation of", "test rows": "test rows:", "given rows": "test rows handed in:"}
+HOW = {
+    "nested folds": "nested cross-validation of {rows} rows",
+    "test rows": "{rows} test rows",
+    "given rows": "{rows} test rows handed in",
+}
 
 
 # ---- what a claim about new rows says, as numbers and single words
@@ -83,7 +87,7 @@ def answer_lines(certificate: Certificate) -> list[str]:
     many = 0 if certificate.data is None else len(certificate.data.names)
     lines = [f"Columns ({len(names)} of {many}): {', '.join(names)}"]
     if claim is not None:
-        lines.append(_score_line(certificate, claim))
+        lines += _score_lines(certificate, claim)
     elif path is not None and path.folds:
         lines.append(_folds_line(path))
     smallest = None if path is None else smallest_within_error(path)
@@ -94,19 +98,17 @@ def answer_lines(certificate: Certificate) -> list[str]:
     return lines
 
 
-def _score_line(certificate: Certificate, claim: NewRowsClaim) -> str:
+def _score_lines(certificate: Certificate, claim: NewRowsClaim) -> list[str]:
     score, difference = intervals_of(claim)
     sure = "proved" if claim.table is not None else f"estimate{'' if score is None else f' ± {ERRORS} standard errors'}"
     judges = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
-    by = f"{sure}; {HOW[claim.how]} {claim.rows:,} {'rows' if claim.how == 'nested folds' else ''}".strip()
-    text = f"Score on new rows: {_measure(certificate)} {claim.score:.3f}{_span(score)} ({by}; "
-    text += f"mean of {judges}). " if len(claim.judges) > 1 else f"{judges}). "
+    mean = "mean of " if len(claim.judges) > 1 else ""
+    by = f"{sure}; {HOW[claim.how].format(rows=f'{claim.rows:,}')}; {mean}{judges}"
+    text = f"Score on new rows: {_measure(certificate)} {claim.score:.3f}{_span(score)} ({by})"
     if claim.score == claim.all_columns and difference in (None, (0.0, 0.0)):
-        return text + "These are all columns."
-    return (
-        text + f"Difference to {_all_columns(certificate)}: {claim.score - claim.all_columns:+.3f}"
-        f"{_span(difference, '+')}: {difference_word(claim)}."
-    )
+        return [text, "These are all columns."]
+    gain = f"{claim.score - claim.all_columns:+.3f}{_span(difference, '+')}"
+    return [text, f"Compared with {_all_columns(certificate)}: {difference_word(claim)}, {gain}"]
 
 
 def _folds_line(path: Path) -> str:
