@@ -186,7 +186,7 @@ def choose(
         raise ValueError(f"n_features_to_select must be from {least} to {own.limit}, got {n_features}")
     sizes = sizes_of(least, own.limit, len(own.units), n_features)
     rounds = [some for some in rounds_of(data, labels, folds, seed, real=panel.classes is None) if some]
-    plan = Plan(data, own, panel, sizes, seed, budget)
+    plan = Plan(data, own, panel, sizes, n_features, seed, budget)
     ring = Ring.of(plan, rounds[0] if rounds else [], labels) if nested else None
     planned = [fold for some in rounds for fold in some]
     many = 1 + 2 * len(planned) + (ring.tasks if ring else 0)

@@ -60,6 +60,7 @@ class Plan:
     space: Space  # in the order of content: all of its units may be chosen
     panel: Panel
     sizes: tuple[int, ...]
+    asked: int | None
     seed: int
     budget: Budget | None
 
@@ -69,8 +70,8 @@ class Plan:
 
     @property
     def thin(self) -> tuple[int, ...]:
-        """Every second size, and those at the ends."""
-        return tuple(sorted({*self.sizes[::2], *self.sizes[-2:]}))
+        """Every second size, those at the end, and the one asked for."""
+        return tuple(sorted({*self.sizes[::2], *self.sizes[-2:], self.asked or self.sizes[0]}))
 
     def done(self, task: Task) -> list[np.ndarray]:
         """Return the result of a task."""
@@ -94,7 +95,7 @@ class Plan:
         return [order, scores]
 
     def _elimination(self, part: Part, task: Task, check: Check) -> list[np.ndarray]:
-        """Sets that forward selection has found, too, are not scored again."""
+        """Return an order and its scores; sets that forward selection has found, too, are not scored again."""
         known, scores = task.scored[0], task.scored[1].copy()
         order = elimination(part, check)
         fresh = [place for place, size in enumerate(self.sizes) if {*order[:size]} != {*known[:size]}]

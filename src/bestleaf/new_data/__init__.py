@@ -1,1 +1,0 @@
-"""The old choice; it leaves."""
