@@ -303,7 +303,7 @@ def test_forged_edges_are_refused():
     assert content["search"]["answer"] == 2
     content["search"]["answer"] = 1
     content["search"]["graph"]["children"][1].append(0)  # with an edge back to the root this arm would be the best
-    assert "of the answer follows from the leaves" in refused(content)
+    assert "follows from the leaves" in refused(content)
 
 
 @pytest.mark.slow

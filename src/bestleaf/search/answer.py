@@ -223,7 +223,7 @@ def gap_of(node: int, task: str, graph: GrowingGraph, known: Knowledge) -> float
     if graph.kinds[node] == TEMPORARY and task == "leaf":
         return 1.0  # nothing is known of its children
     rival = int(strongest_rival_of(node, known.world))
-    if rival < 0:
+    if rival < 0 or graph.kinds[rival] == INNER:  # play that goes in circles stands for itself, but is no candidate
         return 0.0
     return min(1.0, float(known.known["upper"][rival])) - max(0.0, float(known.known["lower"][node]))
 
