@@ -344,7 +344,7 @@ def test_one_word_for_the_difference_and_a_warning_if_it_is_like_guessing(change
     assert difference_word(claim) == word
     lines = answer_lines(chosen(new_rows=claim))
     assert any(line.startswith("No better than guessing (0.5)") for line in lines) is guessing
-    assert lines[1].endswith(f"{word}.")
+    assert f" columns: {word}, " in lines[2]
 
 
 def test_the_path_in_words():
@@ -352,7 +352,7 @@ def test_the_path_in_words():
     smaller = smallest_within_error(path)
     assert (smaller.size, path.size) == (4, 6)
     record = chosen(path=path)
-    assert answer_lines(record)[2] == (
+    assert answer_lines(record)[3] == (
         "Smallest within one standard error: 4 columns, +0.001 (age, income, tenure, city)."
     )
     assert path_in_words(path).startswith(
