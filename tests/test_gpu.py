@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bestleaf import KNNOracle, NeighbourVotes
-from bestleaf.certificate.all_subsets import Numbering
+from bestleaf.features.numbering import Numbering
 from bestleaf.features import neighbours
 from bestleaf.features.gpu import device, votes
 from bestleaf.features.gpu.device import GpuError, cuda

@@ -11,10 +11,10 @@ from bestleaf.proof.record import Graph, Label, Leaf
 
 def plain(value: object) -> Label:
     """Return a label that JSON can hold: a sequence becomes a list, an unknown object becomes text."""
-    if isinstance(value, bool | int | float | str) or value is None:
-        return value.item() if isinstance(value, np.generic) else value
     if isinstance(value, np.generic):
         return plain(value.item())
+    if isinstance(value, bool | int | float | str) or value is None:
+        return value
     if isinstance(value, tuple | list):
         return [plain(one) for one in value]
     if isinstance(value, dict):

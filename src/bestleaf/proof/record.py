@@ -51,7 +51,7 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
 # ---- the graph and what is known of it
 
 
-class Leaf(Record, kw_only=True):
+class Leaf(Record, frozen=True, kw_only=True):
     """A leaf of the final graph, and the samples that its interval follows from."""
 
     node: Count
@@ -68,14 +68,14 @@ class Leaf(Record, kw_only=True):
     upper_evidence: tuple[float, ...] | None = None
 
 
-class ChanceNode(Record, kw_only=True):
+class ChanceNode(Record, frozen=True, kw_only=True):
     """A node where chance decides; if the probabilities sum to less than 1, children are missing in the graph."""
 
     node: Count
     probabilities: tuple[Value, ...]
 
 
-class EndlessPlay(Record, kw_only=True):
+class EndlessPlay(Record, frozen=True, kw_only=True):
     """What play that never ends is worth for a node on a cycle."""
 
     node: Count
@@ -83,7 +83,7 @@ class EndlessPlay(Record, kw_only=True):
     upper: Value
 
 
-class Graph(Record, kw_only=True):
+class Graph(Record, frozen=True, kw_only=True):
     """The final graph. Nodes are numbered in the order in which they entered; the first is the root."""
 
     labels: tuple[Label, ...]
@@ -99,7 +99,7 @@ class Graph(Record, kw_only=True):
 # ---- the claims
 
 
-class SearchClaim(Record, kw_only=True):
+class SearchClaim(Record, frozen=True, kw_only=True):
     """Of the candidates examined, none is better than the answer by more than `gap`, with probability 1 - delta.
 
     The interval and both gaps follow from the leaves. `known_gap` is the gap among the `compared` leaves: those that
@@ -149,7 +149,7 @@ class SearchClaim(Record, kw_only=True):
         return self.graph.labels[leaf.node] if leaf.label is None else leaf.label
 
 
-class Choice(Record, kw_only=True):
+class Choice(Record, frozen=True, kw_only=True):
     """Which units may be chosen: a unit is a feature, or features that enter together."""
 
     allowed: tuple[Count, ...]
@@ -175,14 +175,14 @@ def count_subsets(allowed: Sequence[int], forced: Sequence[int], limit: int, bey
     return total
 
 
-class Compared(Record, kw_only=True):
+class Compared(Record, frozen=True, kw_only=True):
     """A candidate one step away from the answer, with its exact value."""
 
     label: Label
     value: Value
 
 
-class LocalClaim(Record, kw_only=True):
+class LocalClaim(Record, frozen=True, kw_only=True):
     """No candidate one step away from the answer of the search is better by more than epsilon."""
 
     epsilon: Value
@@ -190,14 +190,14 @@ class LocalClaim(Record, kw_only=True):
     choice: Choice | None = None  # what may be chosen, where candidates are subsets
 
 
-class AllSubsetsClaim(Record, kw_only=True):
+class AllSubsetsClaim(Record, frozen=True, kw_only=True):
     """All subsets that may be chosen were evaluated, or the first ones in their order."""
 
     evaluated: Positive
     least: Value  # every subset with a higher value is a leaf of the search
 
 
-class RankTable(Record, kw_only=True):
+class RankTable(Record, frozen=True, kw_only=True):
     """The test rows that prove something, by the ranks of their predictions.
 
     `sets` are the sizes of the sets of the path that were compared: first the answer, then all columns, if they are not
@@ -213,7 +213,7 @@ class RankTable(Record, kw_only=True):
     lines: tuple[tuple[Count, ...], ...]
 
 
-class NewRowsClaim(Record, kw_only=True):
+class NewRowsClaim(Record, frozen=True, kw_only=True):
     """What is known about the score on new rows: proved by test rows, or estimated.
 
     With `table` all numbers follow from them, each at its share of delta: half of it for the interval of the
@@ -241,7 +241,7 @@ class NewRowsClaim(Record, kw_only=True):
 # ---- what the claims are about
 
 
-class Neighbours(Record, kw_only=True, tag="neighbours", tag_field="kind"):
+class Neighbours(Record, frozen=True, kw_only=True, tag="neighbours", tag_field="kind"):
     """The value of a subset: how well the votes of nearest neighbours rank the rows."""
 
     task: Literal["classification", "regression"]
@@ -258,7 +258,7 @@ class Neighbours(Record, kw_only=True, tag="neighbours", tag_field="kind"):
     query_rows: Positive | None = None
 
 
-class Estimator(Record, kw_only=True, tag="estimator", tag_field="kind"):
+class Estimator(Record, frozen=True, kw_only=True, tag="estimator", tag_field="kind"):
     """The value of a subset: the cross-validated score of an estimator."""
 
     name: Name
@@ -271,7 +271,7 @@ class Estimator(Record, kw_only=True, tag="estimator", tag_field="kind"):
     grouped: bool
 
 
-class Panel(Record, kw_only=True, tag="panel", tag_field="kind"):
+class Panel(Record, frozen=True, kw_only=True, tag="panel", tag_field="kind"):
     """The score of a set of columns: the mean score of several judges on rows that they were not fitted to."""
 
     judges: tuple[str, ...]
@@ -282,7 +282,7 @@ class Panel(Record, kw_only=True, tag="panel", tag_field="kind"):
     weighted: bool = False
 
 
-class Encoding(Record, kw_only=True):
+class Encoding(Record, frozen=True, kw_only=True):
     """How a table became numbers."""
 
     impute: Literal["median", "mean", "most_frequent", "keep"] | None
@@ -291,7 +291,7 @@ class Encoding(Record, kw_only=True):
     left_out: tuple[str, ...]
 
 
-class Data(Record, kw_only=True):
+class Data(Record, frozen=True, kw_only=True):
     """The table that was searched."""
 
     names: tuple[str, ...]
@@ -305,7 +305,7 @@ class Data(Record, kw_only=True):
     encoding: Encoding | None = None
 
 
-class PathRow(Record, kw_only=True):
+class PathRow(Record, frozen=True, kw_only=True):
     """The set of one size and what cross-validation says of it, as a difference to all columns."""
 
     size: Positive  # units
@@ -316,7 +316,7 @@ class PathRow(Record, kw_only=True):
     standard_error: float | None = None  # of the difference
 
 
-class Path(Record, kw_only=True):
+class Path(Record, frozen=True, kw_only=True):
     """A set for each of some sizes, the last one all columns that may be chosen, and the size that was chosen."""
 
     rows: tuple[PathRow, ...]
@@ -331,7 +331,7 @@ class Path(Record, kw_only=True):
     chosen_in_folds: dict[str, Value] = {}  # feature -> share of the folds that would choose it
 
 
-class Cost(Record, kw_only=True):
+class Cost(Record, frozen=True, kw_only=True):
     """What the search took."""
 
     seconds: float
@@ -342,7 +342,7 @@ class Cost(Record, kw_only=True):
     growths: Count = 0
 
 
-class Step(Record, kw_only=True):
+class Step(Record, frozen=True, kw_only=True):
     """How far the search was at some time."""
 
     seconds: float
@@ -353,7 +353,7 @@ class Step(Record, kw_only=True):
     compared: Count | None = None
 
 
-class Told(Record, kw_only=True):
+class Told(Record, frozen=True, kw_only=True):
     """What a report also shows. Nobody checks it, and no claim rests on it."""
 
     history: tuple[Step, ...] = ()
@@ -369,7 +369,7 @@ class Told(Record, kw_only=True):
     notes: tuple[str, ...] = ()  # what was done to the table
 
 
-class Table(Record, kw_only=True):
+class Table(Record, frozen=True, kw_only=True):
     """How a file was read."""
 
     target: str
@@ -388,7 +388,7 @@ class Table(Record, kw_only=True):
     left_out: tuple[str, ...] = ()
 
 
-class Certificate(Record, kw_only=True, omit_defaults=False):
+class Certificate(Record, frozen=True, kw_only=True, omit_defaults=False):
     """What was found, what is proved of it, and the numbers that this follows from.
 
     It is frozen: ``msgspec.structs.replace`` returns a changed copy. `verify` checks it.

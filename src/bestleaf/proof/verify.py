@@ -108,7 +108,7 @@ def verify(
         lines = _without_data(content, bound)
         record = certificate if isinstance(certificate, Certificate) else Certificate.from_json(text)
         lines[1:1] = record.claims
-        if X is not None:
+        if X is not None and y is not None:
             from bestleaf.selection.recheck import recheck
 
             lines += recheck(record, X, y, groups=groups, sample_weight=sample_weight, oracle=oracle, audit=share)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from bestleaf.engine.records import INNER
 from bestleaf.engine.rules import RULES
 from bestleaf.problems import State
 from bestleaf.proof.build import plain
-from bestleaf.proof.record import Certificate, ChanceNode, Cost, EndlessPlay, Graph, LocalClaim, SearchClaim
+from bestleaf.proof.record import Certificate, ChanceNode, Cost, EndlessPlay, Graph, LocalClaim, Reason, SearchClaim
 from bestleaf.proof.text import part_name
 from bestleaf.search.answer import gap_among_leaves, known_gap_of, recommended_plan
 from bestleaf.search.plans import CHANCE, LEAF, PLAYER, Moves, outcomes_of
@@ -23,7 +23,8 @@ from bestleaf.search.settings import Settings, name_of
 from bestleaf.search.state import SearchState
 
 
-class FoundLeaf(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FoundLeaf:
     """A leaf of the final graph with its statistics."""
 
     state: Any
@@ -129,7 +130,7 @@ class Result:
         )
         record = Certificate(
             bestleaf=bestleaf.__version__,
-            reason=state.reason or "unfinished",
+            reason=cast(Reason, state.reason or "unfinished"),
             cost=_cost(state, seconds, sum(leaf.exact for leaf in claim.leaves)),
             search=claim,
             local=local,
