@@ -354,7 +354,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         assert path is not None
         self.path_ = Path.of(path, labels)
         row = next(row for row in path.rows if row.size == path.size)
-        self.score_, self.difference_ = _number(row.score), _number(row.difference)
+        known = (row.score, row.difference) if path.asked else (None, None)  # of a size that was chosen it is too high
+        self.score_, self.difference_ = map(_number, known)
         self.score_interval_ = self.difference_interval_ = None
         if claim is not None:
             self.score_, self.difference_ = claim.score, claim.score - claim.all_columns
