@@ -413,7 +413,7 @@ class Graph:
             need(fine, f"the probabilities of node {node} must be positive and sum to 1, got {total:.6g}")
         once = len(self.chances) == len(self.graph.chance or ()) and len(self.endless) == len(self.graph.endless)
         need(once, "chances of a node, and the value of play without end, must be written once")
-        cycles = {node for group in self.groups for node in group if group[1:] or node in self.children[node]}
+        cycles = {node for group in self.groups for node in group if self.is_cycle(group)}
         fine = not self.endless or (self.two_player and cycles == self.endless.keys())
         need(fine, "play without end must have a value for each node on a cycle of a game, and no other")
         need(all(low <= high for low, high in self.endless.values()), "play without end must have lower <= upper")
@@ -427,7 +427,9 @@ class Graph:
         A terminal leaf that turned out to have no exact value gets its place later; return how many did.
         """
         inner = {int(node): place for node, place in self.graph.inner_orders.items() if re.fullmatch("[0-9]+", node)}
-        fine = len(inner) == len(self.graph.inner_orders) and {*inner} <= {*self.nodes} and all(map(self.below, inner))
+        fine = len(inner) == len(self.graph.inner_orders) and all(
+            one in self.nodes and self.children[one] for one in inner
+        )
         need(fine, "inner_orders must be about inner nodes")
         whole = not inner and all(leaf.terminal for leaf in self.leaves)
         need(self.grew or whole, "the graph is not whole: a leaf has more below it, or an inner node was a leaf")
@@ -440,9 +442,9 @@ class Graph:
             late, least = late + (place > least), min(least, place)
         return late
 
-    def below(self, node: int) -> list[int]:
-        """Return the children of a node."""
-        return self.children[node]
+    def is_cycle(self, group: list[int]) -> bool:
+        """Whether nodes that reach each other are on a cycle."""
+        return len(group) > 1 or group[0] in self.children[group[0]]
 
     def check_lattice(self, choice: Choice) -> None:
         """Check that nodes are subsets that may be chosen, and that every edge adds one unit or STOP."""
@@ -481,15 +483,17 @@ class Graph:
         for leaf in self.leaves:
             found[0][leaf.node], found[1][leaf.node] = leaf.lower, leaf.upper
         for group in self.groups:
-            leaving = {node for node in group if not {*self.children[node]} <= {*group}} if group[1:] else set()
-            opponent, player = bool(leaving & self.opponent), bool(leaving - self.opponent)
+            node, below = group[0], self.children[group[0]]
+            leaving = {node for node in group if not {*self.children[node]} <= {*group}} if self.is_cycle(group) else ()
+            opponent, player = not self.opponent.isdisjoint(leaving), not self.opponent.issuperset(leaving)
             ends = (0.0, 1.0) if opponent == player else (1.0, 1.0) if opponent else (0.0, 0.0)
-            ends = self.endless.get(group[0], ends) if self.two_player else (0.0, 0.0)
-            for rest, bounds in enumerate(found if self.children[group[0]] else ()):
-                if not group[1:] and group[0] not in self.children[group[0]]:
-                    bounds[group[0]] = self.best_of(group[0], [bounds[one] for one in self.children[group[0]]], rest)
-                    continue
-                self.settle(group, bounds, ends[rest])
+            written = [self.endless[node] for node in group if node in self.endless] or [ends]
+            ends = (min(low for low, _ in written), max(high for _, high in written)) if self.two_player else (0.0, 0.0)
+            for rest, bounds in enumerate(found if below else ()):
+                if self.is_cycle(group):
+                    self.settle(group, bounds, ends[rest])
+                else:
+                    bounds[node] = self.best_of(node, [bounds[one] for one in below], rest)
         return found
 
     def settle(self, group: list[int], bounds: list[float], end: float) -> None:
@@ -678,7 +682,7 @@ def check_path(c: Part, choice: Choice, unit: dict[str, int]) -> None:
 
 # ---- new rows: bets on matched test rows (docs/certificate.md tells why)
 
-MATCHINGS, LOWEST, LARGEST_BET, VARIANCES, MOST_ROWS = 50, 1e-9, 0.95, (0.005, 0.05), 10**6
+MATCHINGS, LOWEST, LARGEST_BET, VARIANCES, MOST_ROWS = 50, 1e-9, 0.95, (0.02, 0.15), 10**6
 CELLS = (LOWEST, *(1 / (1 + exp(-step / 4)) for step in range(-16, 36)), 1.0)  # candidates with the same bet
 MEASURES = {"accuracy": "accuracy", "concordance": "concordance", "roc_auc": "auc", "roc_auc_ovr": "auc"}
 Layer = tuple[int, list[tuple[int, int]]]  # an output, and pairs of rows of which the first should be higher
