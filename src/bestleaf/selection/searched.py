@@ -13,11 +13,12 @@ from sklearn.base import BaseEstimator
 
 import bestleaf
 from bestleaf.checks import moved, one_of, shown
-from bestleaf.engine.bounds import Bound, Rate
+from bestleaf.engine.bounds import Bound, Rate, named_bound
 from bestleaf.engine.parts import STOPPINGS
-from bestleaf.features import STOP, FeatureLattice, Subset
+from bestleaf.features import FeatureLattice, Subset
 from bestleaf.features.all_subsets import Exhaustion
 from bestleaf.features.estimator import EstimatorOracle
+from bestleaf.features.lattice import Oracle
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.features.scoring import chosen_score
 from bestleaf.features.stages import EveryLeaf, SmallerAnswer, SubsetsOfAnswers
@@ -302,7 +303,7 @@ def _evaluated_at_once(fit: Fit, lattice: FeatureLattice) -> Selection:
         task="leaf",
         epsilon=selector.epsilon,
         delta=selector.delta,
-        bound=options.bound,
+        bound=named_bound(options.bound),
         stopping=options.stopping,
         max_samples=options.max_samples,
         max_time=fit.budget.max_time,
@@ -438,7 +439,7 @@ class Selection:
 
     def _standard_error(self) -> float | None:
         """Return the standard error of the exact value of the answer; None if there is none or it would take long."""
-        oracle, columns, known = self.lattice.oracle, self.lattice.features_of(self.answer), None
+        oracle, columns = self.lattice.oracle, self.lattice.features_of(self.answer)
         known = self.fold_scores.get(self.answer)
         if not hasattr(oracle, "standard_error") or (known is None and oracle.value_cost > self._affordable):
             return None
@@ -452,36 +453,30 @@ class Selection:
             return TOLD
         return 0.0 if self.lattice.parts else min(TOLD, TOLD_A_SECOND * self.found.cost.seconds)
 
-    def _value_of_all(self) -> float | None:
-        """Return the exact value of all features together; None if there is none or it would take long."""
-        lattice, oracle = self.lattice, self.lattice.oracle
-        units = tuple(sorted({*lattice.allowed, *lattice.forced}))
-        columns, state = lattice.features_of(units), lattice.terminal(units)
+    def _value(self, state: Subset, cost: float) -> float | None:
+        """Return the exact value of a subset; None if there is none or it would take long."""
         if state in self.values:
             return float(self.values[state])
-        if oracle.value_cost * (1 if oracle.parts else len(columns)) > self._affordable:
-            return None
         try:
-            return float(oracle.value(columns))
+            return float(self.lattice.exact(state)) if cost <= self._affordable else None
         except ValueError:  # an estimator that cannot be fitted to so many features
             return None
 
+    def _value_of_all(self) -> float | None:
+        """Return the exact value of all features together."""
+        lattice = self.lattice
+        state = lattice.terminal(tuple(sorted({*lattice.allowed, *lattice.forced})))
+        return self._value(state, lattice.value_cost * (1 if lattice.parts else len(lattice.features_of(state))))
+
     def _values_without(self, subset: Subset) -> dict[str, float]:
         """Return the exact value of the answer without each unit that may be dropped, if it is known or cheap."""
-        lattice, found = self.lattice, dict[str, float]()
-        cheap = len(subset) * lattice.oracle.value_cost <= self._affordable
-        for unit in subset:
-            left = (*lattice.without(subset, unit), STOP)
-            if unit in lattice.forced or left == (STOP,):
-                continue
-            if left in self.values:
-                found[str(unit)] = float(self.values[left])
-            elif cheap:
-                found[str(unit)] = float(lattice.oracle.value(lattice.features_of(left)))
-        return found
+        lattice, cost = self.lattice, len(subset) * self.lattice.value_cost
+        left = {unit: lattice.without(subset, unit) for unit in subset if unit not in lattice.forced}
+        values = {str(unit): self._value(lattice.terminal(rest), cost) for unit, rest in left.items() if rest}
+        return {unit: value for unit, value in values.items() if value is not None}
 
 
-def objective_of(oracle: KNNOracle | EstimatorOracle) -> record.Neighbours | record.Estimator:
+def objective_of(oracle: Oracle) -> record.Neighbours | record.Estimator:
     """Return what gives subsets their values, for a record."""
     given: dict[str, Any] = dict(oracle.settings())
     if isinstance(oracle, EstimatorOracle):

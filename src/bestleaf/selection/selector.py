@@ -34,7 +34,7 @@ from bestleaf.proof.words import unsettled_in_words
 from bestleaf.proof.words_new_rows import intervals_of
 from bestleaf.search.budget import Budget, deferred_interrupt
 from bestleaf.selection.chosen import chosen
-from bestleaf.selection.data import METADATA, FeatureGroups, checked_fit_data, warn
+from bestleaf.selection.data import METADATA, Data, FeatureGroups, checked_fit_data, warn
 from bestleaf.selection.fit import Fit, call_of
 from bestleaf.selection.path import Path
 from bestleaf.selection.searched import ROOM, Searched, SearchOptions, searched
@@ -183,6 +183,14 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     True
     """
 
+    support_: np.ndarray
+    score_: float
+    score_interval_: tuple[float, float] | None
+    difference_: float
+    difference_interval_: tuple[float, float] | None
+    path_: Path | None
+    certificate_: Certificate
+    _data: Data | None
     __metadata_request__fit = dict.fromkeys(METADATA)
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  as in scikit-learn
         "estimator": [HasMethods("fit"), NeighbourVotes, list, tuple, None],
