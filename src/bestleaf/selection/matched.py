@@ -29,7 +29,10 @@ from bestleaf.proof.record import RankTable
 
 MATCHINGS = 50  # 400 make intervals 3 to 8 percent narrower
 LARGEST_BET = 0.95  # on a score, as a part of the capital
-VARIANCES = (0.005, 0.05)  # of a difference: one bet is made for each; another variance makes the interval wider only
+VARIANCES = (
+    0.02,
+    0.15,
+)  # of a difference: one bet is made for each; at another variance the interval is a little wider
 AVERAGED = 0.5  # variance of the mean over matchings as a part of that of one matching: typical
 LOWEST = 1e-9  # a mean at the lowest value there is cannot be bet against
 CELLS = (LOWEST, *(1 / (1 + np.exp(-np.arange(-4.0, 9.0, 0.25)))).tolist(), 1.0)  # candidates with the same bet
