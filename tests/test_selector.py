@@ -117,6 +117,22 @@ def test_a_size_may_be_asked_for(frame, linear):
     assert asked.certificate_.path.asked
 
 
+def test_a_second_fit_leaves_nothing_of_the_first(linear):
+    X, y, known = linear.data[:, :4], linear.target, {}
+    for keywords in ({"choose": "training"}, {"choose": "new_data", "cv": 3}):
+        known[keywords["choose"]] = vars(BestLeafSelector(random_state=0, **keywords).fit(X, y)).keys()
+    selector = BestLeafSelector(random_state=0, choose="training").fit(X, y)
+    assert vars(selector.set_params(choose="new_data", cv=3).fit(X, y)).keys() == known["new_data"]
+    assert vars(selector.set_params(choose="training", cv=None).fit(X, y)).keys() == known["training"]
+
+
+def test_processes_change_nothing(linear):
+    X, y = linear.data[:, :5], linear.target
+    one, two = (BestLeafSelector(GaussianNB(), cv=3, random_state=0, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
+    assert one.certificate_.path == two.certificate_.path
+    assert one.score_ == two.score_
+
+
 def test_a_fitted_selector_is_small_in_a_file_and_comes_back(chosen, frame, linear):
     X = frame.iloc[:, :10]
     text = pickle.dumps(chosen)

@@ -58,6 +58,7 @@ GONE = {  # keywords of earlier versions, and what to use instead
     "n_repeats": "several fits with different values of random_state",
 }
 OF_NEW_DATA = ("n_features_to_select", "holdout")  # keywords that the paper's search does not have
+SOMETIMES = ("evaluated_", "history_", "feature_scores_", "training_score_", "cv_results_", "estimator_")
 
 
 def _has_one_estimator(selector: BestLeafSelector) -> bool:
@@ -317,6 +318,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _set(self, task: Fit, found: Searched | Certificate) -> None:
         """Set the attributes; `_data` are the rows given, which are not pickled."""
+        for name in SOMETIMES:  # an earlier fit may have set it
+            self.__dict__.pop(name, None)
         self._data, self._seed = task.data, task.seed
         self.encoder_ = None if task.data.encoded is None else task.data.encoded.encoder
         self.levels_ = {} if self.encoder_ is None else self.encoder_.levels_
