@@ -361,7 +361,10 @@ def keep_to_one_thread(estimator: BaseEstimator) -> None:
 
 def refuse_requests(estimator: BaseEstimator) -> None:
     """Refuse an estimator that asks for metadata other than sample weights."""
-    asked = getattr(getattr(get_routing_for_object(estimator), "fit", None), "requests", {})
+    try:
+        asked = getattr(getattr(get_routing_for_object(estimator), "fit", None), "requests", {})
+    except RecursionError:  # scikit-learn 1.9.1 cannot say it of RidgeCV
+        return
     others = sorted(name for name, wanted in asked.items() if wanted is True and name != "sample_weight")
     if others:
         raise ValueError(f"estimator asks for the metadata {', '.join(others)}, which are not handed on to it")
