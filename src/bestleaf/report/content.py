@@ -89,7 +89,7 @@ def _score_card(claim: NewRowsClaim) -> Card:
     score, _ = intervals_of(claim)
     each = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
     on = "cross-validation" if claim.how == "nested folds" else f"{claim.rows:,} test rows"
-    lines = (f"By {on}; mean of {each}" if len(claim.judges) > 1 else f"By {on}; {each}",)
+    lines: tuple[str, ...] = (f"By {on}; mean of {each}" if len(claim.judges) > 1 else f"By {on}; {each}",)
     if like_guessing(claim):
         lines += ("No better than guessing, as far as these rows tell: do not rely on these columns.",)
     return Card("Score on new rows", f"{claim.score:.3f}", _badge(claim), _span(score), lines)
@@ -134,7 +134,7 @@ def _cards_of_training(certificate: Certificate) -> list[Card]:
     claim, told = _claim(certificate), certificate.told
     exact = "exact" if claim.lower == claim.upper else "interval"
     span = "" if exact == "exact" else _span((claim.lower, claim.upper))
-    lines = ("Not a score on new rows: it is the largest of many.",)
+    lines: tuple[str, ...] = ("Not a score on new rows: it is the largest of many.",)
     cards = [Card("Value on the rows given", f"{_value(claim):.3f}", exact, span, lines)]
     if told is not None and told.all_features is not None:
         lines = (f"All columns: {told.all_features:.3f}", "On the rows given; new rows may say otherwise.")

@@ -132,8 +132,8 @@ def split_rows(
 
 def _checked(name: str) -> str:
     """Return the name of a peer; refuse one that cannot be used here."""
-    name = name.lower() if isinstance(name, str) else name
-    if not PEERS[one_of("peers", name, PEERS)].installed:
+    name = one_of("peers", str(name).lower(), PEERS)
+    if not PEERS[name].installed:
         raise ValueError(f"peers must be installed, got {shown(name)}, which needs the module {PEERS[name].module}")
     return name
 
