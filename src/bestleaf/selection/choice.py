@@ -24,7 +24,7 @@ from bestleaf.selection.folds import Fold, numbered, rounds_of, rows_to_choose_b
 from bestleaf.selection.judges import Panel
 from bestleaf.selection.nested import Nested, Ring
 from bestleaf.selection.orders import pooled
-from bestleaf.selection.rule import GUARD, ORDERS, SLACK, Rule, sizes_of, smoothed
+from bestleaf.selection.rule import ORDERS, SLACK, Rule, sizes_of
 from bestleaf.selection.space import Space
 from bestleaf.selection.tasks import Plan, Run, Scored, Task, Tell
 
@@ -129,7 +129,7 @@ class Curves:
         if not self.finished:
             return ""
         method, place = self.decide()
-        gain = smoothed(self.differences()[self.orders.index(method)].mean(axis=0), self.rule.sizes).mean(axis=0)[place]
+        gain = self.rule.smoothed(self.differences()[self.orders.index(method)].mean(axis=0)).mean(axis=0)[place]
         return f"{self.rule.sizes[place]} of {self.rule.sizes[-1]} columns, {gain:+.4f}"
 
 
@@ -191,12 +191,10 @@ def choose(
     planned = [fold for some in rounds for fold in some]
     many = 1 + 2 * len(planned) + (ring.tasks if ring else 0)
     run = Run(plan, memory if panel.has_name else None, workers, many, tell)
-    tolerance = SLACK if parsimony is None else parsimony
-    rule = Rule(sizes, own.limit, tolerance, max(GUARD, tolerance), n_features)
-    curves = Curves(rule, planned, len(rounds[0]) if rounds else 1)
+    curves = Curves(Rule(sizes, own.limit, parsimony, n_features), planned, len(rounds[0]) if rounds else 1)
     workers.until(lambda: run.over)
     with workers:
-        honest = _work(run, curves, rounds, ring, in_units=parsimony is None and not panel.in_thousandths)
+        honest = _work(run, curves, rounds, ring, in_units=not panel.in_thousandths)
     found = _answer(curves, own, panel, honest, budget.spent() if run.count < many else None)
     return _renumbered(found, numbers, len(space.units))
 
@@ -211,7 +209,7 @@ def _work(run: Run, curves: Curves, rounds: list[list[Fold]], ring: Ring | None,
         for found in run.results([Task("forward", fold) for fold in folds]):
             curves.by_order["forward"].append(Scored(*found))
             if in_units:
-                curves.rule = curves.rule.in_units_of(curves.score_of_all())
+                curves.rule = curves.rule._replace(unit=abs(curves.score_of_all()) or 1.0)
             run.words = curves.words
         known = curves.by_order["forward"][begun:]
         for found in run.results([Task("elimination", *both) for both in zip(folds, known, strict=False)]):
@@ -236,7 +234,7 @@ def _answer(curves: Curves, space: Space, panel: Panel, honest: Nested | None, e
     by_fold = differences.mean(axis=1)
     votes = np.zeros(len(order))
     for one in scored:
-        votes[one.order[: sizes[curves.rule.size(smoothed(one.difference, sizes))]]] += 1 / len(scored)
+        votes[one.order[: sizes[curves.rule.size(curves.rule.smoothed(one.difference))]]] += 1 / len(scored)
     return Chosen(
         units=tuple(order[: sizes[place]].tolist()),
         size=sizes[place],
@@ -244,7 +242,7 @@ def _answer(curves: Curves, space: Space, panel: Panel, honest: Nested | None, e
         method=method,
         sizes=sizes,
         sets=tuple(tuple(order[:size].tolist()) for size in sizes),
-        curve=smoothed(differences.mean(axis=0), sizes),
+        curve=curves.rule.smoothed(differences.mean(axis=0)),
         score=np.mean([one.scores for one in scored], axis=0),
         error=np.array([corrected_error(column, tested, trained) for column in by_fold.T]),
         judges=panel.names,
