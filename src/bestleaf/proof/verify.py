@@ -105,7 +105,7 @@ def verify(
     text, source = _text_of(certificate)
     try:
         content = content_of(text)
-        lines = _without_data(content, bound)
+        lines = _without_data(content, bound, with_data=X is not None)
         record = certificate if isinstance(certificate, Certificate) else Certificate.from_json(text)
         lines[1:1] = record.claims
         if X is not None and y is not None:
@@ -126,13 +126,13 @@ def _text_of(certificate: Certificate | str | Path) -> tuple[str, str]:
     return read_text(certificate), f"{certificate}: "
 
 
-def _without_data(content: dict[str, Any], bound: OwnBound | None) -> list[str]:
+def _without_data(content: dict[str, Any], bound: OwnBound | None, *, with_data: bool) -> list[str]:
     """Check everything that needs no data; return what was found."""
     report = check.check(content, own_bound=_own(bound, content))
     if not report.holds:
         raise RefusedError(report.reason)
-    taken = ", ".join(report.taken_as_written)
-    return [*report.lines, *([f"Taken as written: {taken}."] if taken else [])]
+    unless = ", unless the data show it" if with_data else ""
+    return [*report.lines, f"Taken as written{unless}: {', '.join(report.taken_as_written)}."]
 
 
 def _own(bound: OwnBound | None, content: dict[str, Any]) -> tuple[str, check.Bound] | None:

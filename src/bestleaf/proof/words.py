@@ -5,13 +5,20 @@ What is said of new rows and of the path is in `bestleaf.proof.words_new_rows`.
 
 from __future__ import annotations
 
-from graphlib import CycleError, TopologicalSorter
 from math import ceil
 
 from bestleaf.proof.gaps import is_settled
-from bestleaf.proof.record import Certificate, Data, Graph, Neighbours, SearchClaim
+from bestleaf.proof.record import Certificate, SearchClaim
 from bestleaf.proof.text import counted, first_of
-from bestleaf.proof.words_data import choice_in_words, few, label_in_words, objective_in_words, unit_names
+from bestleaf.proof.words_data import (
+    beyond_reference,
+    choice_in_words,
+    endless_play,
+    few,
+    label_in_words,
+    objective_in_words,
+    unit_names,
+)
 
 NOT_SETTLED = "Not settled"
 NOT_NEW_DATA = (
@@ -55,12 +62,11 @@ def answer_in_words(record: Certificate) -> str:
 
 def claims_of(record: Certificate) -> list[str]:
     """Return what is proved, in sentences; what is still open, too."""
-    found = []
-    if record.search is not None:
-        first = [_of_search(record, record.search)]
-        local = _of_local(record, record.search)
-        open_first = first[0].startswith(NOT_SETTLED)  # what is proved comes before it
-        found = [*local, *first] if open_first else [*first, *_of_all(record, record.search), *local]
+    found, search = [], record.search
+    if search is not None:
+        about_all, local = _of_all(record, search), _of_local(record, search)
+        first = about_all or [_of_search(record, search), *_ceiling(record, search)]
+        found = [*local, *first] if first[0].startswith(NOT_SETTLED) else [*first, *local]  # what is proved comes first
     if record.new_rows is not None:
         from bestleaf.proof.words_new_rows import about_new_rows
 
@@ -74,13 +80,13 @@ def not_claimed(record: Certificate) -> list[str]:
     search, more = record.search, "more " if record.local is not None else ""
     if record.data is None and search is not None:
         grown = [f"anything {more}about states that are not in the graph; it grew while it was searched."]
-        return ([] if search.expansion is None else grown) + _endless_play(search.graph)
+        return ([] if search.expansion is None else grown) + endless_play(search.graph)
     new = [NOT_NEW_DATA]
     if record.new_rows is not None or record.path is not None:
         from bestleaf.proof.words_new_rows import not_claimed_of_new_rows
 
         new = not_claimed_of_new_rows(record)
-    if search is None or _of_all(record, search):
+    if search is None or _of_all(record, search) or _ceiling(record, search):
         return new
     if record.all_subsets is not None:
         return ["anything about subsets that were not evaluated exactly.", *new]
@@ -98,10 +104,12 @@ def cost_in_words(record: Certificate) -> str:
         return f"{cost.seconds:.2f} s ({record.reason})."
     drawn = counted(cost.samples, "sample" if record.data is None else "rollout")
     drawn += f" ({cost.warmup_samples:,} of them to warm up)" if cost.warmup_samples else ""
-    drawn += f" and {counted(cost.exact_evaluations, 'exact value')}" if cost.exact_evaluations else ""
+    if cost.exact_evaluations:
+        exact = counted(cost.exact_evaluations, "exact value")
+        drawn = f"{drawn} and {exact}" if cost.samples else exact
     where = f" on {counted(len(search.leaves), 'leaf', 'leaves')}" if record.data is None else ""
-    how = f"rule {search.rule}, bound {search.bound}, stopping {search.stopping}"
-    return f"{drawn}{where} in {cost.seconds:.2f} s ({record.reason}; {how})."
+    how = "" if search.certain else f"; rule {search.rule}, bound {search.bound}, stopping {search.stopping}"
+    return f"{drawn}{where} in {cost.seconds:.2f} s ({record.reason}{how})."
 
 
 def _all_features(record: Certificate) -> str | None:
@@ -150,7 +158,7 @@ def _of_leaves(record: Certificate, search: SearchClaim) -> str:
         first = 0 in search.graph.minimizes and search.plan is None
         who = _on_average(search) + (" for the opponent, who moves first," if first else "")
         none = f"no {_where(record, search)} {_better(record, search.epsilon, who)}"
-        return _promise(f"{none}{_beyond_reference(record.data)}", search, certain=search.certain)
+        return _promise(f"{none}{beyond_reference(record.data)}", search, certain=search.certain)
     if search.gap <= search.epsilon:
         return f"{NOT_SETTLED}: no other {_where(record, search)} was there to compare with."
     return f"{NOT_SETTLED}. {unsettled_in_words(record)}{_larger_one(record, search)}"
@@ -188,10 +196,11 @@ def unsettled_in_words(record: Certificate) -> str:
     if search.task == "arm":
         none = f"none of these shows that another arm {none.removeprefix('none of these ')}"
     exact = sum(leaf.exact for leaf in search.leaves)
-    listed = f"{many:,} {'leaves of the whole graph' if search.expansion is None else 'candidates'}"
+    whole = search.expansion is None and record.data is None
+    listed = f"{many:,} {'leaves of the whole graph' if whole else 'candidates'}"
     listed += "" if record.data is None else f" ({choice_in_words(record.data)})"
     text = f"Of the {listed}, {compared:,} were compared." if rest else f"All {listed} were compared."
-    text += f" {_promise(f'{none}{_beyond_reference(record.data)}', search, certain=exact == compared)}"
+    text += f" {_promise(f'{none}{beyond_reference(record.data)}', search, certain=exact == compared)}"
     if rest:
         was, they = ("one was", "it") if rest == 1 else (f"{rest:,} were", "they")
         text += f" The other {was} not compared, or not often enough: {they} may be better by up to {gap:.4f}."
@@ -218,12 +227,10 @@ def _where(record: Certificate, search: SearchClaim) -> str:
         if search.expansion is not None:
             return f"other {answer}"
         return f"{answer} of the whole graph ({counted(len(search.leaves), 'leaf', 'leaves')})"
-    space = choice_in_words(record.data)
-    if record.all_subsets is not None:
-        evaluated = f"of the {record.all_subsets.evaluated:,} subsets" if _has_all(record) else "subset"
-        return f"other {evaluated} that may be chosen ({space})"
     many = "subset" if search.expansion is not None else f"of the {len(search.leaves):,} candidates"
-    return f"other {many} ({space})"
+    if record.all_subsets is not None:
+        many = "subset that may be chosen"
+    return f"other {many} ({choice_in_words(record.data)})"
 
 
 def _better(record: Certificate, limit: float, who: str = "") -> str:
@@ -238,14 +245,6 @@ def _on_average(search: SearchClaim) -> str:
         return ""
     against = search.plan is not None and search.graph.two_player
     return f" on average{', whatever the opponent does,' if against else ''}"
-
-
-def _beyond_reference(data: Data | None) -> str:
-    """Return on which rows subsets are compared, if those that vote are not among them; otherwise nothing."""
-    if data is None or not isinstance(data.objective, Neighbours) or data.objective.query_rows is None:
-        return ""
-    voters, ranked = data.objective.reference_rows, data.objective.query_rows
-    return f", measured on {ranked:,} rows outside of the reference of {voters:,}"
 
 
 def _promise(what: str, search: SearchClaim, *, certain: bool) -> str:
@@ -268,7 +267,7 @@ def _jointly(record: Certificate) -> list[str]:
     return [f"The claims about the search and about new rows may fail independently of each other: {least}."]
 
 
-# ---- all subsets, one step away, play without end
+# ---- all subsets, one step away
 
 
 def _has_all(record: Certificate) -> bool:
@@ -278,23 +277,24 @@ def _has_all(record: Certificate) -> bool:
 
 
 def _of_all(record: Certificate, search: SearchClaim) -> list[str]:
-    """Return the claim about all subsets, if all were evaluated or if no value can be higher."""
-    data, epsilon, many = record.data, search.epsilon, len(search.leaves)
-    if data is None:
+    """Return the claim about all subsets, if all were evaluated."""
+    data, every = record.data, record.all_subsets
+    whole = search.expansion is None and search.certain and every is None
+    if data is None or not is_settled(record) or not (_has_all(record) or whole):
         return []
-    whole = search.expansion is None and search.certain and record.all_subsets is None
-    if is_settled(record) and (_has_all(record) or whole):
-        many = many if record.all_subsets is None else record.all_subsets.evaluated
-        if many == 1:
-            only = "The only subset that may be chosen was evaluated: there is no other"
-            return [f"{only}. To choose from: {choice_in_words(data)}."]
-        better = "has a higher training value" if search.gap <= 0 else _better(record, epsilon)
-        best = max(leaf.lower for leaf in search.leaves)
-        text = f"All {many:,} subsets that may be chosen were evaluated ({choice_in_words(data)}): the highest training"
-        return [f"{text} value is {best:.4f}, no other {better}{_beyond_reference(data)}."]
-    if search.lower == search.upper and 1.0 - search.lower <= epsilon:
-        return [f"No subset at all can be better by more than {epsilon:g}, because no value exceeds 1."]
-    return []
+    many, space = len(search.leaves) if every is None else every.evaluated, choice_in_words(data)
+    if many == 1:
+        return [f"The only subset that may be chosen was evaluated: there is no other. To choose from: {space}."]
+    better = "has a higher training value" if search.gap <= 0 else _better(record, search.epsilon)
+    best = f"the highest training value is {max(leaf.lower for leaf in search.leaves):.4f}, no other {better}"
+    return [f"All {many:,} subsets that may be chosen were evaluated ({space}): {best}{beyond_reference(data)}."]
+
+
+def _ceiling(record: Certificate, search: SearchClaim) -> list[str]:
+    """Return the claim that no value can be higher."""
+    if record.data is None or search.lower < search.upper or 1.0 - search.lower > search.epsilon:
+        return []
+    return [f"No subset at all can be better by more than {search.epsilon:g}, because no value exceeds 1."]
 
 
 def _of_local(record: Certificate, search: SearchClaim) -> list[str]:
@@ -317,20 +317,3 @@ def _of_local(record: Certificate, search: SearchClaim) -> list[str]:
         limits = f" within the limit of {counted(choice.limit, 'column')}{limits}"
     text = f"No single column{which} added, dropped or exchanged{limits} raises the training value"
     return [f"{text} by more than {claim.epsilon:g}: {nearby}."]
-
-
-def _endless_play(graph: Graph) -> list[str]:
-    """Return what play without end is taken to be worth, in a game with cycles."""
-    if graph.endless:
-        lower, upper = min(one.lower for one in graph.endless), max(one.upper for one in graph.endless)
-        taken = f"is taken to be {lower:.4g}" if lower == upper else f"may be anything from {lower:.4g} to {upper:.4g}"
-        return [f"what play without end is worth; it {taken}, as the problem says."]
-    try:
-        if graph.two_player:
-            TopologicalSorter(dict(enumerate(graph.children))).prepare()
-    except CycleError:
-        return [
-            "what play without end is worth; it counts against the one who could leave, and may be worth anything "
-            "where both could or nobody."
-        ]
-    return []

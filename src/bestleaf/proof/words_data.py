@@ -1,10 +1,11 @@
-"""What the claims are about in plain English: columns, what may be chosen, what a value is, how a table was encoded."""
+"""What the claims are about in plain English: columns, what may be chosen, what a value is."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
 
-from bestleaf.proof.record import STOP, Data, Encoding, Estimator, Label, Neighbours
+from bestleaf.proof.record import STOP, Data, Encoding, Estimator, Graph, Label, Neighbours
 from bestleaf.proof.text import all_shown, counted, first_of, in_line, shown
 
 CALLED = {"roc_auc": "AUC", "r2": "R²", "concordance": "concordance index"}  # scores whose name needs no explanation
@@ -98,3 +99,28 @@ def encoding_in_words(encoding: Encoding) -> str:
     left_out = f"; left out: {first_of([shown(name) for name in encoding.left_out])}" if encoding.left_out else ""
     categories = "a column of zeros and ones for each level of a category"
     return f"{categories}; {filled}; {dates[encoding.dates]}{left_out}"
+
+
+def beyond_reference(data: Data | None) -> str:
+    """Return on which rows subsets are compared, if those that vote are not among them; otherwise nothing."""
+    if data is None or not isinstance(data.objective, Neighbours) or data.objective.query_rows is None:
+        return ""
+    voters, ranked = data.objective.reference_rows, data.objective.query_rows
+    return f", measured on {ranked:,} rows outside of the reference of {voters:,}"
+
+
+def endless_play(graph: Graph) -> list[str]:
+    """Return what play without end is taken to be worth, in a game with cycles."""
+    if graph.endless:
+        lower, upper = min(one.lower for one in graph.endless), max(one.upper for one in graph.endless)
+        taken = f"is taken to be {lower:.4g}" if lower == upper else f"may be anything from {lower:.4g} to {upper:.4g}"
+        return [f"what play without end is worth; it {taken}, as the problem says."]
+    try:
+        if graph.two_player:
+            TopologicalSorter(dict(enumerate(graph.children))).prepare()
+    except CycleError:
+        return [
+            "what play without end is worth; it counts against the one who could leave, and may be worth anything "
+            "where both could or nobody."
+        ]
+    return []
