@@ -16,7 +16,7 @@ from bestleaf.memory import Answers
 from bestleaf.proof import record
 from bestleaf.proof.text import call_name
 from bestleaf.search.executors import executor_for
-from bestleaf.selection.choice import Chosen, Nested, all_columns, choose
+from bestleaf.selection.choice import Chosen, Nested, choose
 from bestleaf.selection.data import Data, task_for, votes_of, warn
 from bestleaf.selection.fit import Fit
 from bestleaf.selection.judges import Panel
@@ -34,11 +34,12 @@ def chosen(fit: Fit) -> record.Certificate:
     space, split = Space.of(selector, data), _split(fit, task)
     kept = data if split is None else data.learned_from(split.kept).part(split.kept)
     panel = Panel.of(selector.estimator, selector.scoring, kept, fit.seed)
-    if (why := too_few(kept, task)) is None:
-        found = _choose(fit, kept, space, panel, nested=split is None)
-    else:
-        warn(f"{why}, too little to choose by cross-validation: the answer is all columns that may be chosen")
-        found = all_columns(space, panel)
+    why = too_few(kept, task)
+    found = _choose(fit, kept, space, panel, selector.cv if why is None else [], nested=split is None)
+    if why is not None:
+        whole = found.size == len(space.everything)
+        answer = "all columns" if whole else f"the first {found.size} columns that forward selection adds"
+        warn(f"{why}, too little to choose by cross-validation: the answer is {answer}")
     claim = None if found.nested is None else from_folds(_nested(found, space), panel, kept.y)
     if split is not None and fit.budget.spent() != "interrupted":
         sets = rivals(found.sizes, found.sets, found.curve, found.size)
@@ -83,7 +84,7 @@ def _split(fit: Fit, task: str) -> Split | None:
     return rows_aside(fit.data, 0 if of_all_rows else selector.holdout, task, fit.seed)
 
 
-def _choose(fit: Fit, data: Data, space: Space, panel: Panel, *, nested: bool) -> Chosen:
+def _choose(fit: Fit, data: Data, space: Space, panel: Panel, folds: object, *, nested: bool) -> Chosen:
     """Return the choice; its orders and scores are remembered."""
     selector, memory = fit.selector, None
     if fit.memory is not None:
@@ -98,7 +99,7 @@ def _choose(fit: Fit, data: Data, space: Space, panel: Panel, *, nested: bool) -
         panel,
         parsimony=selector.parsimony,
         n_features=selector.n_features_to_select,
-        folds=selector.cv,
+        folds=folds,
         seed=fit.seed,
         budget=fit.budget,
         memory=memory,
