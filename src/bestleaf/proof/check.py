@@ -573,7 +573,7 @@ class Graph:
         answer, part, arm, (lower, upper) = self.answer, self.c.all_subsets, self.search.task == "arm", self.bounds()
         low, high, compared = lower[answer], upper[answer], self.compared()
         right = answer in self.children[0] if arm else not self.two_player and not self.children[answer]
-        need(right or self.search.plan, f"the answer must be a {'child of the root' if arm else 'leaf'}")
+        need(right or self.search.plan is not None, f"the answer must be a {'child of the root' if arm else 'leaf'}")
         below, fresh = {answer}, [answer]
         for node in fresh:  # grows in this loop
             fresh += {*self.children[node]} - below
