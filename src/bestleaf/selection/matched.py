@@ -20,12 +20,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import ceil, floor, log, sqrt
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from bestleaf.features.ranking import auc, concordance
 from bestleaf.proof.record import RankTable
+
+Measure = Literal["auc", "concordance", "accuracy"]
 
 MATCHINGS = 50  # 400 make intervals 3 to 8 percent narrower
 LARGEST_BET = 0.95  # on a score, as a part of the capital
@@ -67,7 +69,7 @@ class Tally(NamedTuple):
 class Rows(NamedTuple):
     """The rows of a table: targets, and what ranks them."""
 
-    measure: str
+    measure: Measure
     target: np.ndarray
     ranks: np.ndarray  # [rows, sets, judges, outputs]
 
@@ -106,7 +108,7 @@ class Rows(NamedTuple):
 
 
 def table_of(
-    measure: str, target: np.ndarray, predicted: Sequence[Sequence[np.ndarray]], sizes: Sequence[int]
+    measure: Measure, target: np.ndarray, predicted: Sequence[Sequence[np.ndarray]], sizes: Sequence[int]
 ) -> RankTable:
     """Return the table of some rows: `predicted` has an array [rows, outputs] for each judge of each set."""
     columns = [np.zeros(len(target), int) if measure == "accuracy" else _ranks(target)]
@@ -273,13 +275,14 @@ def _of_blocks(rows: Rows, keys: np.ndarray, seed: int, number: int) -> np.ndarr
     many, sizes = len(keys), np.bincount(rows.target)
     fewest, classes = sizes.min(), len(sizes)
     blocks = np.column_stack([_shuffled(np.flatnonzero(rows.target == one), keys)[:fewest] for one in range(classes)])
-    drawn, levels = draws(seed, number, fewest * classes, many).reshape(fewest, classes), 0
+    drawn = draws(seed, number, fewest * classes, many).reshape(fewest, classes)
+    levels = np.zeros((fewest, rows.sets), np.int64)
     for one in range(classes):
         others = np.delete(np.arange(classes), one)
         place = np.searchsorted(np.cumsum(sizes[others]), drawn[:, one] % np.uint64(many - sizes[one]), "right")
         rivals = blocks[np.arange(fewest), others[place]]
-        levels = levels + _levels(rows.ranks[blocks[:, one], ..., one], rows.ranks[rivals, ..., one])
-    return np.asarray(levels)
+        levels += _levels(rows.ranks[blocks[:, one], ..., one], rows.ranks[rivals, ..., one])
+    return levels
 
 
 def _levels(high: np.ndarray, low: np.ndarray) -> np.ndarray:

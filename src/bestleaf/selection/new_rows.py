@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from numbers import Real
 from typing import Literal, NamedTuple
 
@@ -16,14 +17,18 @@ from bestleaf.selection.choice import Nested
 from bestleaf.selection.data import Data
 from bestleaf.selection.folds import Fold, Part
 from bestleaf.selection.judges import Panel
-from bestleaf.selection.matched import Rows, draws, proved, table_of
+from bestleaf.selection.matched import Measure, Rows, draws, proved, table_of
 from bestleaf.selection.space import Space
 
 ENOUGH, SHARE, MOST = 2000, 0.25, 5000  # by default: a quarter of 2,000 rows or more, but no more than 5,000
 NUMBERS, MOST_NUMBERS = 300_000, 1_000_000  # in the table of test rows: with other sets, and with two sets
 DISTANCES = 10**9  # between training rows and test rows, with other sets: some seconds
 BLOCKS = 20  # of test rows; a standard error follows from the scores without each of them
-MEASURES = {"roc_auc": "auc", "concordance": "concordance", "accuracy": "accuracy"}  # that have a proof
+MEASURES: dict[str, Measure] = {
+    "roc_auc": "auc",
+    "concordance": "concordance",
+    "accuracy": "accuracy",
+}  # that have a proof
 GUESSING = {"roc_auc": 0.5, "concordance": 0.5, "r2": 0.0}
 Why = Literal["folds", "groups", "weights", "classes", "scoring", "size"]
 
@@ -35,19 +40,22 @@ class Split(NamedTuple):
     aside: np.ndarray
 
 
+class Estimate(NamedTuple):
+    """Scores on test rows with standard errors."""
+
+    score: float
+    all_columns: float
+    judges: dict[str, float]
+    standard_error: float | None
+    difference_error: float | None
+
+
 def rows_aside(data: Data, holdout: object, task: str, seed: int) -> Split | None:
     """Return which rows are test rows; None if no row is.
 
     By default they are a quarter of 2,000 rows or more, at most 5,000. Classes keep their shares; groups stay together.
     """
-    number = isinstance(holdout, Real) and not isinstance(holdout, bool)
-    if holdout is not None and not (number and 0 <= float(holdout) < 1):  # type: ignore[arg-type]
-        raise ValueError(f"holdout must be None, 0 or a fraction below 1, got {shown(holdout)}")
-    rows = len(data.y)
-    if holdout is None:
-        many = min(int(np.ceil(rows * SHARE)), MOST) if rows >= ENOUGH else 0
-    else:
-        many = int(np.ceil(rows * float(holdout)))  # type: ignore[arg-type]
+    many = _how_many(len(data.y), holdout)
     if not many:
         return None
     split = drawn(data.y, task, many, seed, data.metadata.get("groups"))
@@ -57,8 +65,17 @@ def rows_aside(data: Data, holdout: object, task: str, seed: int) -> Split | Non
         return split
     if holdout is None:
         return None
-    what = f"a fraction of {holdout:g} of {rows} rows"
+    what = f"a fraction of {holdout:g} of {len(data.y)} rows"
     raise ValueError(f"holdout must leave at least two targets, and every class, on both sides, got {what}")
+
+
+def _how_many(rows: int, holdout: object) -> int:
+    """Return how many test rows there should be."""
+    if holdout is None:
+        return min(int(np.ceil(rows * SHARE)), MOST) if rows >= ENOUGH else 0
+    if isinstance(holdout, bool) or not isinstance(holdout, Real) or not 0 <= float(holdout) < 1:
+        raise ValueError(f"holdout must be None, 0 or a fraction below 1, got {shown(holdout)}")
+    return int(np.ceil(rows * float(holdout)))
 
 
 def drawn(y: np.ndarray, task: str, many: int, seed: int, groups: np.ndarray | None = None) -> Split:
@@ -125,48 +142,56 @@ def on_test_rows(
     """
     part = panel.part(data, space, Fold(split.kept, split.aside))
     answer, every = tuple(sorted(sets[0])), space.everything
-    both = [answer] if answer == every else [answer, every]
-    others = [one for one in sets[1:] if tuple(sorted(one)) not in (answer, every)]
-    about = {"rows": len(split.aside), "trained": len(split.kept), "how": how, "fingerprint": fingerprint}
-    about["guessing"] = _guessing(panel, data.y[split.aside])
-    why = _why_no_proof(data, part, panel)
+    asked = [answer] if answer == every else [answer, every]
+    claim = partial(
+        NewRowsClaim,
+        rows=len(split.aside),
+        trained=len(split.kept),
+        how=how,
+        fingerprint=fingerprint,
+        guessing=_guessing(panel, data.y[split.aside]),
+    )
+    why, known = _why_no_proof(data, part, panel), list[list[np.ndarray]]()
     if why is None:
-        predicted = [panel.predictions(part, one) for one in both]
-        known = [[outputs for outputs in judges if outputs is not None] for judges in predicted]
+        known = [_predicted(panel, part, one) for one in asked]
         width = sum(outputs.shape[1] for outputs in known[0])
-        if any(len(judges) < len(panel.names) for judges in known):
-            why = "scoring"
-        elif len(split.aside) * (2 + width * len(both)) > MOST_NUMBERS:
-            why = "size"
+        why = "size" if len(split.aside) * (2 + width * len(asked)) > MOST_NUMBERS else None
     if why is not None:
-        return NewRowsClaim(why_no_proof=why, **about, **_estimated(part, panel, both, data, split, seed))
-    room = min(NUMBERS // width, DISTANCES // len(split.kept)) // len(split.aside) - len(both)
+        blocks = _blocks(data, split, panel.task, seed)
+        return claim(why_no_proof=why, **_estimate(part, panel, asked, blocks)._asdict())
+    room = min(NUMBERS // width, DISTANCES // len(split.kept)) // len(split.aside) - len(asked)
+    others = [one for one in sets[1:] if tuple(sorted(one)) not in asked]
     for one in others[: max(0, room)]:
         if budget is not None and budget.spent():
             break
-        known.append([outputs for outputs in panel.predictions(part, one) if outputs is not None])
-        both.append(one)
-    table = table_of(MEASURES[panel.scoring], part.new_y, known, [len(one) for one in both])
+        known.append(_predicted(panel, part, one))
+        asked.append(one)
+    table = table_of(MEASURES[panel.scoring], part.new_y, known, [len(one) for one in asked])
     scores = Rows.of(table).scores()
-    found = proved(table, delta, matching)
-    return NewRowsClaim(
+    return claim(
         score=float(scores[0].mean()),
         all_columns=float(scores[0 if answer == every else 1].mean()),
         judges=dict(zip(panel.names, scores[0].tolist(), strict=True)),
         delta=delta,
         table=table,
-        **found._asdict(),
-        **about,
+        **proved(table, delta, matching)._asdict(),
     )
 
 
 def from_folds(nested: Nested, panel: Panel, y: np.ndarray) -> NewRowsClaim:
     """Return what nested cross-validation says of the answer: an estimate."""
-    judges = dict(zip(panel.names, map(float, nested.judges), strict=True))
-    numbers = {name: float(getattr(nested, name)) for name in ("score", "all_columns")}
-    errors = {name: _finite(getattr(nested, name)) for name in ("standard_error", "difference_error")}
-    about = {"rows": int(nested.rows), "trained": int(nested.trained), "guessing": _guessing(panel, y)}
-    return NewRowsClaim(judges=judges, how="nested folds", why_no_proof="folds", **numbers, **errors, **about)
+    return NewRowsClaim(
+        score=float(nested.score),
+        all_columns=float(nested.all_columns),
+        judges=dict(zip(panel.names, map(float, nested.judges), strict=True)),
+        standard_error=_finite(nested.standard_error),
+        difference_error=_finite(nested.difference_error),
+        rows=int(nested.rows),
+        trained=int(nested.trained),
+        guessing=_guessing(panel, y),
+        how="nested folds",
+        why_no_proof="folds",
+    )
 
 
 def matching_of(fingerprint: str) -> int:
@@ -191,7 +216,8 @@ def _why_no_proof(data: Data, part: Part, panel: Panel) -> Why | None:
         return "weights"
     if panel.scorer is not None or panel.scoring not in MEASURES:
         return "scoring"
-    missing = panel.scoring == "roc_auc" and len(np.unique(part.new_y)) < len(panel.classes)
+    classes = () if panel.classes is None else panel.classes
+    missing = panel.scoring == "roc_auc" and len(np.unique(part.new_y)) < len(classes)
     return "classes" if missing else None
 
 
@@ -204,22 +230,24 @@ def _guessing(panel: Panel, y: np.ndarray) -> float | None:
     return GUESSING.get(panel.scoring)
 
 
-def _estimated(
-    part: Part, panel: Panel, sets: Sequence[tuple[int, ...]], data: Data, split: Split, seed: int
-) -> dict[str, object]:
-    """Return the scores on test rows with standard errors, from the scores without each of some blocks of rows."""
-    blocks = _blocks(data, split, panel.task, seed)
-    every = np.arange(len(split.aside))
+def _predicted(panel: Panel, part: Part, units: tuple[int, ...]) -> list[np.ndarray]:
+    """Return what each judge says of the test rows; all of them say something where the score is a known one."""
+    return [outputs for outputs in panel.predictions(part, units) if outputs is not None]
+
+
+def _estimate(part: Part, panel: Panel, sets: Sequence[tuple[int, ...]], blocks: Sequence[np.ndarray]) -> Estimate:
+    """Return the scores of the first and the last set, with errors from the scores without each block of rows."""
+    every = np.arange(len(part.new_y))
     several = [every, *(np.setdiff1d(every, block) for block in blocks)]
     scores = np.array([panel.scores_on(part, one, [len(one)], several)[:, :, 0] for one in (sets[0], sets[-1])])
     means = scores.mean(axis=2)  # [sets, all rows and the rows without each block]
-    return {
-        "score": float(means[0, 0]),
-        "all_columns": float(means[1, 0]),
-        "judges": dict(zip(panel.names, scores[0, 0].tolist(), strict=True)),
-        "standard_error": _jackknife(means[0, 1:]),
-        "difference_error": _jackknife(means[0, 1:] - means[1, 1:]),
-    }
+    return Estimate(
+        float(means[0, 0]),
+        float(means[1, 0]),
+        dict(zip(panel.names, scores[0, 0].tolist(), strict=True)),
+        _jackknife(means[0, 1:]),
+        _jackknife(means[0, 1:] - means[1, 1:]),
+    )
 
 
 def _blocks(data: Data, split: Split, task: str, seed: int) -> list[np.ndarray]:

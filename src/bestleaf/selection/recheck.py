@@ -104,8 +104,8 @@ def same_data(certificate: Certificate, X: ArrayLike, y: ArrayLike) -> tuple[Row
     if data.encoding is not None:
         if wrong:
             _refuse(wrong)
-        found = Rows(np.empty(0), np.asarray(y), np.array(data.names, object), {}, _encoded(data, X))
-        found = found._replace(X=found.encoded.numbers())
+        encoded = _encoded(data, X)
+        found = Rows(encoded.numbers(), np.asarray(y), np.array(data.names, object), {}, encoded)
     else:
         found = Rows(np.asarray(X), np.asarray(y), np.array(data.names, object), {})
     if fingerprint(found.X, y) != data.fingerprint:
@@ -311,8 +311,9 @@ class PlainVotes:
         assert isinstance(written, Neighbours)
         names = ("task", "n_neighbors", "subsample", "ties", "scale", "drop_zero", "query_rows")
         settings: dict[str, Any] = {name: getattr(written, name) for name in names}
+        metadata: dict[str, Any] = dict(rows.metadata)
         settings["reference_rows"] = written.reference_rows or len(rows.y)  # without it every row votes
-        oracle = KNNOracle(rows.X, rows.y, **settings, **rows.metadata, device="cpu")
+        oracle = KNNOracle(rows.X, rows.y, **settings, **metadata, device="cpu")
         for name, many in oracle.counts().items():
             if many != getattr(written, name):
                 raise RefusedError(f"the value is of {many} {name} on these data, not {getattr(written, name)}")
@@ -352,7 +353,7 @@ class PlainVotes:
         near |= equal & (np.cumsum(equal, axis=1) <= room)
         sums = near @ oracle.targets[:, :many].T.astype(np.float64)
         if oracle.classes is None:
-            sums /= np.maximum(near.sum(axis=1, keepdims=True), 1)
+            sums = sums / np.maximum(near.sum(axis=1, keepdims=True), 1)
         return sums.astype(np.float32)
 
 

@@ -6,13 +6,14 @@ votes, so a score must lie between the least and the largest that any of them gi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import r2_score, roc_auc_score
 
-from bestleaf.proof.record import Certificate, NewRowsClaim, Panel, PathRow, RankTable
+from bestleaf.proof.record import Certificate, PathRow, RankTable
 from bestleaf.proof.text import counted
 from bestleaf.proof.verify import RefusedError
 from bestleaf.selection.data import Data
@@ -31,39 +32,103 @@ Bounds = tuple[np.ndarray, np.ndarray]  # of what a judge says, [rows, outputs]
 
 def check_new_rows(certificate: Certificate, rows: Data) -> list[str]:
     """Return what was found of the score on new rows, in words."""
-    claim, path, data = certificate.new_rows, certificate.path, certificate.data
+    claim, path = certificate.new_rows, certificate.path
     assert claim is not None
-    assert data is not None
     if claim.how == "given rows":
         return ["The test rows that were handed in are not among these data: their table is taken as written."]
     if claim.how == "nested folds" or path is None or path.seed is None:
         return ["The score on new rows is an estimate, and was not computed again."]
     split = split_of(certificate, rows)
-    if claim.table is None or claim.table.measure != "auc" or not isinstance(data.objective, Panel):
-        return [f"The {claim.rows:,} test rows are those that the seed draws. Their scores were not computed again."]
-    y = rows.y
-    classes = y[split.kept][np.sort(np.unique(y[split.kept], return_index=True)[1])]
-    labels = np.argmax(y[:, None] == classes, axis=1)
-    _check_classes(claim.table, labels[split.aside])
-    known, new = _standardised(rows.learned_from(split.kept).X.astype(np.float64), split)
-    targets = (labels[split.kept, None] == np.arange(len(classes))[len(classes) == 2 :]).astype(np.float64)
-    numbers = {name: place for place, name in enumerate(data.names)}
-    scores, left, checked = Rows.of(claim.table).scores(), WORK, 0
-    for place, row in enumerate(_sets(path.rows, claim.table)):
-        some = rows.columns_of(numbers[name] for name in row.features)
-        left -= float(len(known)) * (len(new) + len(some)) * len(some)
-        if left < 0 and place:
-            break
-        for judge, bounds in _said(claim, known[:, some], new[:, some], targets):
-            low, high = _scores(labels[split.aside], bounds, len(classes))
-            written, number = scores[place, list(claim.judges).index(judge)], counted(row.size, "column")
-            if not low - CLOSE <= written <= high + CLOSE:
-                raise RefusedError(f"with {number}, {judge} scores {low:.6g} on the test rows, not {written:.6g}")
-            checked += 1
+    checked = sum(_checked(certificate, Again.of(certificate, rows, split)))
     again = f"{counted(checked, 'score')} by nearest neighbours or ridge regression were computed again"
     if not checked:
-        again = "their scores, by estimators of the user's, were not computed again"
+        again = "their scores were not computed again"
     return [f"The {claim.rows:,} test rows are those that the seed draws; {again}; the rest is taken as written."]
+
+
+def _checked(certificate: Certificate, again: Again) -> Iterator[int]:
+    """Yield 1 for each score that was computed again; refuse one that does not follow."""
+    claim, path, left = certificate.new_rows, certificate.path, WORK
+    assert claim is not None
+    assert path is not None
+    table = claim.table
+    written = np.array([[*claim.judges.values()]])
+    sets = [next(row for row in path.rows if row.size == path.size)]
+    if table is not None:
+        written, sets = Rows.of(table).scores(), _sets(path.rows, table)
+        if table.measure == "auc":
+            _check_classes(table, again.labels)
+    for place, row in enumerate(sets):
+        columns = again.columns(row.features)
+        left -= float(len(again.known)) * len(again.new) * len(columns)
+        if left < 0 and place:
+            return
+        for number, judge in enumerate(claim.judges):
+            bounds = again.score(judge, columns)
+            if bounds is None:
+                continue
+            low, high = bounds
+            if not low - CLOSE <= written[place, number] <= high + CLOSE:
+                size, got = counted(row.size, "column"), written[place, number]
+                raise RefusedError(f"with {size}, {judge} scores {low:.6g} on the test rows, not {got:.6g}")
+            yield 1
+
+
+class Again(NamedTuple):
+    """What the judges need: training rows and test rows, standardised, targets and weights."""
+
+    data: Data
+    numbers: dict[str, int]  # of each feature
+    scoring: str
+    known: np.ndarray
+    new: np.ndarray
+    targets: np.ndarray  # [training rows, outputs]
+    labels: np.ndarray  # of test rows: classes by number, or real targets
+    weights: np.ndarray | None  # of test rows
+
+    @classmethod
+    def of(cls, certificate: Certificate, rows: Data, split: Split) -> Again:
+        """Return what a certificate is about; nothing is learned from test rows."""
+        data, weights = certificate.data, rows.metadata.get("sample_weight")
+        assert data is not None
+        known, new = _standardised(rows.learned_from(split.kept).X.astype(np.float64), split)
+        y, scoring = rows.y, getattr(data.objective, "scoring", "")
+        if getattr(data.objective, "task", "") == "regression":
+            labels, targets = y, y[split.kept, None].astype(np.float64)
+        else:  # classes are numbered as they first appear
+            classes = y[split.kept][np.sort(np.unique(y[split.kept], return_index=True)[1])]
+            labels = np.argmax(y[:, None] == classes, axis=1)
+            outputs = np.arange(len(classes))[len(classes) == 2 :]
+            targets = (labels[split.kept, None] == outputs).astype(np.float64)
+        numbers = {name: place for place, name in enumerate(data.names)}
+        weights = None if weights is None else weights[split.aside]
+        return cls(rows, numbers, scoring, known, new, targets, labels[split.aside], weights)
+
+    def columns(self, features: Iterable[str]) -> list[int]:
+        """Return the columns of some features."""
+        return self.data.columns_of(self.numbers[name] for name in features)
+
+    def score(self, judge: str, columns: list[int]) -> tuple[float, float] | None:
+        """Return the least and the largest score that a judge may have; None if it is not written here."""
+        known, new, real = self.known[:, columns], self.new[:, columns], self.scoring == "r2"
+        if self.scoring not in ("roc_auc", "r2") or judge not in (NEAREST, RIDGE):
+            return None
+        if judge == RIDGE:
+            low = high = _ridge(known, new, self.targets)
+        else:
+            low, high = _votes(known, new, self.targets, real=real)
+        if real:  # of equally near rows any may vote
+            if not np.allclose(low, high, rtol=0, atol=EQUAL):
+                return None
+            score = float(r2_score(self.labels, low[:, 0], sample_weight=self.weights))
+            return score, score
+        found = []
+        for one, (least, most) in enumerate(zip(low.T, high.T, strict=True), start=int(low.shape[1] == 1)):
+            ours = self.labels == one
+            ends = np.where(ours, least, most), np.where(ours, most, least)
+            found.append([roc_auc_score(ours, end, sample_weight=self.weights) for end in ends])
+        least, most = np.mean(found, axis=0).tolist()
+        return least, most
 
 
 def split_of(certificate: Certificate, rows: Data) -> Split:
@@ -104,21 +169,15 @@ def _standardised(X: np.ndarray, split: Split) -> tuple[np.ndarray, np.ndarray]:
     size = np.maximum(np.abs(known).max(axis=0), 1e-300)  # so that no square overflows
     middle, spread = (known / size).mean(axis=0), (known / size).std(axis=0)
     spread = np.where(spread > 1e-12, spread, 1.0)
-    return tuple(np.clip((side / size - middle) / spread, -1e6, 1e6) for side in (known, new))
+    known, new = (np.clip((side / size - middle) / spread, -1e6, 1e6) for side in (known, new))
+    return known, new
 
 
-def _said(claim: NewRowsClaim, known: np.ndarray, new: np.ndarray, targets: np.ndarray) -> Iterator[tuple[str, Bounds]]:
-    """Yield the judges that are written here, with bounds of what they say of each test row."""
-    for judge in claim.judges:
-        if judge == NEAREST:
-            yield judge, _votes(known, new, targets)
-        elif judge == RIDGE:
-            found = _ridge(known, new, targets)
-            yield judge, (found, found)
+def _votes(known: np.ndarray, new: np.ndarray, targets: np.ndarray, *, real: bool) -> Bounds:
+    """Return the fewest and the most votes for each class, over all ways to choose among equally near rows.
 
-
-def _votes(known: np.ndarray, new: np.ndarray, targets: np.ndarray) -> Bounds:
-    """Return the fewest and the most votes for each class, over all ways to choose among equally near rows."""
+    Of real targets it is the mean, and anything where rows are equally near.
+    """
     many, step = min(NEIGHBOURS, len(known)), max(1, AT_ONCE // len(known))
     low, high = np.empty((2, len(new), targets.shape[1]))
     for start in range(0, len(new), step):
@@ -129,7 +188,10 @@ def _votes(known: np.ndarray, new: np.ndarray, targets: np.ndarray) -> Bounds:
         equal = (distance <= last * (1 + EQUAL) + EQUAL) & ~near
         room, tied = many - near.sum(axis=1, keepdims=True), equal.sum(axis=1, keepdims=True)
         sure, may = near @ targets, equal @ targets
-        low[at], high[at] = sure + np.maximum(0, room - (tied - may)), sure + np.minimum(room, may)
+        if not real:
+            low[at], high[at] = sure + np.maximum(0, room - (tied - may)), sure + np.minimum(room, may)
+        else:
+            low[at], high[at] = (np.where(tied > room, end, (sure + may) / many) for end in (-np.inf, np.inf))
     return low, high
 
 
@@ -145,14 +207,3 @@ def _ridge(known: np.ndarray, new: np.ndarray, targets: np.ndarray) -> np.ndarra
         found.append((rest / max(rows - 1 - kept.sum(), 1e-9) ** 2, penalty))
     penalty = min(found)[1]
     return middle + new @ (right.T @ ((sizes / (sizes**2 + penalty))[:, None] * turned))
-
-
-def _scores(labels: np.ndarray, bounds: Bounds, classes: int) -> tuple[float, float]:
-    """Return the least and the largest mean AUC, one class against the rest."""
-    found = []
-    for one, (low, high) in enumerate(zip(*(side.T for side in bounds), strict=True), start=int(classes == 2)):
-        ours = labels == one
-        ends = (np.where(ours, first, second) for first, second in ((low, high), (high, low)))
-        found.append([roc_auc_score(ours, end) for end in ends])
-    low, high = np.mean(found, axis=0).tolist()
-    return low, high
