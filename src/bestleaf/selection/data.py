@@ -10,7 +10,6 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from pandas import DataFrame
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.validation import check_X_y, validate_data
@@ -41,11 +40,6 @@ class Data(NamedTuple):
         metadata = {name: value[rows] for name, value in self.metadata.items()}
         encoded = None if self.encoded is None else self.encoded.part(rows)
         return Data(self.X[rows], self.y[rows], self.names, metadata, encoded)
-
-    @property
-    def given(self) -> np.ndarray | DataFrame:
-        """The rows in the form that `fit` takes, for another selector."""
-        return self.X if self.encoded is None else self.encoded.frame
 
     def learned_from(self, rows: np.ndarray) -> Data:
         """Return the same rows, with missing values filled and levels known from some of them only."""
