@@ -114,6 +114,7 @@ def test_a_scorer_of_the_users_own_is_not_taken_for_one_of_the_same_name():
     assert found.claim.guessing is None
     assert found.score > 50
     assert "there is no proof for this score" in str(found)
+    assert "own_accuracy" in str(found)
 
 
 @pytest.mark.parametrize("scoring", [r2, "neg_mean_squared_error", "neg_max_error", None])

@@ -12,9 +12,9 @@ import bestleaf
 from bestleaf.checks import shown
 from bestleaf.features.data import LIGHTEST, lightest_share
 from bestleaf.features.estimator import described
+from bestleaf.features.scoring import scorer_name
 from bestleaf.memory import Answers
 from bestleaf.proof import record
-from bestleaf.proof.text import call_name
 from bestleaf.search.executors import executor_for
 from bestleaf.selection.choice import Chosen, Nested, choose
 from bestleaf.selection.data import Data, task_for, votes_of, warn
@@ -145,7 +145,7 @@ def _record(
     )
     objective = record.Panel(
         judges=panel.names,
-        scoring=call_name(panel.scoring),
+        scoring=scorer_name(panel.scoring, panel.scorer),
         task=cast("Any", panel.task),
         classes=0 if panel.classes is None else len(panel.classes),
         grouped="groups" in data.metadata,

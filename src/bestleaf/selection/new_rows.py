@@ -22,6 +22,7 @@ from bestleaf.selection.space import Space
 
 ENOUGH, SHARE, MOST = 2000, 0.25, 5000  # by default: a quarter of 2,000 rows or more, but no more than 5,000
 NUMBERS, MOST_NUMBERS = 300_000, 1_000_000  # in the table of test rows: with other sets, and with two sets
+MOST_PROVED = 200_000  # test rows, which the checker matches in a minute
 DISTANCES = 10**9  # between training rows and test rows, with other sets: some seconds
 BLOCKS = 20  # of test rows; a standard error follows from the scores without each of them
 MEASURES: dict[str, Measure] = {
@@ -155,7 +156,8 @@ def on_test_rows(
     if why is None:
         known = [_predicted(panel, part, one) for one in asked]
         width = sum(outputs.shape[1] for outputs in known[0])
-        why = "size" if len(split.aside) * (2 + width * len(asked)) > MOST_NUMBERS else None
+        many = len(split.aside)
+        why = "size" if many > MOST_PROVED or many * (2 + width * len(asked)) > MOST_NUMBERS else None
     if why is not None:
         blocks = _blocks(data, split, panel.task, seed)
         return claim(why_no_proof=why, **_estimate(part, panel, asked, blocks)._asdict())

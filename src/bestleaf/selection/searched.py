@@ -20,12 +20,12 @@ from bestleaf.features.all_subsets import Exhaustion
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.lattice import Oracle
 from bestleaf.features.neighbours import KNNOracle
-from bestleaf.features.scoring import chosen_score
+from bestleaf.features.scoring import chosen_score, scorer_name
 from bestleaf.features.stages import EveryLeaf, SmallerAnswer, SubsetsOfAnswers
 from bestleaf.proof import record
 from bestleaf.proof.build import star
 from bestleaf.proof.gaps import gaps_of_subsets
-from bestleaf.proof.text import call_name, first_of, part_name
+from bestleaf.proof.text import first_of, part_name
 from bestleaf.proof.text import shown as name_shown
 from bestleaf.search import Progress, Search
 from bestleaf.search.answer import EvaluatedLeaf
@@ -480,6 +480,6 @@ def objective_of(oracle: Oracle) -> record.Neighbours | record.Estimator:
     """Return what gives subsets their values, for a record."""
     given: dict[str, Any] = dict(oracle.settings())
     if isinstance(oracle, EstimatorOracle):
-        given |= {"name": part_name(given["name"], (), ours=True), "scoring": call_name(given["scoring"])}
+        given |= {"name": part_name(given["name"], (), ours=True), "scoring": scorer_name(given["scoring"], oracle.score)}
         return record.Estimator(**{name: value for name, value in given.items() if name != "kind"})
     return record.Neighbours(**given, **cast("dict[str, Any]", oracle.counts()))

@@ -237,9 +237,7 @@ def _refuse_seen_rows(X: np.ndarray, y: np.ndarray, new_X: np.ndarray, new_y: np
     twice = sum(many for many in seen.values() if many > 1) / len(y)
     likely = len(new_y) * twice
     if found > likely + 3 * np.sqrt(likely * (1 - twice)) + max(1.0, CHANCE * len(new_y)):
-        raise ValueError(
-            f"X_test must not have rows of the fit, got {found:,} of {len(new_y):,} that are among them"
-        )
+        raise ValueError(f"X_test must not have rows of the fit, got {found:,} of {len(new_y):,} that are among them")
 
 
 def _rows_as_bytes(X: np.ndarray, y: np.ndarray) -> list[bytes]:
