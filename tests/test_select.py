@@ -219,6 +219,7 @@ def test_options_that_cannot_be_used(folder, options):
         (configured("[search]\nbounds = 'betting'"), "has an unknown key, [search] 'bounds' (did you mean 'bound'?)"),
         (configured("[neighbours]\nneighbors = 3"), "has an unknown key, 'neighbours'"),
         (configured("choose = "), "cannot be read as TOML"),
+        (["--epsilon", "0.1"], "--epsilon needs --choose training, got 0.1 without it"),
         (["--report", "z.txt"], "--report must end in .html or .htm, got z.txt"),
         (["--colour"], "no such option"),
     ],

@@ -99,7 +99,7 @@ def test_all_kinds_of_targets_can_be_predicted(targets):
         ([[1]] * 30, "lists, dictionaries or bytes"),
         (pd.Series([1, "one"] * 15, dtype=object), "both in one column"),
         (pd.date_range("2020", periods=30), "dates"),
-        ([f"a{number}" for number in range(30)], "several rows of each class"),
+        ([f"a{number}" for number in range(30)], "classes with several rows each"),
         ([1.0, float("inf")] * 15, "infinite"),
         (pd.array([1, None] * 15, "Int64"), "15 of 30 rows"),
     ],

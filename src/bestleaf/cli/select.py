@@ -17,7 +17,7 @@ from typer import Option
 
 from bestleaf.cli import INTERRUPTED, at_once
 from bestleaf.cli.config import read_settings
-from bestleaf.cli.messages import say
+from bestleaf.cli.messages import complaint, say
 from bestleaf.cli.options import (
     FILES,
     PAGE,
@@ -124,6 +124,8 @@ def select(
         from bestleaf.tables.select import select_from_table
 
     settings: dict[str, Any] = {"n_jobs": -1, "random_state": 0, "verbose": 1, **read_settings(config), **typed}
+    if "epsilon" in typed and settings.get("choose") != "training":
+        raise ValueError(f"--epsilon needs --choose training, got {epsilon:g} without it")
     kept = None if settings.get("memory") is None else Path(settings["memory"])
     files = {"--out": out, "--json": json, "--certificate": certificate, "--report": report}
     _check_files(options.data, files, kept, overwrite=force_overwrite)
@@ -174,7 +176,7 @@ def _told_warnings(console: Console) -> Iterator[None]:
         if text.startswith("memory "):
             say(text)
         elif category is UserWarning:
-            tell(console, text)
+            tell(console, complaint(UserWarning(text)))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")

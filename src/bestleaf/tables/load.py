@@ -279,7 +279,7 @@ def prepared(
     if task == "regression" and y.dtype.kind not in "biuf":
         raise ValueError(f"task 'regression' needs numbers in the target, got text in {shown(target)}")
     if task_of(y.to_numpy(), task) == "classification" and (many := y.nunique()) > max(2, len(y) / 2):
-        rule = "must have several rows of each class; task 'regression' predicts numbers"
+        rule = "must be numbers, or classes with several rows each"
         raise ValueError(f"the target {shown(target)} {rule}, got {many:,} classes in {len(y):,} rows")
     features = frame.drop(columns=target)
     encoder = _fitted(TableEncoder(impute, dates), features)

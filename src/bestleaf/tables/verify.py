@@ -46,6 +46,8 @@ def verify_table(
     if made is None:
         got = "got one that does not; use bestleaf.verify(certificate, X, y) in Python"
         raise ValueError(f"the certificate must say how its table was made, as those of bestleaf select do, {got}")
+    if (wrong := _contradiction(certificate, made)) is not None:
+        return Verdict(False, f"Refused: {wrong}.")
     frame = frame_of(data, missing=made.missing, encoding=made.text_encoding)
     try:
         X, y, metadata = _made_again(certificate, frame, made)
@@ -54,6 +56,18 @@ def verify_table(
         reason = in_line(" ".join(str(error.args[0] if error.args else error).split()))
         return Verdict(False, f"Refused: these are not the data the certificate is about ({reason}).", other_data=True)
     return verify(certificate, X, y, oracle=oracle, **metadata, audit=audit)
+
+
+def _contradiction(certificate: Certificate, made: Table) -> str | None:
+    """Return what the table of a certificate says against itself or its data; None if nothing."""
+    names = () if certificate.data is None else certificate.data.names
+    if both := set(made.left_out).intersection(made.kept):
+        return f"the column {shown(min(both))} was kept and left out"
+    if both := {*made.left_out, *made.dropped}.intersection(names):
+        return f"the column {shown(min(both))} must not be among the features"
+    if len(made.checksums) != len(names) + 1:
+        return f"the table must have {len(names) + 1} checksums, got {len(made.checksums)}"
+    return None
 
 
 def _made_again(certificate: Certificate, frame: pd.DataFrame, made: Table) -> tuple[pd.DataFrame, pd.Series, RowData]:
