@@ -480,6 +480,7 @@ def objective_of(oracle: Oracle) -> record.Neighbours | record.Estimator:
     """Return what gives subsets their values, for a record."""
     given: dict[str, Any] = dict(oracle.settings())
     if isinstance(oracle, EstimatorOracle):
-        given |= {"name": part_name(given["name"], (), ours=True), "scoring": scorer_name(given["scoring"], oracle.score)}
+        scoring = scorer_name(given["scoring"], oracle.score)
+        given |= {"name": part_name(given["name"], (), ours=True), "scoring": scoring}
         return record.Estimator(**{name: value for name, value in given.items() if name != "kind"})
     return record.Neighbours(**given, **cast("dict[str, Any]", oracle.counts()))
