@@ -234,6 +234,7 @@ def in_short(text: str) -> str:
 
 
 def gap_points(certificate: Certificate) -> list[tuple[float, float]]:
-    """Return the gap by time, from when it was known."""
+    """Return the gap by time, from when it was known; nothing if it was never open."""
     history = () if certificate.told is None else certificate.told.history
-    return [(step.seconds, step.gap) for step in history if step.gap < 1.0]
+    known = [(step.seconds, max(0.0, step.gap)) for step in history if step.gap < 1.0]
+    return known if any(gap > 0 for _, gap in known) else []

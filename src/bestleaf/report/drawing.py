@@ -15,7 +15,7 @@ from markupsafe import Markup
 from bestleaf.proof.record import Certificate
 from bestleaf.report.content import Points, Size, gap_points, rows_of, sizes_of
 
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 760.0, 72.0, 16.0, 24.0, 44.0
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 760.0, 72.0, 26.0, 24.0, 44.0
 ROW, NAMES, HEIGHT = 18.0, 300.0, 280.0  # height of an interval, width of its name, height of a line plot
 LEGEND = 22.0  # height of the legend below a plot
 MANY_TICKS = 12  # on a logarithmic scale; more of them are powers of ten only
