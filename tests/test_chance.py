@@ -282,6 +282,16 @@ def test_words_of_plans_and_arms(written):
     assert "is better on average, whatever the opponent does, by more than 0.2" in game.summary()
 
 
+@pytest.mark.parametrize("stopping", ["sound", "paper"])
+def test_means_of_rates_that_reach_beyond_the_ends_follow_from_what_is_cut(stopping):
+    for seed in range(12):
+        settings = {"epsilon": 0.1, "delta": 0.1, "seed": seed, "max_samples": 300, "bound": "beta2"}
+        tasks = TASKS.values() if stopping == "sound" else [best_arm]
+        for find in tasks:
+            if family(seed).chance(family(seed).root()) is None or find is best_leaf:
+                assert verify(find(family(seed), stopping=stopping, **settings).certificate)
+
+
 # Budgets, batches, samples drawn by the caller, interruptions.
 
 

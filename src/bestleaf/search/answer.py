@@ -23,7 +23,18 @@ from bestleaf.engine.kernels.reach import list_below, strongest_rival_of
 from bestleaf.engine.records import EXACT, INNER, NOISY, SOLVED, TEMPORARY, Decision
 from bestleaf.problems import State
 from bestleaf.proof.gaps import compared_leaves
-from bestleaf.search.plans import CHANCE, LEAF, OPPONENT, PLAYER, UNFINISHED, Moves, PlanValue, reached, value_of
+from bestleaf.search.plans import (
+    CHANCE,
+    LEAF,
+    OPPONENT,
+    PLAYER,
+    ROUNDING,
+    UNFINISHED,
+    Moves,
+    PlanValue,
+    reached,
+    value_of,
+)
 from bestleaf.search.state import SearchState
 
 SURROUNDINGS = 2.0  # the leaves beside a leaf count as much as two samples of it
@@ -291,7 +302,7 @@ def _gap_of_move(move: int, node: int, graph: GrowingGraph, known: Knowledge) ->
     others = children[children != move]
     if not len(others):
         return 0.0
-    lower, upper = known.known["lower"].clip(0.0, 1.0), known.known["upper"].clip(0.0, 1.0)
+    lower, upper = bounds_now(graph, known)
     if graph.nodes["minimizes"][node]:
         return float(upper[move] - lower[others].min())
     return float(upper[others].max() - lower[move])
@@ -362,7 +373,7 @@ def named_answer(given: object) -> Answer:
 
 def moves_now(graph: GrowingGraph, known: Knowledge) -> Moves:
     """Return the current graph as plans see it; intervals are cut to [0, 1]."""
-    rows, nodes = known.known[: len(graph)], graph.nodes
+    nodes, (lower, upper) = graph.nodes, bounds_now(graph, known)
 
     def who(node: int) -> int:
         kind = graph.kinds[node]
@@ -374,6 +385,25 @@ def moves_now(graph: GrowingGraph, known: Knowledge) -> Moves:
         who,
         lambda node: graph.linked("child", node).tolist(),
         lambda node: graph.chances(node) or [],
-        np.maximum(rows["lower"], 0.0).tolist(),
-        np.minimum(rows["upper"], 1.0).tolist(),
+        lower.tolist(),
+        upper.tolist(),
     )
+
+
+def bounds_now(graph: GrowingGraph, known: Knowledge) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bounds of all nodes that follow from those of the leaves, cut to [0, 1].
+
+    Where the paper's rates reach beyond [0, 1], the mean of what is cut is not what is left of the mean.
+    """
+    rows = known.known[: len(graph)]
+    lower, upper = np.maximum(rows["lower"], 0.0), np.minimum(rows["upper"], 1.0)
+    if known.intersects or not graph.has_chance:
+        return lower, upper
+    both, levels = np.stack([lower, upper], axis=1), graph.nodes["level"][: len(graph)]
+    for level in range(graph.depth, -1, -1):
+        inner = np.flatnonzero((levels == level) & (graph.kinds == INNER))
+        _back_up(inner, both, graph)
+        for node in inner[graph.nodes["chance"][inner] == 1].tolist():
+            missing = 1.0 - sum(graph.chances(node) or [])
+            both[node, 1] += missing if missing > ROUNDING else 0.0
+    return both[:, 0], both[:, 1]

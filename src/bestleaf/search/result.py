@@ -17,7 +17,7 @@ from bestleaf.problems import State
 from bestleaf.proof.build import plain
 from bestleaf.proof.record import Certificate, ChanceNode, Cost, EndlessPlay, Graph, LocalClaim, Reason, SearchClaim
 from bestleaf.proof.text import part_name
-from bestleaf.search.answer import gap_among_leaves, known_gap_of, recommended_plan
+from bestleaf.search.answer import bounds_now, gap_among_leaves, known_gap_of, recommended_plan
 from bestleaf.search.plans import CHANCE, LEAF, PLAYER, Moves, outcomes_of
 from bestleaf.search.settings import Settings, name_of
 from bestleaf.search.state import SearchState
@@ -110,7 +110,7 @@ class Result:
     ) -> Result:
         """Return the result of a search whose answer is `node`; `gap` is what is known of a game to its leaf."""
         world, plan, states = state.known.world, None, state.graph.states
-        lower, upper = (float(state.known.known[side][node]) for side in ("lower", "upper"))
+        lower, upper = (float(bounds[node]) for bounds in bounds_now(state.graph, state.known))
         if world["plans"]:
             plan, value = recommended_plan(state)
             lower, upper = value.lower, value.upper
@@ -119,7 +119,7 @@ class Result:
         claim = SearchClaim(
             **how_searched(state.settings, state.seed, proposal, exact=state.has_exact),
             answer=node,
-            lower=max(0.0, lower),
+            lower=lower,
             upper=min(1.0, upper),
             gap=float(gap),
             known_gap=float(known_gap),

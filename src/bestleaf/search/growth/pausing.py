@@ -32,7 +32,7 @@ class Pause:
     """Says when growth pauses, and looks at the leaves that are there instead.
 
     A new leaf takes about as many samples as a leaf has taken so far on average. If what is left of the budget does not
-    suffice for the new leaves and for those that still wait to be looked at, nothing enters any more. Only a limit of
+    suffice for the new leaves and for those that still wait to be compared, nothing enters any more. Only a limit of
     samples counts: the clock ends a search, and decides nothing else.
 
     Parameters
@@ -50,7 +50,7 @@ class Pause:
         self._possible = limited and settings.stopping == "sound" and not settings.fixed and not state.graph.adversarial
         self._opens_later = opens_later
         self.begun = False  # growth pauses
-        self.closing = False  # instead of opening a choice, leaves are looked at
+        self.closing = False  # instead of opening a choice, leaves are compared
         self._target: float | None = None  # no upper bound shall be above it
 
     def before(self, *, leaves: float, draws: float = 0.0) -> bool:
