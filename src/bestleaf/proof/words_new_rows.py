@@ -85,7 +85,8 @@ def answer_lines(certificate: Certificate) -> list[str]:
     """Return the answer: the columns, their score on new rows beside that of all columns, a smaller set."""
     names, claim, path = list(all_shown(certificate.features or ())), certificate.new_rows, certificate.path
     many = 0 if certificate.data is None else len(certificate.data.names)
-    lines = [f"Columns ({len(names)} of {many}): {', '.join(names)}"]
+    asked = ", as asked" if path is not None and path.asked else ""
+    lines = [f"Columns ({len(names)} of {many}{asked}): {', '.join(names)}"]
     if claim is not None:
         lines += _score_lines(certificate, claim)
     elif path is not None and path.folds:

@@ -118,28 +118,9 @@ def on_test_rows(
 ) -> NewRowsClaim:
     """Return what test rows say of the answer.
 
-    Parameters
-    ----------
-    data : Data
-        The rows to choose by, and the test rows.
-    split : Split
-        Which are which.
-    space : Space
-        What may be chosen.
-    panel : Panel
-        Who judges.
-    sets : sequence of tuples of units
-        The answer, then other sets of the path, those first that are most likely to be better.
-    delta : float
-        Probability that some claim is wrong.
-    matching : int
-        Seed of the matchings, that of `matching_of`.
-    seed : int, default=0
-        Seed of the judges, and of blocks of rows.
-    how, fingerprint
-        Where the test rows come from, and the fingerprint of those that were handed in.
-    budget : Budget, default=None
-        Once it is spent, no other set is compared.
+    `split` says which rows of `data` they are. `sets` are the answer and then other sets of the path, first those that
+    are most likely to be better; once the budget is spent, no other one is compared. `matching` is the seed of
+    `matching_of`, `seed` that of blocks of rows.
     """
     part = panel.part(data, space, Fold(split.kept, split.aside))
     answer, every = tuple(sorted(sets[0])), space.everything

@@ -53,23 +53,10 @@ def recheck(
     oracle: EstimatorOracle | None = None,
     audit: float = 0.0,
 ) -> list[str]:
-    """Return what was found with the data, in words.
+    """Return what was found with the data, in words; raise `OtherDataError` or `RefusedError` if it does not hold.
 
-    Parameters
-    ----------
-    certificate : Certificate
-        It holds without the data.
-    X, y, groups, sample_weight
-        What was given to the selector.
-    oracle : EstimatorOracle, default=None
-        Computes the values of an estimator again.
-    audit : float, default=0.0
-        Share of all subsets that are computed again, if they were all evaluated and are too many for all of them.
-
-    Raises
-    ------
-    OtherDataError, RefusedError
-        If the data are not those that the certificate is about, or a number does not follow from them.
+    `oracle` computes the values of an estimator again. `audit` is the share of all subsets that are computed again, if
+    they were all evaluated and are too many for all of them.
     """
     data = certificate.data
     if data is None:
@@ -99,8 +86,8 @@ def same_data(certificate: Certificate, X: ArrayLike, y: ArrayLike) -> tuple[Row
     if rows != (many := data.rows + (claim.rows if claim is not None and claim.how == "test rows" else 0)):
         raise OtherDataError(f"the certificate is about {many:,} rows, got {rows:,}")
     theirs = [name for name in getattr(X, "columns", []) if isinstance(name, str)]
-    named = bool(theirs) and list(data.names) != [f"x{number}" for number in range(len(data.names))]
-    wrong = _difference_of_names(list(data.names), theirs) if named else ""
+    unnamed = list(data.names) == [f"x{number}" for number in range(len(data.names))]
+    wrong = _difference_of_names(list(data.names), theirs) if theirs and not unnamed else ""
     if data.encoding is not None:
         if wrong:
             _refuse(wrong)
@@ -113,13 +100,8 @@ def same_data(certificate: Certificate, X: ArrayLike, y: ArrayLike) -> tuple[Row
         _refuse(f"their fingerprints differ{'; ' if why else ''}{why}")
     if wrong:
         _refuse(wrong)
-    names = "" if named or not theirs else " The names of the columns are taken as written."
-    return found, [f"The data are the ones it is about.{names if theirs else _unnamed(data)}"]
-
-
-def _unnamed(data: Data) -> str:
-    plain = list(data.names) == [f"x{number}" for number in range(len(data.names))]
-    return "" if plain else " The names of the columns are taken as written, because an array has none."
+    names = "" if theirs or unnamed else " The names of the columns are taken as written, because an array has none."
+    return found, [f"The data are the ones it is about.{names}"]
 
 
 def _refuse(why: str) -> None:
