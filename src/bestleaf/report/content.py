@@ -148,9 +148,17 @@ def _cards_of_search(certificate: Certificate) -> list[Card]:
     called = "Best move" if claim.task == "arm" else "Best leaf"
     gap = f"{claim.known_gap:.3f}" if claim.known_gap > 0 else "0"
     lines = (f"Nothing else examined is better by more than this, with probability {1 - claim.delta:g}.",)
+    unfinished = sum(not leaf.terminal for leaf in claim.leaves)
+    many = counted(len(claim.leaves), "candidate")
+    among = f"Among {many} examined, of which {unfinished:,} are unfinished and count as random play."
     return [
         Card(called, name),
-        Card("Value", f"{_value(claim):.3f}", interval=_span((claim.lower, claim.upper))),
+        Card(
+            "Value",
+            f"{_value(claim):.3f}",
+            interval=_span((claim.lower, claim.upper)),
+            lines=(among,) * bool(unfinished),
+        ),
         Card("Gap", gap, "settled" if certificate.settled else "open", lines=lines),
     ]
 
