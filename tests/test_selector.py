@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import pickle
 import signal
@@ -326,13 +325,18 @@ def test_kills_change_nothing(tmp_path, how):
     assert time.perf_counter() - begun < 60
 
 
-def test_a_memory_may_be_given_itself_and_be_cloned(tmp_path, linear):
-    memory = Memory(tmp_path / "run.db")
-    selector = clone(BestLeafSelector(random_state=0, cv=3, memory=memory))
-    first = selector.fit(linear.data[:, :5], linear.target)
-    again = copy.copy(BestLeafSelector(random_state=0, cv=3, memory=memory)).fit(linear.data[:, :5], linear.target)
-    assert first.certificate_.path == again.certificate_.path
-    assert first.score_ == again.score_
+def test_a_memory_may_be_given_itself_and_ends_what_a_budget_cut(tmp_path, linear, clock):
+    X, y, memory = linear.data[:, :5], linear.target, Memory(tmp_path / "run.db")
+    unbroken = BestLeafSelector(random_state=0, cv=3).fit(X, y)
+    clock.tick = 0.02
+    with pytest.warns(ConvergenceWarning, match="max_time ended the choice"):
+        BestLeafSelector(random_state=0, cv=3, memory=memory, max_time=2).fit(X, y)
+    for selector in (clone(BestLeafSelector(random_state=0, cv=3, memory=memory)),) * 2:
+        found = selector.fit(X, y)
+        assert found.certificate_.path == unbroken.certificate_.path
+        assert found.certificate_.new_rows == unbroken.certificate_.new_rows
+    seeds = {BestLeafSelector(cv=3, memory=memory).fit(X, y).certificate_.path.seed for _ in range(2)}
+    assert len(seeds) == 1  # a call without a seed has that of the first time
 
 
 def test_ctrl_c_in_the_choice_ends_it_soon_and_the_second_one_at_once(linear):
