@@ -682,7 +682,7 @@ def check_path(c: Part, choice: Choice, unit: dict[str, int]) -> None:
 
 # ---- new rows: bets on matched test rows (docs/certificate.md tells why)
 
-MATCHINGS, LOWEST, LARGEST_BET, VARIANCES, MOST_ROWS = 50, 1e-9, 0.95, (0.02, 0.15), 10**6
+MATCHINGS, LOWEST, LARGEST_BET, VARIANCES, MOST_ROWS = 50, 1e-9, 0.95, (0.02, 0.15), 200_000
 CELLS = (LOWEST, *(1 / (1 + exp(-step / 4)) for step in range(-16, 36)), 1.0)  # candidates with the same bet
 MEASURES = {"accuracy": "accuracy", "concordance": "concordance", "roc_auc": "auc", "roc_auc_ovr": "auc"}
 Layer = tuple[int, list[tuple[int, int]]]  # an output, and pairs of rows of which the first should be higher
