@@ -72,7 +72,9 @@ class Ring(NamedTuple):
         if not shared:
             rounds = rounds_of(plan.data, labels, None, plan.seed, real=plan.panel.classes is None)
             first = rounds[0] if rounds else []
-        return cls(plan, first, shared) if len(first) >= FEWEST else None
+        found = cls(plan, first, shared)
+        without = [found.without(number).fold.train for number in range(len(first))] if len(first) >= FEWEST else []
+        return found if without and all(len(np.unique(labels[rows])) > 1 for rows in without) else None
 
     @property
     def tasks(self) -> int:
@@ -82,7 +84,7 @@ class Ring(NamedTuple):
     def score(self, run: Run, rule: Rule, known: Sequence[tuple[Scored, ...]]) -> Nested | None:
         """Return the honest score; None if time is over. `known` has what was found on each shared fold, by order."""
         many, thin = len(self.folds), rule._replace(sizes=self.plan.thin)
-        inner = list(run.results([self._without(number) for number in range(many)]))
+        inner = list(run.results([self.without(number) for number in range(many)]))
         if len(inner) < many:
             return None
         own = [[scored.order for scored in each] for each in known]
@@ -108,8 +110,8 @@ class Ring(NamedTuple):
         every = [each[0].scores[:, -1] for each in known] if self.shared else [found[1] for found in outer]
         return self._summed_up(scores, np.array(every))
 
-    def _without(self, number: int) -> Task:
-        """Return the choice without a fold and its neighbour."""
+    def without(self, number: int) -> Task:
+        """Return the task of choosing without a fold and the next one."""
         one, other = self.folds[number], self.folds[(number + 1) % len(self.folds)]
         train = np.intersect1d(np.setdiff1d(one.train, other.test), np.setdiff1d(other.train, one.test))
         return Task("inner", Fold(train, np.concatenate([one.test, other.test])), (np.array([len(one.test)]),))
@@ -132,9 +134,9 @@ class Ring(NamedTuple):
     def _by_rows(self, score: float) -> float:
         """Return the standard error that follows from the number of rows, where that is known; otherwise 0."""
         panel, y = self.plan.panel, self.plan.data.y
-        if panel.scoring == "accuracy":
+        if panel.scorer is None and panel.scoring == "accuracy":
             return float(np.sqrt(max(score * (1 - score), 0.0) / len(y)))
-        if panel.scoring != "roc_auc" or panel.classes is None:
+        if panel.scorer is not None or panel.scoring != "roc_auc":
             return 0.0
         counts = np.array([(y == one).sum() for one in panel.classes])
         return float(np.sqrt(np.mean([hanley_mcneil(score, many, len(y) - many) for many in counts])))
