@@ -34,9 +34,10 @@ def chosen(fit: Fit) -> record.Certificate:
     space, split = Space.of(selector, data), _split(fit, task)
     kept = data if split is None else data.learned_from(split.kept).part(split.kept)
     panel = Panel.of(selector.estimator, selector.scoring, kept, fit.seed)
-    why = too_few(kept, task)
-    found = _choose(fit, kept, space, panel, selector.cv if why is None else [], nested=split is None)
-    if why is not None:
+    if (why := too_few(kept, task)) is None:
+        found = _choose(fit, kept, space, panel, selector.cv, nested=split is None)
+    else:
+        found = _choose(fit, kept._replace(metadata={}), space, panel, [], nested=False)
         whole = found.size == len(space.everything)
         answer = "all columns" if whole else f"the first {found.size} columns that forward selection adds"
         warn(f"{why}, too little to choose by cross-validation: the answer is {answer}")
