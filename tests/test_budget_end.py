@@ -130,7 +130,9 @@ def test_what_is_said_of_the_leaves_compared_holds():
         value = max((one.lower for one in leaves if one.terminal), default=0.0)
         compared = compared_leaves(exact, upper, value, 0.001, grown=True)
         assert compared.sum() == found.compared
-        best = max(problem.mean(one.state) for one, there in zip(leaves, compared, strict=True) if there and one.terminal)
+        best = max(
+            problem.mean(one.state) for one, there in zip(leaves, compared, strict=True) if there and one.terminal
+        )
         wrong += best > problem.mean(found.answer) + found.known_gap + 1e-12
     assert limited > 0
     assert wrong <= runs * delta + 3 * (runs * delta * (1 - delta)) ** 0.5
