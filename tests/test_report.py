@@ -53,6 +53,14 @@ def test_a_size_that_was_asked_for_has_the_scores_of_the_folds():
     assert "estimate" in report_html(asked)
 
 
+def test_a_choice_that_ended_at_once_has_no_score():
+    every = replace(path_of().rows[-1], judges=(), standard_error=None)
+    path = path_of(rows=(every,), size=12, judges=(), folds=0, chosen_in_folds={})
+    page = report_html(found := chosen(size=12, path=path, new_rows=None, reason="interrupted"))
+    assert [card.value for card in cards_of(found)] == ["12 of 12", "not known"]
+    assert "The chosen columns" not in page
+
+
 def test_a_search_on_the_rows_given_says_so():
     found = searched()
     _, value, difference = cards_of(found)

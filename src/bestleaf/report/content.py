@@ -106,6 +106,9 @@ def _difference_card(claim: NewRowsClaim) -> Card:
 
 def _cards_of_size(path: Path) -> list[Card]:
     """Return the cards of a size that was asked for, or that no new rows have judged: what cross-validation says."""
+    if not path.folds:
+        none = ("The choice ended before a fold was finished, so nothing was scored.",)
+        return [Card("Score on new rows", "not known", lines=none)]
     row = next(row for row in path.rows if row.size == path.size)
     lines = ("By the folds that chose, so rather high.",)
     error = "" if row.standard_error is None else f"± {row.standard_error:.3f} (one standard error)"
