@@ -29,7 +29,7 @@ from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.features.rows import fingerprint
 from bestleaf.features.scoring import chosen_score
 from bestleaf.memory import Answers, Memory, opened
-from bestleaf.proof.record import Certificate
+from bestleaf.proof.record import Certificate, Panel
 from bestleaf.proof.words import unsettled_in_words
 from bestleaf.proof.words_new_rows import intervals_of
 from bestleaf.search.budget import Budget, deferred_interrupt
@@ -84,9 +84,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         The models that judge: a scikit-learn classifier or regressor, or several. None stands for the three models
         above; with ``choose="training"``, for the votes of nearest neighbours, ``NeighbourVotes()``.
     scoring : str or callable, default=None
-        How predictions are scored. None is the AUC (of more than two classes the mean of one against the rest) or, of
-        regressors, R²; for one estimator or a list of them the accuracy or the concordance index. A proof of the
-        paper's search needs scores from 0 to 1: a negative R² counts as 0.
+        How predictions are scored. None is the AUC for classes (the mean of one against the rest if there are more than
+        two) and R² for real targets; with ``choose="training"`` it is accuracy or the concordance index, and scores
+        must be from 0 to 1: a negative R² counts as 0.
     cv : int, splitter or iterable, default=None
         The folds, as scikit-learn understands them. None is 5 folds; those of a small table are drawn several times.
     encode : {None, "auto"} or TableEncoder, default=None
@@ -473,7 +473,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     @available_if(_has_one_estimator)
     def score(self, X: Any, y: Any, **metadata: Any) -> float:
-        """Return the score, by `scoring`, of the estimator on the selected columns.
+        """Return the score, by the measure of the fit, of the estimator on the selected columns.
 
         Parameters
         ----------
@@ -485,7 +485,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             ``sample_weight``, if the scorer takes it.
         """
         model, columns = self._model_and_columns(X)
-        return float(chosen_score(self.estimator, self.scoring).of(model, columns, np.asarray(y), **metadata))
+        objective, scoring = self.certificate_.data.objective, self.scoring  # type: ignore[union-attr]
+        if scoring is None and isinstance(objective, Panel):
+            scoring = "roc_auc_ovr" if objective.classes > 2 and objective.scoring == "roc_auc" else objective.scoring
+        return float(chosen_score(self.estimator, scoring).of(model, columns, np.asarray(y), **metadata))
 
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X; with `encode`, as they are, in a data frame of the same library.
