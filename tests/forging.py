@@ -6,11 +6,24 @@ import copy
 import json
 from contextlib import suppress
 
+from msgspec import Struct
+
 from bestleaf import Certificate, verify
 from bestleaf.proof import check
 
 MALFORMED = (check.Refused, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 ODD = [None, "text", "", [], {}, [1, "x"], 10**30, 1e300, -1, -0.5, float("nan"), float("inf"), True, 0, 1.5, [[]]]
+
+
+def whole(value):
+    """Return a record as JSON with every field, without its checksum."""
+    if isinstance(value, Struct):
+        kind = value.__struct_config__
+        found = {name: whole(getattr(value, name)) for name in value.__struct_fields__ if name != "checksum"}
+        return found if kind.tag is None else {kind.tag_field: kind.tag, **found}
+    if isinstance(value, dict):
+        return {str(name): whole(one) for name, one in value.items()}
+    return [*map(whole, value)] if isinstance(value, tuple | list) else value
 
 
 class Refusal(str):
@@ -104,10 +117,15 @@ def aspects(content):
         found |= {"allowed": len(choice["allowed"]), "limit": choice["limit"], "forced": -len(choice.get("forced", []))}
         found |= {"rows": data["rows"]}
     if new is not None:
-        interval, gain = new.get("interval") or [0, 1], new.get("difference_interval") or [-1, 1]
-        found |= {"proved": "table" in new, "test rows": new["rows"], "trained": new["trained"], "score": new["score"]}
+        interval, gain = new["interval"] or [0, 1], new["difference_interval"] or [-1, 1]
+        found |= {
+            "proved": new["table"] is not None,
+            "test rows": new["rows"],
+            "trained": new["trained"],
+            "score": new["score"],
+        }
         found |= {"low": interval[0], "high": -interval[1], "gain": gain[0], "loss": -gain[1]}
-        found |= {"best other": -(1 if new.get("best_other") is None else new["best_other"])}
+        found |= {"best other": -(1 if new["best_other"] is None else new["best_other"])}
         found |= {f"judge {name}": score for name, score in new["judges"].items()}
     elif content["path"] is not None:
         found |= {"score kept back": True}  # without it, a reader takes the score of the path
