@@ -74,24 +74,24 @@ def test_every_method_sees_the_same_rows(shop, monkeypatch):
     assert [one[2] for one in seen] == [5, 5, 6, 6]
     assert {row.rows for row in rows} == {(90, 30)}
     assert set(Counter(row.method for row in rows).values()) == {2}
-    by_method = {(row.method, row.split): row.held_out for row in rows}
+    by_method = {(row.method, row.split): row.score for row in rows}
     for split in (0, 1):  # the same columns have the same score
         assert by_method["first", split] == by_method["second", split] == by_method["all columns", split]
     alone = [row for row in compare(table, peers=[], random_state=6) if row.method == "bestleaf"]
-    assert alone[0].held_out == by_method["bestleaf", 1]
+    assert alone[0].score == by_method["bestleaf", 1]
 
 
 def test_standings_are_paired():
-    def row(method, split, held_out, columns=("a",), note=""):
-        return Compared(method, columns, held_out, 2.0, split, (75, 25), note)
+    def row(method, split, score, columns=("a",), note=""):
+        return Compared(method, columns, score, 2.0, split, (75, 25), note)
 
     rows = [row("bestleaf", 0, 0.8), row("peer", 0, 0.7, ("a", "b")), row("bestleaf", 1, 0.6), row("peer", 1, 0.55)]
     rows += [row("bestleaf", 2, 0.7), row("peer", 2, nan, (), "failed: no")]
     ours, peer = standings(rows)
-    assert ours.held_out == pytest.approx(0.7)
+    assert ours.score == pytest.approx(0.7)
     assert ours.difference == 0
-    assert ours.held_out_error == pytest.approx(0.1 * np.sqrt(1 / 3 + 1 / 3))
-    assert peer.held_out == pytest.approx(0.625)
+    assert ours.score_error == pytest.approx(0.1 * np.sqrt(1 / 3 + 1 / 3))
+    assert peer.score == pytest.approx(0.625)
     assert peer.difference == pytest.approx(-0.075)  # not 0.625 - 0.7: only the splits that both have done
     assert peer.difference_error == pytest.approx(np.std([-0.1, -0.05], ddof=1) * np.sqrt(1 / 2 + 1 / 3))
     assert peer.features == 1.5
@@ -107,8 +107,8 @@ def test_the_corrected_error_of_splits_is_not_too_small():
         values = rng.normal(size=100)
         scores = [values[rng.permutation(100)[:25]].mean() for _ in range(5)]
         one = standings([Compared("bestleaf", (), float(score), 1.0, n, (75, 25)) for n, score in enumerate(scores)])[0]
-        means.append(one.held_out)
-        errors.append(one.held_out_error)
+        means.append(one.score)
+        errors.append(one.score_error)
     # 400 tables know a standard deviation to 1 / sqrt(800) = 3.5%; four of these are 14%
     assert np.sqrt(np.mean(np.square(errors))) > 0.86 * np.std(means)
 
@@ -140,10 +140,10 @@ def test_a_peer_that_selects_nothing_ranks_by_chance(shop, monkeypatch):
     monkeypatch.setitem(PEERS, "f-test", Peer("empty", lambda X, y, setting: np.zeros(X.shape[1], bool)))
     row = list(compare(prepared(shop, "bought"), peers=["f-test"]))[-1]
     assert row.columns == ()
-    assert row.held_out == pytest.approx(0.5, abs=0.02)
+    assert row.score == pytest.approx(0.5, abs=0.02)
     keywords = {"peers": ["f-test"], "choose": "training", "epsilon": 0.1, "search": SearchOptions(max_samples=20)}
     row = list(compare(prepared(shop, "bought"), estimator="linear", **keywords))[-1]
-    assert (row.columns, row.held_out) == ((), 0.5)
+    assert (row.columns, row.score) == ((), 0.5)
 
 
 def test_numbers_are_compared_by_r2():
@@ -153,7 +153,7 @@ def test_numbers_are_compared_by_r2():
     rows = {row.method: row for row in compare(table, peers=QUICK, n_features_to_select=2)}
     assert not any(row.note for row in rows.values())
     assert rows["bestleaf"].columns == rows["forward selection"].columns == ("a", "b")
-    assert rows["bestleaf"].held_out > 0.8
+    assert rows["bestleaf"].score > 0.8
 
 
 @pytest.mark.parametrize(
@@ -204,12 +204,12 @@ def test_all_methods_are_judged_by_the_estimator_or_by_three_kinds_of_models(fil
     rows = compare(table, estimator="linear", **settings, search=SearchOptions(max_samples=20))
     model = named_estimator("linear", "classification").fit(X[kept], y[kept])
     every = next(row for row in rows if row.method == "all columns")
-    assert every.held_out == pytest.approx(mean_auc(model, X[aside], y[aside]))
+    assert every.score == pytest.approx(mean_auc(model, X[aside], y[aside]))
     usual = next(row for row in compare(table, **settings) if row.method == "all columns")
     neighbours = make_pipeline(StandardScaler(), KNeighborsClassifier())
     models = [neighbours, *(named_estimator(name, "classification") for name in ("linear", "boosting"))]
     scores = [mean_auc(one.fit(X[kept], y[kept]), X[aside], y[aside]) for one in models]
-    assert usual.held_out == pytest.approx(np.mean(scores))
+    assert usual.score == pytest.approx(np.mean(scores))
     options = ["--estimator", "linear", "--peers", "f-test"]
     code, shown, _ = bestleaf("compare", file, "--target", "bought", *options)
     assert code == 0

@@ -115,10 +115,10 @@ def _as_table(title: str, found: list[Standing], splits: int) -> Table:
         notes = "; ".join(dict.fromkeys(one.notes))
         numbers = [
             f"{one.features:.{0 if splits == 1 else 1}f}",
-            _with_error(f"{one.held_out:.4f}", one.held_out_error),
+            _with_error(f"{one.score:.4f}", one.score_error),
             "" if one.method == found[0].method else _with_error(f"{one.difference:+.4f}", one.difference_error),
         ]
-        cells = ["-"] * len(numbers) if isnan(one.held_out) else numbers
+        cells = ["-"] * len(numbers) if isnan(one.score) else numbers
         which = _which(one.columns, splits)
         shown.add_row(f"{one.method} ({notes})" if notes else one.method, *cells, f"{one.seconds:.1f}", which)
     return shown

@@ -37,7 +37,7 @@ class Compared:
 
     method: str
     columns: tuple[str, ...]  # columns of the file that it selected
-    held_out: float  # score on the test rows
+    score: float  # score on the test rows
     seconds: float
     split: int = 0
     rows: tuple[int, int] = (0, 0)  # how many were selected on, and how many were test rows
@@ -50,8 +50,8 @@ class Standing:
 
     method: str
     features: float  # columns of the file that it selected
-    held_out: float
-    held_out_error: float
+    score: float
+    score_error: float
     difference: float  # score on the test rows minus that of bestleaf on the same splits
     difference_error: float
     seconds: float
@@ -241,19 +241,19 @@ def standings(results: Iterable[Compared]) -> list[Standing]:
     by_method: dict[str, list[Compared]] = {}
     for one in results:
         by_method.setdefault(one.method, []).append(one)
-    ours = {one.split: one.held_out for one in by_method.get(OURS, [])}
+    ours = {one.split: one.score for one in by_method.get(OURS, [])}
     return [_standing(method, ones, ours) for method, ones in by_method.items()]
 
 
 def _standing(method: str, ones: list[Compared], ours: dict[int, float]) -> Standing:
-    done = [one for one in ones if not np.isnan(one.held_out)]
+    done = [one for one in ones if not np.isnan(one.score)]
     paired = [one for one in done if one.split in ours]
     often = Counter(name for one in done for name in one.columns)
     return Standing(
         method,
         _mean([len(one.columns) for one in done]),
-        *_with_error([one.held_out for one in done], done),
-        *_with_error([one.held_out - ours[one.split] for one in paired], paired),
+        *_with_error([one.score for one in done], done),
+        *_with_error([one.score - ours[one.split] for one in paired], paired),
         _mean([one.seconds for one in ones]),
         dict(often.most_common()),
         tuple(one.note for one in ones if one.note),
