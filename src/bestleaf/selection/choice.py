@@ -11,7 +11,7 @@ before the slow one. Without a finished fold the answer is all columns.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 
@@ -195,7 +195,8 @@ def choose(
     workers.until(lambda: run.over)
     with workers:
         honest = _work(run, curves, rounds, ring, in_units=not panel.in_thousandths)
-    found = _answer(curves, own, panel, honest, budget.spent() if run.count < many else None)
+    ended = "settled" if run.count == many else budget.spent() or "interrupted"
+    found = _answer(curves, own, panel, honest, cast(Reason, ended))
     return _renumbered(found, numbers, len(space.units))
 
 
@@ -220,16 +221,19 @@ def _work(run: Run, curves: Curves, rounds: list[list[Fold]], ring: Ring | None,
     return honest
 
 
-def _answer(curves: Curves, space: Space, panel: Panel, honest: Nested | None, ended: str | None) -> Chosen:
+def _answer(curves: Curves, space: Space, panel: Panel, honest: Nested | None, ended: Reason) -> Chosen:
     """Return the answer of the folds that are finished."""
     if not curves.finished:
-        order = None if curves.on_all_rows is None else tuple(curves.on_all_rows.tolist())
-        more = {"folds_planned": len(curves.folds), "reason": ended or "settled"}
-        return all_columns(space, panel, order=order, asked=curves.rule.asked, **more)
+        known = None if curves.on_all_rows is None else tuple(curves.on_all_rows.tolist())
+        return all_columns(
+            space, panel, order=known, asked=curves.rule.asked, folds_planned=len(curves.folds), reason=ended
+        )
     method, place = curves.decide()
     scored, sizes = curves.by_order[method][: curves.finished], curves.rule.sizes
     differences = np.array([one.difference for one in scored])
-    order = pooled([one.order for one in scored]) if method == "elimination" else curves.on_all_rows
+    order = pooled([one.order for one in scored])
+    if method == "forward":
+        order = cast(np.ndarray, curves.on_all_rows)
     tested, trained = zip(*((len(fold.test), len(fold.train)) for fold in curves.folds[: len(scored)]), strict=True)
     by_fold = differences.mean(axis=1)
     votes = np.zeros(len(order))
@@ -252,7 +256,7 @@ def _answer(curves: Curves, space: Space, panel: Panel, honest: Nested | None, e
         asked=curves.rule.asked is not None,
         chosen_in_folds=votes,
         nested=honest,
-        reason=ended or "settled",
+        reason=ended,
     )
 
 

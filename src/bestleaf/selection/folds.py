@@ -111,7 +111,7 @@ class Part:
     def __init__(self, data: Data, space: Space, fold: Fold, classes: np.ndarray | None, seed: int) -> None:
         self.data, self.space, self.fold, self.seed = data.learned_from(fold.train), space, fold, seed
         self.classes = classes
-        self._columns = [column for unit in space.units for column in unit]
+        self._columns = np.array([column for unit in space.units for column in unit])
         ends = np.cumsum([len(unit) for unit in space.units])
         self.columns = [np.arange(end - len(unit), end) for end, unit in zip(ends, space.units, strict=True)]
         weights = data.metadata.get("sample_weight")
@@ -147,9 +147,10 @@ class Part:
         found.new_y, found.weights = self.new_y[rows], None if self.weights is None else self.weights[rows]
         return found
 
-    def raw(self, units: Sequence[int], rows: np.ndarray) -> np.ndarray:
+    def raw(self, units: Sequence[int] | np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Return some rows of some units as they were given, in the order of the columns."""
-        return self.data.X[np.ix_(rows, [column for unit in sorted(units) for column in self.space.units[unit]])]
+        columns = [column for unit in sorted(units) for column in self.space.units[unit]]
+        return self.data.X[np.ix_(rows, np.array(columns))]
 
     def _standardised(self) -> tuple[np.ndarray, np.ndarray]:
         known, new = (self.data.X[np.ix_(rows, self._columns)].astype(np.float64) for rows in self.fold)
@@ -169,7 +170,7 @@ class Part:
     @cached_property
     def _numbers(self) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
         """The columns with each category as one number, for known and new rows, and those of each unit."""
-        place = {column: number for number, column in enumerate(self._columns)}
+        place = {column: number for number, column in enumerate(self._columns.tolist())}
         levels = [[place[column] for column in some if column in place] for some in self.space.categories]
         levels = [some for some in levels if some]
         if not levels:

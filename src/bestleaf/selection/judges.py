@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from math import isfinite
 from numbers import Real
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from scipy.stats import rankdata
@@ -27,10 +27,8 @@ from bestleaf.features.ranking import auc, concordance
 from bestleaf.features.scoring import Score, chosen_score
 from bestleaf.selection.data import Data, task_for
 from bestleaf.selection.folds import Fold, Part
-from bestleaf.selection.orders import Forest
+from bestleaf.selection.orders import Check, Forest, Units
 from bestleaf.selection.space import Space
-
-Check = Callable[[], object]  # raises an error if time is over
 
 NEIGHBOURS = 5
 TREES = 60
@@ -50,7 +48,7 @@ class Judge(Protocol):
 
     name: str
 
-    def outputs(self, part: Part, order: Sequence[int], sizes: Sequence[int], check: Check) -> np.ndarray:
+    def outputs(self, part: Part, order: Units, sizes: Sequence[int], check: Check) -> np.ndarray:
         """Return [sizes, new rows, outputs] for the first units of an order; sizes rise."""
 
 
@@ -61,7 +59,7 @@ class Neighbours:
         self.neighbours, self.scale = neighbours, scale
         self.name = f"{neighbours} nearest neighbours"
 
-    def outputs(self, part: Part, order: Sequence[int], sizes: Sequence[int], check: Check) -> np.ndarray:
+    def outputs(self, part: Part, order: Units, sizes: Sequence[int], check: Check) -> np.ndarray:
         """Return the means; distances of longer prefixes are those of shorter ones and what is added."""
         many = min(self.neighbours, len(part.y))
         near, which = np.empty(many), np.empty(many, np.int64)
@@ -95,7 +93,7 @@ class Ridge:
 
     name = "ridge regression"
 
-    def outputs(self, part: Part, order: Sequence[int], sizes: Sequence[int], check: Check) -> np.ndarray:
+    def outputs(self, part: Part, order: Units, sizes: Sequence[int], check: Check) -> np.ndarray:
         """Return the fits; products of columns are computed once for all prefixes."""
         columns = np.concatenate([part.columns[unit] for unit in order[: sizes[-1]]])
         known, new = part.known[:, columns], part.new[:, columns]
@@ -155,7 +153,7 @@ class Trees:
     def __init__(self, trees: int = TREES) -> None:
         self.trees = trees
 
-    def outputs(self, part: Part, order: Sequence[int], sizes: Sequence[int], check: Check) -> np.ndarray:
+    def outputs(self, part: Part, order: Units, sizes: Sequence[int], check: Check) -> np.ndarray:
         """Return the mean predictions of the trees; one forest is grown for each prefix."""
         grow, found = Forest(part, check, depth=14), []
         for size in sizes:
@@ -176,7 +174,7 @@ class Fitted:
         last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
         self.name = type(last).__name__
 
-    def fitted(self, part: Part, units: Sequence[int]) -> Any:
+    def fitted(self, part: Part, units: Units) -> Any:
         """Return a clone, fitted to the training rows."""
         weights = part.data.metadata.get("sample_weight")
         more = {} if weights is None else {"sample_weight": weights[part.fold.train]}
@@ -187,7 +185,7 @@ class Fitted:
             why = sentence(str(error), 200)
             raise ValueError(f"estimator {self.name} cannot be fitted to these data: {why}") from None
 
-    def outputs(self, part: Part, order: Sequence[int], sizes: Sequence[int], check: Check) -> np.ndarray:
+    def outputs(self, part: Part, order: Units, sizes: Sequence[int], check: Check) -> np.ndarray:
         """Return what ranks the rows: decisions or probabilities for each class, predictions for real targets.
 
         If the judge `decides`, it is 1 for the class predicted.
@@ -198,7 +196,7 @@ class Fitted:
             found.append(self._ranked(self.fitted(part, order[:size]), part, order[:size]))
         return np.stack(found)
 
-    def _ranked(self, model: Any, part: Part, units: Sequence[int]) -> np.ndarray:
+    def _ranked(self, model: Any, part: Part, units: Units) -> np.ndarray:
         """Return the outputs of a fitted model for the new rows; 0 for a class that was not among the training rows."""
         rows = part.raw(units, part.fold.test)
         if part.classes is None:
@@ -219,7 +217,7 @@ class Fitted:
 class _Predicted(BaseEstimator):
     """Predictions that are there already, for a scorer that asks a fitted estimator."""
 
-    def __init__(self, outputs: np.ndarray, part: Part) -> None:
+    def __init__(self, outputs: Any, part: Any) -> None:
         self.outputs, self.part = outputs, part
 
     def fit(self, X: Any, y: Any) -> _Predicted:  # scorers ask for estimators that have it
@@ -287,7 +285,10 @@ class Panel:
         name = ("r2" if real else "roc_auc") if scoring is None else scoring
         ranked = RANKED.get(name) if isinstance(name, str) else None
         if ranked is None or (ranked in ("roc_auc", "accuracy")) == real:
-            model = next((judge.estimator for judge in judges if isinstance(judge, Fitted)), _stand_in(data, real))
+            model = next(
+                (judge.estimator for judge in judges if isinstance(judge, Fitted)),
+                _PredictedNumbers(None, None) if real else _PredictedClasses(None, None),
+            )
             scorer = chosen_score(model, name)
             ranked = scorer.name
         else:
@@ -336,12 +337,12 @@ class Panel:
         """Return what is learned from the training rows of a fold."""
         return Part(data, space, fold, self.classes, self.seed)
 
-    def scores(self, part: Part, order: Sequence[int], sizes: Sequence[int], check: Check = bool) -> np.ndarray:
+    def scores(self, part: Part, order: Units, sizes: Sequence[int], check: Check = bool) -> np.ndarray:
         """Return the scores [judges, sizes] of the first units of an order on the rows to score; sizes rise."""
         return self.scores_on(part, order, sizes, [np.arange(len(part.new_y))], check)[0]
 
     def scores_on(
-        self, part: Part, order: Sequence[int], sizes: Sequence[int], tests: Sequence[np.ndarray], check: Check = bool
+        self, part: Part, order: Units, sizes: Sequence[int], tests: Sequence[np.ndarray], check: Check = bool
     ) -> np.ndarray:
         """Return the scores [tests, judges, sizes] on several lists of the rows to score, given by their places."""
         found = np.empty((len(tests), len(self.judges), len(sizes)))
@@ -374,12 +375,13 @@ class Panel:
         self,
         judge: Judge,
         part: Part,
-        order: Sequence[int],
+        order: Units,
         sizes: Sequence[int],
         tests: Sequence[np.ndarray],
         check: Check,
     ) -> np.ndarray:
         """Return what the scorer asked for says of one judge, [tests, sizes]."""
+        scorer = cast(Score, self.scorer)
         found, predicted = np.empty((len(tests), len(sizes))), _PredictedNumbers if part.real else _PredictedClasses
         for place, size in enumerate(sizes):
             check()
@@ -392,7 +394,7 @@ class Panel:
                 weights = {} if part.weights is None else {"sample_weight": part.weights[rows]}
                 asked = model if isinstance(judge, Fitted) else predicted(outputs[rows], part)
                 with ONE_THREAD:
-                    score = self.scorer.of(asked, part.raw(order[:size], test), part.data.y[test], **weights)
+                    score = scorer.of(asked, part.raw(order[:size], test), part.data.y[test], **weights)
                 if not isinstance(score, Real) or not isfinite(float(score)):
                     raise ValueError(f"scoring {self.scoring} must give a finite number, got {shown(score)}")
                 found[number, place] = float(score)
@@ -423,11 +425,6 @@ def _judges(estimator: Any, seed: int, *, decides: bool) -> list[Judge]:
     if isinstance(estimator, NeighbourVotes):
         return [Neighbours(estimator.n_neighbors, scale=estimator.scale)]
     return [Fitted(estimator, seed, decides=decides)]
-
-
-def _stand_in(data: Data, real: bool) -> BaseEstimator:
-    """Return an estimator that a scorer can be checked with."""
-    return _PredictedNumbers(None, None) if real else _PredictedClasses(None, None)
 
 
 def _right(outputs: np.ndarray, part: Part) -> np.ndarray:

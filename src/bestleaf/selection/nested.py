@@ -90,7 +90,7 @@ class Ring(NamedTuple):
         own = [[scored.order for scored in each] for each in known]
         if not self.shared:
             found = list(run.results([Task("order", fold) for fold in self.folds]))
-            own = [[None, order] for (order,) in found]
+            own = [[inner[number][0], order] for number, (order,) in enumerate(found)]
         if len(own) < many:
             return None
         asked = []
@@ -100,7 +100,7 @@ class Ring(NamedTuple):
             which, place = thin.decide(curves)
             order = own[number][which]
             if ORDERS[which] == "elimination":
-                order = pooled([one for one in (before[which], after[which], order) if one is not None])
+                order = pooled([before[which], after[which], order])
             sets = [order[: thin.sizes[place]]]
             asked.append(Task("outer", fold, tuple(sets if self.shared else [*sets, np.arange(len(order))])))
         outer = list(run.results(asked))
@@ -138,7 +138,7 @@ class Ring(NamedTuple):
             return float(np.sqrt(max(score * (1 - score), 0.0) / len(y)))
         if panel.scorer is not None or panel.scoring != "roc_auc":
             return 0.0
-        counts = np.array([(y == one).sum() for one in panel.classes])
+        counts = np.unique(y, return_counts=True)[1].tolist()
         return float(np.sqrt(np.mean([hanley_mcneil(score, many, len(y) - many) for many in counts])))
 
 

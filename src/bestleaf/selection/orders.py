@@ -12,7 +12,8 @@ import numpy as np
 from bestleaf.features.kernels import forest
 from bestleaf.selection.folds import Part
 
-Check = Callable[[], None]  # raises an error if time is over
+Units = Sequence[int] | np.ndarray
+Check = Callable[[], object]  # raises an error if time is over
 
 FIRST_TREES, TREES = 200, 50  # of the first forest, and of each one after some units were dropped
 SHARE = 5  # of the units left, the least important fifth is dropped
@@ -45,9 +46,7 @@ class Forest:
             state=np.empty(1, np.uint64),
         )
 
-    def grown(
-        self, units: Sequence[int], trees: int, tried: int, seed: int, *, predict: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def grown(self, units: Units, trees: int, tried: int, seed: int, *, predict: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the importance of each unit, and the predictions [new rows, outputs] of a forest on some units."""
         of_units = [self.part.numbers_of[unit] for unit in units]
         used = np.concatenate(of_units)
@@ -139,7 +138,7 @@ class _Residuals:
         self.blocks = {unit: self.table[:, some].T @ self.table[:, some] for unit, some in groups.items()}
         self.noise = (centred**2).sum() / rows  # what a column without any relation explains on average
 
-    def gains(self, units: Sequence[int]) -> np.ndarray:
+    def gains(self, units: Units) -> np.ndarray:
         """Return what each unit would explain; of a group, less what its further columns would explain by chance."""
         each = (self.common**2).sum(axis=1) / (self.norm + RIDGE)
         found = each[self.first]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from math import inf
 from time import time
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 from msgspec import msgpack
@@ -62,10 +62,10 @@ class Plan:
     sizes: tuple[int, ...]
     asked: int | None
     seed: int
-    budget: Budget | None
+    budget: Budget | None  # None in another process, which looks at the clock on the wall
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what is sent to another process, which cannot ask the budget."""
+        """Return what is sent to another process."""
         return {**vars(self), "budget": None}
 
     @property
@@ -135,13 +135,14 @@ class Run:
 
     def __init__(self, plan: Plan, memory: Answers | None, workers: Serial, many: int, tell: Tell | None) -> None:
         self.plan, self.memory, self.workers, self.many, self.tell = plan, memory, workers, many, tell
+        self.budget = cast(Budget, plan.budget)
         self.count = 0
         self.words = ""
 
     @property
     def over(self) -> bool:
         """Whether nothing more can be done."""
-        return self.plan.budget.spent() is not None or self.workers.ended is not None
+        return self.budget.spent() is not None or self.workers.ended is not None
 
     def results(self, tasks: Sequence[Task]) -> Iterator[list[np.ndarray]]:
         """Yield the results of tasks in order; fewer if time is over."""
@@ -156,7 +157,7 @@ class Run:
                 if found is None:
                     return
                 if one is None and self.memory is not None:
-                    self.memory.memory.put(self._question(task), packed(found))
+                    self.memory.memory.put(self._question(task, self.memory), packed(found))
                 yield found
                 self.count += 1
                 if self.tell is not None:
@@ -166,17 +167,17 @@ class Run:
     def _fresh(self, tasks: Sequence[Task]) -> list[list[np.ndarray] | None]:
         if not tasks or self.over:
             return []
-        ends = time() + self.plan.budget.look()
+        ends = time() + self.budget.look()
         return self.workers.map(do, self.plan, [task._replace(ends=ends) for task in tasks])
 
-    def _question(self, task: Task) -> bytes:
+    def _question(self, task: Task, memory: Answers) -> bytes:
         plan = self.plan
         numbers = (*task.fold, *task.scored, np.array([plan.seed, *plan.sizes]))
         digests = [blake2b(np.ascontiguousarray(one).tobytes(), digest_size=16).hexdigest() for one in numbers]
-        return self.memory.question("choice", task.kind, digests)
+        return memory.question("choice", task.kind, digests)
 
     def _known(self, task: Task) -> list[np.ndarray] | None:
-        answer = None if self.memory is None else self.memory.memory.get(self._question(task))
+        answer = None if self.memory is None else self.memory.memory.get(self._question(task, self.memory))
         return None if answer is None else unpacked(answer)
 
 
