@@ -131,7 +131,8 @@ def _record(
     def named(some: tuple[int, ...]) -> tuple[str, ...]:
         return tuple(names[feature] for feature in sorted(feature for unit in some for feature in units[unit]))
 
-    share = {names[feature]: float(found.chosen_in_folds[unit]) for unit, some in enumerate(units) for feature in some}
+    votes = np.minimum(found.chosen_in_folds, 1.0).tolist()  # sums of shares are rounded
+    share = {names[feature]: votes[unit] for unit, some in enumerate(units) for feature in some}
     path = record.Path(
         rows=tuple(_row(found, place, named(some)) for place, some in enumerate(found.sets)),
         size=found.size,
