@@ -95,10 +95,10 @@ class Report(NamedTuple):
     reason: str = ""
 
 
-def need(fine: object, reason: str) -> None:
-    """Refuse the certificate for a reason, unless a condition is met."""
+def need(fine: object, reason: str, *values: object) -> None:
+    """Refuse the certificate for a reason, in which each {} stands for a value, unless a condition is met."""
     if not fine:
-        raise Refused(reason)
+        raise Refused(reason.format(*map(shown, values)) if values else reason)
 
 
 def shown(value: object, most: int = 80) -> str:
@@ -142,16 +142,17 @@ def read(value: Any, kind: str, what: str) -> Any:
     """Return a value of a kind, with its parts as `Part`; refuse another value."""
     inner, named = kind[1:-1], isinstance(value, dict)
     if kind in KINDS:
-        need(KINDS[kind](value), f"{what} must be of kind {kind}, got {shown(value)}")
+        if not KINDS[kind](value):
+            raise Refused(f"{what} must be of kind {kind}, got {shown(value)}")
         return value
     if kind[-1] == "?":
         return None if value is None else read(value, kind[:-1], what)
     if kind[0] in "{<":
-        need(named, f"{what} must have named values, got {shown(value)}")
+        need(named, f"{what} must have named values")
         return read_part(value, inner) if kind[0] == "<" else {name: read(value[name], inner, what) for name in value}
     if kind[0] in "[(":
         kinds = inner.split(",", 2) if kind[0] == "(" else [inner] * len(value if isinstance(value, list) else "")
-        need(isinstance(value, list) and len(value) == len(kinds), f"{what} must be a list, got {shown(value)}")
+        need(isinstance(value, list) and len(value) == len(kinds), f"{what} must be a list of kind {kind}")
         return [*map(read, value, kinds, repeat(what))]
     KINDS[kind] = matching(kind)
     return read(value, kind, what)
@@ -225,7 +226,7 @@ class Choice:
         fine = isinstance(label, list) and {*map(type, label)} <= {int} and (label[-1:] == [STOP]) == complete
         units = label[:-1] if fine and complete else label
         fine = fine and units == sorted({*units}) and complete <= len(units) <= self.limit
-        need(fine and self.forced <= {*units} <= self.units, f"{shown(label)} is not a subset that may be chosen")
+        need(fine and self.forced <= {*units} <= self.units, "{} is not a subset that may be chosen", label)
         return frozenset(units)
 
 
@@ -329,7 +330,7 @@ def check_leaves(search: Part, own: Bound | None, *, subsets: bool) -> Counter[s
         why = misfit(leaf, due) or ("it must be exact" if subsets and leaf.terminal and leaf.order else "")
         if (leaf.exact or leaf.order) and exact.setdefault(json.dumps(leaf.label), leaf.exact) != leaf.exact:
             why = "another one with this label is of another kind"
-        need(not why, f"leaf {shown(leaf.label)}: {why}")
+        need(not why, "leaf {}: " + why, leaf.label)
         found["exact" if leaf.exact else origin(leaf, search.bound, judge, now_counts=theory)] += 1
     return found
 
@@ -355,14 +356,14 @@ def origin(leaf: Part, bound: str, judge: Bound | None, *, now_counts: bool) -> 
     for look in known:
         fine = len(look) == WIDTHS.get(bound, max(2, len(look))) and look[0] in range(1, leaf.count + 1)
         fine = fine and 0 <= look[1] <= look[0] + CLOSE and only_added(look[:2], now)
-        need(fine, f"the evidence of leaf {shown(leaf.label)} is not of its samples")
+        need(fine, "the evidence of leaf {} is not of its samples", leaf.label)
     sums = sorted([*look[:2], *(look[WEIGHTS] if bound == "betting" else ())] for look in known)
-    need(len(known) < 2 or only_added(*sums), f"the evidence of leaf {shown(leaf.label)} contradicts itself")
+    need(len(known) < 2 or only_added(*sums), "the evidence of leaf {} contradicts itself", leaf.label)
     for side, value, free, look in zip(("lower", "upper"), (leaf.lower, leaf.upper), (0, 1), looks, strict=True):
         given = now if look is None and now_counts and leaf.count else look
         fine = value == free or (given is not None and judge and judge(side, value, leaf.share, given))
         own = judge is None and (look is not None or (not known and leaf.count > 0))
-        need(fine or own, f"the {side} bound of leaf {shown(leaf.label)} does not follow from its samples")
+        need(fine or own, side + " of leaf {} does not follow from its samples", leaf.label)
     return "free" if (leaf.lower, leaf.upper) == (0, 1) else "written" if judge is None else "follow"
 
 
@@ -459,7 +460,7 @@ class Graph:
         for node, below in enumerate(self.children):
             for other in below:
                 one_step = len(labels[other]) == len(labels[node]) + 1 and sets[node] <= sets[other]
-                need(one_step, f"{shown(labels[other])} cannot be reached from {shown(labels[node])} in one step")
+                need(one_step, "{} cannot be reached from {} in one step", labels[other], labels[node])
         many = len(self.leaves) if self.grew else choice.count(max(len(self.leaves), 10**6))
         need(many == len(self.leaves), f"the whole graph must have all {many:,} subsets, got {len(self.leaves):,}")
 
