@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bestleaf.tables.load import RefusedTableError, Table
 
 PAGE = (".html", ".htm")  # endings of a page
-TABLE, SELECTED, FILES = "The table", "What is selected, and how it is judged", "Files"  # titles in the help
+TABLE, SELECTED, FILES, SELDOM = "The table", "What is selected, and how it is judged", "Files", "Further settings"
 LOUD = ("A leak?", "Leaks?")  # how lines that must not be overlooked begin
 ANSWERS = {  # by kinds of findings, what can be done about them
     frozenset({"unnamed", "row number", "id", "empty"}): "--keep COLUMN takes a column in that is left out.",
@@ -75,90 +75,49 @@ def check_new_file(option: str, path: Path, *, overwrite: bool) -> None:
         raise ValueError(f"{option} {path} exists; --force-overwrite replaces it")
 
 
+def _in(panel: str) -> Callable[..., Any]:
+    """Return what makes an option in a titled group of the help: its words first, then settings of typer."""
+    return lambda words, *names, **more: Option(*names, help=words, rich_help_panel=panel, **more)
+
+
+_table, selected, in_files, seldom = map(_in, (TABLE, SELECTED, FILES, SELDOM))
+COLUMN = {"metavar": "COLUMN"}
+
 Data = Annotated[
     Path,
     typer.Argument(help="CSV or TSV file (also .gz, .bz2, .xz), Parquet, Feather, or .data with .labels beside it."),
 ]
-Target = Annotated[str, Option(help="Column to predict (of a .data file: label).", rich_help_panel=TABLE)]
-Task = Annotated[
-    Literal["auto", "classification", "regression"],
-    Option(help="Whether to predict classes or numbers.", rich_help_panel=TABLE),
-]
-Groups = Annotated[
-    str | None,
-    Option(metavar="COLUMN", help="Rows with the same value in it belong together.", rich_help_panel=TABLE),
-]
-Weights = Annotated[
-    str | None, Option(metavar="COLUMN", help="How many rows each row counts as.", rich_help_panel=TABLE)
-]
-Drop = Annotated[
-    list[str] | None,
-    Option(metavar="COLUMN", help="Column that nothing looks at; may be repeated.", rich_help_panel=TABLE),
-]
-Keep = Annotated[
-    list[str] | None,
-    Option(
-        metavar="COLUMN", help="Column to search although it looks like an id; may be repeated.", rich_help_panel=TABLE
-    ),
-]
+Target = Annotated[str, _table("Column to predict (of a .data file: label).")]
+Task = Annotated[Literal["auto", "classification", "regression"], _table("Whether to predict classes or numbers.")]
+Groups = Annotated[str | None, _table("Rows with the same value in it belong together.", **COLUMN)]
+Weights = Annotated[str | None, _table("How many rows each row counts as.", **COLUMN)]
+Drop = Annotated[list[str] | None, _table("Column that nothing looks at; may be repeated.", **COLUMN)]
+Keep = Annotated[list[str] | None, _table("Column to take in although it looks like an id; may be repeated.", **COLUMN)]
 Missing = Annotated[
-    list[str] | None,
-    Option(
-        metavar="TEXT", help='Text that means a missing value, such as "?"; may be repeated.', rich_help_panel=TABLE
-    ),
+    list[str] | None, _table('Text that means a missing value, such as "?"; may be repeated.', metavar="TEXT")
 ]
-Encoding = Annotated[
-    str | None,
-    Option(metavar="NAME", help="Encoding of the file: latin-1, cp1252 (default: UTF-8).", rich_help_panel=TABLE),
-]
+Encoding = Annotated[str | None, _table("Encoding of the file: latin-1, cp1252 (default: UTF-8).", metavar="NAME")]
 Impute = Annotated[
     Literal["median", "mean", "most_frequent"] | None,
-    Option(help="How missing values are filled (default: median, unless the model takes them).", rich_help_panel=TABLE),
+    _table("How missing values are filled (default: median, unless the model takes them)."),
 ]
-Dates = Annotated[
-    Literal["parts", "number", "drop"],
-    Option(help="Dates as year, month, ..., as days, or dropped.", rich_help_panel=TABLE),
-]
+Dates = Annotated[Literal["parts", "number", "drop"], _table("Dates as year, month, ..., as days, or dropped.")]
 Estimator = Annotated[
     str | None,
-    Option(
+    selected(
+        "The model that columns are chosen for: neighbours, linear, logistic, ridge, svm, forest, boosting, lightgbm, "
+        "xgboost, catboost (default: columns that work for any model).",
         metavar="NAME",
-        help="The model that columns are chosen for: neighbours, linear, logistic, ridge, svm, forest, boosting, "
-        "lightgbm, xgboost, catboost (default: columns that work for any model).",
-        rich_help_panel=SELECTED,
     ),
 ]
-Include = Annotated[
-    list[str] | None,
-    Option(metavar="COLUMN", help="Column that is always selected; may be repeated.", rich_help_panel=SELECTED),
-]
-Exclude = Annotated[
-    list[str] | None,
-    Option(metavar="COLUMN", help="Column that is never selected; may be repeated.", rich_help_panel=SELECTED),
-]
-MaxFeatures = Annotated[int | None, Option(min=1, help="Largest number of columns.", rich_help_panel=SELECTED)]
-Epsilon = Annotated[
-    float | None,
-    Option(
-        min=0,
-        max=1,
-        help="By how much others may be better in a search (default: 0.01).",
-        rich_help_panel="Further settings",
-    ),
-]
-Time = Annotated[
-    float | None,
-    Option(parser=seconds, metavar="TIME", help="Time allowed: 90, 90s, 1.5m or 2h.", rich_help_panel=SELECTED),
-]
-Scoring = Annotated[
-    str | None, Option(help="How columns are scored: accuracy, roc_auc, r2, ...", rich_help_panel=SELECTED)
-]
+Include = Annotated[list[str] | None, selected("Column that is always selected; may be repeated.", **COLUMN)]
+Exclude = Annotated[list[str] | None, selected("Column that is never selected; may be repeated.", **COLUMN)]
+MaxFeatures = Annotated[int | None, selected("Largest number of columns.", min=1)]
+Time = Annotated[float | None, selected("Time allowed: 90, 90s, 1.5m or 2h.", parser=seconds, metavar="TIME")]
+Scoring = Annotated[str | None, selected("How columns are scored: accuracy, roc_auc, r2, ...")]
 Seed = Annotated[int, Option(min=0, max=2**32 - 1, help="Everything random follows from it.")]
-Jobs = Annotated[
-    int | None,
-    Option(min=1, max=10_000, help="Threads or processes (default: all cores).", rich_help_panel="Further settings"),
-]
-Overwrite = Annotated[bool, Option("--force-overwrite", help="Replace files that exist.", rich_help_panel=FILES)]
+Jobs = Annotated[int | None, seldom("Threads or processes (default: all cores).", min=1, max=10_000)]
+Overwrite = Annotated[bool, in_files("Replace files that exist.", "--force-overwrite")]
 
 
 class TableOptions(NamedTuple):

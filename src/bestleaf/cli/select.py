@@ -19,10 +19,7 @@ from bestleaf.cli import INTERRUPTED, at_once
 from bestleaf.cli.config import read_settings
 from bestleaf.cli.messages import complaint, say
 from bestleaf.cli.options import (
-    FILES,
     PAGE,
-    SELECTED,
-    Epsilon,
     Exclude,
     Include,
     Jobs,
@@ -33,8 +30,11 @@ from bestleaf.cli.options import (
     Time,
     check_ending,
     check_new_file,
+    in_files,
     loud,
     of_a_table,
+    seldom,
+    selected,
     share,
     tell,
     tell_notes,
@@ -51,7 +51,6 @@ KEYWORDS = (  # of the selector, in the order in which `select` has their values
     *("estimator", "include", "exclude", "max_features", "n_features_to_select", "parsimony", "holdout", "max_time"),
     *("memory", "scoring", "cv", "choose", "epsilon", "delta", "n_jobs", "random_state"),
 )
-SELDOM = "Further settings"
 
 
 @of_a_table
@@ -60,58 +59,42 @@ def select(
     include: Include = None,
     exclude: Exclude = None,
     max_features: MaxFeatures = None,
-    n_features: Annotated[
-        int | None, Option("--n-features", min=1, help="Exactly so many columns.", rich_help_panel=SELECTED)
-    ] = None,
+    n_features: Annotated[int | None, selected("Exactly so many columns.", "--n-features", min=1)] = None,
     parsimony: Annotated[
-        float | None,
-        Option(min=0, help="How much score a smaller set may cost (default: 0.003).", rich_help_panel=SELECTED),
+        float | None, selected("How much score a smaller set may cost (default: 0.003).", min=0)
     ] = None,
     holdout: Annotated[
         float | None,
-        Option(
+        selected(
+            "Part of the rows kept aside to test on; 0: none (default: a quarter, from 2,000 rows on).",
             parser=share,
             metavar="FRACTION",
-            help="Part of the rows kept aside to test on; 0: none (default: a quarter, from 2,000 rows on).",
-            rich_help_panel=SELECTED,
         ),
     ] = None,
     max_time: Time = None,
-    out: Annotated[
-        Path | None, Option(help="Table of the selected columns and the target.", rich_help_panel=FILES)
-    ] = None,
-    report: Annotated[Path | None, Option(help="HTML page about the result.", rich_help_panel=FILES)] = None,
-    json: Annotated[Path | None, Option("--json", help="The result in JSON.", rich_help_panel=FILES)] = None,
-    certificate: Annotated[
-        Path | None, Option(help="Proof of the result, for bestleaf verify.", rich_help_panel=FILES)
-    ] = None,
-    memory: Annotated[
-        Path | None, Option(help="File of answers to go on from after a stop.", rich_help_panel=FILES)
-    ] = None,
+    out: Annotated[Path | None, in_files("Table of the selected columns and the target.")] = None,
+    report: Annotated[Path | None, in_files("HTML page about the result.")] = None,
+    json: Annotated[Path | None, in_files("The result in JSON.", "--json")] = None,
+    certificate: Annotated[Path | None, in_files("Proof of the result, for bestleaf verify.")] = None,
+    memory: Annotated[Path | None, in_files("File of answers to go on from after a stop.")] = None,
     force_overwrite: Overwrite = False,
     explain: Annotated[bool, Option("--explain", help="Print everything that is known of the result.")] = False,
     scoring: Scoring = None,
-    cv: Annotated[int | None, Option(min=2, help="Number of folds.", rich_help_panel=SELDOM)] = None,
+    cv: Annotated[int | None, seldom("Number of folds.", min=2)] = None,
     choose: Annotated[
-        Literal["new_data", "training"] | None,
-        Option(help="Which rows decide; training is the paper's search.", rich_help_panel=SELDOM),
+        Literal["new_data", "training"] | None, seldom("Which rows decide; training is the paper's search.")
     ] = None,
-    epsilon: Epsilon = None,
-    delta: Annotated[
-        float | None, Option(help="Probability with which a proof may fail (default: 0.05).", rich_help_panel=SELDOM)
+    epsilon: Annotated[
+        float | None, seldom("By how much others may be better in a search (default: 0.01).", min=0, max=1)
     ] = None,
+    delta: Annotated[float | None, seldom("Probability with which a proof may fail (default: 0.05).")] = None,
     n_jobs: Jobs = None,
     random_state: Annotated[
-        int | None,
-        Option(min=0, max=2**32 - 1, help="Everything random follows from it (default: 0).", rich_help_panel=SELDOM),
+        int | None, seldom("Everything random follows from it (default: 0).", min=0, max=2**32 - 1)
     ] = None,
     config: Annotated[
         Path | None,
-        Option(
-            metavar="FILE.toml",
-            help="Any keyword of BestLeafSelector, such as feature_groups; table search.",
-            rich_help_panel=SELDOM,
-        ),
+        seldom("Any keyword of BestLeafSelector, such as feature_groups; table search.", metavar="FILE.toml"),
     ] = None,
 ) -> None:
     """Select columns of a table (exit code 0: done, 3: --max-time ended it, 130: interrupted)."""
