@@ -124,6 +124,7 @@ def test_a_memory_replays_what_was_done_before(tmp_path, monkeypatch):
         assert cut.folds < whole.folds
         assert same(whole, chosen(data))
         assert not same(whole, chosen(data, memory=answers, seed=1))
+        assert same(chosen(data, NeighbourVotes()), chosen(data, NeighbourVotes(), memory=answers))
         monkeypatch.setattr(tasks, "do", None)
         assert same(whole, chosen(data, memory=answers))
 

@@ -136,6 +136,7 @@ class Run:
     def __init__(self, plan: Plan, memory: Answers | None, workers: Serial, many: int, tell: Tell | None) -> None:
         self.plan, self.memory, self.workers, self.many, self.tell = plan, memory, workers, many, tell
         self.budget = cast(Budget, plan.budget)
+        self.about = [plan.panel.settings(), plan.seed, plan.sizes, plan.space.units, plan.space.forced]
         self.count = 0
         self.words = ""
 
@@ -171,10 +172,9 @@ class Run:
         return self.workers.map(do, self.plan, [task._replace(ends=ends) for task in tasks])
 
     def _question(self, task: Task, memory: Answers) -> bytes:
-        plan = self.plan
-        numbers = (*task.fold, *task.scored, np.array([plan.seed, *plan.sizes]))
+        numbers = (*task.fold, *task.scored)
         digests = [blake2b(np.ascontiguousarray(one).tobytes(), digest_size=16).hexdigest() for one in numbers]
-        return memory.question("choice", task.kind, digests)
+        return memory.question("choice", task.kind, digests, *self.about)
 
     def _known(self, task: Task) -> list[np.ndarray] | None:
         answer = None if self.memory is None else self.memory.memory.get(self._question(task, self.memory))
