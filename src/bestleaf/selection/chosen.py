@@ -34,13 +34,15 @@ def chosen(fit: Fit) -> record.Certificate:
     space, split = Space.of(selector, data), _split(fit, task)
     kept = data if split is None else data.learned_from(split.kept).part(split.kept)
     panel = Panel.of(selector.estimator, selector.scoring, kept, fit.seed)
-    if (why := too_few(kept, task)) is None:
+    why, notes = too_few(kept, task), ()
+    if why is None:
         found = _choose(fit, kept, space, panel, selector.cv, nested=split is None)
     else:
         found = _choose(fit, kept._replace(metadata={}), space, panel, [], nested=False)
         whole = found.size == len(space.everything)
         answer = "all columns" if whole else f"the first {found.size} columns that forward selection adds"
-        warn(f"{why}, too little to choose by cross-validation: the answer is {answer}")
+        notes = (f"{why}, too little to choose by cross-validation: the answer is {answer}",)
+        warn(*notes)
     claim = None if found.nested is None else from_folds(_nested(found, space), panel, kept.y)
     if split is not None and fit.budget.spent() != "interrupted":
         sets = rivals(found.sizes, found.sets, found.curve, found.size)
@@ -49,7 +51,7 @@ def chosen(fit: Fit) -> record.Certificate:
         claim = on_test_rows(
             data, split, space, panel, sets, selector.delta, matching=matching, seed=fit.seed, budget=fit.budget
         )
-    return _record(fit, space, panel, found, claim, len(kept.y))
+    return _record(fit, space, panel, found, claim, len(kept.y), notes)
 
 
 def check_targets(data: Data, task: str) -> None:
@@ -122,7 +124,13 @@ def _nested(found: Chosen, space: Space) -> Nested:
 
 
 def _record(
-    fit: Fit, space: Space, panel: Panel, found: Chosen, claim: record.NewRowsClaim | None, rows: int
+    fit: Fit,
+    space: Space,
+    panel: Panel,
+    found: Chosen,
+    claim: record.NewRowsClaim | None,
+    rows: int,
+    notes: tuple[str, ...],
 ) -> record.Certificate:
     """Return the record of a choice."""
     names, data = [str(name) for name in fit.data.names], fit.data
@@ -163,7 +171,7 @@ def _record(
         new_rows=claim,
         path=path,
         data=fit.about(units, choice, objective, rows),
-        told=record.Told(**fit.told()),
+        told=record.Told(**fit.told(notes)),
     )
 
 

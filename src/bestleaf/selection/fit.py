@@ -52,11 +52,11 @@ class Fit(NamedTuple):
             encoding=None if data.encoded is None else _encoding(data.encoded.encoder.settings()),
         )
 
-    def told(self) -> dict[str, Any]:
-        """Return the call that repeats the fit, and what was done to the columns."""
+    def told(self, more: tuple[str, ...] = ()) -> dict[str, Any]:
+        """Return the call that repeats the fit, and what was done to the columns; `more` are further notes."""
         given = "".join(f", {name}={name}" for name in self.data.metadata)
         notes = () if self.data.encoded is None else self.data.encoded.encoder.notes_
-        return {"repeat": f"{call_of(self.selector, self.seed)}.fit(X, y{given})", "notes": tuple(notes)}
+        return {"repeat": f"{call_of(self.selector, self.seed)}.fit(X, y{given})", "notes": (*notes, *more)}
 
 
 def call_of(selector: BaseEstimator, seed: int) -> str:
