@@ -34,15 +34,15 @@ def chosen(fit: Fit) -> record.Certificate:
     space, split = Space.of(selector, data), _split(fit, task)
     kept = data if split is None else data.learned_from(split.kept).part(split.kept)
     panel = Panel.of(selector.estimator, selector.scoring, kept, fit.seed)
-    why, notes = too_few(kept, task), ()
-    if why is None:
+    notes: tuple[str, ...] = ()
+    if (why := too_few(kept, task)) is None:
         found = _choose(fit, kept, space, panel, selector.cv, nested=split is None)
     else:
         found = _choose(fit, kept._replace(metadata={}), space, panel, [], nested=False)
         whole = found.size == len(space.everything)
         answer = "all columns" if whole else f"the first {found.size} columns that forward selection adds"
         notes = (f"{why}, too little to choose by cross-validation: the answer is {answer}",)
-        warn(*notes)
+        warn(notes[0])
     claim = None if found.nested is None else from_folds(_nested(found, space), panel, kept.y)
     if split is not None and fit.budget.spent() != "interrupted":
         sets = rivals(found.sizes, found.sets, found.curve, found.size)
