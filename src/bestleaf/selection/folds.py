@@ -54,16 +54,17 @@ def rounds_of(data: Data, labels: np.ndarray, cv: object, seed: int, *, real: bo
 
     A fold whose rows to score all have the same label is left out.
     """
-    groups, rng = data.metadata.get("groups"), np.random.default_rng(seed)
+    groups, weights = data.metadata.get("groups"), data.metadata.get("sample_weight")
+    rng = np.random.default_rng(seed)
     if cv is not None and not isinstance(cv, Integral):
         splitter = fixed_splitter(cv, data.y, seed, classifier=not real)
         groups = groups_for(splitter, groups, len(data.y))
-        return [_usable([Fold(*split) for split in splits_by("cv", splitter, data.X, data.y, groups)], labels)]
+        return [_usable([Fold(*split) for split in splits_by("cv", splitter, data.X, data.y, groups)], labels, weights)]
     folds = min(FOLDS if cv is None else int(cv), len(labels) if groups is None else len(np.unique(groups)))
     if folds < 2:
         return []
     times = int(np.clip(round(JUDGED / len(labels)), 1, 3)) if cv is None else 1
-    return [_usable(_drawn(labels, groups, folds, rng), labels) for _ in range(times)]
+    return [_usable(_drawn(labels, groups, folds, rng), labels, weights) for _ in range(times)]
 
 
 def _drawn(labels: np.ndarray, groups: np.ndarray | None, folds: int, rng: np.random.Generator) -> list[Fold]:
@@ -86,9 +87,10 @@ def dealt_out(labels: np.ndarray, folds: int, rng: np.random.Generator) -> np.nd
     return number
 
 
-def _usable(folds: Sequence[Fold], labels: np.ndarray) -> list[Fold]:
-    """Return the folds with at least two labels on both sides."""
-    return [fold for fold in folds if min(len(np.unique(labels[rows])) for rows in fold) > 1]
+def _usable(folds: Sequence[Fold], labels: np.ndarray, weights: np.ndarray | None) -> list[Fold]:
+    """Return the folds with at least two labels on both sides, among rows that have weight."""
+    there = np.ones(len(labels), bool) if weights is None else np.asarray(weights) > 0
+    return [fold for fold in folds if min(len(np.unique(labels[rows][there[rows]])) for rows in fold) > 1]
 
 
 class Part:
