@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import msgspec
 import pytest
 
 from bestleaf import Bound, best_arm, best_leaf, verify
@@ -38,6 +39,17 @@ def test_what_cannot_be_verified_is_told():
     with pytest.raises(TypeError, match="certificate must be a Certificate or the path of one, got a dict"):
         verify({})
     assert "not about data" in str(verify(found, [[1.0], [2.0]], [0, 1]))
+
+
+def test_a_field_of_another_form_is_refused(tmp_path):
+    found = best_leaf(paper_lattice(), **SETTINGS).certificate
+    wide = msgspec.structs.replace(found, search=msgspec.structs.replace(found.search, gap=7.0))
+    assert "Expected `float` <= 1.0" in str(verify(wide))
+    (tmp_path / "found.json").write_text(found.to_json().replace('"gap":', '"remark": 1, "gap":', 1))
+    assert "unknown field `remark`" in str(verify(tmp_path / "found.json"))
+    (tmp_path / "found.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"found\.json: this is not a certificate of bestleaf"):
+        verify(tmp_path / "found.json")
 
 
 def test_a_bound_of_ones_own_brings_its_check():

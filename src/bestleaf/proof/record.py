@@ -487,7 +487,7 @@ class Certificate(Record, frozen=True, kw_only=True, omit_defaults=False):
         if self.checksum is None:
             sealed = f'"checksum":"{checksum(json.loads(text))}"}}'
             text = text.removesuffix(b'"checksum":null}') + sealed.encode()
-        _decoded(text)  # what is written can be read
+        decoded(text)  # what is written can be read
         return msgspec.json.format(text, indent=1).decode()
 
     def save(self, path: str | pathlib.Path) -> None:
@@ -498,7 +498,7 @@ class Certificate(Record, frozen=True, kw_only=True, omit_defaults=False):
     def from_json(cls, text: str) -> Certificate:
         """Return the certificate that a text holds. Its form is checked, its claims are not: use `verify`."""
         content_of(text)
-        return _decoded(text.encode())
+        return decoded(text.encode())
 
     @classmethod
     def load(cls, path: str | pathlib.Path) -> Certificate:
@@ -511,6 +511,10 @@ class Certificate(Record, frozen=True, kw_only=True, omit_defaults=False):
 
 
 # ---- JSON
+
+
+class InvalidRecordError(ValueError):
+    """A certificate has an unknown field, or one of another form; the text says which."""
 
 
 def schema() -> dict[str, Any]:
@@ -558,12 +562,12 @@ def content_of(text: str) -> dict[str, Any]:
     return content
 
 
-def _decoded(text: bytes) -> Certificate:
+def decoded(text: bytes) -> Certificate:
     """Return the record that a JSON text holds."""
     try:
         return msgspec.json.decode(text, type=Certificate)
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise ValueError(f"this is not a certificate: {in_line(str(error), 200)}") from None
+        raise InvalidRecordError(f"a field is not as it must be ({in_line(str(error), 200)})") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from bestleaf.checks import number
 from bestleaf.proof import check
-from bestleaf.proof.record import Certificate, content_of, read_text
+from bestleaf.proof.record import Certificate, InvalidRecordError, content_of, decoded, read_text
 from bestleaf.proof.text import in_line, part_name
 
 if TYPE_CHECKING:
@@ -102,11 +102,9 @@ def verify(
     share = AUDIT if audit is None else number("audit", audit, "between 0 and 1", 0, 1)
     if not isinstance(certificate, Certificate | str | Path):
         raise TypeError(f"certificate must be a Certificate or the path of one, got a {type(certificate).__name__}")
-    text, source = _text_of(certificate)
     try:
-        content = content_of(text)
+        content, record = _read(certificate)
         lines = _without_data(content, bound, with_data=X is not None)
-        record = certificate if isinstance(certificate, Certificate) else Certificate.from_json(text)
         lines[1:1] = record.claims
         if X is not None and y is not None:
             from bestleaf.selection.recheck import recheck
@@ -114,16 +112,22 @@ def verify(
             lines += recheck(record, X, y, groups=groups, sample_weight=sample_weight, oracle=oracle, audit=share)
     except RefusedError as reason:
         return Verdict(False, f"Refused: {in_line(str(reason))}.", isinstance(reason, OtherDataError))
-    except ValueError as error:
-        raise ValueError(f"{source}{error}") from None
     return Verdict(True, "\n".join(["The certificate holds.", *lines]))
 
 
-def _text_of(certificate: Certificate | str | Path) -> tuple[str, str]:
-    """Return the JSON of a certificate, and where it comes from for an error."""
-    if isinstance(certificate, Certificate):
-        return certificate.to_json(), ""
-    return read_text(certificate), f"{certificate}: "
+def _read(given: Certificate | str | Path) -> tuple[dict[str, Any], Certificate]:
+    """Return the JSON of a certificate and its record; refuse a field that is none or has a wrong value."""
+    try:
+        text = given.to_json() if isinstance(given, Certificate) else read_text(given)
+    except InvalidRecordError as error:
+        raise RefusedError(str(error)) from None
+    try:
+        content = content_of(text)
+        return content, given if isinstance(given, Certificate) else decoded(text.encode())
+    except InvalidRecordError as error:
+        raise RefusedError(str(error)) from None
+    except ValueError as error:
+        raise ValueError(f"{given}: {error}") from None
 
 
 def _without_data(content: dict[str, Any], bound: OwnBound | None, *, with_data: bool) -> list[str]:
