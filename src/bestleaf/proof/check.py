@@ -180,16 +180,13 @@ def content_of(path: str) -> dict[str, Any]:
             raise ValueError("a field is written twice")
         return found
 
-    def no_number(name: str) -> None:
-        raise ValueError(f"{name} is no number of JSON")
-
     number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(number, "rb") as file:
         is_file = stat.S_ISREG(os.fstat(number).st_mode)
         text = file.read(LARGEST + 1) if is_file else b""  # whatever size the system says it has
     if not is_file or len(text) > LARGEST:
         raise ValueError(f"a file of at most {LARGEST // 10**6} MB is needed, no device, no pipe")
-    content = json.loads(text.decode(), object_pairs_hook=once, parse_constant=no_number)
+    content = json.loads(text.decode(), object_pairs_hook=once, parse_constant=int)  # which NaN is not
     known = isinstance(content, dict) and content.get("format") == "bestleaf certificate"
     if not known or content.get("format_version") != 4 or content.get("checksum") is None:
         raise ValueError("a certificate of bestleaf of format version 4 with its checksum is needed")
@@ -244,10 +241,9 @@ def check_data(c: Part, choice: Choice) -> dict[str, int]:
     fine = classes == 0 if getattr(objective, "task", "") == "regression" else 2 <= classes <= data.rows
     need(fine, f"the number of classes must go with the task, got {classes}")
     out = {*data.encoding.left_out} if data.encoding else set()
-    need(
-        all(unit.get(name, -1) in choice.units for name in c.features or ["-"]), "the answer must be columns to choose"
-    )
-    need(out.isdisjoint(c.features) and c.features == sorted({*c.features}, key=data.names.index), "they are in order")
+    fine = c.features and {unit.get(name, -1) for name in c.features} <= choice.units and out.isdisjoint(c.features)
+    fine = fine and c.features == sorted({*c.features}, key=data.names.index)
+    need(fine, "the answer must be columns that may be chosen, in the order of the table")
     return unit
 
 
@@ -324,12 +320,14 @@ def check_leaves(search: Part, own: Bound | None, *, subsets: bool) -> Counter[s
     best = "rigorous" if theory or search.bound in BOUNDS else "none" if search.bound in RATES else "conditional"
     fine = search.proof == "none" or (search.stopping == "sound" and search.proof == best)
     need(fine, f"bound {search.bound} with stopping {search.stopping} is not {search.proof} here")
-    found, exact = Counter[str](), dict[str, bool]()
+    found, exact = Counter[str](), dict[str, float]()
     for leaf in leaves:
         due = delta / (many if equal else leaf.order * (leaf.order + 1)) if leaf.order else 0.0
         why = misfit(leaf, due) or ("it must be exact" if subsets and leaf.terminal and leaf.order else "")
-        if (leaf.exact or leaf.order) and exact.setdefault(json.dumps(leaf.label), leaf.exact) != leaf.exact:
-            why = "another one with this label is of another kind"
+        if leaf.exact or leaf.order:
+            value = leaf.lower if leaf.exact else -1.0
+            if abs(exact.setdefault(json.dumps(leaf.label), value) - value) > CLOSE:
+                why = "another one with this label is of another kind, or has another value"
         need(not why, "leaf {}: " + why, leaf.label)
         found["exact" if leaf.exact else origin(leaf, search.bound, judge, now_counts=theory)] += 1
     return found
@@ -361,9 +359,9 @@ def origin(leaf: Part, bound: str, judge: Bound | None, *, now_counts: bool) -> 
     need(len(known) < 2 or only_added(*sums), "the evidence of leaf {} contradicts itself", leaf.label)
     for side, value, free, look in zip(("lower", "upper"), (leaf.lower, leaf.upper), (0, 1), looks, strict=True):
         given = now if look is None and now_counts and leaf.count else look
-        fine = value == free or (given is not None and judge and judge(side, value, leaf.share, given))
+        follows = given is not None and judge is not None and judge(side, value, leaf.share, given)
         own = judge is None and (look is not None or (not known and leaf.count > 0))
-        need(fine or own, side + " of leaf {} does not follow from its samples", leaf.label)
+        need(value == free or follows or own, side + " of leaf {} does not follow from its samples", leaf.label)
     return "free" if (leaf.lower, leaf.upper) == (0, 1) else "written" if judge is None else "follow"
 
 
@@ -428,9 +426,7 @@ class Graph:
         A terminal leaf that turned out to have no exact value gets its place later; return how many did.
         """
         inner = {int(node): place for node, place in self.graph.inner_orders.items() if re.fullmatch("[0-9]+", node)}
-        fine = len(inner) == len(self.graph.inner_orders) and all(
-            one in self.nodes and self.children[one] for one in inner
-        )
+        fine = len(inner) == len(self.graph.inner_orders) and all(self.children[node] for node in inner)
         need(fine, "inner_orders must be about inner nodes")
         whole = not inner and all(leaf.terminal for leaf in self.leaves)
         need(self.grew or whole, "the graph is not whole: a leaf has more below it, or an inner node was a leaf")
@@ -517,19 +513,16 @@ class Graph:
             bounds[node] = gained[node] if gained[node] > end else bounds[node]
 
     def of_plan(self, upper: Sequence[float]) -> tuple[float, float, float]:
-        """Return the interval of a plan, and how much better another plan may be; refuse a plan that is none.
+        """Return the interval of a plan, and its loss: how much better another may be; refuse a plan that is none.
 
-        The loss of a leaf is 0, of an unfinished one 1; at a chance node it is the mean loss. Where the player moves,
-        it is that after the move or, if that is more, the largest upper bound of another child minus the lower bound of
-        the plan. Where the opponent moves, it is at most that from the child on, and at most the upper bound of the
-        node minus the lower bound of the plan from the child on.
+        The loss of a leaf is 0, of an unfinished one 1. Where the player moves, another child may be better; where the
+        opponent does, no more is lost than the upper bound of the node minus the lower bound of the plan from a child.
         """
         move, reached, choices = dict(self.search.plan), {0}, set[int]()
         order = [group[0] for group in self.groups if self.children[group[0]]]
         fine = len(move) == len(self.search.plan) and {*move} <= {*self.nodes} and self.answer == move.get(0, 0)
-        need(
-            fine and all(to in self.children[node] for node, to in move.items()), "a plan must have one move to a child"
-        )
+        fine = fine and all(to in self.children[node] for node, to in move.items())
+        need(fine, "a plan must have one move to a child at each of its nodes, and the answer is the first one")
         for node in (node for node in reversed(order) if node in reached):  # parents first
             mine = node not in self.chances and node not in self.opponent
             need(not mine or node in move, f"the plan must have a move at node {node}, to which it leads")
@@ -672,16 +665,20 @@ def check_path(c: Part, choice: Choice, unit: dict[str, int]) -> None:
         need(fine, f"row {row.size} of the path must have all columns of so many units that may be chosen, in order")
         mean = sum(row.judges) / max(1, len(row.judges))
         fine = row.difference is None or not row.judges or abs(mean - row.difference) <= 1e-6
-        need(
-            fine and len(row.judges) in (0, len(path.judges)), f"row {row.size} of the path: not the mean of the judges"
-        )
+        fine = fine and len(row.judges) in (0, len(path.judges))
+        need(fine, f"the difference of row {row.size} of the path must be the mean over the judges")
         need(row.size != path.size or row.features == c.features, f"row {row.size} must have the columns of the answer")
     need(last.size == len(choice.units) and not last.difference, "the last row must be all columns, which differ by 0")
     unscored = path.asked or path.folds == 0 or c.reason in ("interrupted", "max_time")
     need(c.new_rows is not None or unscored, "an answer that was chosen must have a score on new rows")
 
 
-# ---- new rows: bets on matched test rows (docs/certificate.md tells why)
+# ---- new rows: bets on matched test rows
+
+# Test rows are matched at random into trials: two rows of different classes, or with different targets. A trial has a
+# level, by how many judges are right, and the mean level is the score on new rows. Whoever bets a fixed part of a
+# capital of 1 on every trial that the mean is above a candidate has at most 1 in expectation if it is not, also on
+# average over matchings. So a candidate against which that reaches 1 / level is excluded, wrongly with that probability.
 
 MATCHINGS, LOWEST, LARGEST_BET, VARIANCES, MOST_ROWS = 50, 1e-9, 0.95, (0.02, 0.15), 200_000
 CELLS = (LOWEST, *(1 / (1 + exp(-step / 4)) for step in range(-16, 36)), 1.0)  # candidates with the same bet
@@ -698,10 +695,8 @@ def check_new_rows(c: Part, choice: Choice, unit: dict[str, int]) -> None:
     nested = new.how == "nested folds"
     fine = new.rows <= data.rows and new.trained < data.rows if nested else new.trained == data.rows
     need(fine, f"trained and rows must fit the {data.rows:,} rows that were chosen from, got {new.trained}, {new.rows}")
-    need(
-        size < every or abs(new.score - new.all_columns) <= CLOSE,
-        "the answer is all columns, so it must have their score",
-    )
+    fine = size < every or abs(new.score - new.all_columns) <= CLOSE
+    need(fine, "the answer is all columns, so it must have their score")
     proof = {one is None for one in (new.delta, new.table, new.interval, new.difference_interval)}
     fine = len(proof) == 1 and (new.table is None) != (new.why_no_proof is None)
     need(fine and (new.table or new.best_other is None), "there must be a whole proof, or the reason why there is none")
@@ -709,15 +704,11 @@ def check_new_rows(c: Part, choice: Choice, unit: dict[str, int]) -> None:
         return
     need(not (nested or data.row_groups or data.row_weights), "there is no proof for folds, groups or weights")
     scored = getattr(data.objective, "scoring", "roc_auc" if getattr(data.objective, "classes", 0) else "concordance")
-    need(
-        new.table.measure == MEASURES.get(scored), f"the test rows must be scored by {scored}, got {new.table.measure}"
-    )
+    need(new.table.measure == MEASURES.get(scored), f"the test rows must be scored by {scored}")
     sets, table = new.table.sets, TestRows(new.table, data.objective, new.rows)
     known = {size, every} if path is None else {row.size for row in path.rows}
     fine = sets[0] == size and every in sets[:2] and {*sets} <= known and len({*sets}) == len(sets)
-    need(
-        fine and new.table.judges == len(new.judges), "the sets of the table must be the answer, all columns and others"
-    )
+    need(fine and new.table.judges == len(new.judges), "the table must be about the answer, all columns and others")
     mine, others = ([table.score(judge) for judge in table.ranks[place]] for place in (0, sets.index(every)))
     pairs = [*zip(mine, new.judges.values(), strict=True), (sum(others) / len(others), new.all_columns)]
     need(all(abs(one - other) <= CLOSE for one, other in pairs), "the scores do not follow from the table of test rows")
@@ -745,9 +736,7 @@ class TestRows:
         votes = objective.n_neighbors if objective.kind == "neighbours" else many
         for place, ranks in enumerate(columns):
             fine = {*ranks} <= {0, 1} if self.measure == "accuracy" else {*ranks} == {*range(max(ranks) + 1)}
-            need(
-                fine and (place == 0 or max(ranks) <= votes), "ranks must rise from 0 by 1, votes up to the neighbours"
-            )
+            need(fine and (place == 0 or max(ranks) <= votes), "ranks must rise from 0 by 1, up to the neighbours")
         rows = [[*chain.from_iterable(map(repeat, ranks, counts))] for ranks in columns]
         self.target, self.many = rows[0], many
         judged = [rows[place : place + len(self.outputs)] for place in range(1, len(rows), len(self.outputs))]
@@ -774,10 +763,9 @@ class TestRows:
             order = sorted(range(many), key=keys.__getitem__)
             of_class = {one: [row for row in order if target[row] == one] for one in self.outputs}
             if self.measure == "concordance":
-                pairs = [
-                    (a, b) if target[a] > target[b] else (b, a) for a, b in zip(order[::2], order[1::2], strict=False)
-                ]
-                parts[0].append([(0, [(a, b) for a, b in pairs if target[a] != target[b]])])
+                pairs = [*zip(order[::2], order[1::2], strict=False)]
+                pairs = [(a, b) if target[a] > target[b] else (b, a) for a, b in pairs if target[a] != target[b]]
+                parts[0].append([(0, pairs)])
             elif classes > 1 and classes**2 * fewest >= many:  # blocks of one row of each class
                 layers = []
                 for one, rows in of_class.items():
@@ -796,10 +784,8 @@ class TestRows:
         """Return the intervals: half of delta is for the score, half for differences of the answer to other sets."""
         chosen, gains = Tallies(), [Tallies() for _ in self.sizes]
         for part, evidence in self.parts(seed):
-            top, found = (
-                2 * self.judges * len(part[0]),
-                [[self.levels(one, layers) for one in self.ranks] for layers in part],
-            )
+            top = 2 * self.judges * len(part[0])
+            found = [[self.levels(one, layers) for one in self.ranks] for layers in part]
             chosen.append(([tally(one[0], top) for one in found], evidence))
             for place, gain in enumerate(gains):
                 differences = [[a - b + top for a, b in zip(one[0], one[place], strict=True)] for one in found]
@@ -927,11 +913,11 @@ def checked(c: Part, taken: list[str], own: Bound | None) -> list[str]:
     unit = check_data(c, choice) if choice else {}
     if c.search is not None:
         lines += of_search(c, choice, taken, own)
-    if c.path is not None:
+    if c.path is not None and choice is not None:
         check_path(c, choice, unit)
         lines.append(f"The path has {len(c.path.rows)} sets of columns, the one of {c.path.size} is the answer.")
         taken.append("scores by cross-validation, the order of the columns and the choice by them, which are estimates")
-    if (new := c.new_rows) is not None:
+    if (new := c.new_rows) is not None and choice is not None:
         check_new_rows(c, choice, unit)
         score = f"The score on new rows, {new.score:.4f}, is the mean over the judges."
         if new.table is not None:
@@ -962,14 +948,13 @@ def of_search(c: Part, choice: Choice | None, taken: list[str], own: Bound | Non
     settled = c.reason == "settled" and search.stopping == "sound"
     need(search.gap <= search.epsilon or not settled, "a settled answer must have a gap of at most epsilon")
     drawn = sum(leaf.count for leaf in search.leaves if not leaf.exact)
-    need(
-        drawn <= cost.samples - cost.warmup_samples, f"the leaves have {drawn:,} samples, more than were drawn for them"
-    )
+    need(drawn <= cost.samples - cost.warmup_samples, f"{drawn:,} samples of leaves are more than were drawn for them")
     outside = cost.values_outside == 0 or search.expansion is not None or c.all_subsets or not found["exact"]
     fine = found["exact"] + cost.values_outside == cost.exact_evaluations and outside
     need(fine, "the exact values of the leaves and of other states must be all that were computed")
-    lines = [", ".join(f"{found[kind]:,} {words}" for kind, words in KINDS_OF_LEAVES.items() if found[kind])]
-    lines[0] = f"{many}: {lines[0]}.".format(bound=search.bound)
+    how = {"exact": "are exact", "free": "are not narrowed", "follow": f"follow from their samples by {search.bound}"}
+    how["written"] = f"by {search.bound} are not checked"
+    lines = [f"{many}: intervals of {', '.join(f'{found[one]:,} {how[one]}' for one in how if found[one])}."]
     sure = f"with probability at least 1 - {search.delta:g}"
     sure += "" if search.proof == "rigorous" else f", provided that bound {search.bound} holds"
     sure = f"as it seems, without proof by {search.bound}, {search.stopping}" if search.proof == "none" else sure
@@ -982,9 +967,7 @@ def of_search(c: Part, choice: Choice | None, taken: list[str], own: Bound | Non
     lines += [f"Of the {search.compared:,} compared none is better by more than {known:g}."] if known < gap else []
     if c.all_subsets is not None and choice is not None:
         check_all_subsets(c, choice)
-        lines.append(
-            f"{c.all_subsets.evaluated:,} of all {choice.count():,} subsets that may be chosen were evaluated."
-        )
+        lines.append(f"{c.all_subsets.evaluated:,} of {choice.count():,} subsets that may be chosen were evaluated.")
     if c.local is not None:
         check_local(c)
         lines.append(f"None of {len(c.local.compared):,} one step away is better by more than {c.local.epsilon:g}.")
@@ -1003,14 +986,6 @@ def of_search(c: Part, choice: Choice | None, taken: list[str], own: Bound | Non
     }
     taken += [words for words, is_so in cases.items() if is_so]
     return lines
-
-
-KINDS_OF_LEAVES = {
-    "exact": "exact",
-    "free": "of which nothing is known",
-    "follow": "whose intervals follow from their samples by {bound}",
-    "written": "whose intervals by {bound} are not checked",
-}
 
 
 def main(arguments: Sequence[str]) -> int:
