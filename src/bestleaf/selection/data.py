@@ -158,8 +158,8 @@ def task_for(y: np.ndarray, estimator: BaseEstimator | Sequence[BaseEstimator] |
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn about the line of the user's program that called bestleaf, however deep this call is."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith(("bestleaf.", "sklearn.", "contextlib")):
+    level, frame, ours = 1, sys._getframe(), ("bestleaf.", "sklearn.", "contextlib")
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(ours):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, category, stacklevel=level)
 
