@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +43,8 @@ def show(random_state: int) -> None:
     messy_table(random_state).to_csv(folder / "customers.csv", index=False)
     tell(console, f"A messy table: {ROWS:,} customers, of whom some leave ({folder / 'customers.csv'}).")
     table = load_table(folder / "customers.csv", "leaves")
-    found = select_from_table(table, random_state=random_state, n_jobs=-1, verbose=1).certificate
+    with redirect_stdout(sys.stderr):
+        found = select_from_table(table, random_state=random_state, n_jobs=-1, verbose=1).certificate
     page = folder / "customers.html"
     save_report(found, page, title="customers.csv: columns that predict leaves")
     tell(

@@ -7,7 +7,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -121,7 +121,7 @@ def select(
         tell_notes(console, table)
     else:
         tell(console, *loud(table.notes))
-    with _told_warnings(console):
+    with _told_warnings(console), redirect_stdout(sys.stderr):  # progress and warnings are no part of the answer
         try:
             repeat = shlex.join(["bestleaf", *sys.argv[1:]])
             found = select_from_table(table, task=options.task, repeat=repeat, **settings)
