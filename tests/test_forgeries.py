@@ -440,7 +440,7 @@ def scored_again(content):
 
 def other_new_rows(content, rng):
     """Change what is said about new rows by hand."""
-    new, how = new_of(content), rng.randrange(7)
+    new, how = new_of(content), rng.randrange(9)
     if how == 0:
         new["trained"] = 10**6
     elif how == 1:
@@ -456,6 +456,10 @@ def other_new_rows(content, rng):
         new["interval"][0] = (new["interval"][0] + new["score"]) / 2
     elif how == 5 and new["difference_interval"]:
         new["difference_interval"][0] += 0.1
+    elif how == 6:
+        new["guessing"] = None  # so that nobody reads that the score is like guessing
+    elif how == 7:
+        new["score"], new["judges"] = 1.2, dict.fromkeys(new["judges"], 1.2)
     else:
         new["how"] = "test rows"
         new["trained"] = content["data"]["rows"]

@@ -630,6 +630,9 @@ def check_local(c: Part) -> None:
     same = all(abs(value - exact.get(name, value)) <= CLOSE for name, value in values.items())
     need(same and len(values) == len(local.compared), "a candidate one step away has two values, or is listed twice")
     need(max(values.values(), default=0) <= mine + local.epsilon, "a candidate one step away is better than that")
+    need(
+        len({*exact, *values}) <= c.cost.exact_evaluations or not c.data, "more exact values are written than computed"
+    )
     if local.choice is None:
         need(c.data is None and values, "a claim one step away must say which candidates there are")
         return
@@ -678,9 +681,10 @@ def check_path(c: Part, choice: Choice, unit: dict[str, int]) -> None:
 # Test rows are matched at random into trials: two rows of different classes, or with different targets. A trial has a
 # level, by how many judges are right, and the mean level is the score on new rows. Whoever bets a fixed part of a
 # capital of 1 on every trial that the mean is above a candidate has at most 1 in expectation if it is not, also on
-# average over matchings. So a candidate against which that reaches 1 / level is excluded, wrongly with that probability.
+# average over matchings. So candidates against which it reaches 1 / level are excluded: wrongly with that probability.
 
-MATCHINGS, LOWEST, LARGEST_BET, VARIANCES, MOST_ROWS = 50, 1e-9, 0.95, (0.02, 0.15), 200_000
+MATCHINGS, LOWEST, LARGEST_BET, VARIANCES = 50, 1e-9, 0.95, (0.02, 0.15)
+MOST_ROWS, MOST_NUMBERS = 200_000, 3 * 10**7  # that can be matched, and held, in a minute
 CELLS = (LOWEST, *(1 / (1 + exp(-step / 4)) for step in range(-16, 36)), 1.0)  # candidates with the same bet
 MEASURES = {"accuracy": "accuracy", "concordance": "concordance", "roc_auc": "auc", "roc_auc_ovr": "auc"}
 Layer = tuple[int, list[tuple[int, int]]]  # an output, and pairs of rows of which the first should be higher
@@ -697,17 +701,21 @@ def check_new_rows(c: Part, choice: Choice, unit: dict[str, int]) -> None:
     need(fine, f"trained and rows must fit the {data.rows:,} rows that were chosen from, got {new.trained}, {new.rows}")
     fine = size < every or abs(new.score - new.all_columns) <= CLOSE
     need(fine, "the answer is all columns, so it must have their score")
+    scored = getattr(data.objective, "scoring", "roc_auc" if getattr(data.objective, "classes", 0) else "concordance")
+    measure, scores = MEASURES.get(scored), (new.score, new.all_columns, *new.judges.values())
+    need(measure is None or all(0 <= one <= 1 for one in scores), f"a score by {scored} must be from 0 to 1")
+    known = measure in ("auc", "concordance")
+    need(not known or new.guessing == 0.5, f"guessing has the score 0.5 by {scored}, not {new.guessing}")
     proof = {one is None for one in (new.delta, new.table, new.interval, new.difference_interval)}
     fine = len(proof) == 1 and (new.table is None) != (new.why_no_proof is None)
     need(fine and (new.table or new.best_other is None), "there must be a whole proof, or the reason why there is none")
     if new.table is None:
         return
     need(not (nested or data.row_groups or data.row_weights), "there is no proof for folds, groups or weights")
-    scored = getattr(data.objective, "scoring", "roc_auc" if getattr(data.objective, "classes", 0) else "concordance")
-    need(new.table.measure == MEASURES.get(scored), f"the test rows must be scored by {scored}")
+    need(new.table.measure == measure, f"the test rows must be scored by {scored}")
     sets, table = new.table.sets, TestRows(new.table, data.objective, new.rows)
-    known = {size, every} if path is None else {row.size for row in path.rows}
-    fine = sets[0] == size and every in sets[:2] and {*sets} <= known and len({*sets}) == len(sets)
+    sizes = {size, every} if path is None else {row.size for row in path.rows}
+    fine = sets[0] == size and every in sets[:2] and {*sets} <= sizes and len({*sets}) == len(sets)
     need(fine and new.table.judges == len(new.judges), "the table must be about the answer, all columns and others")
     mine, others = ([table.score(judge) for judge in table.ranks[place]] for place in (0, sets.index(every)))
     pairs = [*zip(mine, new.judges.values(), strict=True), (sum(others) / len(others), new.all_columns)]
@@ -725,7 +733,8 @@ class TestRows:
     def __init__(self, table: Part, objective: Part, many: int) -> None:
         lines, self.measure, self.sizes, self.judges = table.lines, table.measure, table.sets, table.judges
         need(lines and self.sizes and all(a < b for a, b in pairwise(lines)), "the lines of the table must rise")
-        need(sum(line[-1] for line in lines) == many <= MOST_ROWS, f"the table must have {many:,} rows")
+        fine = sum(line[-1] for line in lines) == many <= MOST_ROWS and many * len(lines[0]) <= MOST_NUMBERS
+        need(fine, f"the table must have {many:,} rows, at most {MOST_ROWS:,}")
         *columns, counts = zip(*lines, strict=True)
         per_set, auc, classes = self.judges * len(self.sizes), self.measure == "auc", len({*columns[0]})
         self.outputs = [*range(classes)] if auc and classes > 2 else [1]  # the class that each one should rank high
