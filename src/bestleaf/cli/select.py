@@ -42,6 +42,7 @@ from bestleaf.cli.options import (
 from bestleaf.files import write_all_atomically
 
 if TYPE_CHECKING:
+    from bestleaf.proof import Certificate
     from bestleaf.tables.select import TableSelection
 
 Files = dict[str, Path | None]  # by option
@@ -129,11 +130,19 @@ def select(
             if config is None:
                 raise
             raise ValueError(str(error)) from error  # a setting of another kind
-    tell(console, *(found.certificate.summary().splitlines() if explain else _answer(found, report)))
+    tell(console, *(_everything(found.certificate) if explain else _answer(found, report)))
     name = options.data.name.encode("utf-8", "replace").decode("utf-8")  # without bytes that are no text
     _write_files(found, files, f"{name}: columns that predict {options.target}")
     tell(console, *(f"{option[2:]}: {path}" for option, path in files.items() if path is not None))
     raise typer.Exit(0 if found.certificate.settled else EXIT_CODES.get(found.certificate.reason, 0))
+
+
+def _everything(certificate: Certificate) -> list[str]:
+    """Return all that is known of the result, with the scores by size."""
+    from bestleaf.proof.words_new_rows import path_in_words
+
+    by_size = [] if certificate.path is None else [path_in_words(certificate.path)]
+    return [*certificate.summary().splitlines(), *by_size]
 
 
 def _answer(found: TableSelection, report: Path | None) -> list[str]:
