@@ -458,8 +458,10 @@ def other_new_rows(content, rng):
         new["difference_interval"][0] += 0.1
     elif how == 6:
         new["guessing"] = None  # so that nobody reads that the score is like guessing
+        return ESTIMATE
     elif how == 7:
         new["score"], new["judges"] = 1.2, dict.fromkeys(new["judges"], 1.2)
+        return ESTIMATE
     else:
         new["how"] = "test rows"
         new["trained"] = content["data"]["rows"]
