@@ -44,6 +44,7 @@ ENDED = "why the work ended"
 NEARBY = "which candidates are one step away"
 SUBSETS = "values of subsets that are no leaves"
 ESTIMATE = "an estimate without proof"
+GUESSING = "the score of guessing"
 TEST_ROWS = "that they are like new rows and had no part in the choice"
 
 
@@ -458,7 +459,7 @@ def other_new_rows(content, rng):
         new["difference_interval"][0] += 0.1
     elif how == 6:
         new["guessing"] = None  # so that nobody reads that the score is like guessing
-        return ESTIMATE
+        return GUESSING
     elif how == 7:
         new["score"], new["judges"] = 1.2, dict.fromkeys(new["judges"], 1.2)
         return ESTIMATE

@@ -937,6 +937,7 @@ def checked(c: Part, taken: list[str], own: Bound | None) -> list[str]:
         lines.append(score)
         kept = f"the table of {new.rows:,} test rows, that they are like new rows and had no part in the choice"
         taken.append(kept if new.table else f"the score on new rows, an estimate without proof ({new.why_no_proof})")
+        taken.append("the score of guessing, apart from that by AUC and concordance")
     taken += ["rows, names and objective of the data, what may be chosen, how the table was read"] if c.data else []
     taken += ["what a report also shows: history, best subset by size, notes"] if c.told else []
     return lines
