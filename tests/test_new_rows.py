@@ -164,7 +164,7 @@ def test_the_checker_computes_the_same_by_code_of_its_own(kind):
         found = proved(table, 0.05, matching_of(data.fingerprint))
         claim = new_rows(how="test rows", why_no_proof=None, standard_error=None, difference_error=None)
         means = {"score": float(scores[0].mean()), "all_columns": float(scores[1].mean()), "judges": by_judge}
-        about = {"table": table, "delta": 0.05, "rows": len(y), "trained": data.rows, "guessing": None}
+        about = {"table": table, "delta": 0.05, "rows": len(y), "trained": data.rows, "guessing": 0.5}
         claim = replace(claim, **found._asdict(), **means, **about)
         path = replace(record.path, judges=("one", "two"), rows=tuple(replace(r, judges=()) for r in record.path.rows))
         genuine = replace(record, data=data, path=path, new_rows=claim)

@@ -1,7 +1,7 @@
 """Check a certificate of bestleaf from its file alone: `python check.py certificate.json` needs nothing but Python.
 
-Exit code 0: what the file claims follows from the numbers in it, apart from what is printed as not checked. 1: refused,
-with the reason. 2: no certificate that can be read. What writes certificates shares no code with this file.
+Exit code 0: what it claims follows from its numbers, apart from what is printed as not checked. 1: refused, with the
+reason. 2: it cannot be read. What writes certificates shares no code with this file.
 
 A certificate holds if every field has its form and the checksum is right; every interval of a leaf follows from its
 evidence at its share of delta, and the shares sum to at most delta; the interval of the answer and both gaps follow
@@ -300,18 +300,13 @@ def log_mean(logs: Sequence[float]) -> float:
 
 
 def check_leaves(search: Part, own: Bound | None, *, subsets: bool) -> Counter[str]:
-    """Check every leaf; return how many are exact, free, follow from their samples, or are taken as written.
-
-    Only three bounds prove something: hoeffding, betting, and the paper's rate theory if all leaves were there from the
-    start and all are sampled. Those of other rates, and of a user who gives no check, are taken as written.
-    """
+    """Check every leaf; return how many are exact, free, follow from their samples, or are taken as written."""
     leaves, delta, judge = search.leaves, search.delta, BOUNDS.get(search.bound, own)
     many = sum(leaf.order > 0 for leaf in leaves)
     fixed = search.expansion is None and many == len(leaves)
     equal = fixed and all(isclose(leaf.share, delta / many, rel_tol=CLOSE) for leaf in leaves)
-    if theory := search.bound == "theory" and fixed and delta <= 0.1 * many:
-        union = log(many / delta)
-        level = union + 3 * log(union)  # twice the squared half-width times the count, at count 1
+    if theory := search.bound == "theory" and fixed and delta <= 0.1 * many:  # otherwise it proves nothing
+        level = log(many / delta) + 3 * log(log(many / delta))
 
         def judge(side: str, value: float, share: float, evidence: Sequence[float]) -> bool:
             n = evidence[0]
@@ -323,28 +318,19 @@ def check_leaves(search: Part, own: Bound | None, *, subsets: bool) -> Counter[s
     found, exact = Counter[str](), dict[str, float]()
     for leaf in leaves:
         due = delta / (many if equal else leaf.order * (leaf.order + 1)) if leaf.order else 0.0
-        why = misfit(leaf, due) or ("it must be exact" if subsets and leaf.terminal and leaf.order else "")
+        bare = not leaf.order and leaf.lower_evidence is None and leaf.upper_evidence is None
+        value = leaf.terminal and leaf.lower == leaf.upper == leaf.mean and leaf.count == 1 and bare
+        waits = leaf.terminal and (leaf.lower, leaf.upper, leaf.count) == (0, 1, 0) and bare
+        fine = (value if leaf.exact else leaf.order or waits) and not (subsets and leaf.terminal and leaf.order)
+        fine = fine and (leaf.mean is None) == (leaf.count == 0) and leaf.lower <= leaf.upper
+        need(fine, "leaf {} must be exact, or wait for its value, or have a place in the order", leaf.label)
+        need(isclose(leaf.share, due, rel_tol=CLOSE), "leaf {} must have the share of delta of its place", leaf.label)
         if leaf.exact or leaf.order:
-            value = leaf.lower if leaf.exact else -1.0
-            if abs(exact.setdefault(json.dumps(leaf.label), value) - value) > CLOSE:
-                why = "another one with this label is of another kind, or has another value"
-        need(not why, "leaf {}: " + why, leaf.label)
+            mark = leaf.lower if leaf.exact else -1.0
+            same = abs(exact.setdefault(json.dumps(leaf.label), mark) - mark) <= CLOSE
+            need(same, "leaf {}: another one with this label is of another kind, or has another value", leaf.label)
         found["exact" if leaf.exact else origin(leaf, search.bound, judge, now_counts=theory)] += 1
     return found
-
-
-def misfit(leaf: Part, due: float) -> str:
-    """Return why a leaf is neither exact, nor waits for its value, nor has its share of delta; empty if it is."""
-    bare = not leaf.order and leaf.lower_evidence is None and leaf.upper_evidence is None
-    value = leaf.terminal and leaf.lower == leaf.upper == leaf.mean and leaf.count == 1
-    waits = leaf.terminal and (leaf.lower, leaf.upper, leaf.count) == (0, 1, 0) and bare
-    if (leaf.mean is None) != (leaf.count == 0) or leaf.lower > leaf.upper:
-        return "it must have lower <= upper, and a mean if and only if it has samples"
-    if leaf.exact and not (value and bare):
-        return "it is exact, so it must have one value, no place in the order and no evidence"
-    if not (leaf.exact or leaf.order or waits):
-        return "it has no share of delta, so nothing may be known of it but [0, 1]"
-    return "" if isclose(leaf.share, due, rel_tol=CLOSE) else "it must have the share of delta of its place"
 
 
 def origin(leaf: Part, bound: str, judge: Bound | None, *, now_counts: bool) -> str:
@@ -362,7 +348,7 @@ def origin(leaf: Part, bound: str, judge: Bound | None, *, now_counts: bool) -> 
         follows = given is not None and judge is not None and judge(side, value, leaf.share, given)
         own = judge is None and (look is not None or (not known and leaf.count > 0))
         need(value == free or follows or own, side + " of leaf {} does not follow from its samples", leaf.label)
-    return "free" if (leaf.lower, leaf.upper) == (0, 1) else "written" if judge is None else "follow"
+    return "free" if (leaf.lower, leaf.upper) == (0, 1) else "written" if judge is None else "follow from samples"
 
 
 def only_added(early: Sequence[float], late: Sequence[float]) -> bool:
@@ -388,11 +374,11 @@ class Graph:
         for below in (*self.children, self.graph.minimizes, [self.answer]):
             fine = len({*below}) == len(below) and max(below, default=0) < len(self.nodes)
             need(fine, "children, nodes of the opponent and the answer must be different nodes that exist")
-        self.groups = components(self.children)  # children first
+        self.groups = components(self.children)
         need(sum(map(len, self.groups)) == len(self.nodes), "every node must be reached from the root, the first node")
         self.leaves.sort(key=lambda leaf: leaf.node)
-        childless = [node for node in self.nodes if not self.children[node]]
-        need([leaf.node for leaf in self.leaves] == childless, "the leaves must be exactly the nodes without children")
+        fine = [leaf.node for leaf in self.leaves] == [node for node in self.nodes if not self.children[node]]
+        need(fine, "the leaves must be exactly the nodes without children")
         for leaf in self.leaves:
             need(c.data is None or leaf.label is None, f"leaf {leaf.node} has another label than its node")
             leaf.label = self.labels[leaf.node] if leaf.label is None else leaf.label
@@ -410,21 +396,19 @@ class Graph:
             total, partly = sum(weights), self.grew or not weights
             fine = min(weights, default=1) > 0 and total <= 1 + CLOSE and (partly or total >= 1 - CLOSE)
             need(fine, f"the probabilities of node {node} must be positive and sum to 1, got {total:.6g}")
-        once = len(self.chances) == len(self.graph.chance or ()) and len(self.endless) == len(self.graph.endless)
-        need(once, "chances of a node, and the value of play without end, must be written once")
+        need(len(self.chances) == len(self.graph.chance or ()), "the probabilities of a node must be written once")
         cycles = {node for group in self.groups for node in group if self.is_cycle(group)}
-        fine = not self.endless or (self.two_player and cycles == self.endless.keys())
-        need(fine, "play without end must have a value for each node on a cycle of a game, and no other")
-        need(all(low <= high for low, high in self.endless.values()), "play without end must have lower <= upper")
+        fine = not self.endless or (
+            self.two_player and sorted(cycles) == sorted(one.node for one in self.graph.endless)
+        )
+        fine = fine and all(low <= high for low, high in self.endless.values())
+        need(fine, "play without end must have one value, lower <= upper, for each node on a cycle of a game")
         need(not cycles or self.graph.chance is None, "a graph with chance must have no cycles")
         plain = self.search.task == "leaf" and not (self.two_player or cycles) and self.graph.chance is None
         need(plain or self.c.data is None, "a choice of columns is about the best leaf of one player")
 
     def check_orders(self) -> int:
-        """Check the order of creation: no place is missing or taken twice, and places rise with the number of a node.
-
-        A terminal leaf that turned out to have no exact value gets its place later; return how many did.
-        """
+        """Check that places in the order of creation rise with the nodes; return how many terminal leaves were late."""
         inner = {int(node): place for node, place in self.graph.inner_orders.items() if re.fullmatch("[0-9]+", node)}
         fine = len(inner) == len(self.graph.inner_orders) and all(self.children[node] for node in inner)
         need(fine, "inner_orders must be about inner nodes")
@@ -461,26 +445,20 @@ class Graph:
         need(many == len(self.leaves), f"the whole graph must have all {many:,} subsets, got {len(self.leaves):,}")
 
     def best_of(self, node: int, values: Sequence[float], rest: float) -> float:
-        """Return the best of values for the player at a node, or their mean where chance decides.
-
-        `rest` is the value of children that are not in the graph, if their probabilities sum to less than 1.
-        """
+        """Return the best of values for the player at a node, their mean where chance decides; `rest` is unknown."""
         if node not in self.chances:
             return min(values) if node in self.opponent else max(values)
         mean, total = sum(map(mul, self.chances[node], values)), sum(self.chances[node])
         return mean + rest * (1.0 - total) if total < 1.0 - CLOSE else mean
 
     def bounds(self) -> tuple[list[float], list[float]]:
-        """Return the bounds of all nodes. Nodes on cycles have that of endless play where nobody forces more or less.
-
-        Play without end is worth 0 for one player. In a game, if nothing is written, the one who could leave is to
-        blame. If both could or none, nothing is known.
-        """
+        """Return the bounds of all nodes; on cycles that of endless play, unless somebody can force more or less."""
         found = [0.0 for _ in self.nodes], [1.0 for _ in self.nodes]
         for leaf in self.leaves:
             found[0][leaf.node], found[1][leaf.node] = leaf.lower, leaf.upper
         for group in self.groups:
             node, below = group[0], self.children[group[0]]
+            # play without end is worth 0 for one player; in a game, the one who could leave is to blame
             leaving = {node for node in group if not {*self.children[node]} <= {*group}} if self.is_cycle(group) else ()
             opponent, player = not self.opponent.isdisjoint(leaving), not self.opponent.issuperset(leaving)
             ends = (0.0, 1.0) if opponent == player else (1.0, 1.0) if opponent else (0.0, 0.0)
@@ -513,11 +491,7 @@ class Graph:
             bounds[node] = gained[node] if gained[node] > end else bounds[node]
 
     def of_plan(self, upper: Sequence[float]) -> tuple[float, float, float]:
-        """Return the interval of a plan, and its loss: how much better another may be; refuse a plan that is none.
-
-        The loss of a leaf is 0, of an unfinished one 1. Where the player moves, another child may be better; where the
-        opponent does, no more is lost than the upper bound of the node minus the lower bound of the plan from a child.
-        """
+        """Return the interval of a plan, and its loss: how much better another may be; refuse a plan that is none."""
         move, reached, choices = dict(self.search.plan), {0}, set[int]()
         order = [group[0] for group in self.groups if self.children[group[0]]]
         fine = len(move) == len(self.search.plan) and {*move} <= {*self.nodes} and self.answer == move.get(0, 0)
@@ -541,11 +515,7 @@ class Graph:
         return known[0]
 
     def compared(self) -> set[int]:
-        """Return the nodes of the leaves that were compared: exact ones, and those whose upper bound is below 1.
-
-        In a graph that grew, leaves that entered last may have been sampled too little. They are left out if that makes
-        the gap smaller by a larger factor than the number of leaves.
-        """
+        """Return the leaves compared: exact, or bounded and, where the graph grew, not too late to be sampled well."""
         exact = [leaf for leaf in self.leaves if leaf.exact]
         sampled = [leaf for leaf in self.leaves if not leaf.exact and leaf.upper < 1]
         if self.grew:
@@ -558,12 +528,7 @@ class Graph:
         return {leaf.node for leaf in chain(exact, sampled)}
 
     def numbers(self) -> dict[str, float]:
-        """Return the interval and the gaps of the answer.
-
-        The gap says how much better than the answer another one may be, for the player who moves at the root. The known
-        gap is the same among the leaves compared. It is the gap if they hold no rival, and in a game or with chance,
-        where one leaf may change what all others are worth. Leaves with the same label are one candidate.
-        """
+        """Return the interval of the answer and how much better another may be, among all and the leaves compared."""
         answer, part, arm, (lower, upper) = self.answer, self.c.all_subsets, self.search.task == "arm", self.bounds()
         low, high, compared = lower[answer], upper[answer], self.compared()
         right = answer in self.children[0] if arm else not self.two_player and not self.children[answer]
@@ -593,10 +558,7 @@ class Graph:
 
 
 def components(children: list[list[int]]) -> list[list[int]]:
-    """Return the nodes that the root reaches, in groups that reach each other, each after those that it leads to.
-
-    This is Tarjan's algorithm without recursion. Without a cycle, every group is one node.
-    """
+    """Return the nodes that the root reaches, in groups that reach each other, children first (Tarjan's algorithm)."""
     number, oldest, place, found = [-1] * len(children), [0] * len(children), [-1] * len(children), list[list[int]]()
     path, waiting, number[0], place[0], met = [0], [(0, iter(children[0]))], 0, 0, 1
     while waiting:
@@ -778,9 +740,9 @@ class TestRows:
             elif classes > 1 and classes**2 * fewest >= many:  # blocks of one row of each class
                 layers = []
                 for one, rows in of_class.items():
-                    drawn = [draw(seed, t, many + block * classes + one + 1) for block in range(fewest)]
-                    pairs = [(rows[b], of_class[rival(number, one, count)][b]) for b, number in enumerate(drawn)]
-                    layers.append((one, pairs))
+                    rest = sorted(other for other in target if other != one)  # the classes to draw from
+                    drawn = [draw(seed, t, many + block * classes + one + 1) % len(rest) for block in range(fewest)]
+                    layers.append((one, [(rows[b], of_class[rest[place]][b]) for b, place in enumerate(drawn)]))
                 parts[0].append(layers)
             else:
                 for place, one in enumerate(self.outputs):
@@ -803,7 +765,7 @@ class TestRows:
         others = gains[1 if is_all else 2 :]
         every = [0.0, 0.0] if is_all else ends_of(gains[1], delta / (8 if others else 4), low_difference, 0.0)
         share = delta / (2 if is_all else 4) / max(1, len(others))
-        lows = [low_of(gain, share, low_difference) for gain in others] + ([] if is_all else every[:1])
+        lows = [ends_of(gain, share, low_difference, 0.0)[0] for gain in others] + ([] if is_all else every[:1])
         return ends_of(chosen, delta / 4, low_score, 1.0), every, [-1.0, -min(lows)] if lows else None
 
     def levels(self, judges: Sequence[Sequence[Sequence[float]]], layers: Sequence[Layer]) -> list[int]:
@@ -833,16 +795,6 @@ def draw(seed: int, stream: int, place: int) -> int:
     return z ^ (z >> 31)
 
 
-def rival(number: int, one: int, count: Counter[int]) -> int:
-    """Return another class than `one`, drawn by how many rows it has."""
-    number %= sum(count.values()) - count[one]
-    for other in sorted(count.keys() - {one}):
-        number -= count[other]
-        if number < 0:
-            break
-    return other
-
-
 def tally(levels: Iterable[int], top: int) -> list[int]:
     """Return how often each level from 0 to `top` was met."""
     found = Counter(levels)
@@ -850,14 +802,10 @@ def tally(levels: Iterable[int], top: int) -> list[int]:
 
 
 def ends_of(parts: Tallies, level: float, low: Callable[..., float], span: float) -> list[float]:
-    """Return both ends of an interval of a mean; `low` finds the lower one of a part, `span` is the sum of extremes."""
-    mirrored = [([row[::-1] for row in counts], evidence) for counts, evidence in parts]
-    return [low_of(parts, level, low), span - low_of(mirrored, level, low)]
-
-
-def low_of(parts: Tallies, level: float, low: Callable[..., float]) -> float:
-    """Return the lower end of a mean: the mean of the ends of its parts, each at its share."""
-    return sum(low(counts, evidence, level / len(parts)) for counts, evidence in parts) / len(parts)
+    """Return both ends of a mean: the means of the ends of its parts; `span` is the sum of the extremes of a part."""
+    share, many = level / len(parts), len(parts)
+    mirrored = [low([row[::-1] for row in counts], evidence, share) for counts, evidence in parts]
+    return [sum(low(*part, share) for part in parts) / many, span - sum(mirrored) / many]
 
 
 def low_score(counts: Sequence[Sequence[int]], evidence: float, level: float) -> float:
@@ -962,19 +910,16 @@ def of_search(c: Part, choice: Choice | None, taken: list[str], own: Bound | Non
     outside = cost.values_outside == 0 or search.expansion is not None or c.all_subsets or not found["exact"]
     fine = found["exact"] + cost.values_outside == cost.exact_evaluations and outside
     need(fine, "the exact values of the leaves and of other states must be all that were computed")
-    how = {"exact": "are exact", "free": "are not narrowed", "follow": f"follow from their samples by {search.bound}"}
-    how["written"] = f"by {search.bound} are not checked"
-    lines = [f"{many}: intervals of {', '.join(f'{found[one]:,} {how[one]}' for one in how if found[one])}."]
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(found.items()))
+    lines = [f"The intervals of {many}, by {search.bound}: {kinds}."]
     sure = f"with probability at least 1 - {search.delta:g}"
     sure += "" if search.proof == "rigorous" else f", provided that bound {search.bound} holds"
     sure = f"as it seems, without proof by {search.bound}, {search.stopping}" if search.proof == "none" else sure
     sure = "for certain" if found["exact"] == len(search.leaves) else sure
     open_ended = sum(not leaf.terminal for leaf in search.leaves)
     grew = f" (the graph grew, {open_ended:,} are unfinished and count as random play below them)" if graph.grew else ""
-    label, gaps = shown(c.features or graph.labels[search.answer]), (search.gap, search.known_gap)
-    gap, known = (max(0.0, ceil(one * 1e6) / 1e6) for one in gaps)
+    gap, label = max(0.0, ceil(search.gap * 1e6) / 1e6), shown(c.features or graph.labels[search.answer])
     lines.append(f"Of the {many}{grew} none is better than {label} by more than {gap:g}, {sure}.")
-    lines += [f"Of the {search.compared:,} compared none is better by more than {known:g}."] if known < gap else []
     if c.all_subsets is not None and choice is not None:
         check_all_subsets(c, choice)
         lines.append(f"{c.all_subsets.evaluated:,} of {choice.count():,} subsets that may be chosen were evaluated.")
