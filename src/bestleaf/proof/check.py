@@ -402,7 +402,7 @@ class Graph:
             self.two_player and sorted(cycles) == sorted(one.node for one in self.graph.endless)
         )
         fine = fine and all(low <= high for low, high in self.endless.values())
-        need(fine, "play without end must have one value, lower <= upper, for each node on a cycle of a game")
+        need(fine, "play without end must have lower <= upper, and a value for each node on a cycle of a game")
         need(not cycles or self.graph.chance is None, "a graph with chance must have no cycles")
         plain = self.search.task == "leaf" and not (self.two_player or cycles) and self.graph.chance is None
         need(plain or self.c.data is None, "a choice of columns is about the best leaf of one player")
