@@ -33,7 +33,7 @@ def select(X, y, epsilon, bound, seed):
         .fit(X, y)
         .certificate_
     )
-    return found.samples, found.settled
+    return found.cost.samples, found.settled
 
 
 def search(bound, seed):

@@ -54,8 +54,9 @@ def of_table(
     search = SearchOptions(guarantee="grown", max_samples=max_samples)
     selector = BestLeafSelector(choose="training", random_state=seed, max_time=max_time, search=search)
     found = selector.fit(X, y).certificate_
-    gaps = max(0.0, found.gap), max(0.0, found.known_gap)
-    share = found.looked_at / len(found.leaves)
+    claim = found.search
+    gaps = max(0.0, claim.gap), max(0.0, claim.known_gap)
+    share = claim.compared / len(claim.leaves)
     return float(found.settled), selector.evaluated_[0].score, selector.score_, len(selector.subset_), *gaps, share
 
 
@@ -63,7 +64,7 @@ def of_lattice(seed: int, **budget: float) -> Row:
     """Search the paper's lattice within a budget, from a graph that grows."""
     found = best_leaf(problems.paper_lattice(), epsilon=0.05, delta=0.1, expansion=0.6, seed=seed, **budget)
     value, gaps = (found.lower + found.upper) / 2, (max(0.0, found.gap), max(0.0, found.known_gap))
-    return float(found.settled), value, value, len(found.answer), *gaps, found.looked_at / len(found.leaves)
+    return float(found.settled), value, value, len(found.answer), *gaps, found.compared / len(found.leaves)
 
 
 def main() -> None:

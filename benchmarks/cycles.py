@@ -38,13 +38,10 @@ def table_of(title, columns, rows):
 
 def regret(problem, result, end):
     """Return how much is lost by the answer in the graph as grown, with every leaf worth its mean."""
-    found = result.structure
-    table = {
-        state: [found.states[child] for child in below]
-        for state, below in zip(found.states, found.children(), strict=True)
-        if below
-    }
-    opponent = [state for state, least in zip(found.states, found.minimizes, strict=True) if least]
+    graph, states = result.search.graph, result.states
+    rows = zip(states, graph.children, strict=True)
+    table = {state: [states[child] for child in below] for state, below in rows if below}
+    opponent = [states[node] for node in graph.minimizes]
     grown = TableProblem(table, problem.means, opponent=opponent, endless=end)
     return abs(worth(grown, problem.root()) - worth(grown, result.answer))
 

@@ -28,7 +28,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
-from bestleaf.certificate.all_subsets import Numbering
+from bestleaf.features.numbering import Numbering
 from bestleaf.features import FeatureLattice
 from bestleaf.features.all_subsets import Exhaustion
 from bestleaf.features.neighbours import KNNOracle

@@ -64,9 +64,10 @@ def of_a_selection(name: str, memory: Path | None) -> list[Any]:
     X, y = load_linear(return_X_y=True)
     settings = {"choose": "training", "delta": 0.1, "random_state": 0, **SELECTIONS[name]}
     selector = BestLeafSelector(**settings, memory=memory).fit(X, y)
-    found = selector.certificate_
-    numbers = [found.samples, found.exact_evaluations, found.gap.hex(), found.score.hex(), found.reason]
-    return [numbers, repr(found.leaves), [list(one) for one in selector.evaluated_], selector.feature_scores_.tolist()]
+    cost, search = selector.certificate_.cost, selector.certificate_.search
+    ends = [search.gap.hex(), search.lower.hex(), selector.certificate_.reason]
+    numbers = [cost.samples, cost.exact_evaluations, *ends]
+    return [numbers, repr(search.leaves), [list(one) for one in selector.evaluated_], selector.feature_scores_.tolist()]
 
 
 def of_a_problem(memory: Path | None) -> list[Any]:

@@ -60,7 +60,7 @@ def main(runs):
                 ).fit(X, y)
                 share = len(set(found.subset_) & set(relevant)) / len(found.subset_)
                 proof = found.certificate_
-                cost = (proof.samples, proof.exact_evaluations, proof.settled, perf_counter() - started)
+                cost = (proof.cost.samples, proof.cost.exact_evaluations, proof.settled, perf_counter() - started)
                 rows.append((found.evaluated_[0].score, found.score_, len(found.subset_), share, *cost))
             best, value, size, share, drawn, exact, settled, seconds = np.mean(rows, axis=0)
             cells = (f"{best:.4f}", f"{value:.4f}", f"{size:.1f}", f"{share:.2f}", f"{drawn:,.0f}", f"{exact:,.0f}")

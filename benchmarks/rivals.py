@@ -71,7 +71,7 @@ def on_features(title, X, y, samples):
         votes, common = NeighbourVotes(scale=False), {"epsilon": 0.0, "delta": 0.1, "random_state": 0}
         search = SearchOptions(max_samples=most, **settings)
         selector = BestLeafSelector(votes, choose="training", **common, search=search).fit(X, y)
-        return selector.score_, selector.subset_, selector.certificate_
+        return selector.score_, selector.subset_, selector.certificate_.cost
 
     def recommended(most, **settings):
         found = fuse_search(FeatureLattice(KNNOracle(X, y, scale=False)), max_samples=most, seed=0, **settings)

@@ -56,7 +56,7 @@ def selection(kind, rows, columns, seed):
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     certificate = found.certificate_
     return {
-        "settled": "yes" if certificate.settled else f"no, gap {certificate.gap:.3f}",
+        "settled": "yes" if certificate.settled else certificate.reason,
         "features": f"{len(mine & true)} of {TRUE} true, {len(mine - true)} others",
         "value": f"{found.score_:.4f}",
         "s": f"{seconds:.1f}",
@@ -64,9 +64,6 @@ def selection(kind, rows, columns, seed):
         "peak MB": f"{peak / 1024:,.0f}",
         "beyond the data MB": f"{(peak - X.nbytes / 1024) / 1024:,.0f}",
         "before fit MB": f"{before / 1024:,.0f}",
-        "rollouts": f"{certificate.samples:,}",
-        "a second": f"{certificate.samples / certificate.seconds:,.0f}",
-        "exact values": f"{certificate.exact_evaluations:,}",
     }
 
 

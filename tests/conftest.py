@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from math import inf
 from typing import Any
 
 import pytest
 from scipy.stats import binom
 
-from bestleaf import BestLeafSelector, SearchOptions, best_leaf
+from bestleaf import BestLeafSelector, Certificate, SearchOptions, best_leaf
 from bestleaf.problems import paper_lattice
+from bestleaf.proof.check import check
 from genuine import table
+
+
+def content_of(certificate: Certificate) -> dict[str, Any]:
+    """Return the JSON of a certificate without its checksum."""
+    return {name: value for name, value in json.loads(certificate.to_json()).items() if name != "checksum"}
+
+
+def refused(content: dict[str, Any]) -> str:
+    """Return why the checker refuses the JSON of a certificate; an empty text if it holds."""
+    return check(content).reason
 
 
 def binomial_margin(runs: int, delta: float, confidence: float = 1e-4) -> int:
@@ -89,32 +100,15 @@ def listens_to_ctrl_c() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def sampled() -> dict[str, Any]:
-    """Return the content of a certificate whose leaves are sampled; whoever changes it makes a copy first."""
-    return best_leaf(paper_lattice(), epsilon=0.1, delta=0.1, seed=0, bound="hoeffding").certificate.content
+    """Return the JSON of a certificate whose leaves are sampled; whoever changes it makes a copy first."""
+    return content_of(best_leaf(paper_lattice(), epsilon=0.1, delta=0.1, seed=0, bound="hoeffding").certificate)
 
 
 @pytest.fixture(scope="session")
 def selected() -> dict[str, Any]:
-    """Return the content of the certificate of a feature selection; whoever changes it makes a copy first."""
+    """Return the JSON of the certificate of a feature selection; whoever changes it makes a copy first."""
     X, y = table(0)
     selector = BestLeafSelector(
         choose="training", epsilon=0.05, random_state=0, search=SearchOptions(guarantee="grown", expansion=0.5)
     )
-    return selector.fit(X, y).certificate_.content
-
-
-ABOUT_THE_CHOICE = (
-    "golden",
-    "test_families",
-    "test_choice",
-    "test_new_data",
-    "act_together",
-)  # these tests set what they need
-
-
-@pytest.fixture(autouse=True)
-def quick_choice(request, monkeypatch):
-    """Most tests of a default fit do not depend on the number of folds and trees, which take most of the time."""
-    if not any(name in request.node.nodeid for name in ABOUT_THE_CHOICE):
-        monkeypatch.setattr("bestleaf.new_data.families.TREES", 10)
-        monkeypatch.setattr("bestleaf.new_data.left_out.FOLDS", {inf: (1, 5)})
+    return content_of(selector.fit(X, y).certificate_)

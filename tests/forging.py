@@ -1,4 +1,4 @@
-"""How a forger works: change a certificate, let the words follow, put a right checksum under it."""
+"""How a forger works: change the JSON of a certificate, let the numbers follow, put a right checksum under it."""
 
 from __future__ import annotations
 
@@ -6,26 +6,24 @@ import copy
 import json
 from contextlib import suppress
 
+from msgspec import Struct
+
 from bestleaf import Certificate, verify
-from bestleaf.certificate.bound_checks import CHECKS
-from bestleaf.certificate.claims import is_certain, words_of
-from bestleaf.certificate.record import checksum
-from bestleaf.certificate.schema import MALFORMED, RefusedError
-from bestleaf.certificate.verify_graph import answer_of
+from bestleaf.proof import check
+
+MALFORMED = (check.Refused, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+ODD = [None, "text", "", [], {}, [1, "x"], 10**30, 1e300, -1, -0.5, float("nan"), float("inf"), True, 0, 1.5, [[]]]
 
 
-def sealed(content):
-    """Return a certificate as a file with the checksum of its content."""
-    kept = {name: value for name, value in content.items() if name != "checksum"}
-    return json.dumps({**kept, "checksum": checksum(kept)})
-
-
-def judged(content, *data, **keywords):
-    """Return the verdict on a forged file; what cannot even be read is refused."""
-    try:
-        return verify(Certificate.from_json(sealed(content)), *data, **keywords)
-    except ValueError as error:
-        return Refusal(str(error))
+def whole(value):
+    """Return a record as JSON with every field, without its checksum."""
+    if isinstance(value, Struct):
+        kind = value.__struct_config__
+        found = {name: whole(getattr(value, name)) for name in value.__struct_fields__ if name != "checksum"}
+        return found if kind.tag is None else {kind.tag_field: kind.tag, **found}
+    if isinstance(value, dict):
+        return {str(name): whole(one) for name, one in value.items()}
+    return [*map(whole, value)] if isinstance(value, tuple | list) else value
 
 
 class Refusal(str):
@@ -37,86 +35,101 @@ class Refusal(str):
         return False
 
 
+def sealed(content):
+    """Return a certificate as a file with the checksum of its content."""
+    kept = {name: value for name, value in content.items() if name != "checksum"}
+    return json.dumps({**kept, "checksum": check.checksum(kept)})
+
+
+def judged(content, *data, **keywords):
+    """Return the verdict of `verify` on a forged file; what cannot even be read is refused."""
+    try:
+        return verify(Certificate.from_json(sealed(content)), *data, **keywords)
+    except ValueError as error:
+        return Refusal(str(error))
+
+
 def rewritten(content):
-    """Return the certificate with everything that follows from its leaves made to follow."""
-    with suppress(RefusedError, *MALFORMED):
-        graph, data, answer = content["graph"], content["data"], content["answer"]
-        content |= answer_of(content)
+    """Return the certificate with the interval and the gaps of its answer made to follow from its leaves."""
+    with suppress(*MALFORMED):
+        content["search"] |= check.Graph(check.read(content, "<certificate>", "")).numbers()
+        graph, data = content["search"]["graph"], content["data"]
         if data is not None:
-            columns = sorted(f for unit in graph["labels"][answer][:-1] for f in data["groups"][unit])
+            units = graph["labels"][content["search"]["answer"]][:-1]
+            columns = sorted(column for unit in units for column in data["units"][unit])
             content["features"] = [data["names"][column] for column in columns]
-    return reworded(content)
-
-
-def reworded(content):
-    """Return the certificate with the claims of its numbers."""
-    with suppress(RefusedError, *MALFORMED):
-        content |= words_of(content)
     return content
 
 
 def without_nodes(content, gone):
     """Return the certificate without some nodes of the graph, the others numbered anew."""
-    graph = content["graph"]
+    search = content["search"]
+    graph, leaves = search["graph"], search["leaves"]
     kept = [node for node in range(len(graph["labels"])) if node not in gone]
     number = {node: place for place, node in enumerate(kept)}
+    orders = graph.get("inner_orders", {}).items()
     graph["labels"] = [graph["labels"][node] for node in kept]
     graph["children"] = [[number[child] for child in graph["children"][node] if child in number] for node in kept]
-    graph["inner_orders"] = [graph["inner_orders"][node] for node in kept]
-    graph["minimizes"] = [number[node] for node in graph["minimizes"] if node in number]
-    content["leaves"] = [{**leaf, "node": number[leaf["node"]]} for leaf in content["leaves"] if leaf["node"] in number]
-    content["answer"] = number.get(content["answer"], 0)
+    graph["inner_orders"] = {str(number[int(node)]): order for node, order in orders if int(node) in number}
+    graph["minimizes"] = [number[node] for node in graph.get("minimizes", []) if node in number]
+    search["leaves"] = [{**leaf, "node": number[leaf["node"]]} for leaf in leaves if leaf["node"] in number]
+    search["answer"] = number.get(search["answer"], 0)
     return content
 
 
 def renumbered(content):
     """Close the gaps in the order of creation, as if some leaves had never been created, and share delta out again."""
-    graph, delta = content["graph"], content["search"]["delta"]
-    met = sorted({leaf["order"] for leaf in content["leaves"]} | set(graph["inner_orders"]))
-    number = {0: 0, **{order: place + 1 for place, order in enumerate(one for one in met if one)}}
+    search, leaves = content["search"], content["search"]["leaves"]
+    graph, delta, inner = search["graph"], search["delta"], search["graph"].get("inner_orders", {})
+    met = sorted({leaf.get("order", 0) for leaf in leaves} | {*inner.values()} | {0})
+    number = {order: place for place, order in enumerate(met)}
     graph["created"] = len(number) - 1
-    graph["inner_orders"] = [number[order] for order in graph["inner_orders"]]
-    whole = content["search"]["expansion"] is None and all(leaf["order"] for leaf in content["leaves"])
-    for leaf in content["leaves"]:
-        place = leaf["order"] = number[leaf["order"]]
-        leaf["share"] = delta / len(content["leaves"]) if whole else delta / (place * (place + 1)) if place else 0.0
-
-
-def only_the_worst(content):
-    """Return a certificate in which one useless feature is all that was ever looked at."""
-    forged = twin(content)
-    worst = min((one for one in forged["leaves"] if one["exact"]), key=lambda one: (len(one["label"]), one["lower"]))
-    unit = worst["label"][0]
-    forged["leaves"] = [{**worst, "label": [unit, -1], "node": 2}]
-    forged["graph"] |= {"labels": [[], [unit], [unit, -1]], "children": [[1], [2], []], "inner_orders": [0, 0, 0]}
-    forged |= {"answer": 2, "challenges": {}}
-    forged.pop("report")
-    return forged, unit
+    graph["inner_orders"] = {node: number[order] for node, order in inner.items()}
+    whole = search["expansion"] is None and all(leaf.get("order") for leaf in leaves)
+    for leaf in leaves:
+        place = leaf["order"] = number[leaf.get("order", 0)]
+        leaf["share"] = delta / len(leaves) if whole else delta / (place * (place + 1)) if place else 0.0
 
 
 def aspects(content):
     """Return what a certificate claims, as numbers: larger is stronger."""
-    search, claims = content["search"], {claim["kind"]: claim for claim in content["claims"]}
-    first, data = content["claims"][0], content["data"]
-    proved = {"rigorous": 3, "conditional": 2, "none": 1}[search["proof"]]
-    rank = {"open": 0, "looked at": 0, "evaluated": 0, "unproved": 1}.get(first["kind"], proved)
-    found = {
-        "kind": 4 if rank and is_certain(content) else rank,
-        "whole": search["expansion"] is None,
-        "delta": -search["delta"],
-        "leaves": len(content["leaves"]),
-        "exact": sum(leaf["exact"] for leaf in content["leaves"]),
-        "lower": content["lower"],
-        "epsilon": -search["epsilon"],
-        "gap": -max(0.0, content["gap"]),
-        "known_gap": -max(0.0, content.get("known_gap", content["gap"])),
-        "settled": content["reason"] == "settled",
-    }
-    found |= {name: name in claims for name in ("exhaustive", "ceiling", "local")}
+    search, data, new = content["search"], content["data"], content["new_rows"]
+    found = {"claims": sum(content[name] is not None for name in ("search", "local", "all_subsets", "new_rows"))}
+    if search is not None:
+        exact = [leaf["exact"] for leaf in search["leaves"]]
+        proved = {"rigorous": 3, "conditional": 2, "none": 1}[search["proof"]]
+        found |= {
+            "proof": 4 if all(exact) else proved,
+            "whole": search["expansion"] is None,
+            "delta": -search["delta"],
+            "leaves": len(exact),
+            "exact": sum(exact),
+            "lower": search["lower"],
+            "epsilon": -search["epsilon"],
+            "gap": -max(0.0, search["gap"]),
+            "known_gap": -max(0.0, search["known_gap"]),
+            "settled": content["reason"] == "settled",
+        }
+    if content["all_subsets"] is not None:
+        found |= {"evaluated": content["all_subsets"]["evaluated"]}
     if data is not None:
         choice = data["choice"]
-        found |= {"allowed": len(choice["allowed"]), "limit": choice["limit"], "forced": -len(choice["forced"])}
-        found["rows"] = data["rows"]
+        found |= {"allowed": len(choice["allowed"]), "limit": choice["limit"], "forced": -len(choice.get("forced", []))}
+        found |= {"rows": data["rows"]}
+    if new is not None:
+        interval, gain = new["interval"] or [0, 1], new["difference_interval"] or [-1, 1]
+        found |= {
+            "proved": new["table"] is not None,
+            "test rows": new["rows"],
+            "trained": new["trained"],
+            "score": new["score"],
+        }
+        found |= {"low": interval[0], "high": -interval[1], "gain": gain[0], "loss": -gain[1]}
+        found |= {"best other": -(1 if new["best_other"] is None else new["best_other"])}
+        found |= {"like guessing unsaid": new["guessing"] is None}
+        found |= {f"judge {name}": score for name, score in new["judges"].items()}
+    elif content["path"] is not None:
+        found |= {"score kept back": True}  # without it, a reader takes the score of the path
     return found
 
 
@@ -127,26 +140,28 @@ def strengthened(genuine, forged):
     epsilon that the gap allows.
     """
     before, after = aspects(genuine), aspects(forged)
-    found = {name for name in after if after[name] > before.get(name, 0) + 1e-12}
+    found = {name for name in after if after[name] > before.get(name, -2) + 1e-12}
     if said(forged) != said(genuine):
         found.add("answer")
     if (forged["data"] or {}).get("names") != (genuine["data"] or {}).get("names"):
         found.add("names")
-    if intervals(forged) == intervals(genuine) and not any(map(is_narrowed, forged["leaves"])):
-        found -= {"delta", "kind"}  # nothing rests on samples, so nothing is left to chance
-    numbers = ("leaves", "graph", "data", "challenges")
-    untouched = all(forged[name] == genuine[name] for name in numbers)
-    same = {name: forged["search"][name] == genuine["search"][name] for name in genuine["search"]}
+    if genuine["search"] is None or forged["search"] is None:
+        return found
+    mine, other = genuine["search"], forged["search"]
+    if intervals(forged) == intervals(genuine) and not any(map(is_narrowed, other["leaves"])):
+        found -= {"delta", "proof"}  # nothing rests on samples, so nothing is left to chance
+    same = {name: other.get(name) == mine.get(name) for name in mine}
+    untouched = same["leaves"] and same["graph"] and all(forged[name] == genuine[name] for name in ("data", "local"))
     if untouched and all(same[name] for name in ("task", "delta", "bound", "stopping", "expansion", "proof")):
-        found -= {"answer", "lower", "epsilon", "gap", "known_gap", "kind", "exhaustive", "ceiling", "local"}
-    if untouched and same["delta"] and same["expansion"] and forged["search"]["bound"] in (*CHECKS, "theory"):
-        found.discard("kind")  # the same samples prove it by the formula of a bound that holds
+        found -= {"answer", "lower", "epsilon", "gap", "known_gap", "proof"}
+    if untouched and same["delta"] and same["expansion"] and other["bound"] in ("hoeffding", "betting", "theory"):
+        found.discard("proof")  # the same samples prove it by the formula of a bound that holds
     return found
 
 
 def intervals(content):
     """Return the interval of every leaf."""
-    return [(leaf["node"], leaf["exact"], leaf["lower"], leaf["upper"]) for leaf in content["leaves"]]
+    return [(leaf["node"], leaf["exact"], leaf["lower"], leaf["upper"]) for leaf in content["search"]["leaves"]]
 
 
 def is_narrowed(leaf):
@@ -156,7 +171,8 @@ def is_narrowed(leaf):
 
 def said(content):
     """Return what the answer is called."""
-    return content["features"], repr(content["graph"]["labels"][content["answer"]])
+    search = content["search"]
+    return content["features"], None if search is None else repr(search["graph"]["labels"][search["answer"]])
 
 
 def twin(content):
@@ -172,9 +188,6 @@ def changed(content, path, value):
         place = place[step]
     place[path[-1]] = value(place[path[-1]]) if callable(value) else value
     return other
-
-
-ODD = [None, "text", "", [], {}, [1, "x"], 10**30, 1e300, -1, -0.5, float("nan"), float("inf"), True, 0, 1.5, [[]]]
 
 
 def mutated(content, rng, within=None, odd=ODD):

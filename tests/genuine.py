@@ -1,4 +1,4 @@
-"""Genuine certificates of every kind of search, small enough to be made by the hundred."""
+"""Genuine certificates of every kind, small enough to be made by the hundred."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 
 from bestleaf import Bound, Certificate, EstimatorOracle, Rate, best_arm, best_leaf
@@ -15,6 +16,7 @@ from bestleaf.features.neighbours import KNNOracle
 from bestleaf.problems import Unrolled, paper_lattice, random_dag, random_game_tree
 from golden.graphs import Trap
 from selecting import made_selector
+from toys import random_cyclic_graph
 
 BOUNDS = ("theory", "beta1", "beta1_published", "beta2", "hoeffding", "betting")
 RULES = ("smallest_gap", "lucb", "ugape", "lucb_mcts")
@@ -84,7 +86,7 @@ def of_graphs(seed):
                 "seed": int(rng.integers(10**6)),
             }
             found = find(problem, bound=bound, expansion=expansion, **settings)
-            name = f"{find.__name__} {found.settings['bound']} {expansion} {number}"
+            name = f"{find.__name__} {found.certificate.search.bound} {expansion} {number}"
             yield Genuine(name, found.certificate, (), {"bound": bound} if bound is CHECKED else {})
 
 
@@ -118,6 +120,19 @@ def of_chance(seed):
                 yield Genuine(f"chance {find.__name__} {expansion} {two_player}", found.certificate)
 
 
+def of_cycles(seed):
+    """Yield certificates of graphs with cycles: one player and two, whole or grown, play without end of any worth."""
+    settings = {"epsilon": 0.2, "delta": 0.1, "seed": seed, "max_samples": 5000}
+    for expansion in (None, 0.4):
+        for worth in (None, 0.5, (0.2, 0.7)):
+            game = random_cyclic_graph(seed, two_player=True, exact_share=0.3, endless=worth)
+            yield Genuine(f"game on a cycle {worth}", best_arm(game, expansion=expansion, **settings).certificate)
+        problem = random_cyclic_graph(seed)
+        for find in (best_arm, best_leaf):
+            name = f"{find.__name__} on a cycle {expansion}"
+            yield Genuine(name, find(problem, expansion=expansion, **settings).certificate)
+
+
 def table(seed=0, columns=6, rows=60):
     """Return a table in which two columns tell the class, and much of it is noise."""
     rng = np.random.default_rng(seed)
@@ -125,26 +140,25 @@ def table(seed=0, columns=6, rows=60):
     return X, (X[:, 0] + X[:, columns // 2] + rng.normal(size=rows) > 0).astype(int)
 
 
-TRAINING = {"choose": "training"}
-GROWN = {**TRAINING, "guarantee": "grown"}
-SELECTIONS = {
-    "exhaustive": {"guarantee": "exhaustive", "cv": 3},
-    "exhaustive, limited": {**TRAINING, "guarantee": "exhaustive", "max_features": 2, "exclude": [1], "include": [4]},
-    "grown": {"guarantee": "grown", "epsilon": 0.05, "expansion": 0.5, "cv": 3},
-    "grown by rave": {**GROWN, "epsilon": 0.1, "max_samples": 4000, "proposal": "rave"},
-    "local": {"guarantee": "local", "epsilon": 0.05, "max_features": 2, "exclude": [5], "expansion": 0.5, "cv": 3},
-    "hoeffding": {**GROWN, "epsilon": 0.1, "max_samples": 3000, "expansion": 0.5, "bound": "hoeffding"},
-    "cut short": {**GROWN, "epsilon": 0.001, "max_samples": 60, "expansion": 0.5, "proposal": "random"},
-    "groups": {**TRAINING, "feature_groups": [[0, 1], [2], [3, 4], [5]], "epsilon": 0.05},
+SEARCHES = {
+    "exhaustive": {"guarantee": "exhaustive"},
+    "counted": {"guarantee": "exhaustive"},
+    "exhaustive, limited": {"guarantee": "exhaustive", "max_features": 2, "exclude": [1], "include": [4]},
+    "grown": {"guarantee": "grown", "epsilon": 0.05, "expansion": 0.5},
+    "grown by rave": {"guarantee": "grown", "epsilon": 0.1, "max_samples": 4000, "proposal": "rave"},
+    "local": {"guarantee": "local", "epsilon": 0.05, "max_features": 2, "exclude": [5], "expansion": 0.5},
+    "hoeffding": {"guarantee": "grown", "epsilon": 0.1, "max_samples": 3000, "expansion": 0.5, "bound": "hoeffding"},
+    "cut short": {"guarantee": "grown", "epsilon": 0.001, "max_samples": 60, "expansion": 0.5, "proposal": "random"},
+    "groups": {"feature_groups": [[0, 1], [2], [3, 4], [5]], "epsilon": 0.05},
 }
 
 
 def of_selections(seed):
-    """Yield certificates of feature selections with their data."""
-    for name, settings in SELECTIONS.items():
-        X, y = table(seed, 6)
-        found = made_selector(random_state=seed, **settings).fit(X, y)
-        yield Genuine(f"selection {name}", found.certificate_, (X, y))
+    """Yield certificates of searches for columns with their data."""
+    for name, settings in SEARCHES.items():
+        X, y = table(seed, 13 if name == "counted" else 6)
+        found = made_selector(choose="training", random_state=seed, **settings).fit(X, y)
+        yield Genuine(f"search {name}", found.certificate_, (X, y))
 
 
 def of_estimators(seed):
@@ -155,6 +169,26 @@ def of_estimators(seed):
     for guarantee in ("grown", "local"):
         found = made_selector(GaussianNB(), choose="training", guarantee=guarantee, **settings).fit(X, y)
         yield Genuine(f"estimator {guarantee}", found.certificate_, (X, y), {"oracle": oracle})
+
+
+def of_choices(seed):
+    """Yield certificates of choices by cross-validation: scored in their folds, on test rows, without a proof."""
+    X, y = table(seed, 6, 200)
+    several, real = np.digitize(X[:, 0] + X[:, 3], [-0.8, 0.8]), X[:, 0] - X[:, 3] + 0.5 * np.sin(9 * X[:, 1])
+    groups = np.arange(200) // 4
+    choices = {
+        "nested folds": (LogisticRegression(), y, {}, {}),
+        "test rows": (LogisticRegression(), y, {"holdout": 0.4}, {}),
+        "test rows of judges": ([LogisticRegression(), GaussianNB()], y, {"holdout": 0.4}, {}),
+        "test rows, accuracy": (LogisticRegression(), y, {"holdout": 0.4, "scoring": "accuracy"}, {}),
+        "test rows of classes": (LogisticRegression(), several, {"holdout": 0.4}, {}),
+        "test rows, real": (Ridge(), real, {"holdout": 0.4}, {}),
+        "groups": (LogisticRegression(), y, {"holdout": 0.4}, {"groups": groups}),
+        "a size asked for": (LogisticRegression(), y, {"holdout": 0.4, "n_features_to_select": 2}, {}),
+    }
+    for name, (estimator, target, settings, metadata) in choices.items():
+        found = made_selector(estimator, random_state=seed, cv=4, **settings).fit(X, target, **metadata)
+        yield Genuine(f"choice {name}", found.certificate_, (X, target), metadata)
 
 
 def of_guarantees(seed):

@@ -214,8 +214,8 @@ def test_dropped_columns_are_not_looked_at_and_kept_ones_stay():
     found = select_from_table(table, choose="training", random_state=0)
     assert found.result()["left_out"] == ["id"]
     assert found.result()["notes"] == list(table.notes)
-    written = found.selector.certificate_.content["table"]
-    assert (written["target"], written["dropped"]) == ("y", ["broken"])
+    written = found.certificate.table
+    assert (written.target, written.dropped) == ("y", ("broken",))
 
 
 def test_a_leak_is_a_warning_in_python():

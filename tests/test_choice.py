@@ -1,118 +1,286 @@
-"""The decision by left-out scores, on scores made by hand."""
+"""The choice of columns: what it promises whatever the budget, the estimator and the number of rows."""
 
-from __future__ import annotations
+import signal
+import threading
+from dataclasses import astuple, replace
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
 
-from bestleaf.new_data.choice import ALL, decide
-from bestleaf.new_data.left_out import Scores
-from bestleaf.new_data.part import Choosable
-
-UNITS = 20
-SIDES = (90, 10)  # rows trained on, and rows left out
-FOLDS = 20
-
-
-def choosable(limit=UNITS):
-    sizes = tuple(range(1, min(limit, UNITS - 1) + 1))
-    return Choosable([[unit] for unit in range(UNITS)], (), tuple(range(UNITS)), limit, sizes)
-
-
-def decided(curves, *, noise=0.0, shared=0.0, parsimony=0.0, limit=UNITS, seed=0, everything=0.8):
-    """Return the choice by differences to all features: one a size for each family, with noise in each fold."""
-    rng, some = np.random.default_rng(seed), choosable(limit)
-    scores = []
-    for _ in range(FOLDS):
-        of_all = everything + shared * rng.normal()  # what makes a fold easy or hard is the same for all subsets
-        by_family = {
-            name: of_all + np.array(curve[: len(some.sizes)]) + noise * rng.normal(size=len(some.sizes))
-            for name, curve in curves.items()
-        }
-        scores.append(Scores(by_family, of_all, SIDES, 0))
-    candidates = {name: some.cut(range(UNITS)) for name in curves}
-    return decide(scores, candidates, some, parsimony)
+from bestleaf import NeighbourVotes
+from bestleaf.encoding import TableEncoder
+from bestleaf.encoding.transformer import EncodedRows
+from bestleaf.memory import Answers, Memory
+from bestleaf.search.budget import Budget, deferred_interrupt
+from bestleaf.search.executors import Joblib
+from bestleaf.selection import tasks
+from bestleaf.selection.choice import all_columns, choose
+from bestleaf.selection.data import Data
+from bestleaf.selection.judges import Panel
+from bestleaf.selection.rule import Rule, sizes_of
+from test_orders import made, space_of
 
 
-def bump(middle, height, width=0.5, floor=-0.05):
-    """Return a curve over the sizes with its highest point at one of them."""
-    sizes = np.arange(1, UNITS)
-    return floor + (height - floor) * np.exp(-0.5 * (np.log(sizes / middle) / width) ** 2)
+def chosen(data, estimator=None, scoring=None, space=None, **keywords):
+    space = space_of(data.X.shape[1]) if space is None else space
+    return choose(data, space, Panel.of(estimator, scoring, data), **keywords)
 
 
-def test_a_size_that_is_clearly_better_is_chosen():
-    found = decided({"search": bump(6, 0.06), "F-test": bump(12, 0.02)}, noise=0.01, shared=0.1)
-    assert found.chosen.family == "search"
-    assert 5 <= found.chosen.size <= 8
-    assert found.chosen in found.path
-    assert found.families["search"] > found.families["F-test"]
-    assert found.folds == FOLDS
-    mixed = decided({"search": [0.02] * 9 + [-0.2] * 10, "F-test": [-0.2] * 9 + [0.01] * 10}).path
-    assert [{row.family for row in rows} for rows in (mixed[:5], mixed[14:-1])] == [{"search"}, {"F-test"}]
+class Steps(Budget):
+    """A budget that ends after it was asked so many times."""
+
+    def __init__(self, steps):
+        super().__init__()
+        self.steps = steps
+
+    def spent(self):
+        self.steps -= 1
+        return "max_time" if self.steps < 0 else None
 
 
-def test_all_features_are_chosen_if_nothing_is_better():
-    found = decided({"search": bump(6, -0.01), "F-test": bump(12, -0.01)}, noise=0.01)
-    assert (found.chosen.family, found.chosen.size) == (ALL, UNITS)
-    assert found.chosen is found.path[-1]
-    assert (found.chosen.scores.difference, found.chosen.scores.difference_error) == (0.0, 0.0)
+def same(one, other):
+    return all(
+        np.array_equal(a, b, equal_nan=True) if isinstance(a, np.ndarray) else a == b
+        for a, b in zip(astuple(one), astuple(other), strict=True)
+    )
 
 
-def test_of_equal_sizes_the_smallest_is_chosen():
-    assert decided({"search": [0.0] * 19}).chosen.size == 1
-    assert decided({"search": [-0.1, -0.1, *[0.01] * 17], "F-test": [-0.2] * 19}).chosen.size > 2
+@pytest.mark.parametrize(("task", "classes"), [("classification", 2), ("classification", 3), ("regression", 0)])
+def test_the_columns_that_matter_are_chosen(task, classes):
+    found = chosen(made(task, rows=240, columns=14, classes=classes), nested=False)
+    assert {2, 5, 7} <= {*found.units}
+    assert found.size <= 5
+    assert found.reason == "settled"
+    assert found.curve.shape == found.score.shape == (3, len(found.sizes))
+    assert (found.curve[:, -1] == 0).all()
+    assert found.folds == found.folds_planned == 15
 
 
-def test_parsimony_makes_the_answer_smaller_and_never_larger():
-    rising = -0.03 + 0.035 * (1 - np.exp(-np.arange(1, UNITS) / 4))
-    sizes = [decided({"search": rising}, noise=0.02, parsimony=one).chosen.size for one in (0.0, 0.5, 1.0, 2.0, 1e6)]
-    assert sizes == sorted(sizes, reverse=True)
-    assert sizes[0] > sizes[2] > sizes[-1] == 1
-    assert decided({"search": rising - 0.01}, noise=0.02).chosen.family == ALL
-    cheap = decided({"search": rising - 0.01}, noise=0.02, parsimony=4.0)
-    assert cheap.chosen.size < UNITS  # a subset may cost something if all features are the best, too
-    assert cheap.parsimony == 4.0
+ESTIMATORS = [None, NeighbourVotes(n_neighbors=3), LogisticRegression(), [None, LogisticRegression()]]
 
 
-def test_one_size_that_is_good_by_chance_is_not_chosen():
-    spike = np.full(UNITS - 1, -0.02)
-    spike[9] = 0.04
-    found = decided({"search": spike}, noise=0.005)
-    assert found.path[9].scores.difference > 0.03  # the path shows what was measured
-    assert found.chosen.family == ALL
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=["panel", "votes", "logistic", "list"])
+@pytest.mark.parametrize("rows", [30, 334])
+@pytest.mark.parametrize("steps", [0, 150, 400, 10**9])
+def test_any_budget_gives_an_answer_that_its_own_curve_stands_for(estimator, rows, steps):
+    """Not below all columns by more than the tolerance, and no smaller admissible size is at least as good."""
+    found = chosen(made(rows=rows, columns=10, seed=rows), estimator, budget=Steps(steps), nested=False)
+    assert found.reason == ("settled" if steps > 10**6 else "max_time")
+    if not found.folds:
+        assert found.units == tuple(range(10))
+        assert found.method == "all columns"
+        return
+    mean, place = found.curve.mean(axis=0), found.sizes.index(found.size)
+    allowed = found.curve.min(axis=0) + np.maximum(mean, 0) / 2 >= -0.005
+    assert mean[place] >= -found.tolerance
+    assert not (allowed & (mean >= mean[place]))[:place].any()
+    assert set(found.units) == set(found.order[: found.size])
 
 
-def test_a_difference_that_folds_do_not_agree_about_is_not_trusted():
-    flat = np.full(UNITS - 1, 0.001)
-    assert decided({"search": flat}, noise=0.0).chosen.family == "search"
-    # the mean over folds and about three neighbouring sizes has a standard deviation of 0.02 / sqrt(60) = 0.0026
-    chosen_by_noise = [decided({"search": flat - 0.009}, noise=0.02, seed=seed).chosen.family for seed in range(50)]
-    assert chosen_by_noise.count(ALL) >= 45
+def test_more_time_finishes_more_folds_of_the_same_ones():
+    data = made(rows=80)
+    found = [chosen(data, budget=Steps(steps), nested=False) for steps in (60, 500, 1000, 10**9)]
+    folds = [one.folds for one in found]
+    assert folds == sorted(folds)
+    assert folds[0] < folds[-1] == 15
 
 
-def test_rows_of_the_path_are_what_was_measured():
-    rng, some = np.random.default_rng(1), choosable()
-    scores = [Scores({"search": rng.uniform(0.6, 0.9, 19)}, rng.uniform(0.7, 0.8), SIDES, 0) for _ in range(FOLDS)]
-    found = decide(scores, {"search": some.cut(range(UNITS))}, some, 0.0)
-    assert [row.size for row in found.path] == list(range(1, UNITS + 1))
-    fourth, everything = np.array([one.by_family["search"][3] for one in scores]), [one.everything for one in scores]
-    widening = np.sqrt(1 / FOLDS + 10 / 90)  # of Nadeau and Bengio, for folds that share rows
-    assert found.path[3].units == (0, 1, 2, 3)
-    row = found.path[3].scores
-    assert row.left_out == pytest.approx(fourth.mean())
-    assert row.standard_error == pytest.approx(widening * fourth.std(ddof=1))
-    assert row.difference == pytest.approx((fourth - everything).mean())
-    assert row.difference_error == pytest.approx(widening * (fourth - everything).std(ddof=1))
-    assert found.path[-1].scores.left_out == pytest.approx(np.mean(everything))
+def test_without_time_a_limit_still_holds():
+    data = made()
+    assert len(chosen(data, space=space_of(9, limit=4), budget=Steps(0)).units) == 4
+    assert chosen(data, n_features=2, budget=Steps(100)).asked
+    assert chosen(data, n_features=2, budget=Steps(100)).size == 2
 
 
-def test_sizes_without_a_subset_and_families_without_a_fold_are_not_chosen():
-    some, short = choosable(), [0.1, 0.1, *[np.nan] * 17]
-    by_family = {"search": 0.8 + np.array(short), "F-test": np.full(19, 0.7)}
-    scores = [Scores(by_family, 0.8, SIDES, 0) for _ in range(FOLDS)]
-    scores[3] = scores[3]._replace(by_family={"search": scores[3].by_family["search"]})
-    candidates = {"search": {1: (4,), 2: (4, 5)}, "F-test": some.cut(range(UNITS))}
-    found = decide(scores, candidates, some, 0.0)
-    assert [row.size for row in found.path] == [1, 2, UNITS]
-    assert found.chosen.units == (4,)
-    assert set(found.families) == {"search"}
+def test_order_of_columns_and_of_classes_changes_nothing():
+    data = made(rows=90, columns=10, classes=3)
+    moved = np.random.default_rng(5).permutation(10)
+    other = data._replace(X=data.X[:, moved], y=np.array(["c", "a", "b"])[data.y])
+    names = tuple(f"x{one}" for one in moved)
+    one, two = chosen(data), chosen(other, space=replace(space_of(10), names=names))
+    assert {f"x{unit}" for unit in one.units} == {names[unit] for unit in two.units}
+    assert [f"x{unit}" for unit in one.order] == [names[unit] for unit in two.order]
+    np.testing.assert_array_equal(one.curve, two.curve)
+    assert one.nested == two.nested
+
+
+def test_several_workers_give_the_same_answer():
+    data = made(rows=60, columns=8)
+    assert same(chosen(data), chosen(data, workers=Joblib(2, "threads")))
+
+
+def test_a_memory_replays_what_was_done_before(tmp_path, monkeypatch):
+    data = made(rows=60, columns=8)
+    with Memory(tmp_path / "run.db") as memory:
+        answers = Answers(memory, "data and panel")
+        cut = chosen(data, budget=Steps(300), memory=answers)
+        whole = chosen(data, memory=answers)
+        assert cut.folds < whole.folds
+        assert same(whole, chosen(data))
+        assert not same(whole, chosen(data, memory=answers, seed=1))
+        assert same(chosen(data, NeighbourVotes()), chosen(data, NeighbourVotes(), memory=answers))
+        monkeypatch.setattr(tasks, "do", None)
+        assert same(whole, chosen(data, memory=answers))
+
+
+def test_limits_forced_units_and_sizes_asked_for():
+    data = made(rows=120)
+    found = chosen(data, space=space_of(9, allowed=(0, 1, 2, 3, 5, 6, 7), forced=(8,), limit=3), nested=False)
+    assert 8 in found.units
+    assert len(found.units) <= 3
+    assert 4 not in found.order
+    assert found.order[0] == 8
+    assert found.sizes[-1] == 8
+    assert chosen(data, n_features=7, nested=False).size == 7
+    with pytest.raises(ValueError, match="n_features_to_select must be from 1 to 9, got 10"):
+        chosen(data, n_features=10)
+
+
+def test_groups_of_columns_are_units():
+    units = ((0, 1), (2, 5, 7), (3, 4), (6, 8))
+    found = chosen(made(rows=120), space=space_of(9, units=units, allowed=(0, 1, 2, 3), limit=4), nested=False)
+    assert found.units == (1,)
+
+
+def test_a_category_is_one_unit_and_gaps_are_filled():
+    rng = np.random.default_rng(0)
+    level, noise = rng.integers(0, 6, 200), rng.integers(0, 30, 200)
+    table = pd.DataFrame({"good": np.array(list("abcdef"))[level], "bad": [f"n{one}" for one in noise]})
+    table["gaps"] = np.where(rng.random(200) < 0.2, np.nan, rng.normal(size=200))
+    encoded = EncodedRows.of(TableEncoder(impute="median"), table)
+    data = Data(encoded.numbers(), (level % 2 + (rng.random(200) < 0.1)) % 2, np.array(list(table)), {}, encoded)
+    space = space_of(
+        0,
+        units=tuple(map(tuple, encoded.encoder.columns_)),
+        allowed=(0, 1, 2),
+        limit=3,
+        categories=tuple(map(tuple, encoded.encoder.columns_[:2])),
+    )
+    found = chosen(data, space=space)
+    assert found.units == (0,)
+    assert found.nested.score > 0.8
+
+
+def test_rows_of_a_group_are_in_one_fold():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(30), 4)
+    y = (np.arange(30) % 2)[groups]
+    X = np.column_stack([rng.normal(size=30)[groups], rng.normal(size=(120, 3))])  # the first one tells the group
+    found = chosen(Data(X, y, np.arange(4), {"groups": groups}))
+    assert chosen(Data(X, y, np.arange(4), {})).nested.score > 0.75
+    assert found.nested.score < 0.7
+
+
+def test_the_users_folds_are_used():
+    data = made(rows=60)
+    assert chosen(data, folds=KFold(4)).folds_planned == 4
+    assert chosen(data, folds=ShuffleSplit(3, random_state=0)).nested is not None
+    with pytest.raises(ValueError, match="cv"):
+        chosen(data, folds=[(np.arange(3), np.arange(1000))])
+    assert chosen(data, folds=LeaveOneOut()).method == "all columns"  # one row has no two classes
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss", "roc_auc", lambda model, X, y: model.score(X, y)])
+def test_any_scorer_judges_classes(scoring):
+    data = made(rows=100, columns=8)
+    for estimator in (None, LogisticRegression()):
+        found = chosen(data, estimator, scoring, nested=False)
+        assert {2, 5, 7} <= {*found.units}
+
+
+@pytest.mark.parametrize("scoring", ["neg_mean_absolute_error", "r2", "concordance"])
+def test_any_scorer_judges_real_targets(scoring):
+    data = made("regression", rows=100, columns=8)
+    data = data._replace(y=1e6 * data.y)
+    for estimator in (None, Ridge()):
+        found = chosen(data, estimator, scoring, nested=False)
+        assert {2, 5, 7} <= {*found.units}
+        assert found.size <= 5
+
+
+def test_weights_count_in_the_scores():
+    data = made(rows=200, columns=8)
+    X, wrong = data.X.copy(), np.arange(200) % 2 == 1
+    X[wrong, 2:] = np.random.default_rng(9).normal(size=(100, 6))
+    X[wrong, 0] = data.y[wrong]
+    weighted = data._replace(X=X, metadata={"sample_weight": np.where(wrong, 0.0, 1.0)})
+    assert 5 in chosen(weighted, nested=False).units
+    assert (
+        chosen(weighted, nested=False).score[:, -1].mean()
+        != chosen(data._replace(X=X), nested=False).score[:, -1].mean()
+    )
+    with pytest.raises(ValueError, match="sample_weight cannot be used"):
+        chosen(weighted, KNeighborsClassifier())
+
+
+def test_judges_have_names_of_their_own():
+    panel = Panel.of([None, LogisticRegression(), RandomForestClassifier(3), LogisticRegression(C=2)], None, made())
+    assert panel.names[3:] == ("LogisticRegression 1", "RandomForestClassifier", "LogisticRegression 2")
+    with pytest.raises(ValueError, match="some of both"):
+        Panel.of([Ridge(), LogisticRegression()], None, made())
+    with pytest.raises(TypeError, match="must be a scikit-learn classifier or regressor"):
+        Panel.of(StandardScaler(), None, made())
+
+
+def test_ctrl_c_ends_with_what_is_known():
+    with deferred_interrupt() as interrupted:
+        budget = Budget()
+        budget.listen(interrupted)
+
+        def press(done, of, text):
+            if done == 6:
+                signal.raise_signal(signal.SIGINT)
+
+        if threading.current_thread() is threading.main_thread():
+            found = chosen(made(rows=60), budget=budget, tell=press)
+            assert found.reason == "interrupted"
+            assert 0 < found.folds < found.folds_planned
+
+
+def test_progress_is_told():
+    told = []
+    chosen(made(rows=60), tell=lambda *given: told.append(given))
+    assert [done for done, _, _ in told] == list(range(1, told[0][1] + 1))
+    assert "of 9 columns" in told[-1][2]
+
+
+def test_all_columns_where_nothing_can_be_scored():
+    data = made()
+    found = all_columns(space_of(9, limit=5), Panel.of(None, None, data))
+    assert (found.size, found.folds, found.nested) == (5, 0, None)
+
+
+def test_sizes_are_dense_where_they_are_small():
+    assert sizes_of(1, 9, 9) == (1, 2, 3, 4, 5, 6, 8, 9)
+    assert sizes_of(2, 20, 200, 7)[:8] == (2, 3, 4, 5, 6, 7, 8, 10)
+    assert sizes_of(1, 1, 1) == (1,)
+
+
+def test_the_rule_takes_the_smallest_size_that_no_judge_minds():
+    sizes = (1, 2, 3, 4)
+    assert Rule(sizes, 4).size(np.array([[0.02, 0.0, 0.0, 0], [-0.03, -0.002, 0.0, 0]])) == 1
+    assert Rule(sizes, 2).size(np.array([[-0.2, -0.1, 0.0, 0]])) == 1  # the limit
+    assert Rule(sizes, 4, parsimony=0.2).size(np.array([[-0.2, -0.1, 0.0, 0]])) == 0
+
+
+def test_far_worse_sizes_say_nothing_about_their_neighbours():
+    found = Rule((1, 2, 3, 4, 5), 5).smoothed(np.array([[-0.4, -0.3, 0.011, 0.009, 0.0]]))
+    np.testing.assert_allclose(found[0, 2:], [0.01, 0.01, 0.0], atol=0.004)
+
+
+def test_the_honest_score_of_noise_is_that_of_guessing():
+    scores, errors = [], []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        data = Data(rng.normal(size=(60, 6)), rng.permutation(60) % 2, np.arange(6), {})
+        found = chosen(data, seed=seed).nested
+        scores.append(found.score)
+        errors.append(found.standard_error)
+    assert abs(np.mean(scores) - 0.5) < 3 * np.std(scores) / len(scores) ** 0.5
+    assert np.mean(np.abs(np.array(scores) - 0.5) < 2 * np.array(errors)) > 0.7

@@ -54,8 +54,8 @@ def alone(table):
 
 def same(one, other):
     left, right = one.certificate_, other.certificate_
-    counts = left.samples == right.samples and left.exact_evaluations == right.exact_evaluations
-    return counts and left.content["leaves"] == right.content["leaves"] and left.features == right.features
+    costs = [(found.cost.samples, found.cost.exact_evaluations) for found in (left, right)]
+    return costs[0] == costs[1] and left.search == right.search and left.features == right.features
 
 
 def test_a_cluster_gives_the_same_answer_as_this_process(client, table, alone):
@@ -90,7 +90,7 @@ def test_a_worker_that_is_killed_changes_nothing(client, table, alone):
     found = made_selector(choose="training", **SETTINGS)
     executor = Killing(client)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bestleaf.selection.selector.executor_for", lambda n_jobs, prefer: executor)
+        patch.setattr("bestleaf.selection.searched.executor_for", lambda n_jobs, prefer: executor)
         found.fit(*table)
     assert executor.batches > 5
     assert same(found, alone)

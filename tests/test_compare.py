@@ -17,16 +17,15 @@ from sklearn.feature_selection import RFECV
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import genuine
 from bestleaf import SearchOptions
-from bestleaf.certificate.held_out import corrected_error
-from bestleaf.features.all_subsets import Exhaustion
-from bestleaf.new_data import split_of
 from bestleaf.tables import prepared
-from bestleaf.tables.compare import Compared, compare, standings
+from bestleaf.tables.compare import Compared, compare, split_rows, standings
+from bestleaf.tables.models import named_estimator
 from bestleaf.tables.peers import PEERS, Peer, Setting, mean_auc
-from bestleaf.tables.select import named_estimator
 from selecting import bestleaf, refused
 
 pytestmark = pytest.mark.slow
@@ -49,11 +48,11 @@ def file(tmp_path, monkeypatch, shop):
 def test_all_methods_are_shown_and_several_splits_have_standard_errors(file):
     code, shown, _ = bestleaf("compare", file, "--target", "bought", "--max-time", "5")
     assert code == 0
-    for part in ("bestleaf", "forward selection", "RFECV", "F-test", "all features", "held-out", "difference"):
+    for part in ("bestleaf", "forward selection", "RFECV", "F-test", "all columns", "score", "difference"):
         assert part in shown
     assert "[b]noise" in shown
     assert "±" not in shown  # one split says nothing of its error
-    shown = bestleaf("compare", file, "--target", "bought", "--splits", "2", "--peers", "f-test").out
+    shown = bestleaf("compare", file, "--target", "bought", "--splits", "2", "--peers", "F-test").out
     assert "in each of 2 splits" in shown
     assert "±" in shown
     assert "forward selection" not in shown
@@ -75,24 +74,24 @@ def test_every_method_sees_the_same_rows(shop, monkeypatch):
     assert [one[2] for one in seen] == [5, 5, 6, 6]
     assert {row.rows for row in rows} == {(90, 30)}
     assert set(Counter(row.method for row in rows).values()) == {2}
-    by_method = {(row.method, row.split): row.held_out for row in rows}
+    by_method = {(row.method, row.split): row.score for row in rows}
     for split in (0, 1):  # the same columns have the same score
-        assert by_method["first", split] == by_method["second", split] == by_method["all features", split]
+        assert by_method["first", split] == by_method["second", split] == by_method["all columns", split]
     alone = [row for row in compare(table, peers=[], random_state=6) if row.method == "bestleaf"]
-    assert alone[0].held_out == by_method["bestleaf", 1]
+    assert alone[0].score == by_method["bestleaf", 1]
 
 
 def test_standings_are_paired():
-    def row(method, split, held_out, columns=("a",), note=""):
-        return Compared(method, columns, held_out, 2.0, split, (75, 25), note)
+    def row(method, split, score, columns=("a",), note=""):
+        return Compared(method, columns, score, 2.0, split, (75, 25), note)
 
     rows = [row("bestleaf", 0, 0.8), row("peer", 0, 0.7, ("a", "b")), row("bestleaf", 1, 0.6), row("peer", 1, 0.55)]
     rows += [row("bestleaf", 2, 0.7), row("peer", 2, nan, (), "failed: no")]
     ours, peer = standings(rows)
-    assert ours.held_out == pytest.approx(0.7)
+    assert ours.score == pytest.approx(0.7)
     assert ours.difference == 0
-    assert ours.held_out_error == pytest.approx(0.1 * np.sqrt(1 / 3 + 1 / 3))
-    assert peer.held_out == pytest.approx(0.625)
+    assert ours.score_error == pytest.approx(0.1 * np.sqrt(1 / 3 + 1 / 3))
+    assert peer.score == pytest.approx(0.625)
     assert peer.difference == pytest.approx(-0.075)  # not 0.625 - 0.7: only the splits that both have done
     assert peer.difference_error == pytest.approx(np.std([-0.1, -0.05], ddof=1) * np.sqrt(1 / 2 + 1 / 3))
     assert peer.features == 1.5
@@ -106,11 +105,22 @@ def test_the_corrected_error_of_splits_is_not_too_small():
     rng, means, errors = np.random.default_rng(0), [], []
     for _ in range(400):
         values = rng.normal(size=100)
-        held_out = [values[rng.permutation(100)[:25]].mean() for _ in range(5)]
-        means.append(np.mean(held_out))
-        errors.append(corrected_error(held_out, [25] * 5, [75] * 5))
+        scores = [values[rng.permutation(100)[:25]].mean() for _ in range(5)]
+        one = standings([Compared("bestleaf", (), float(score), 1.0, n, (75, 25)) for n, score in enumerate(scores)])[0]
+        means.append(one.score)
+        errors.append(one.score_error)
     # 400 tables know a standard deviation to 1 / sqrt(800) = 3.5%; four of these are 14%
     assert np.sqrt(np.mean(np.square(errors))) > 0.86 * np.std(means)
+
+
+def test_splits_have_all_classes_and_keep_groups_together():
+    y, groups = np.array([0] * 40 + [1] * 8), np.repeat(np.arange(12), 4)
+    kept, aside = split_rows(y, 0.25, "classification", 0, None)
+    assert sorted([*kept, *aside]) == list(range(48))
+    assert set(y[aside]) == set(y[kept]) == {0, 1}
+    kept, aside = split_rows(y, 0.25, "classification", 0, groups)
+    assert not set(groups[kept]) & set(groups[aside])
+    assert len(split_rows(np.arange(5.0), 0.25, "regression", 0, None)[1]) == 2
 
 
 def test_a_peer_that_fails_does_not_end_the_comparison(file, monkeypatch):
@@ -129,21 +139,21 @@ def test_a_peer_that_fails_does_not_end_the_comparison(file, monkeypatch):
 def test_a_peer_that_selects_nothing_ranks_by_chance(shop, monkeypatch):
     monkeypatch.setitem(PEERS, "f-test", Peer("empty", lambda X, y, setting: np.zeros(X.shape[1], bool)))
     row = list(compare(prepared(shop, "bought"), peers=["f-test"]))[-1]
-    assert (row.columns, row.held_out) == ((), 0.5)
+    assert row.columns == ()
+    assert row.score == pytest.approx(0.5, abs=0.02)
     keywords = {"peers": ["f-test"], "choose": "training", "epsilon": 0.1, "search": SearchOptions(max_samples=20)}
     row = list(compare(prepared(shop, "bought"), estimator="linear", **keywords))[-1]
-    shares = shop.bought.value_counts(normalize=True)
-    assert row.columns == ()
-    assert row.held_out == pytest.approx(shares.max(), abs=0.02)  # the accuracy of saying the same of all rows
+    assert (row.columns, row.score) == ((), 0.5)
 
 
-def test_numbers_are_compared_by_ranks():
+def test_numbers_are_compared_by_r2():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 3))
     table = prepared(pd.DataFrame(X, columns=list("abc")).assign(y=X[:, 0] + X[:, 1]), "y")
-    rows = {row.method: row for row in compare(table, peers=QUICK)}
+    rows = {row.method: row for row in compare(table, peers=QUICK, n_features_to_select=2)}
     assert not any(row.note for row in rows.values())
     assert rows["bestleaf"].columns == rows["forward selection"].columns == ("a", "b")
+    assert rows["bestleaf"].score > 0.8
 
 
 @pytest.mark.parametrize(
@@ -161,18 +171,8 @@ def test_options_that_cannot_be_used(file, monkeypatch, options, words):
     assert words in refused("compare", file, "--target", "bought", *options)
 
 
-@pytest.mark.parametrize(
-    ("owner", "name", "rows"),
-    [
-        (Exhaustion, "slice", ["bestleaf (interrupted)"]),
-        (RFECV, "fit", ["bestleaf", "all features", "F-test", "forward selection"]),
-    ],
-)
-def test_ctrl_c_keeps_the_rows_so_far(file, monkeypatch, owner, name, rows):
-    rng = np.random.default_rng(0)
-    wide = pd.DataFrame(rng.normal(size=(60, 13)), columns=[f"c{number}" for number in range(13)])
-    wide.assign(y=rng.integers(0, 2, 60)).to_csv("wide.csv", index=False)
-    real, calls = getattr(owner, name), []
+def test_ctrl_c_keeps_the_rows_so_far(file, monkeypatch):
+    real, calls = RFECV.fit, []
 
     def interrupted(*arguments, **keywords):
         calls.append(arguments)
@@ -180,13 +180,12 @@ def test_ctrl_c_keeps_the_rows_so_far(file, monkeypatch, owner, name, rows):
             os.kill(os.getpid(), signal.SIGINT)
         return real(*arguments, **keywords)
 
-    monkeypatch.setattr(owner, name, interrupted)
-    code, shown, _ = bestleaf("compare", "wide.csv", "--target", "y", "--epsilon", "0", "--max-time", "3")
+    monkeypatch.setattr(RFECV, "fit", interrupted)
+    code, shown, _ = bestleaf("compare", file, "--target", "bought")
     assert code == 130
-    methods = ["bestleaf", "all features", "F-test", "forward selection", "RFECV "]
-    table = shown[: shown.index("held-out: AUC")]
-    assert all(row in table for row in rows)
-    assert not any(method in table for method in methods[len(rows) :])
+    table = shown[: shown.index("score: mean AUC")]
+    assert all(row in table for row in ("bestleaf", "all columns", "F-test", "forward selection"))
+    assert "RFECV " not in table
 
 
 def test_a_category_is_selected_as_a_whole(shop, monkeypatch):
@@ -197,20 +196,24 @@ def test_a_category_is_selected_as_a_whole(shop, monkeypatch):
     assert row.columns == ("city",)
 
 
-def test_all_methods_are_judged_by_the_estimator(file, shop):
-    settings = {"choose": "training", "epsilon": 0.1, "peers": ["f-test"], "search": SearchOptions(max_samples=20)}
+def test_all_methods_are_judged_by_the_estimator_or_by_three_kinds_of_models(file, shop):
     table = prepared(shop, "bought")
-    rows = {row.method: row for row in compare(table, estimator="linear", **settings)}
-    model, seed = named_estimator("linear", "classification"), 0
-    kept, aside = split_of(0.25, table.X, table.y.to_numpy(), None, seed)
-    part = table.filled_from(kept)
-    model.fit(part.X.iloc[kept], table.y.iloc[kept])
-    accuracy = model.score(part.X.iloc[aside], table.y.iloc[aside])
-    assert rows["all features"].held_out == pytest.approx(accuracy)
-    options = ["--estimator", "linear", "--max-time", "1", "--peers", "f-test"]
+    settings = {"choose": "training", "epsilon": 0.1, "peers": ["f-test"]}
+    kept, aside = split_rows(table.y.to_numpy(), 0.25, "classification", 0, None)
+    X, y = table.X.to_numpy(), (table.y == "yes").to_numpy().astype(int)
+    rows = compare(table, estimator="linear", **settings, search=SearchOptions(max_samples=20))
+    model = named_estimator("linear", "classification").fit(X[kept], y[kept])
+    every = next(row for row in rows if row.method == "all columns")
+    assert every.score == pytest.approx(mean_auc(model, X[aside], y[aside]))
+    usual = next(row for row in compare(table, **settings) if row.method == "all columns")
+    neighbours = make_pipeline(StandardScaler(), KNeighborsClassifier())
+    models = [neighbours, *(named_estimator(name, "classification") for name in ("linear", "boosting"))]
+    scores = [mean_auc(one.fit(X[kept], y[kept]), X[aside], y[aside]) for one in models]
+    assert usual.score == pytest.approx(np.mean(scores))
+    options = ["--estimator", "linear", "--peers", "f-test"]
     code, shown, _ = bestleaf("compare", file, "--target", "bought", *options)
     assert code == 0
-    assert "held-out: accuracy or concordance of the estimator linear" in shown
+    assert "score: AUC of linear" in shown
 
 
 # ---- the other methods: what they select, by which measure, from which rows

@@ -11,14 +11,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import get_scorer
+from sklearn.metrics import get_scorer, make_scorer, mean_absolute_error
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from bestleaf import EstimatorOracle, Search, validate, verify
+from bestleaf import EstimatorOracle, Search, verify
 from bestleaf.features import FeatureLattice
 from bestleaf.features.scoring import quick_score
 from selecting import made_selector
@@ -146,7 +146,12 @@ def test_the_selector_selects_for_the_estimator(fitted, table):
     assert fitted.score_ >= max(oracle.value([feature]) for feature in range(12))
     assert set(fitted.subset_) & {0, 1, 2, 3, 4}
     assert "mean accuracy of GaussianNB on 5 fixed splits" in str(fitted.certificate_)
-    assert 0 < fitted.certificate_.content["data"]["standard_error"] < 0.3
+    assert (
+        fitted.predict(table[0])
+        == GaussianNB().fit(table[0][:, fitted.subset_], table[1]).predict(table[0][:, fitted.subset_])
+    ).all()
+    assert fitted.score(*table) == np.mean(fitted.predict(table[0]) == table[1])
+    assert 0 < fitted.certificate_.told.standard_error < 0.3
 
 
 def test_a_certificate_about_an_estimator_is_checked_with_an_oracle(fitted, table):
@@ -166,16 +171,13 @@ def test_metadata_are_used_or_refused_never_dropped(table):
     weights, groups = np.ones(150), np.arange(150) // 5
     keywords = {"epsilon": 0.2, "max_samples": 150, "random_state": 0}
     by_votes = made_selector(choose="training", **keywords).fit(X, y, sample_weight=weights)
-    assert by_votes.certificate_.content["data"]["objective"]["weighted"]
+    assert by_votes.certificate_.data.objective.weighted
     with pytest.raises(TypeError, match=r"fit takes X, y, sample_weight and groups, got 'colour'"):
         made_selector(choose="training", estimator=MODEL, **keywords).fit(X, y, colour=groups)
-    with pytest.raises(ValueError, match="scoring needs an estimator to score"):
+    with pytest.raises(ValueError, match="scoring needs an estimator to score with choose='training'"):
         made_selector(choose="training", scoring="accuracy", **keywords).fit(X, y)
-    selector = made_selector(choose="training", estimator=MODEL, cv=GroupKFold(3), **keywords)
-    judged = validate(selector, X, y, holdout=0.2, sample_weight=weights, groups=groups)
-    found, kept = judged.selector, judged.rows
-    assert not set(groups[kept]) & set(np.delete(groups, kept))
-    assert found.certificate_.content["data"]["objective"]["grouped"]
+    found = made_selector(choose="training", estimator=MODEL, cv=GroupKFold(3), **keywords).fit(X, y, groups=groups)
+    assert found.certificate_.data.objective.grouped
 
 
 def test_scikit_learns_routing_reaches_fit(table):
@@ -185,7 +187,7 @@ def test_scikit_learns_routing_reaches_fit(table):
         selector = made_selector(MODEL, **settings).set_fit_request(sample_weight=True)
         pipe = make_pipeline(selector, GaussianNB().set_fit_request(sample_weight=False))
         pipe.fit(X, y, sample_weight=np.ones(150))
-        assert pipe[0].certificate_.content["data"]["objective"]["weighted"]
+        assert pipe[0].certificate_.data.objective.weighted
         unrequested = make_pipeline(made_selector(MODEL, **settings), GaussianNB())
         with pytest.raises(ValueError, match="sample_weight"):
             unrequested.fit(X, y, sample_weight=np.ones(150))
@@ -194,7 +196,8 @@ def test_scikit_learns_routing_reaches_fit(table):
 def test_ties_do_not_confuse_the_search_and_few_subsets_are_all_evaluated():
     found = made_selector(DummyClassifier(), choose="training", epsilon=0.1, random_state=0).fit(*IRIS)
     assert len(found.subset_) == 1
-    assert "All 15 subsets" in found.certificate_.claims[1]
+    assert "All 15 subsets" in found.certificate_.claims[0]
+    assert "mean accuracy of DummyClassifier" in str(found.certificate_)
 
 
 @pytest.fixture
@@ -236,3 +239,36 @@ def test_an_estimator_uses_one_thread_where_nobody_said_how_many(table):
     assert (wanted.thread_count, wanted.n_jobs) == (3, 2)
     plain = EstimatorOracle(*table, estimator=KNeighborsClassifier()).estimator
     assert plain.n_jobs is None  # None is one in scikit-learn
+
+
+# ---- a proof needs scores from 0 to 1
+
+ROWS = np.random.default_rng(0).normal(size=(60, 14))
+REAL = ROWS[:, 0] + 0.5 * ROWS[:, 1] + np.random.default_rng(1).normal(size=60)
+
+
+def own_error(estimator, rows, targets):
+    return -float(np.mean(np.abs(estimator.predict(rows) - targets)))
+
+
+def test_a_negative_r2_counts_as_0():
+    oracle = EstimatorOracle(ROWS, REAL, estimator=Ridge(), scoring="r2", cv=3)
+    scores = cross_val_score(Ridge(), ROWS[:, [5]], REAL, scoring="r2", cv=3)
+    assert scores.min() < 0
+    assert oracle.value([5]) == pytest.approx(np.maximum(scores, 0).mean())
+
+
+def test_a_score_above_1_or_an_own_one_below_0_values_no_subset():
+    above = EstimatorOracle(ROWS, 10 * REAL, estimator=Ridge(), scoring=make_scorer(mean_absolute_error), cv=3)
+    with pytest.raises(ValueError, match=r"must give scores from 0 to 1 to value subsets, got \S+ for the features"):
+        above.value([0])
+    with pytest.raises(ValueError, match=r"scoring own_error must give scores from 0 to 1 to value subsets, got -"):
+        EstimatorOracle(ROWS, REAL, estimator=Ridge(), scoring=own_error, cv=3).value([0])
+
+
+def test_an_error_is_refused_where_the_rows_given_decide():
+    for scoring in ("neg_mean_squared_error", make_scorer(mean_absolute_error, greater_is_better=False)):
+        with pytest.raises(ValueError, match=r"scoring must have scores from 0 to 1, .* with choose='training', got"):
+            made_selector(Ridge(), cv=3, scoring=scoring, choose="training").fit(ROWS, REAL)
+    with pytest.raises(TypeError, match=r"does not have, 'score_range'; use a scoring that has bounds"):
+        EstimatorOracle(ROWS, REAL, score_range=(0.0, 1.0))

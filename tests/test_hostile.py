@@ -73,38 +73,33 @@ def test_workers_are_a_whole_number(n_jobs):
 @pytest.mark.parametrize(
     ("holdout", "groups", "told"),
     [
-        ([(np.arange(40), np.arange(40, 60))], None, "holdout must be a fraction between 0 and 1, got"),
-        *((one, None, "holdout must be a fraction between 0 and 1, got") for one in (0, 3, True, "0.25", KFold(3))),
-        (1.0, None, "holdout must be strictly between 0 and 1, got 1"),
-        (0.001, None, "holdout must leave rows of every class on both sides, got a fraction of 0.001 of 60 rows"),
-        (0.25, np.zeros(60), "holdout must leave groups on both sides, got a fraction of 0.25 of 1 groups"),
-        (0.03, np.arange(60), "holdout must leave two different targets on both sides, got a fraction of 0.03"),
-        (None, None, "holdout or test_set must be given, the rows to score on, got neither"),
+        *(
+            (one, None, r"must be a float in the range \[0.0, 1.0\) or None. Got")
+            for one in ([], 1.0, 3, True, "0.25", KFold(3))
+        ),
+        (0.001, None, "holdout must leave at least two targets, and every class, on both sides"),
+        (0.25, np.zeros(60), "holdout must leave"),
     ],
 )
 def test_a_holdout_that_holds_nothing_out_is_refused(holdout, groups, told):
-    target = np.where(np.arange(60) < 58, 0, 1) if holdout == 0.03 else Y
     metadata = {} if groups is None else {"groups": groups}
     with pytest.raises(ValueError, match=told):
-        validate(BestLeafSelector(choose="training", random_state=0), X, target, holdout=holdout, **metadata)
+        BestLeafSelector(holdout=holdout, random_state=0).fit(X, Y, **metadata)
 
 
 @pytest.mark.parametrize(
-    ("selector", "keywords", "told"),
+    ("keywords", "told"),
     [
-        ({}, {"holdouts": 0.25}, r"'holdouts' \(did you mean 'holdout'\?\)"),
-        ({}, {"n_repeats": 3}, "no longer has, 'n_repeats'; use several values of random_state"),
-        ({}, {"resample": "half"}, "no longer has, 'resample'; use fits on other rows"),
-        ({}, {"n_jobs": 2}, "no longer has, 'n_jobs'; use the n_jobs of the selector"),
-        ({}, {"delta": 1}, "delta must be strictly between 0 and 1, got 1"),
-        ({"cv": KFold(3).split(X)}, {}, "cv must be a number, a splitter or a list, got the iterator"),
-        ({"cv": list(KFold(3).split(X))}, {}, "cv must be a number or a splitter with holdout, got a list of rows"),
+        ({"deltas": 0.1}, r"'deltas' \(did you mean 'delta'\?\)"),
+        ({"n_repeats": 3}, "no longer has, 'n_repeats'; use several values of random_state"),
+        ({"holdout": 0.25}, "no longer has, 'holdout'; use BestLeafSelector"),
+        ({"delta": 1}, "delta must be strictly between 0 and 1, got 1"),
     ],
 )
-def test_validation_of_clumsy_users(selector, keywords, told):
-    made = BestLeafSelector(LogisticRegression(), choose="training", **selector)
+def test_validation_of_clumsy_users(keywords, told):
+    made = BestLeafSelector(LogisticRegression(), random_state=0).fit(X, Y)
     with pytest.raises((TypeError, ValueError), match=told):
-        validate(made, X, Y, **{"holdout": np.float32(0.25), **keywords})
+        validate(made, X[:30] + 0.1, Y[:30], **keywords)
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_an_evaluator_says_which_moves_enter_first(small):
     assert (2, 2) in game.children(game.children(game.root())[1])
     assert game.prior((2, 2)) == [0.1]  # one stone is left, so only one can be taken
     result = best_arm(game, epsilon=0.1, delta=0.1, expansion=0.5, seed=0)
-    assert result.settings["proposal"] == "prior"
+    assert result.search.proposal == "prior"
     assert not hasattr(OpenSpielGame("heap"), "prior")
 
 

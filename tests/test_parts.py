@@ -61,7 +61,7 @@ def test_a_rule_that_names_strangers_is_told_so(rule):
 
 def test_a_users_rate_compiles_into_the_loop():
     result = best_leaf(paper_lattice(), epsilon=0.2, delta=0.1, bound=cautious, expansion=0.4, seed=0)
-    assert (result.reason, result.settings["bound"]) == ("settled", "cautious")
+    assert (result.reason, result.search.bound) == ("settled", "cautious")
     for leaf in result.leaves:
         half = sqrt(cautious.part.function(leaf.count, 0.1, len(result.leaves)) / (2 * leaf.count))
         assert leaf.upper == pytest.approx(min(1, leaf.mean + half))

@@ -40,8 +40,8 @@ def test_a_problem_with_a_prior_grows_by_it_unless_told_otherwise():
     settings = Settings(epsilon=0.1, delta=0.1, expansion=0.5)
     assert proposals_for(settings, Guided(), rollouts=False) is PriorProposals
     assert proposals_for(settings, paper_lattice(), rollouts=False) is RandomProposals
-    assert searched(Guided()).run().settings["proposal"] == "prior"
-    assert searched(Guided(), proposal="random").run().settings["proposal"] == "random"
+    assert searched(Guided()).run().search.proposal == "prior"
+    assert searched(Guided(), proposal="random").run().search.proposal == "random"
     check_problem(Guided())
 
 

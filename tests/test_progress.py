@@ -15,7 +15,7 @@ from bestleaf.search.progress import LiveLine, ProgressLine
 from selecting import made_selector
 
 NOW = Progress(
-    samples=12_000, exact_evaluations=1, growths=3, leaves=9, gap=0.25, best=(0, 1), seconds=4.0, looked_at=9
+    samples=12_000, exact_evaluations=1, growths=3, leaves=9, gap=0.25, best=(0, 1), seconds=4.0, compared=9
 )
 
 
@@ -37,9 +37,9 @@ def test_a_line_tells_value_gap_speed_budget_and_subset():
     assert shown_by(terminal=False).strip().endswith("1 exact value · 4 s · {(0, 1)}")
 
 
-def test_the_gap_is_that_of_the_leaves_looked_at_and_the_others_are_counted():
-    assert "gap 0.2500 (3 candidates not compared) · 12,000" in shown_by(terminal=False, now=NOW._replace(looked_at=6))
-    assert "gap 0.2500 (1 candidate not compared) · 12,000" in shown_by(terminal=False, now=NOW._replace(looked_at=8))
+def test_the_gap_is_that_of_the_leaves_compared_and_the_others_are_counted():
+    assert "gap 0.2500 (3 candidates not compared) · 12,000" in shown_by(terminal=False, now=NOW._replace(compared=6))
+    assert "gap 0.2500 (1 candidate not compared) · 12,000" in shown_by(terminal=False, now=NOW._replace(compared=8))
 
 
 def test_a_narrow_terminal_cuts_the_subset_and_not_the_numbers():

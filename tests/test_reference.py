@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 
+import msgspec
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
 from bestleaf import BestLeafSelector, KNNOracle, NeighbourVotes, SearchOptions, verify
-from bestleaf.certificate import schema
 from bestleaf.features import FeatureLattice, data
 from bestleaf.features import neighbours as features_neighbours
 from bestleaf.features.data import row_roles
 from bestleaf.features.unseen import UnseenVotes
-from forging import judged, reworded
 
 ROWS, REFERENCE = 400, 120
 
@@ -120,11 +118,15 @@ def test_few_rows_all_vote_and_are_kept_as_before():
         assert len(oracle.queries) == ROWS
 
 
+def trained(X, y):
+    options = SearchOptions(max_samples=3000)
+    return BestLeafSelector(choose="training", epsilon=0.1, random_state=0, search=options).fit(X, y)
+
+
 @pytest.fixture
 def low_bound(monkeypatch):
     """Let 300 rows be very many, of which 100 vote."""
-    for module in (data, schema):
-        monkeypatch.setattr(module, "VALUE_COST", 300**2)
+    monkeypatch.setattr(data, "VALUE_COST", 300**2)
     monkeypatch.setattr(data, "REFERENCE_ROWS", 100)
     monkeypatch.setattr(data, "QUERY_ROWS", 150)
 
@@ -145,16 +147,12 @@ def test_very_many_rows_get_a_reference_by_themselves(low_bound):
 @pytest.mark.parametrize("kind", ["two classes", "real", "four classes"])
 def test_a_selection_among_very_many_rows_says_what_its_values_are(low_bound, kind):
     X, y = table(kind)
-    found = BestLeafSelector(epsilon=0.1, random_state=0, search=SearchOptions(max_samples=3000)).fit(X, y)
-    content = found.certificate_.content
-    assert content["data"]["terminal"] == "exact"
-    assert content["data"]["objective"]["reference_rows"] == 100
-    assert found.path_ is None
+    found = trained(X, y)
+    assert found.certificate_.data.objective.reference_rows == 100
     text = str(found.certificate_)
-    where = "in a fixed reference of 100 examples, on a fixed random part of 150 of the other 300 examples"
-    assert where in text
+    assert "in a fixed reference of 100 rows, on a fixed random part of 150 of the other 300 rows" in text
     assert "leave-one-out" not in text
-    assert ", measured on 150 examples outside of the reference of 100" in text
+    assert ", measured on 150 rows outside of the reference of 100" in text
     verdict = verify(found.certificate_, X, y)
     assert verdict, str(verdict)
     assert "exact values were computed again" in str(verdict)
@@ -162,20 +160,11 @@ def test_a_selection_among_very_many_rows_says_what_its_values_are(low_bound, ki
 
 def test_values_of_another_reference_are_refused(low_bound):
     X, y = table("two classes")
-    found = BestLeafSelector(epsilon=0.1, random_state=0, search=SearchOptions(max_samples=2000)).fit(X, y).certificate_
-    refusals = {
-        (90, 150): "on these data, not",
-        (100, 149): "values of 400 rows cannot be of 150 of them",
-        (270, 150): "query_rows must be a whole number of at most 130, got 150",
-        (400, 150): "query_rows must be written if and only if not all rows vote",
-        (401, 150): "reference_rows must be a whole number of at most 400, got 401",
-    }
-    for (voters, ranked), sentence in refusals.items():
-        content = json.loads(found.to_json())
-        content["data"]["objective"] |= {"reference_rows": voters, "query_rows": ranked}
-        verdict = judged(reworded(content), X, y)
-        assert not verdict
-        assert sentence in str(verdict)
+    found = trained(X, y).certificate_
+    for voters, ranked in ((90, 150), (100, 149), (270, 150), (400, 150), (401, 150)):
+        objective = msgspec.structs.replace(found.data.objective, reference_rows=voters, query_rows=ranked)
+        other = msgspec.structs.replace(found, data=msgspec.structs.replace(found.data, objective=objective))
+        assert not verify(other, X, y)
 
 
 @pytest.mark.parametrize(

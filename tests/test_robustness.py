@@ -28,7 +28,6 @@ from bestleaf import (
     best_arm,
     best_leaf,
     problems,
-    validate,
     verify,
 )
 from bestleaf.engine.bounds import BOUNDS
@@ -154,30 +153,6 @@ def test_a_description_has_no_addresses_and_is_not_shortened():
     assert "max_depth=3" in described(model)
 
 
-@pytest.mark.parametrize(
-    ("keywords", "given", "sentence"),
-    [
-        (
-            {"holdout": 0.25},
-            {"sample_weight": np.ones(90)},
-            "sample_weight must have one value for each of the 120 rows",
-        ),
-        ({"holdout": 0.25, "cv": [([0, 1], [2, 3])]}, {}, "cv must be a number or a splitter with holdout"),
-        (
-            {"cv": iter([([0, 1], [2, 3])])},
-            {},
-            "cv must be a number, a splitter or a list, got the iterator <list_iterator object>",
-        ),
-    ],
-)
-def test_metadata_and_splits_are_checked_against_all_rows(keywords, given, sentence, table):
-    selector = BestLeafSelector(
-        choose="training", estimator=MODEL, cv=keywords.get("cv"), search=SearchOptions(max_samples=60)
-    )
-    with pytest.raises(ValueError, match=sentence):
-        validate(selector, *table, holdout=keywords.get("holdout"), **given)
-
-
 class Gaps(Wide):
     """Some leaves have no exact value."""
 
@@ -200,7 +175,7 @@ def test_a_challenger_without_a_value_means_that_nothing_is_claimed(batch_size):
         found = best_leaf(
             Gaps(), epsilon=0.3, delta=0.1, seed=0, guarantee="local", batch_size=batch_size, expansion=None
         )
-    assert "local" not in found.challenges
+    assert found.certificate.local is None
 
 
 INTERRUPTED = """
@@ -256,7 +231,7 @@ def test_ctrl_c_reaches_workers_without_losing_the_result(tmp_path):
         selector = BestLeafSelector(Telling(), **settings)
         with parallel_config("loky"):
             selector.fit(X, y)
-        print(selector.certificate_.reason, selector.certificate_.samples > 0, flush=True)
+        print(selector.certificate_.reason, selector.certificate_.cost.samples > 0, flush=True)
     """)
     process = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", script],

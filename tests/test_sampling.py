@@ -65,7 +65,7 @@ def test_a_rule_decides_what_is_sampled():
     for rule in rules:
         found = best_arm(problem, rule=rule, **keywords)
         assert (found.settled, found.answer) == (True, 5)
-        counts[found.settings["rule"]] = tuple(leaf.count for leaf in found.leaves)
+        counts[found.search.rule] = tuple(leaf.count for leaf in found.leaves)
     on_arms = {"smallest_gap", "ugape"}  # without shared leaves these are the same
     assert len({counts[name] for name in counts if name not in on_arms}) == len(counts) - 2
     assert counts["weakest_rival"][0] > 3 * counts["lucb"][0]
@@ -87,7 +87,7 @@ def test_no_rule_is_wrong_more_often_than_delta_on_shared_leaves():
 
 def best_below(result, problem) -> dict:
     """Return the highest mean of the leaves below each child of the root, in the graph as it was grown."""
-    below, states = result.structure.children(), result.structure.states
+    below, states = result.search.graph.children, result.states
 
     def best(node):
         return max(map(best, below[node])) if below[node] else problem.mean(states[node])

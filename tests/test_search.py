@@ -88,7 +88,7 @@ def test_the_result_is_frozen_and_says_what_it_cost(clock):
 
 def test_without_a_seed_the_result_names_one_that_repeats_it():
     first = best_arm(Walk(), epsilon=0.3, delta=0.2)
-    again = best_arm(Walk(), epsilon=0.3, delta=0.2, seed=first.settings["seed"])
+    again = best_arm(Walk(), epsilon=0.3, delta=0.2, seed=first.search.seed)
     assert again.leaves == first.leaves
 
 

@@ -17,7 +17,6 @@ from bestleaf import (
     NeighbourVotes,
     best_leaf,
     problems,
-    validate,
 )
 from bestleaf.checks import LONGEST_SENTENCE
 from bestleaf.tables import prepared, read_frame
@@ -59,7 +58,7 @@ WRONG = {
     "a scoring": fit_to(X, estimator=GaussianNB(), scoring=LONG),
     "features by name": fit_to(frame("a", LAST), include=[LONG]),
     "groups that overlap": fit_to(X, feature_groups={LONG: [0, 1], LAST: [1]}),
-    "groups that leave out": fit_to(frame(LONG, LAST), feature_groups=[["y"]]),
+    "groups of no column": fit_to(frame(LONG, LAST), feature_groups=[["z"]]),
     "columns of text": fit_to(pd.DataFrame({LONG: ["a"] * 40, LAST: ["b"] * 40})),
     "columns with gaps": fit_to(frame(LONG, LAST) * np.nan),
     "a table without the target": lambda: prepared(frame(LONG, LAST), LONG + "x"),
@@ -86,6 +85,7 @@ def test_the_command_line_says_at_most_300_characters(tmp_path, monkeypatch):
         ["select", f"{LONG}.csv", "--target", "y"],
         ["select", "t.csv", "--target", "y", "--out", f"{LONG}.csv"],
         ["select", "t.csv", "--target", "y", "--epsilon", LONG],
+        ["select", "t.csv", "--target", "y", "--estimator", LONG],
         ["select", "t.csv", "--target", "y", f"--{LONG}"],
         ["verify", LONG],
         [LONG],
@@ -110,13 +110,11 @@ def test_the_value_of_neighbours_needs_no_50_rows(rows):
 
 def test_the_largest_numbers_there_are_can_be_predicted():
     y = np.where(Y == 1, 1.7e308, -1.7e308)
-    selector = BestLeafSelector(
-        choose="training", estimator=NeighbourVotes(n_neighbors=3, task="regression"), random_state=0, epsilon=0.1
-    )
-    huge, usual = validate(selector, X, y, holdout=0.3), validate(selector, X, Y, holdout=0.3)
-    assert huge.selector.score_ == usual.selector.score_
-    assert huge.score == usual.score
-    BestLeafSelector(choose="training", random_state=0, epsilon=0.1).fit(X, y)  # as classes
+    votes = NeighbourVotes(n_neighbors=3, task="regression")
+    settings = {"choose": "training", "random_state": 0, "epsilon": 0.1}
+    huge, usual = (BestLeafSelector(votes, **settings).fit(X, one) for one in (y, Y))
+    assert huge.score_ == usual.score_
+    BestLeafSelector(**settings).fit(X, y)  # as classes
 
 
 @pytest.fixture
@@ -167,7 +165,7 @@ entry.main()
 @pytest.mark.parametrize("name", ["typer", "numba", "sklearn.feature_selection"])
 def test_ctrl_c_during_import_is_one_line(tmp_path, name):
     frame("a", "b").to_csv(tmp_path / "t.csv", index=False)
-    arguments = ["select", str(tmp_path / "t.csv"), "--target", "y", *configured(max_samples=100)]
+    arguments = ["select", str(tmp_path / "t.csv"), "--target", "y", "--choose", "training"]
     code = IMPORTING.format(name=name, arguments=arguments)
     end = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert end.returncode == 130

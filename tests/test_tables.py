@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 from decimal import Decimal
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import is_regressor
 
-from bestleaf import BestLeafSelector, verify
-from bestleaf.tables import prepared, read_frame
-from bestleaf.tables.select import select_from_table
+from bestleaf import verify
+from bestleaf.tables import load_table, prepared, read_frame
+from bestleaf.tables.models import NAMED, default_impute, named_estimator
+from bestleaf.tables.select import model_of, select_from_table
 from selecting import made_selector
 
 Y = [0, 1] * 15
@@ -96,6 +99,7 @@ def test_all_kinds_of_targets_can_be_predicted(targets):
         ([[1]] * 30, "lists, dictionaries or bytes"),
         (pd.Series([1, "one"] * 15, dtype=object), "both in one column"),
         (pd.date_range("2020", periods=30), "dates"),
+        ([f"a{number}" for number in range(30)], "classes with several rows each"),
         ([1.0, float("inf")] * 15, "infinite"),
         (pd.array([1, None] * 15, "Int64"), "15 of 30 rows"),
     ],
@@ -155,25 +159,44 @@ def test_spaces_after_separators_belong_to_no_cell_and_columns_without_a_name_ge
     assert read_frame(tmp_path / "t.csv").columns.tolist() == ["a", "Unnamed: 1", "b", "Unnamed: 3"]
 
 
-def test_a_group_is_useless_only_if_none_of_it_changes():
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=40), np.ones(40), np.ones(40), np.ones(40)])
-    y = (X[:, 0] > 0).astype(int)
-    with pytest.warns(UserWarning, match=r"columns \['x2', 'x3'\] are constant and left out"):
-        selector = BestLeafSelector(choose="training", feature_groups=[[0, 1], [2, 3]], random_state=0).fit(X, y)
-    assert selector.support_.tolist() == [True, True, False, False]
-    with pytest.raises(ValueError, match="X must have a column that changes, got 4 constant of 4"):
-        BestLeafSelector(choose="training", feature_groups=[[0, 1], [2, 3]]).fit(np.ones((40, 4)), y)
-
-
-def test_words_about_one_feature_are_singular():
+def test_words_about_one_column_are_singular():
     frame = pd.DataFrame({"age": np.arange(60) % 7, "y": np.arange(60) % 7 > 3})
     settings = {"choose": "training", "random_state": 0, "guarantee": ["exhaustive", "local"]}
     found = made_selector(**settings).fit(frame[["age"]], frame.y).certificate_
-    assert "Selected 1 of 1 feature: age." in found.summary()
-    assert "The only subset that may be chosen was evaluated: there is no other." in found.summary()
-    assert "there is no subset one step away" in found.summary()
+    assert "Selected 1 of 1 column: age." in found.summary()
     assert verify(found)
     gap = prepared(frame.assign(age=frame.age.mask(frame.index == 3), city="Rome"), "y", impute="mean")
     assert gap.notes[0].startswith("age: 1 missing value filled")
     assert gap.notes[1] == "city: 1 category"
+
+
+def test_rows_without_a_target_are_left_out_with_a_note():
+    frame = pd.DataFrame({"a": np.arange(30) % 7, "b": np.arange(30) % 3, "y": pd.array(Y, "Int64")})
+    frame.loc[[3, 4], "y"] = None
+    table = load_table(frame, "y")
+    assert "2 rows without a value of y; left out of the search." in table.notes
+    assert len(table.X) == len(table.y) == 28
+    with pytest.raises(ValueError, match="must have no missing values, got 30 of 30"):
+        load_table(frame.assign(y=None), "y")
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_every_name_is_an_estimator_of_the_task(name, task):
+    if name == "logistic" and task == "regression":
+        with pytest.raises(ValueError, match="estimator must predict numbers, got 'logistic'"):
+            named_estimator(name, task)
+        return
+    if name in ("lightgbm", "xgboost", "catboost") and find_spec(name) is None:
+        with pytest.raises(ImportError, match=rf"estimator '{name}' needs {name} \(pip install {name}\)"):
+            named_estimator(name, task)
+        return
+    model = named_estimator(name, task)
+    assert name == "neighbours" or is_regressor(model) == (task == "regression")
+    assert name not in ("boosting", "logistic") or default_impute(name) == {"boosting": "keep"}.get(name, "median")
+
+
+def test_a_task_that_the_targets_do_not_show_has_a_panel_of_its_own():
+    y = pd.Series([0, 1, 2, 3] * 10)
+    assert model_of(None, y, "auto") is None
+    assert all(is_regressor(one) for one in model_of(None, y, "regression"))

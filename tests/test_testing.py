@@ -131,7 +131,7 @@ def test_a_bound_is_added_in_one_file():
     testing.check_bound(bound, runs=60, samples=60)
     result = best_arm(problems.paper_lattice(), epsilon=0.2, delta=0.1, bound=bound, seed=0)
     assert result.settled
-    assert result.settings["proof"] == "conditional"
+    assert result.search.proof == "conditional"
     assert verify(result.certificate, bound=bound)
     narrower = Bound(union, check=lambda side, value, delta, evidence: False)
     assert not verify(result.certificate, bound=narrower)

@@ -274,7 +274,7 @@ def test_lookahead_agrees_with_the_naive_twin(seed, columns, stopping, bound, li
     assert twin.answer == result.answer
     assert len(naive.rollouts) == result.samples
     assert len(twin.evaluated) == result.exact_evaluations > len(twin.exact)
-    assert list(result.structure.states) == list(twin.children)
+    assert list(result.states) == list(twin.children)
     assert result.growths > 0 or bound == "hoeffding"
     for leaf in result.leaves:
         low, high = twin.leaf_interval(leaf.state)

@@ -2,7 +2,7 @@
 Quick start
 ===========
 
-Select features, read how they did on left-out rows and what is proved, and look at the path: the subset of each size.
+Select columns, read their score on new rows and what is proved, and look at the path: a set for each size.
 """
 
 from sklearn.datasets import load_wine
@@ -15,7 +15,7 @@ selector = BestLeafSelector(random_state=0).fit(X, y)
 print(selector.certificate_)
 
 # %%
-# The subset of each size. Another one is a call away, without a new search:
+# The set of each size. Another one is a call away, without a new fit:
 
 print(selector.path_)
 print(*selector.at_size(3).subset_)

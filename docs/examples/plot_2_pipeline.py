@@ -3,7 +3,7 @@ In a pipeline
 =============
 
 The selector is a scikit-learn transformer. So it can be cross-validated together with the model that follows it. Here
-it is fitted several times. With ``choose="training"`` that is fast: the rows given decide, and no rows are left out.
+it is fitted several times. With ``choose="training"`` that is fast: the rows given decide, without folds.
 """
 
 import warnings

@@ -36,4 +36,4 @@ def least_known(root, graph, known):
 check_ingredients(rule=boldest)
 for rule in ("smallest_gap", "lucb", boldest, least_known):
     found = best_arm(problems.paper_lattice(), epsilon=0.1, delta=0.1, rule=rule, seed=0)
-    print(f"{found.settings['rule']}: {found.answer} after {found.samples:,} samples ({found.reason})")
+    print(f"{found.certificate.search.rule}: {found.answer} after {found.samples:,} samples ({found.reason})")

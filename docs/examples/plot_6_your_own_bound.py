@@ -51,7 +51,7 @@ def empirical_bernstein(mean, count, delta, row):
 remembering = Bound(empirical_bernstein, width=1, observe=add_square)
 for bound in (union_over_time, remembering, "hoeffding", "betting"):
     found = best_arm(problems.paper_lattice(), epsilon=0.1, delta=0.1, bound=bound, seed=0)
-    print(f"{found.settings['bound']}: {found.answer} after {found.samples:,} samples")
+    print(f"{found.certificate.search.bound}: {found.answer} after {found.samples:,} samples")
 
 # %%
 # The certificate says that the claim depends on the bound. `verify` takes the intervals as written, unless it gets the

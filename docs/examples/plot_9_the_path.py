@@ -2,9 +2,8 @@
 The path
 ========
 
-Rows that were left out decide how many features are selected. The path shows what they saw: one subset of each size,
-its value on the rows it was searched on, and its score on left-out rows. There are few rows here: every third one of a
-table.
+Cross-validation decides how many columns are chosen. The path shows what it saw: a set for each of about 20 sizes, with
+its difference to all columns. There are few rows here: every third one of a table.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -15,19 +14,18 @@ from bestleaf.report import figure
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X, y = X[::3], y[::3]
 selector = BestLeafSelector(random_state=0).fit(X, y)
-print(*selector.certificate_.new_data_in_words(), sep="\n")
+print(selector.certificate_)
 
 # %%
-# Where the two curves part, the value on the rows given is partly fitted noise. The band is one standard error on each
-# side.
+# The band is one standard error on each side of the mean over the judges; each judge is a thin line.
 
 figure(selector, "path")
 
 # %%
-# The same path as rows, with the paired difference to all features:
+# The same path as rows:
 
 for row in selector.path_:
-    print(row.size, f"{row.left_out:.4f} ± {row.standard_error:.4f}", f"{row.difference:+.4f}", *row.features[:3])
+    print(row.size, f"{row.difference:+.4f}", *row.features[:3])
 
 # %%
 # Any size can be had from the same fit:

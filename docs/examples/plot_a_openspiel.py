@@ -32,7 +32,7 @@ print("play", *game.moves(result.answer), "for a return of at least", game.utili
 
 # %%
 # A larger game grows with the search. Positions that are not finished are sampled by random players. The interval of a
-# move is then about the graph as grown.
+# move is then about the candidates examined.
 
 game = OpenSpielGame("connect_four")
 result = best_arm(game, epsilon=0.1, delta=0.05, expansion=0.5, max_samples=3_000, seed=0)

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bestleaf import paper, problems, report, tables, testing
-    from bestleaf.certificate.record import Certificate
-    from bestleaf.certificate.verify import verify
     from bestleaf.encoding import TableEncoder
     from bestleaf.engine.bounds import Bound, Rate
     from bestleaf.engine.rules import Rule
     from bestleaf.features.neighbours import NeighbourVotes
     from bestleaf.problems import Problem
+    from bestleaf.proof.record import Certificate
+    from bestleaf.proof.verify import verify
     from bestleaf.search import Result, Search, best_arm, best_leaf
     from bestleaf.selection.selector import BestLeafSelector, SearchOptions
     from bestleaf.selection.validation import Validation, validate
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _NAMES = {  # by the module that defines them
-    "certificate": ("Certificate", "Verdict", "verify"),
     "encoding": ("TableEncoder",),
     "engine.bounds": ("Bound", "Rate"),
     "engine.rules": ("Rule",),
@@ -34,6 +33,8 @@ _NAMES = {  # by the module that defines them
     "paper.fuse": ("FuseResult", "fuse_search"),
     "paper.uct": ("UCTResult", "uct_search"),
     "problems": ("Problem",),
+    "proof.record": ("Certificate",),
+    "proof.verify": ("Verdict", "verify"),
     "search": ("Progress", "Result", "Search", "best_arm", "best_leaf"),
     "selection.selector": ("BestLeafSelector", "SearchOptions"),
     "selection.validation": ("Validation", "validate"),

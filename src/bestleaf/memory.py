@@ -195,6 +195,9 @@ class Memory:
                 self._base.close()
             self._base = None
 
+    def __reduce__(self) -> tuple[type[Memory], tuple[Path]]:
+        return Memory, (self.path,)  # a copy uses the same file
+
     def __enter__(self) -> Memory:
         return self
 

@@ -15,6 +15,7 @@ from math import isfinite, log, sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from joblib import parallel_config
 
@@ -28,17 +29,16 @@ from bestleaf import (
     Rate,
     Rule,
     Search,
-    Validation,
     best_arm,
     best_leaf,
     fuse_search,
     problems,
     uct_search,
-    validate,
 )
 from bestleaf.engine.rules import children, strongest_rival
 from bestleaf.features import FeatureLattice
-from golden.graphs import Climb, ExactClimb, ExactNim, Nim, Spread, Trap, data, framed
+from bestleaf.proof.record import Data, LocalClaim
+from golden.graphs import Climb, ExactClimb, ExactNim, Nim, Spread, Trap, data, framed, shop
 
 # ---- results as plain numbers and words
 
@@ -70,69 +70,111 @@ def by_column(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
-def rounded(unseen: dict[str, Any]) -> dict[str, Any]:
-    """Return the scores of held-out rows with intervals in the digits that do not depend on the machine."""
-    ends = ("interval", "difference_interval")
-    found = {name: [round(end, 9) for end in unseen["proof"][name]] for name in ends if "proof" in unseen}
-    return {**unseen, "proof": {**unseen["proof"], **found}} if found else unseen
-
-
 def proved_by(certificate: Certificate) -> dict[str, Any]:
-    """Return a certificate without words, times, version and history."""
-    content = certificate.content
+    """Return the claim of a search without words, times, version and history."""
+    search, graph = certificate.search, certificate.search.graph
     leaves = [
         {
-            **{name: leaf[name] for name in ("node", "label", "terminal", "exact", "count", "mean", "lower", "upper")},
-            **{name: leaf[name] for name in ("order", "share")},
-            "lower_evidence": weighed(leaf["lower_evidence"]),
-            "upper_evidence": weighed(leaf["upper_evidence"]),
+            "node": leaf.node,
+            "label": search.label_of(leaf),
+            **{name: getattr(leaf, name) for name in ("terminal", "exact", "count", "mean", "lower", "upper")},
+            **{name: getattr(leaf, name) for name in ("order", "share")},
+            "lower_evidence": weighed(leaf.lower_evidence),
+            "upper_evidence": weighed(leaf.upper_evidence),
         }
-        for leaf in content["leaves"]
+        for leaf in search.leaves
     ]
-    kept = ("answer", "lower", "upper", "gap", "reason", "features", "search", "challenges", "graph")
-    found = {name: content[name] for name in kept}
-    found["cost"] = {name: value for name, value in content["cost"].items() if name != "seconds"}
-    found["claims"] = [{name: one for name, one in claim.items() if name != "text"} for claim in content["claims"]]
-    if content["data"] is not None:
-        objective = content["data"]["objective"]
-        named = {name: value for name, value in objective.items() if name not in ("estimator", "cv")}
-        found["data"] = {**content["data"], "objective": named}
-        found["data"].pop("standard_error")  # no search depends on it; tests/test_held_out.py compares it with DeLong's
-        found["data"].pop("all_features", None)  # nor on this; see tests/test_all_features.py
-    if "report" in content:
-        dropped = ("history", "repeat", "notes")
-        found["report"] = {name: value for name, value in content["report"].items() if name not in dropped}
-    for name in ("unseen", "new_data"):
-        if name in content:
-            found[name] = rounded(content[name])
+    found = {name: getattr(search, name) for name in ("answer", "lower", "upper", "gap")}
+    found |= {"reason": certificate.reason, "features": certificate.features}
+    asked = ("task", "epsilon", "delta", "rule", "bound", "stopping", "expansion", "proposal", "seed", "proof")
+    found["search"] = {name: getattr(search, name) for name in asked}
+    found["challenges"] = {} if certificate.local is None else {"local": compared_in(certificate.local)}
+    found["graph"] = {
+        name: getattr(graph, name) for name in ("labels", "children", "minimizes", "two_player", "created")
+    }
+    found["graph"]["inner_orders"] = [graph.inner_orders.get(node, 0) for node in range(len(graph.labels))]
+    counts = ("samples", "warmup_samples", "exact_evaluations", "growths", "values_outside")
+    found["cost"] = {name: getattr(certificate.cost, name) for name in counts}
+    found |= {} if search.plan is None else {"plan": search.plan}
+    if certificate.data is not None and certificate.told is not None:
+        found["data"] = about(certificate.data)
+        found["report"] = {name: getattr(certificate.told, name) for name in ("by_size", "feature_scores", "without")}
     return plain({**found, "leaves": by_column(leaves)})
+
+
+def about(data: Data) -> dict[str, Any]:
+    """Return what a record says of the data, without descriptions of estimators."""
+    objective = msgspec.to_builtins(data.objective)
+    by_fits = objective.pop("kind") == "estimator"
+    counts = {name: objective.pop(name, None) for name in ("classes", "queries")}
+    if by_fits:
+        objective = {"kind": "estimator"} | {
+            name: objective[name] for name in objective if name not in ("estimator", "cv")
+        }
+    digests = {name: getattr(data, name) for name in ("row_groups", "row_weights") if getattr(data, name) is not None}
+    return {
+        **{name: getattr(data, name) for name in ("names", "rows", "fingerprint")},
+        "groups": data.units,
+        "choice": msgspec.structs.asdict(data.choice),
+        "objective": objective,
+        **counts,
+        **digests,
+    }
+
+
+def compared_in(local: LocalClaim) -> dict[str, Any]:
+    """Return what the candidates one step away are worth, and what may be chosen."""
+    choice = {} if local.choice is None else {"choice": msgspec.structs.asdict(local.choice)}
+    return {**choice, "subsets": [[one.label, one.value] for one in local.compared]}
 
 
 def found_by(result: Any) -> dict[str, Any]:
     """Return the result of a best arm or best leaf; that of a game to its leaf has no certificate."""
     names = ("answer", "lower", "upper", "gap", "reason", "samples", "warmup_samples", "exact_evaluations", "growths")
-    found = plain({name: getattr(result, name) for name in (*names, "nodes", "node_updates")})
-    found |= {"two_player": result.structure.two_player, "proof": result.settings["proof"]}
-    if not (result.structure.two_player and result.settings["task"] == "leaf"):
+    found, search = (
+        plain({name: getattr(result, name) for name in (*names, "nodes", "node_updates")}),
+        result.record.search,
+    )
+    found |= {"two_player": search.graph.two_player, "proof": search.proof}
+    if not search.of_a_game:
         return {**found, "certificate": proved_by(result.certificate)}
+    leaves = proved_by(result.record)["leaves"]
+    leaves["state"] = leaves.pop("label")
     of_leaf = ("state", "terminal", "exact", "count", "mean", "lower", "upper", "order", "share")
-    return {
-        **found,
-        "leaves": by_column([{name: plain(getattr(one, name)) for name in of_leaf} for one in result.leaves]),
-    }
+    return {**found, "leaves": {name: leaves[name] for name in of_leaf}}
 
 
-def selected_by(selector: Any, judged: Validation | None = None) -> dict[str, Any]:
+def selected_by(selector: Any) -> dict[str, Any]:
     """Return the fitted attributes of a selector; of very many evaluated subsets the first hundred."""
+    if selector.choose == "new_data":
+        return chosen_by(selector)
     names = ("support_", "subset_", "score_", "score_interval_", "feature_scores_")
     found = {name: getattr(selector, name) for name in names}
-    if judged is not None:
-        found |= {"holdout_score_": judged.score, "holdout_scores_": [judged.score], "search_indices_": judged.rows}
     evaluated = selector.evaluated_
     found["evaluated"] = len(evaluated)
     found["best_evaluated"] = [[one.score, one.size, *one.features] for one in evaluated[:100]]
     found["sum_of_evaluated"] = float(sum(one.score for one in evaluated))
     return {**plain(found), "certificate": proved_by(selector.certificate_)}
+
+
+def chosen_by(selector: Any) -> dict[str, Any]:
+    """Return what was chosen for new rows, in the digits that do not depend on the machine."""
+    found = selector.certificate_
+    path, claim = msgspec.to_builtins(found.path), msgspec.to_builtins(found.new_rows)
+    data = {name: value for name, value in msgspec.to_builtins(found.data).items() if name != "fingerprint"}
+    claim.pop("table", None)
+    names = ("features", "reason")
+    kept = {name: getattr(found, name) for name in names}
+    return shortened(plain({**kept, "ranking_": selector.ranking_, "path": path, "new_rows": claim, "data": data}))
+
+
+def shortened(value: Any) -> Any:
+    """Return a value with all numbers in eight digits after the point."""
+    if isinstance(value, dict):
+        return {name: shortened(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [shortened(one) for one in value]
+    return round(value, 8) if isinstance(value, float) else value
 
 
 # ---- calls of the package
@@ -168,16 +210,10 @@ def asked_in_batches(problem: str, *, sizes: tuple[int, ...], **keywords: Any) -
     return {**found_by(search.result()), "asked": batches[:20]}
 
 
-def selected(
-    table: str, *, metadata: dict[str, Any] | None = None, holdout: float | None = None, **keywords: Any
-) -> dict[str, Any]:
-    """Select features."""
+def selected(table: str, *, metadata: dict[str, Any] | None = None, **keywords: Any) -> dict[str, Any]:
+    """Select columns."""
     X, y = TABLES[table]()
-    selector = made_selector(**keywords)
-    if holdout is None:
-        return selected_by(selector.fit(X, y, **(metadata or {})))
-    judged = validate(selector, X, y, holdout=holdout, **(metadata or {}))
-    return selected_by(judged.selector, judged)
+    return selected_by(made_selector(**keywords).fit(X, y, **(metadata or {})))
 
 
 def made_selector(**keywords: Any) -> BestLeafSelector:
@@ -243,6 +279,8 @@ TABLES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "frame": lambda: framed(6, 60, 8),
     "long": lambda: data(7, 32_000, 3),
     "three classes": lambda: data(8, 60, 7, kinds=3),
+    "many rows": lambda: data(9, 2_000, 8),
+    "shop": lambda: shop(10, 80),
 }
 
 

@@ -119,3 +119,16 @@ def framed(seed: int, rows: int, columns: int) -> tuple[Any, Any]:
     X, y = data(seed, rows, columns)
     X[:, 1] = 3.0
     return pd.DataFrame(X, columns=[f"column {number}" for number in range(columns)]), np.array(["no", "yes"])[y]
+
+
+def shop(seed: int, rows: int) -> tuple[Any, Any]:
+    """Return a data frame with a category that matters, missing numbers, and text as classes."""
+    import pandas as pd
+
+    X, y = data(seed, rows, 5)
+    frame = pd.DataFrame(X, columns=[f"column {number}" for number in range(5)])
+    city = np.array(["Bonn", "Oslo", "Rome"])[np.random.default_rng(seed).integers(0, 3, rows)]
+    y = np.where(city == "Rome", 1 - y, y)
+    frame["city"] = city
+    frame.loc[::9, "column 2"] = np.nan
+    return frame, np.array(["no", "yes"])[y]

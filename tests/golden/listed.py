@@ -26,6 +26,7 @@ from golden.cases import (
 )
 
 WORKERS = ({"n_jobs": 2},)
+DEFAULT: dict[str, Any] = {"choose": "new_data"}
 ESTIMATED: dict[str, Any] = {"estimator": LogisticRegression(), "cv": 3}
 TREE: dict[str, Any] = {"estimator": DecisionTreeClassifier(max_depth=2), "cv": 3}
 
@@ -153,12 +154,12 @@ CASES: dict[str, Case] = {
     ),
     "select_ties_by_row": case(selected, "classes", ties="row_order", epsilon=0.05, expansion=0.4),
     "select_of_very_many_rows": case(selected, "long", max_samples=100),
-    "select_held_out": case(selected, "classes", guarantee="grown", holdout=0.25, epsilon=0.1),
-    "select_held_out_real": case(selected, "small real", holdout=0.3),
-    # left-out rows decide
-    "new_data": case(selected, "small", choose="new_data", max_samples=400, also=WORKERS),
-    "new_data_three_classes": case(selected, "three classes", choose="new_data", cv=4, max_samples=400),
-    "new_data_real": case(selected, "small real", choose="new_data", parsimony=0.5, cv=4, max_samples=400),
+    # columns for new rows, as a user without options chooses them
+    **{f"chosen_{table.replace(' ', '_')}": case(selected, table, **DEFAULT) for table in ("real", "many rows")},
+    "chosen_classes": case(selected, "classes", **DEFAULT, also=WORKERS),
+    "chosen_three_classes": case(selected, "three classes", **DEFAULT, metadata={"groups": np.arange(60) % 20}),
+    "chosen_shop": case(selected, "shop", **DEFAULT, encode="auto"),
+    "chosen_by_an_estimator": case(selected, "small", **DEFAULT, estimator=LogisticRegression(), scoring="roc_auc"),
     # the selector with an estimator
     "estimator": case(selected, "classes", **ESTIMATED, max_samples=250, also=WORKERS),
     "estimator_identified": case(selected, "small", **TREE, guarantee="grown", epsilon=0.15),
@@ -186,7 +187,6 @@ CASES: dict[str, Case] = {
         max_samples=200,
         metadata={"groups": np.arange(60) % 6, "sample_weight": 1.0 + np.arange(60) % 3},
     ),
-    "estimator_held_out": case(selected, "small", **TREE, holdout=0.25, max_samples=200, guarantee="grown"),
     # the command line
     "command": case(commanded, "classes", "--epsilon", "0.05", further="[search]\nguarantee = 'grown'\n"),
     "command_estimator": case(

@@ -36,7 +36,7 @@ class _Commands(TyperGroup):
 
 app = typer.Typer(
     cls=_Commands,
-    help="Feature selection, and search in any graph of decisions, with a proof of what was found.",
+    help="Which columns of a table do I need? With an honest score on new rows, and a proof where there is one.",
     pretty_exceptions_enable=False,
     add_completion=False,
 )
@@ -81,10 +81,10 @@ def verify(
 ) -> None:
     """Check a certificate (exit code 0: it holds, 1: refused, 4: it is about other data than --data).
 
-    With --data, the table is made again as the certificate says, from the columns left out to the held-out rows.
+    With --data, the table is made again as the certificate says, and values and scores are computed again.
     """
     with at_once():
-        from bestleaf import certificate as proofs
+        from bestleaf import proof as proofs
 
     if data is None and audit is not None:
         raise ValueError("--data must be given with --audit, which computes values again, got none")
@@ -108,7 +108,7 @@ def report(
 ) -> None:
     """Write a self-contained HTML page about a certificate that holds."""
     with at_once():
-        from bestleaf import certificate as proofs
+        from bestleaf import proof as proofs
         from bestleaf.report import save_report
 
     out = file.with_suffix(".html") if out is None else out
@@ -125,8 +125,8 @@ def report(
 
 
 @app.command()
-def demo(random_state: Seed = 1) -> None:
-    """Select features of the paper's linear data and show what is proved, in a few seconds."""
+def demo(random_state: Seed = 0) -> None:
+    """Select columns of a messy table that is generated, then of the paper's data with a proof: under a minute."""
     with at_once():
         from bestleaf.cli.demo import show
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+
 import typer
 from rich.console import Console
 
@@ -14,7 +17,7 @@ REFUSED = 1  # exit code
 
 @of_a_table
 def check(options: TableOptions) -> None:
-    """Look at a table before a search (exit code 0: select takes it, 1: it does not).
+    """Look at a table before a selection (exit code 0: select takes it, 1: it does not).
 
     It finds ids, leaks, dates, missing values and more. Ids and columns without a name are left out by select.
     """
@@ -35,4 +38,6 @@ def check(options: TableOptions) -> None:
     if isinstance(table, RefusedTableError):
         tell(console, f"bestleaf select refuses this table: {complaint(table)}.")
         raise typer.Exit(REFUSED)
-    tell(console, "bestleaf select takes this table.")
+    typed = ["select" if text == "check" else text for text in sys.argv[1:]]
+    tell(console, "bestleaf select takes this table. Next:")
+    tell(console, f"  {shlex.join(['bestleaf', *typed, '--report', 'page.html'])}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from math import isnan
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,6 @@ from typer import Option
 
 from bestleaf.cli import INTERRUPTED, at_once
 from bestleaf.cli.options import (
-    Epsilon,
     Exclude,
     Include,
     Jobs,
@@ -38,9 +38,10 @@ SEVERAL = '±: standard error over the splits, corrected because they share rows
 @of_a_table
 def compare(
     options: TableOptions,
-    epsilon: Epsilon = 0.01,
     max_time: Time = None,
-    holdout: Annotated[float, Option(parser=fraction, metavar="FRACTION", help="Part of the rows held out.")] = 0.25,
+    holdout: Annotated[
+        float, Option(parser=fraction, metavar="FRACTION", help="Part of the rows that no method sees.")
+    ] = 0.25,
     splits: Annotated[int, Option(min=1, max=1000, help="Splits of the rows; several give standard errors.")] = 1,
     peers: Annotated[
         list[str] | None, Option(metavar="NAME", help="Method to compare with (default: all); may be repeated.")
@@ -52,8 +53,9 @@ def compare(
     random_state: Seed = 0,
     n_jobs: Jobs = None,
 ) -> None:
-    """Compare bestleaf with all features and with other methods of feature selection on the same splits of a table."""
+    """Compare bestleaf with all columns and with other methods of feature selection on the same splits of a table."""
     with at_once():
+        from bestleaf.features.data import task_of
         from bestleaf.tables.compare import compare as compared
         from bestleaf.tables.compare import standings
         from bestleaf.tables.peers import installed_peers
@@ -69,7 +71,6 @@ def compare(
         estimator=estimator,
         random_state=random_state,
         task=options.task,
-        epsilon=epsilon,
         max_time=max_time,
         n_jobs=n_jobs,
         max_features=max_features,
@@ -83,18 +84,23 @@ def compare(
         try:
             for row in results:
                 rows.append(row)
-                bar.update(task_id, advance=1, description=f"Split {row.split + 1} of {splits}: {row.method} done")
+                told = f"Split {row.split + 1} of {splits}: {row.method} done in {row.seconds:.0f} s"
+                bar.update(task_id, advance=1, description=told)
+                if not console.is_terminal:
+                    print(told, file=sys.stderr, flush=True)
         except KeyboardInterrupt:
             code = INTERRUPTED
     again = f" in each of {splits} splits" if splits > 1 else ""
-    title = f"{options.data.name}, {holdout:.0%} of the rows held out{again}"
+    title = f"{options.data.name}, {holdout:.0%} of the rows are test rows{again}"
     console.print(_as_table(title, standings(rows), splits), markup=False)
-    judge = f"{scoring or 'accuracy or concordance'} of the estimator {estimator}"
-    measure = "AUC or concordance of 5 nearest neighbours" if estimator == "neighbours" else judge
+    usual = "AUC" if task_of(table.y.to_numpy(), options.task) == "classification" else "R2"
+    measure = f"mean {usual} of 5 nearest neighbours, a linear model and boosting"
+    if estimator is not None or scoring is not None:
+        measure = f"{scoring or usual} of {estimator or '5 nearest neighbours, a linear model and boosting'}"
     print(
-        f"held-out: {measure} on the rows nobody has seen; difference: held-out score minus that of bestleaf on the "
-        "same rows. A category or a date is one feature for all methods; --max-features limits bestleaf only. Peers "
-        "use 5 folds and one core."
+        f"score: {measure} on rows that no method has seen; difference: score minus that of bestleaf on the same rows. "
+        "A category or a date is one column for all methods; --max-features limits bestleaf only. Peers use 5 folds "
+        "and one core."
     )
     print(ONE_SPLIT if splits == 1 else SEVERAL)
     raise typer.Exit(code)
@@ -103,16 +109,16 @@ def compare(
 def _as_table(title: str, found: list[Standing], splits: int) -> Table:
     """Return the results as a table for the terminal."""
     shown = Table(title=title, title_justify="left")
-    for name in ("method", "features", "held-out", "difference", "seconds", "which"):
+    for name in ("method", "columns", "score", "difference", "seconds", "which"):
         shown.add_column(name, justify="left" if name in ("method", "which") else "right")
     for one in found:
         notes = "; ".join(dict.fromkeys(one.notes))
         numbers = [
             f"{one.features:.{0 if splits == 1 else 1}f}",
-            _with_error(f"{one.held_out:.4f}", one.held_out_error),
+            _with_error(f"{one.score:.4f}", one.score_error),
             "" if one.method == found[0].method else _with_error(f"{one.difference:+.4f}", one.difference_error),
         ]
-        cells = ["-"] * len(numbers) if isnan(one.held_out) else numbers
+        cells = ["-"] * len(numbers) if isnan(one.score) else numbers
         which = _which(one.columns, splits)
         shown.add_row(f"{one.method} ({notes})" if notes else one.method, *cells, f"{one.seconds:.1f}", which)
     return shown

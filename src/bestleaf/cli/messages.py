@@ -17,20 +17,19 @@ from bestleaf.files import in_words
 
 # The base class of typer's exceptions. It comes from click or from typer itself, depending on the version of typer.
 UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
-PARAMETERS = "epsilon|exclude|holdout|include|max_features|max_time|peers"  # that are options with the same name
-
-
-def _in_file(*names: str, below: str = "") -> dict[str, str]:
-    """Return for options of earlier versions how their keywords stand in a file."""
-    return {f"--{name.replace('_', '-')}": f"{name} = ...{below} in the file of --config" for name in names}
+PARAMETERS = (  # that are options with the same name
+    "cv|delta|epsilon|estimator|exclude|holdout|include|max_features|max_time|parsimony|peers|scoring"
+)
 
 
 READ = ("--target", "--groups", "--weights", "--drop", "--missing", "--encoding")  # that only select has now
+SEARCH = ("guarantee", "max-samples", "proposal", "bound", "stopping", "expansion")
 GONE = {  # options of earlier versions, and what to use instead
     "--checkpoint": "--memory run.db",
-    **_in_file("choose", "cv", "delta", "feature_groups", "n_jobs", "parsimony", "random_state", "scoring"),
-    **_in_file("guarantee", "max_samples", "proposal", below=" below [search]"),
-    **_in_file("reference_rows", "device", below=" below [neighbours]"),
+    **{f"--{name}": f"{name.replace('-', '_')} = ... below [search] in the file of --config" for name in SEARCH},
+    "--feature-groups": "feature_groups = {name = [...]} in the file of --config",
+    "--n-features-to-select": "--n-features",
+    **dict.fromkeys(("--reference-rows", "--device"), "NeighbourVotes in Python"),
     **dict.fromkeys(("--forced", "--force"), "--include"),
     **dict.fromkeys(("--forbidden", "--forbid"), "--exclude"),
     **dict.fromkeys(("--costs", "--max-cost", "--at-most"), "--exclude or --max-features to limit the choice"),
@@ -38,7 +37,7 @@ GONE = {  # options of earlier versions, and what to use instead
     **dict.fromkeys(("--batch-size", "--terminal"), "nothing instead: it follows from the estimator and the rows"),
     **dict.fromkeys(READ, "nothing instead: the certificate says how the table was read"),
     "--json": "bestleaf.tables.check_table in Python",
-    "--seed": "random_state = ... in the file of --config",
+    "--seed": "--random-state",
     "--quiet": "verbose = 0 in the file of --config",
     "--dask": "joblib.parallel_config('dask') in Python",
     "--algorithm": "bestleaf.fuse_search in Python",

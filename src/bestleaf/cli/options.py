@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bestleaf.tables.load import RefusedTableError, Table
 
 PAGE = (".html", ".htm")  # endings of a page
-TABLE, SELECTED, FILES = "The table", "What is selected, and how it is judged", "Files"  # titles in the help
+TABLE, SELECTED, FILES, SELDOM = "The table", "What is selected, and how it is judged", "Files", "Further settings"
 LOUD = ("A leak?", "Leaks?")  # how lines that must not be overlooked begin
 ANSWERS = {  # by kinds of findings, what can be done about them
     frozenset({"unnamed", "row number", "id", "empty"}): "--keep COLUMN takes a column in that is left out.",
@@ -43,6 +43,11 @@ def fraction(given: str | float) -> float:
     if not 0 < found < 1:
         raise typer.BadParameter(f"must be strictly between 0 and 1, got {given}")
     return found
+
+
+def share(given: str | float) -> float:
+    """Return a number from 0 to 1, without 1."""
+    return 0.0 if _number(str(given)) == 0 else fraction(given)
 
 
 def seconds(given: str | float) -> float:
@@ -70,80 +75,49 @@ def check_new_file(option: str, path: Path, *, overwrite: bool) -> None:
         raise ValueError(f"{option} {path} exists; --force-overwrite replaces it")
 
 
+def _in(panel: str) -> Callable[..., Any]:
+    """Return what makes an option in a titled group of the help: its words first, then settings of typer."""
+    return lambda words, *names, **more: Option(*names, help=words, rich_help_panel=panel, **more)
+
+
+_table, selected, in_files, seldom = map(_in, (TABLE, SELECTED, FILES, SELDOM))
+COLUMN = {"metavar": "COLUMN"}
+
 Data = Annotated[
     Path,
     typer.Argument(help="CSV or TSV file (also .gz, .bz2, .xz), Parquet, Feather, or .data with .labels beside it."),
 ]
-Target = Annotated[str, Option(help="Column to predict (of a .data file: label).", rich_help_panel=TABLE)]
-Task = Annotated[
-    Literal["auto", "classification", "regression"],
-    Option(help="Whether to predict classes or numbers.", rich_help_panel=TABLE),
-]
-Groups = Annotated[
-    str | None,
-    Option(metavar="COLUMN", help="Rows with the same value in it belong together.", rich_help_panel=TABLE),
-]
-Weights = Annotated[
-    str | None, Option(metavar="COLUMN", help="How many rows each row counts as.", rich_help_panel=TABLE)
-]
-Drop = Annotated[
-    list[str] | None,
-    Option(metavar="COLUMN", help="Column that nothing looks at; may be repeated.", rich_help_panel=TABLE),
-]
-Keep = Annotated[
-    list[str] | None,
-    Option(
-        metavar="COLUMN", help="Column to search although it looks like an id; may be repeated.", rich_help_panel=TABLE
-    ),
-]
+Target = Annotated[str, _table("Column to predict (of a .data file: label).")]
+Task = Annotated[Literal["auto", "classification", "regression"], _table("Whether to predict classes or numbers.")]
+Groups = Annotated[str | None, _table("Rows with the same value in it belong together.", **COLUMN)]
+Weights = Annotated[str | None, _table("How many rows each row counts as.", **COLUMN)]
+Drop = Annotated[list[str] | None, _table("Column that nothing looks at; may be repeated.", **COLUMN)]
+Keep = Annotated[list[str] | None, _table("Column to take in although it looks like an id; may be repeated.", **COLUMN)]
 Missing = Annotated[
-    list[str] | None,
-    Option(
-        metavar="TEXT", help='Text that means a missing value, such as "?"; may be repeated.', rich_help_panel=TABLE
-    ),
+    list[str] | None, _table('Text that means a missing value, such as "?"; may be repeated.', metavar="TEXT")
 ]
-Encoding = Annotated[
-    str | None,
-    Option(metavar="NAME", help="Encoding of the file: latin-1, cp1252 (default: UTF-8).", rich_help_panel=TABLE),
-]
+Encoding = Annotated[str | None, _table("Encoding of the file: latin-1, cp1252 (default: UTF-8).", metavar="NAME")]
 Impute = Annotated[
     Literal["median", "mean", "most_frequent"] | None,
-    Option(help="How missing values are filled.", rich_help_panel=TABLE),
+    _table("How missing values are filled (default: median, unless the model takes them)."),
 ]
-Dates = Annotated[
-    Literal["parts", "number", "drop"],
-    Option(help="Dates as year, month, ..., as days, or dropped.", rich_help_panel=TABLE),
-]
+Dates = Annotated[Literal["parts", "number", "drop"], _table("Dates as year, month, ..., as days, or dropped.")]
 Estimator = Annotated[
-    Literal["neighbours", "linear", "boosting", "forest", "svm"],
-    Option(help="The model whose score says how good columns are.", rich_help_panel=SELECTED),
-]
-Include = Annotated[
-    list[str] | None,
-    Option(metavar="COLUMN", help="Column that is always selected; may be repeated.", rich_help_panel=SELECTED),
-]
-Exclude = Annotated[
-    list[str] | None,
-    Option(metavar="COLUMN", help="Column that is never selected; may be repeated.", rich_help_panel=SELECTED),
-]
-MaxFeatures = Annotated[int | None, Option(min=1, help="Largest number of columns.", rich_help_panel=SELECTED)]
-Epsilon = Annotated[
-    float | None,
-    Option(
-        min=0,
-        max=1,
-        help="By how much other columns may be better than those selected (0.01 by default).",
-        rich_help_panel=SELECTED,
+    str | None,
+    selected(
+        "The model that columns are chosen for: neighbours, linear, logistic, ridge, svm, forest, boosting, lightgbm, "
+        "xgboost, catboost (default: columns that work for any model).",
+        metavar="NAME",
     ),
 ]
-Time = Annotated[
-    float | None,
-    Option(parser=seconds, metavar="TIME", help="Time allowed: 90, 90s, 1.5m or 2h.", rich_help_panel=SELECTED),
-]
-Scoring = Annotated[str | None, Option(help="Score of an estimator: accuracy, roc_auc, r2, ...")]
+Include = Annotated[list[str] | None, selected("Column that is always selected; may be repeated.", **COLUMN)]
+Exclude = Annotated[list[str] | None, selected("Column that is never selected; may be repeated.", **COLUMN)]
+MaxFeatures = Annotated[int | None, selected("Largest number of columns.", min=1)]
+Time = Annotated[float | None, selected("Time allowed: 90, 90s, 1.5m or 2h.", parser=seconds, metavar="TIME")]
+Scoring = Annotated[str | None, selected("How columns are scored: accuracy, roc_auc, r2, ...")]
 Seed = Annotated[int, Option(min=0, max=2**32 - 1, help="Everything random follows from it.")]
-Jobs = Annotated[int | None, Option(min=1, max=10_000, help="Threads or processes (default: all cores).")]
-Overwrite = Annotated[bool, Option("--force-overwrite", help="Replace files that exist.", rich_help_panel=FILES)]
+Jobs = Annotated[int | None, seldom("Threads or processes (default: all cores).", min=1, max=10_000)]
+Overwrite = Annotated[bool, in_files("Replace files that exist.", "--force-overwrite")]
 
 
 class TableOptions(NamedTuple):
@@ -160,12 +134,12 @@ class TableOptions(NamedTuple):
     encoding: Encoding = None
     impute: Impute = None
     dates: Dates = "parts"
-    estimator: Estimator = "neighbours"
+    estimator: Estimator = None
 
     def table(self, wanted: Iterable[str] = ()) -> Table:
         """Return the table ready for a search; columns that other options name are kept like those of --keep."""
         from bestleaf.tables.load import load_table
-        from bestleaf.tables.select import default_impute
+        from bestleaf.tables.models import default_impute
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the notes say it
@@ -209,6 +183,11 @@ def tell(console: Console, *lines: str) -> None:
     for line in lines:
         style = "bold red" if line.startswith(LOUD) else None
         console.print(line, highlight=False, markup=False, soft_wrap=True, style=style)
+
+
+def loud(notes: Iterable[str]) -> list[str]:
+    """Return the notes about a table that must not be overlooked, and those about what it lost."""
+    return [line for line in notes if line.startswith(LOUD) or "left out of the search" in line]
 
 
 def tell_notes(console: Console, table: Table | RefusedTableError) -> None:

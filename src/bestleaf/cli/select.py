@@ -1,4 +1,4 @@
-"""bestleaf select: read a table, select features, write the results."""
+"""bestleaf select: read a table, select columns, write the results."""
 
 from __future__ import annotations
 
@@ -7,49 +7,51 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 from typer import Option
 
 from bestleaf.cli import INTERRUPTED, at_once
 from bestleaf.cli.config import read_settings
-from bestleaf.cli.messages import say
+from bestleaf.cli.messages import complaint, say
 from bestleaf.cli.options import (
-    FILES,
     PAGE,
-    SELECTED,
-    Epsilon,
     Exclude,
     Include,
+    Jobs,
     MaxFeatures,
     Overwrite,
+    Scoring,
     TableOptions,
     Time,
     check_ending,
     check_new_file,
-    fraction,
+    in_files,
+    loud,
     of_a_table,
+    seldom,
+    selected,
+    share,
     tell,
     tell_notes,
 )
 from bestleaf.files import write_all_atomically
 
 if TYPE_CHECKING:
-    from bestleaf.certificate import Certificate
+    from bestleaf.proof import Certificate
     from bestleaf.tables.select import TableSelection
 
 Files = dict[str, Path | None]  # by option
 ENDINGS = {"--out": (".csv", ".tsv"), "--json": (".json",), "--certificate": (".json",), "--report": PAGE}
-
-EXIT_CODES = {"settled": 0, "interrupted": INTERRUPTED}  # by reason; 3 for a budget
-# Warnings with these words are shown; the result tells the rest.
-TOLD = ("constant and left out", "no worker is left", "ended the choice by left-out rows", "the GPU cannot be used")
+EXIT_CODES = {"interrupted": INTERRUPTED, "max_time": 3, "max_samples": 3}  # by reason
+KEYWORDS = (  # of the selector, in the order in which `select` has their values
+    *("estimator", "include", "exclude", "max_features", "n_features_to_select", "parsimony", "holdout", "max_time"),
+    *("memory", "scoring", "cv", "choose", "epsilon", "delta", "n_jobs", "random_state"),
+)
 
 
 @of_a_table
@@ -58,95 +60,115 @@ def select(
     include: Include = None,
     exclude: Exclude = None,
     max_features: MaxFeatures = None,
-    epsilon: Epsilon = None,
+    n_features: Annotated[int | None, selected("Exactly so many columns.", "--n-features", min=1)] = None,
+    parsimony: Annotated[
+        float | None, selected("How much score a smaller set may cost (default: 0.003).", min=0)
+    ] = None,
     holdout: Annotated[
         float | None,
-        Option(
-            parser=fraction,
+        selected(
+            "Part of the rows kept aside to test on; 0: none (default: a quarter, from 2,000 rows on).",
+            parser=share,
             metavar="FRACTION",
-            help="Part of the rows to keep aside, and to test on in the end.",
-            rich_help_panel=SELECTED,
         ),
     ] = None,
     max_time: Time = None,
-    out: Annotated[
-        Path | None, Option(help="Table of the selected columns and the target.", rich_help_panel=FILES)
+    out: Annotated[Path | None, in_files("Table of the selected columns and the target.")] = None,
+    report: Annotated[Path | None, in_files("HTML page about the result.")] = None,
+    json: Annotated[Path | None, in_files("The result in JSON.", "--json")] = None,
+    certificate: Annotated[Path | None, in_files("Proof of the result, for bestleaf verify.")] = None,
+    memory: Annotated[Path | None, in_files("File of answers to go on from after a stop.")] = None,
+    force_overwrite: Overwrite = False,
+    explain: Annotated[bool, Option("--explain", help="Print everything that is known of the result.")] = False,
+    scoring: Scoring = None,
+    cv: Annotated[int | None, seldom("Number of folds.", min=2)] = None,
+    choose: Annotated[
+        Literal["new_data", "training"] | None, seldom("Which rows decide; training is the paper's search.")
     ] = None,
-    report: Annotated[Path | None, Option(help="HTML page about the result.", rich_help_panel=FILES)] = None,
-    json: Annotated[Path | None, Option("--json", help="The result in JSON.", rich_help_panel=FILES)] = None,
-    certificate: Annotated[
-        Path | None, Option(help="Proof of the result, for bestleaf verify.", rich_help_panel=FILES)
+    epsilon: Annotated[
+        float | None, seldom("By how much others may be better in a search (default: 0.01).", min=0, max=1)
     ] = None,
-    memory: Annotated[
-        Path | None, Option(help="File of answers to go on from after a stop.", rich_help_panel=FILES)
+    delta: Annotated[float | None, seldom("Probability with which a proof may fail (default: 0.05).")] = None,
+    n_jobs: Jobs = None,
+    random_state: Annotated[
+        int | None, seldom("Everything random follows from it (default: 0).", min=0, max=2**32 - 1)
     ] = None,
     config: Annotated[
         Path | None,
-        Option(
-            metavar="FILE.toml",
-            help="Further settings: any keyword of BestLeafSelector; tables search and neighbours.",
-            rich_help_panel=FILES,
-        ),
+        seldom("Any keyword of BestLeafSelector, such as feature_groups; table search.", metavar="FILE.toml"),
     ] = None,
-    force_overwrite: Overwrite = False,
 ) -> None:
-    """Select columns of a table, with a proof (exit code 0: settled, 3: a budget ended it, 130: interrupted)."""
-    typed = {
-        "include": include,
-        "exclude": exclude,
-        "max_features": max_features,
-        "epsilon": epsilon,
-        "max_time": max_time,
-        "memory": memory,
-    }
+    """Select columns of a table (exit code 0: done, 3: --max-time ended it, 130: interrupted)."""
+    given = (
+        *(options.estimator, include, exclude, max_features, n_features, parsimony, holdout, max_time),
+        *(memory, scoring, cv, choose, epsilon, delta, n_jobs, random_state),
+    )
+    typed = {name: value for name, value in zip(KEYWORDS, given, strict=True) if value is not None}
     with at_once():
         from bestleaf.tables.select import select_from_table
 
-    given, options = read_settings(config, options)
-    settings: dict[str, Any] = {"n_jobs": -1, "random_state": 0, "verbose": 1, **given}
-    settings |= {name: value for name, value in typed.items() if value is not None}
+    settings: dict[str, Any] = {"n_jobs": -1, "random_state": 0, "verbose": 1, **read_settings(config), **typed}
+    if "epsilon" in typed and settings.get("choose") != "training":
+        raise ValueError(f"--epsilon needs --choose training, got {epsilon:g} without it")
     kept = None if settings.get("memory") is None else Path(settings["memory"])
     files = {"--out": out, "--json": json, "--certificate": certificate, "--report": report}
     _check_files(options.data, files, kept, overwrite=force_overwrite)
+    options = options._replace(estimator=settings.get("estimator"))
     groups = [group for group in settings.get("feature_groups", {}).values() if isinstance(group, list)]
     named = [*settings.get("include", ()), *(name for group in groups for name in group)]
     table = options.table(name for name in named if isinstance(name, str))
     console = Console(quiet=not settings["verbose"])
-    with _told_warnings(console):
-        repeat = shlex.join(["bestleaf", *sys.argv[1:]])
+    if explain:
+        tell_notes(console, table)
+    else:
+        tell(console, *loud(table.notes))
+    with _told_warnings(console), redirect_stdout(sys.stderr):  # progress and warnings are no part of the answer
         try:
-            found = select_from_table(
-                table,
-                task=options.task,
-                holdout=holdout,
-                ready=lambda seen: tell_notes(console, seen),
-                repeat=repeat,
-                **settings,
-            )
+            repeat = shlex.join(["bestleaf", *sys.argv[1:]])
+            found = select_from_table(table, task=options.task, repeat=repeat, **settings)
         except TypeError as error:
             if config is None:
                 raise
             raise ValueError(str(error)) from error  # a setting of another kind
-    if (path := path_table(found.selector.certificate_)) is not None:
-        console.print(path)
+    tell(console, *(_everything(found.certificate) if explain else _answer(found, report)))
     name = options.data.name.encode("utf-8", "replace").decode("utf-8")  # without bytes that are no text
-    _write_files(found, files, f"Features of {name} that predict {options.target}")
+    _write_files(found, files, f"{name}: columns that predict {options.target}")
     tell(console, *(f"{option[2:]}: {path}" for option, path in files.items() if path is not None))
-    limits = found.selector.max_time, found.selector._options().max_samples
-    unlimited = limits == (None, None)  # then ending the search unsettled is no failure
-    raise typer.Exit(0 if found.reason == "exhausted" and unlimited else EXIT_CODES.get(found.reason, 3))
+    raise typer.Exit(0 if found.certificate.settled else EXIT_CODES.get(found.certificate.reason, 0))
+
+
+def _everything(certificate: Certificate) -> list[str]:
+    """Return all that is known of the result, with the scores by size."""
+    from bestleaf.proof.words_new_rows import path_in_words
+
+    by_size = [] if certificate.path is None else [path_in_words(certificate.path)]
+    return [*certificate.summary().splitlines(), *by_size]
+
+
+def _answer(found: TableSelection, report: Path | None) -> list[str]:
+    """Return the answer in a few lines, what is proved in one, and where the rest is."""
+    certificate = found.certificate
+    answer = certificate.answer_in_words().splitlines()
+    if certificate.path is not None and certificate.reason != "settled":
+        by, path = {"interrupted": "Ctrl-C"}.get(certificate.reason, "--max-time"), certificate.path
+        answer.append(f"{by} ended the choice after {path.folds} of {path.folds_planned} folds.")
+    proved = certificate.claims[0] if certificate.claims else "nothing; the scores are estimates."
+    rest = "--explain prints the rest" + ("" if report else "; --report page.html is a page about it")
+    notes = len(found.table.notes)
+    about = f" ({notes} note{'s' if notes > 1 else ''} about the table)" if notes else ""
+    return [*answer, f"Proved: {proved}", f"{rest}{about}."]
 
 
 @contextmanager
 def _told_warnings(console: Console) -> Iterator[None]:
-    """Show warnings of `TOLD` and about the memory at once."""
+    """Show warnings at once, in one line each; the result tells of budgets."""
 
-    def show(message: Warning | str, *_: object, **__: object) -> None:
+    def show(message: Warning | str, category: type[Warning] = UserWarning, *_: object, **__: object) -> None:
         text = str(message)
-        if any(words in text for words in TOLD):
-            tell(console, text)
-        elif text.startswith("memory "):
+        if text.startswith("memory "):
             say(text)
+        elif category is UserWarning:
+            tell(console, complaint(UserWarning(text)))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -174,7 +196,7 @@ def _write_files(found: TableSelection, files: Files, title: str) -> None:
     """Write all files that were asked for; none if one of them cannot be written."""
     from bestleaf.report import report_html
 
-    certificate = found.selector.certificate_
+    certificate = found.certificate
     separator = "\t" if str(files["--out"]).lower().endswith(".tsv") else ","
     texts: dict[str, Callable[[], str]] = {
         "--out": lambda: found.reduced().to_csv(index=False, sep=separator),
@@ -183,22 +205,3 @@ def _write_files(found: TableSelection, files: Files, title: str) -> None:
         "--report": lambda: report_html(certificate, title=title),
     }
     write_all_atomically({path: texts[option]() for option, path in files.items() if path is not None})
-
-
-def path_table(certificate: Certificate) -> Table | None:
-    """Return some rows of the path as a table for the terminal; None if left-out rows decided nothing."""
-    from bestleaf.certificate.path import HEADS, path_cells
-
-    if certificate.path is None:
-        return None
-    rows = path_cells(certificate.content)
-    some = "" if len(rows) == len(certificate.path) else f", {len(rows)} of {len(certificate.path):,} sizes"
-    table = Table(title=f"The path: one subset of each size{some} (* chosen)", title_justify="left")
-    for place, name in enumerate(HEADS):
-        numbers = name != "features"
-        longest = max(len(row.texts()[place]) for row in rows) if numbers else 0  # only names are cut, numbers never
-        table.add_column(name, justify="right" if numbers else "left", min_width=longest)
-    for row in rows:
-        cells = [Text(text, no_wrap=True, overflow="ellipsis") for text in row.texts()]
-        table.add_row(*cells, style="bold" if row.chosen else None)
-    return table

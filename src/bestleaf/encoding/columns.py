@@ -11,9 +11,9 @@ from numbers import Real
 import numpy as np
 import pandas as pd
 
-from bestleaf.certificate.claims import counted
 from bestleaf.checks import cut, shown
 from bestleaf.encoding import dates as times
+from bestleaf.proof.text import counted
 
 MOST_CATEGORIES = 1_000  # in one column; text with more is probably an identifier
 FEWEST_IDS = 20  # with more rows, a text of its own in every row is taken for an identifier

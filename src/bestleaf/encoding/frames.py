@@ -123,8 +123,10 @@ def check_target(y: object) -> None:
 def takes_missing(estimator: object) -> bool:
     """Whether an estimator takes missing values (NaN), by its tags.
 
-    A pipeline does if all of its steps do, up to one that fills them: a step of `sklearn.impute`.
+    A pipeline does if all of its steps do, up to one that fills them: a step of `sklearn.impute`; a list if all do.
     """
+    if isinstance(estimator, list | tuple):
+        return bool(estimator) and all(map(takes_missing, estimator))
     if isinstance(estimator, Pipeline):
         for _, step in estimator.steps:
             if step is None or step == "passthrough":

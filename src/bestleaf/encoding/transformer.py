@@ -13,7 +13,6 @@ from sklearn.impute import SimpleImputer
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from bestleaf.certificate.claims import counted
 from bestleaf.checks import listed, one_of, shown
 from bestleaf.encoding.columns import (
     CATEGORY,
@@ -26,6 +25,7 @@ from bestleaf.encoding.columns import (
     read_column,
 )
 from bestleaf.encoding.frames import pandas_frame, takes_missing
+from bestleaf.proof.text import counted
 
 AUTO, KEEP = "auto", "keep"
 FILLED = ("median", "mean", "most_frequent")
@@ -200,10 +200,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X : data frame or array
             A table with the columns of that of `fit`.
         """
+        return self.last_step_.transform(self.plain(X))
+
+    def plain(self, X: object) -> np.ndarray:
+        """Return the cells of a table as numbers, before missing values are filled and levels become columns."""
         check_is_fitted(self)
         plain = self._plain(self._frame(X, reset=False))
         self._check_missing(plain, {})
-        return self.last_step_.transform(plain)
+        return plain
 
     def settings(self) -> dict[str, str | list[str] | dict[str, list[str]] | None]:
         """Return what a certificate says about the encoding: enough to do it again on the same rows."""

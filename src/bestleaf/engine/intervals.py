@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -36,29 +34,14 @@ from bestleaf.engine.records import (
     enlarged,
 )
 from bestleaf.engine.rules import Rule
+from bestleaf.proof.build import named
+from bestleaf.proof.record import Leaf
 
 ARRAYS = ("known", "track", "rows", "evidence", "bucket", "stack", "cones", "inside")  # see `WORLD`
 WITH_CHANCE = ("gains", "losses", "reliefs")  # see `WORLD`
 CONES = 64  # cones remembered at least: more than a descent has levels
 WORDS_OF_CONES = 2**22  # numbers in all cones at most, where a node has many children
 Evidence = tuple[float, ...] | None  # count, total and the bound's own numbers when an end of an interval was set
-
-
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """One leaf of the final graph with its statistics."""
-
-    state: Any
-    label: Any
-    terminal: bool
-    exact: bool  # its exact value has been computed
-    count: int
-    mean: float | None  # None for a leaf never sampled
-    lower: float
-    upper: float
-    order: int  # place in the order of creation, from 1; 0 for an exact leaf
-    share: float  # its part of delta: delta / (order (order + 1)), or an equal part of a fixed graph; 0 if exact
-    evidence: tuple[Evidence, Evidence] = (None, None)  # for lower and for upper
 
 
 def drawn_lots(seed: int, nodes: int) -> np.ndarray:
@@ -241,7 +224,7 @@ class Knowledge:
         self._refresh_all()
 
     def list_leaves(self) -> tuple[Leaf, ...]:
-        """Return every leaf of the current graph with its statistics."""
+        """Return every leaf of the current graph with its statistics, as a record."""
         graph, labels = self.graph, list(self.graph.labels)
         nodes = np.flatnonzero(graph.kinds != INNER)
         known = self.known[nodes]
@@ -259,15 +242,20 @@ class Knowledge:
         rows = zip(*(column.tolist() for column in columns), self._evidence(nodes), strict=True)
         return tuple(
             Leaf(
-                graph.states[node],
-                labels[label],
-                kind != TEMPORARY,
-                kind == EXACT and count > 0,
-                count,
-                mean if count else None,
-                *rest,
+                node=node,
+                label=None if labels[label] == graph.states[node] else named(labels[label]),
+                terminal=kind != TEMPORARY,
+                exact=kind == EXACT and count > 0,
+                count=count,
+                mean=mean if count else None,
+                lower=lower,
+                upper=upper,
+                order=order,
+                share=share,
+                lower_evidence=evidence[0],
+                upper_evidence=evidence[1],
             )
-            for node, label, kind, count, mean, *rest in rows
+            for node, label, kind, count, mean, lower, upper, order, share, evidence in rows
         )
 
     def _evidence(self, nodes: np.ndarray) -> Iterator[tuple[Evidence, Evidence]]:

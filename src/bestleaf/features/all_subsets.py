@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bestleaf.certificate.all_subsets import LISTED, Numbering
 from bestleaf.engine.compile import clock
+from bestleaf.features.numbering import LISTED, Numbering
 from bestleaf.memory import Answers, Memory
 from bestleaf.search.budget import Budget
 from bestleaf.search.result import Progress

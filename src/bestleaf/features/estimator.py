@@ -19,13 +19,12 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
-from bestleaf.certificate.held_out import corrected_error
-from bestleaf.certificate.rows import checked_weights
 from bestleaf.checks import moved, sentence, shown
 from bestleaf.encoding import takes_missing
 from bestleaf.features.closed_form import closed_form
 from bestleaf.features.data import checked_data, in_order, splits_by
-from bestleaf.features.scoring import chosen_score
+from bestleaf.features.rows import checked_weights
+from bestleaf.features.scoring import chosen_score, corrected_error
 
 DEFAULT_FOLDS = 5
 THREADS = ("n_jobs", "nthread", "num_threads", "thread_count")  # what libraries call the number of their threads
@@ -93,9 +92,9 @@ class EstimatorOracle:
         self.X, self.y = checked_data(X, missing=takes_missing(estimator)), np.asarray(y)
         self.n_samples, self.n_features = self.X.shape
         self.estimator = clone(estimator)
-        _fix_random_states(self.estimator, random_state)
-        _keep_to_one_thread(self.estimator)
-        _refuse_requests(self.estimator)
+        fix_random_states(self.estimator, random_state)
+        keep_to_one_thread(self.estimator)
+        refuse_requests(self.estimator)
         self.score = chosen_score(self.estimator, scoring)
         self.sample_weight = self._checked_weights(sample_weight)
         given = DEFAULT_FOLDS if cv is None else cv
@@ -337,7 +336,7 @@ def described(thing: object) -> str:
     return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(text.split()))
 
 
-def _fix_random_states(estimator: BaseEstimator, seed: int) -> None:
+def fix_random_states(estimator: BaseEstimator, seed: int) -> None:
     """Replace every random state that is None by a number that follows from the seed."""
     rng = np.random.RandomState(seed % 2**32)
     for name, value in sorted(estimator.get_params(deep=True).items()):
@@ -345,7 +344,7 @@ def _fix_random_states(estimator: BaseEstimator, seed: int) -> None:
             estimator.set_params(**{name: int(rng.randint(np.iinfo(np.int32).max))})
 
 
-def _keep_to_one_thread(estimator: BaseEstimator) -> None:
+def keep_to_one_thread(estimator: BaseEstimator) -> None:
     """Let an estimator, and all estimators in it, use one thread where nobody said how many: many fits run at a time.
 
     Some libraries do not ask OpenMP how many threads they may use. They take all cores unless a parameter says so. In
@@ -360,9 +359,12 @@ def _keep_to_one_thread(estimator: BaseEstimator) -> None:
             estimator.set_params(**{name: 1})
 
 
-def _refuse_requests(estimator: BaseEstimator) -> None:
+def refuse_requests(estimator: BaseEstimator) -> None:
     """Refuse an estimator that asks for metadata other than sample weights."""
-    asked = getattr(getattr(get_routing_for_object(estimator), "fit", None), "requests", {})
+    try:
+        asked = getattr(getattr(get_routing_for_object(estimator), "fit", None), "requests", {})
+    except RecursionError:  # scikit-learn 1.9.1 cannot say it of RidgeCV
+        return
     others = sorted(name for name, wanted in asked.items() if wanted is True and name != "sample_weight")
     if others:
         raise ValueError(f"estimator asks for the metadata {', '.join(others)}, which are not handed on to it")

@@ -13,12 +13,12 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from bestleaf.certificate.all_subsets import count_subsets
 from bestleaf.checks import cut, shown
 from bestleaf.features.lookahead import LookaheadProposals
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.features.rave import RaveProposals
 from bestleaf.features.rollouts import NeighbourRollouts, PlainRollouts, Subset, SubsetFamily
+from bestleaf.proof.record import Choice, count_subsets
 from bestleaf.search.growth.proposals import RandomProposals
 
 MANY = 10**12  # counting subsets ends beyond this
@@ -325,9 +325,9 @@ class FeatureLattice:
         """Return which of the scores `sample` would return with this random stream."""
         return cast(SplitOracle, self.oracle).drawn_part(rng)
 
-    def choice(self) -> dict[str, object]:
-        """Return what may be chosen, for a certificate."""
-        return {"allowed": self.allowed, "forced": list(self.forced), "limit": self.limit}
+    def choice(self) -> Choice:
+        """Return what may be chosen, for a record."""
+        return Choice(allowed=tuple(self.allowed), forced=tuple(self.forced), limit=self.limit)
 
     def fingerprint(self) -> dict[str, object]:
         """Return what the values of subsets depend on: the objective, the groups and a hash of the data."""

@@ -23,8 +23,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from bestleaf.certificate.all_subsets import MOST_NUMBERS
-from bestleaf.certificate.rows import check_voters, checked_weights, group_numbers
 from bestleaf.checks import one_of, shown, whole
 from bestleaf.engine.records import Workplace
 from bestleaf.features.data import (
@@ -45,7 +43,9 @@ from bestleaf.features.kernels import all_subsets as together
 from bestleaf.features.kernels import neighbours as kernels
 from bestleaf.features.kernels import ranking
 from bestleaf.features.kernels.records import NEIGHBOURS, TIES
+from bestleaf.features.numbering import MOST_NUMBERS
 from bestleaf.features.ranking import pulls
+from bestleaf.features.rows import check_voters, checked_weights, group_numbers
 
 TASKS = ("auto", "classification", "regression")
 DISTANCES_AT_ONCE, MOST_AT_ONCE = 2 * 10**10, 4096  # on a GPU: distances and values that take about 50 ms

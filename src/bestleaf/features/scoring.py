@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
-from sklearn.metrics import check_scoring, make_scorer
+from sklearn.metrics import check_scoring, get_scorer_names, make_scorer
 
 from bestleaf.checks import sentence, shown
 from bestleaf.features.ranking import auc, concordance
+from bestleaf.proof.text import call_name
 
 ROUNDING = 1e-9  # a perfect average precision may be 1.0000000000000002
 
@@ -103,3 +104,23 @@ def quick_score(name: str, fitted: Any, X: np.ndarray, y: np.ndarray) -> float |
         return None  # the scorer itself says what is wrong
     ranked = fitted.decision_function(X) if hasattr(fitted, "decision_function") else fitted.predict_proba(X)[:, 1]
     return auc(y == classes[1], ranked) if np.isfinite(ranked).all() else None
+
+
+def scorer_name(name: str, scorer: Score | None) -> str:
+    """Return the name of a scorer in a record; a user's own never gets that of a known one."""
+    known = scorer is None or scorer.by_name or name not in {*get_scorer_names(), "concordance"}
+    return call_name(name if known else f"own_{name}")
+
+
+def widening(tested: Sequence[int], trained: Sequence[int]) -> float:
+    """Return by what the variance of a score is multiplied to get that of the mean over splits of the same rows.
+
+    The splits share training rows, so their scores depend on each other: the variance of the mean is larger than that
+    of as many independent scores (Nadeau and Bengio 2003). Rows tested and trained on are given for each split.
+    """
+    return float(1 / len(tested) + np.mean(np.divide(tested, trained)))
+
+
+def corrected_error(scores: Sequence[float], tested: Sequence[int], trained: Sequence[int]) -> float:
+    """Return the standard error of the mean score of several splits of the same rows; nan for fewer than two."""
+    return float(np.sqrt(np.var(scores, ddof=1) * widening(tested, trained))) if len(scores) > 1 else np.nan

@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bestleaf.certificate import Certificate
-from bestleaf.certificate.claims import in_line, shown
-from bestleaf.certificate.path import HEADS, path_cells
-from bestleaf.certificate.record import objective_in_words
-from bestleaf.certificate.same_data import encoding_in_words
-from bestleaf.certificate.schema import MALFORMED, RefusedError, check_form
-from bestleaf.certificate.searched import searched
-from bestleaf.certificate.verify_data import check_values
-from bestleaf.certificate.verify_graph import check_graph
 from bestleaf.checks import one_of
 from bestleaf.files import write_atomically
-from bestleaf.report.content import chosen_features, how_to_repeat, leading_leaves, leaves_not_drawn
-from bestleaf.report.drawing import Picture, draw_gap, draw_intervals, draw_path, draw_sizes, standalone, templates
+from bestleaf.proof.record import Certificate
+from bestleaf.proof.text import in_line
+from bestleaf.proof.words import cost_in_words
+from bestleaf.proof.words_data import encoding_in_words, objective_in_words
+from bestleaf.report.content import cards_of, columns_of, nearly_chosen, rows_of, sizes_of
+from bestleaf.report.drawing import Picture, draw_gap, draw_intervals, draw_path, standalone, templates
 
 if TYPE_CHECKING:
     from bestleaf.selection.selector import BestLeafSelector
 
 __all__ = ["figure", "report_html", "save_report"]
 
-FEW_NOTES = 12  # notes about the table that are shown at once
-LONGEST_NOTE = 500  # characters
-FIGURES = {"path": draw_path, "intervals": draw_intervals, "gap": draw_gap, "sizes": draw_sizes}
-NEEDED = {  # by figures that not every certificate has
-    "path": "a path, which choose='new_data' gives",
-    "gap": "a gap that was known at least twice in the search",
-    "sizes": "exact values of subsets of several sizes",
+LONGEST_NOTE, LONGEST_CALL = 500, 5000  # characters
+FIGURES = {"path": draw_path, "intervals": draw_intervals, "gap": draw_gap}
+NEEDED = {
+    "path": "scores by size, which choose='new_data' gives",
+    "intervals": "a search, which choose='training' and best_leaf give",
+    "gap": "a gap that was known at least twice in a search",
 }
+NOTHING_PROVED = "Nothing is proved here: every number on this page is an estimate."
 
 
 def figure(found: Certificate | BestLeafSelector, name: str) -> Picture:
@@ -43,10 +36,9 @@ def figure(found: Certificate | BestLeafSelector, name: str) -> Picture:
     ----------
     found : BestLeafSelector or Certificate
         A fitted selector, or the certificate of any search.
-    name : {"path", "intervals", "gap", "sizes"}
-        "path" has training values and left-out scores by number of features, "intervals" the answer and its closest
-        rivals, "gap" how much better another subset might have been in the course of time, "sizes" the best value of
-        each number of features.
+    name : {"path", "intervals", "gap"}
+        "path" is the difference to all columns by number of columns, "intervals" the answer of a search and its closest
+        rivals, "gap" how much better another candidate might have been in the course of time.
 
     Returns
     -------
@@ -70,10 +62,9 @@ def figure(found: Certificate | BestLeafSelector, name: str) -> Picture:
     certificate = getattr(found, "certificate_", found)
     if not isinstance(certificate, Certificate):
         raise TypeError(f"found must be a fitted selector or a Certificate, got a {type(found).__name__}")
-    with _well_formed(certificate):
-        drawn = FIGURES[name](certificate.content)
+    drawn = FIGURES[name](certificate)
     if drawn is None:
-        raise ValueError(f"found must have {NEEDED[name]} for the figure {name!r}, got none")
+        raise ValueError(f"found must have {NEEDED[name]}, for the figure {name!r}, got none")
     return standalone(drawn)
 
 
@@ -83,66 +74,47 @@ def report_html(certificate: Certificate, *, title: str | None = None) -> str:
     Parameters
     ----------
     certificate : Certificate
-        The certificate of any search. The page of a `BestLeafSelector` also shows the gap over time and the best subset
-        of each size. If left-out rows decided, its first figure is the path.
+        The certificate of a selection or of any search. To check that it holds, use `bestleaf.verify`.
     title : str, default=None
         Heading of the page.
-
-    Raises
-    ------
-    ValueError
-        If parts of the certificate are missing or malformed. To check that it holds, use `bestleaf.verify`.
     """
     if not isinstance(certificate, Certificate):
         raise TypeError(f"certificate must be a Certificate, got a {type(certificate).__name__}")
-    with _well_formed(certificate):
-        return _page(certificate, title)
-
-
-def _page(certificate: Certificate, title: str | None) -> str:
-    content, extras = certificate.content, certificate.content.get("report")
-    selection = content["data"] is not None
-    sizes = [] if extras is None else extras["by_size"]
-    page = templates().get_template("report.html")
-    return page.render(
-        certificate=certificate,
-        content=content,
-        selection=selection,
-        title=title or ("Feature selection" if selection else f"Best {content['search']['task']}"),
-        new_data=certificate.new_data_in_words(),
-        path_heads=HEADS,
-        path=[] if certificate.path is None else path_cells(content, None),
-        answer=" ".join(certificate.answer_in_words().splitlines()),
-        baseline=certificate.all_features_in_words(),
-        unseen=certificate.unseen_in_words(),
-        cost=certificate.cost_in_words(),
-        objective=objective_in_words(content["data"]) if selection else None,
-        repeat=how_to_repeat(content),
-        notes=[in_line(note, LONGEST_NOTE) for note in (extras or {}).get("notes", [])],
-        few_notes=FEW_NOTES,
-        encoding=encoding_in_words(content["data"]) if selection and "encoding" in content["data"] else None,
-        features=chosen_features(content),
-        leaves=leading_leaves(content),
-        not_drawn=leaves_not_drawn(content),
-        searched_is_answer=searched(content).is_answer,
-        sizes=[[size, value, [shown(name) for name in names]] for size, value, names in sizes],
-        figures={name: draw(content) for name, draw in FIGURES.items()},
+    data, told = certificate.data, certificate.told
+    claims = list(certificate.claims)
+    return (
+        templates()
+        .get_template("report.html")
+        .render(
+            title=title or ("Which columns?" if data is not None else "Which move?"),
+            about=_about(certificate),
+            cards=cards_of(certificate),
+            figures={name: draw(certificate) for name, draw in FIGURES.items()},
+            path=certificate.path,
+            sizes=[] if certificate.path is None else sizes_of(certificate.path),
+            columns=columns_of(certificate),
+            nearly=nearly_chosen(certificate),
+            proved=claims[0] if claims else NOTHING_PROVED,
+            more=claims[1:],
+            not_claimed=certificate.not_claimed,
+            rows=rows_of(certificate),
+            cost=cost_in_words(certificate),
+            fingerprint=None if data is None else data.fingerprint,
+            encoding=None if data is None or data.encoding is None else encoding_in_words(data.encoding),
+            notes=[] if told is None else [in_line(note, LONGEST_NOTE) for note in told.notes],
+            repeat=None if told is None or told.repeat is None else in_line(told.repeat, LONGEST_CALL),
+            version=certificate.bestleaf,
+        )
     )
 
 
-@contextmanager
-def _well_formed(certificate: Certificate) -> Iterator[None]:
-    """Refuse a certificate that is not complete and well formed, also if that is only noticed when it is drawn."""
-    try:
-        check_form(certificate.content)
-        check_graph(certificate.content)
-        check_values(certificate.content)
-        yield
-    except (RefusedError, *MALFORMED) as error:
-        reason = error if isinstance(error, RefusedError) else f"{type(error).__name__}: {error}"
-        raise ValueError(
-            f"certificate must be complete and well formed to be shown, got one refused: {reason}"
-        ) from None
+def _about(certificate: Certificate) -> str | None:
+    """Return what the table is and how it was judged; None if there is no table."""
+    data, claim = certificate.data, certificate.new_rows
+    if data is None:
+        return None
+    kept = f" to choose by, {claim.rows:,} test rows" if claim is not None and claim.how == "test rows" else ""
+    return f"{data.rows:,} rows{kept}. Score: {objective_in_words(data)}."
 
 
 def save_report(certificate: Certificate, path: str | Path, *, title: str | None = None) -> None:

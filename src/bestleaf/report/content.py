@@ -3,183 +3,249 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
+from math import ceil, floor
 from typing import NamedTuple
 
-from bestleaf.certificate.claims import BY_THESE_ROWS, all_shown, counted, in_line, shown
-from bestleaf.certificate.path import path_cells
-from bestleaf.certificate.schema import CLOSE, Content
-from bestleaf.certificate.searched import searched
+from bestleaf.proof.record import STOP, Certificate, Leaf, NewRowsClaim, Path, SearchClaim
+from bestleaf.proof.text import all_shown, counted, shown
+from bestleaf.proof.words_data import subset_in_words
+from bestleaf.proof.words_new_rows import difference_word, intervals_of, like_guessing
 
-LEADING = 30  # rivals of the answer whose intervals are drawn
-LONGEST, SHORTEST = 42, 12  # characters of a name beside a plot, and of each of several names in it
-LONGEST_CALL = 5000  # characters
-LEFT_OUT = "left out ± one standard error"
-MANY_SIZES, MANY_DOTS = 30, 60  # sizes of a path from which on its scale is logarithmic, and has no dots
+LEADING = 20  # rivals of the answer whose intervals are drawn
+LONGEST = 42  # characters of a name beside a plot
+TINY = 1e-6  # by which a rounded number may be off
+OFTEN = 0.5  # share of folds from which on a column that is not in the answer is named
+MEANINGS = {
+    "better": "The chosen columns do better than all columns.",
+    "same": "The chosen columns do as well as all columns.",
+    "worse": "The chosen columns do worse than all columns.",
+    "open": "Whether they do better or worse than all columns stays open.",
+}
 
 Points = Sequence[tuple[float, float]]
-Label = list[int]  # numbers of the units of a subset; -1 at the end says that the subset is complete
 
 
-def unit_names(content: Content) -> list[str] | None:
-    """Return the name of every unit, which is a feature or a group of features; None if there are no features."""
-    if content["data"] is None:
-        return None
-    names = all_shown(tuple(content["data"]["names"]))
-    return [", ".join(names[feature] for feature in group) for group in content["data"]["groups"]]
+class Card(NamedTuple):
+    """One of the three cards at the top: a title, a number or word, what says how sure it is, and small print."""
+
+    title: str
+    value: str
+    badge: str = ""
+    interval: str = ""
+    lines: tuple[str, ...] = ()
+    chips: tuple[str, ...] = ()
 
 
-def in_short(text: str, longest: int = LONGEST) -> str:
-    """Return a text, without its middle if it is too long; the end stays, because names often differ there."""
-    half = (longest - 1) // 2
-    return text if len(text) <= longest else f"{text[: longest - 1 - half]}…{text[-half:]}"
-
-
-class PathPoint(NamedTuple):
-    """A row of the path in a plot."""
+class Size(NamedTuple):
+    """A size of the path in the plot."""
 
     size: int
-    training: float | None
-    left_out: float | None
-    error: float | None  # standard error of the left-out score
+    difference: float | None
+    judges: tuple[float, ...]
+    error: float
     chosen: bool
-    words: str
-
-    @property
-    def band(self) -> tuple[float, float] | None:
-        """The left-out score less and plus its standard error; None if one of them is not known."""
-        if self.left_out is None or self.error is None:
-            return None
-        return self.left_out - self.error, self.left_out + self.error
-
-    def heights(self) -> list[float]:
-        """Return all that is drawn at this size."""
-        return [one for one in (self.training, self.left_out, *(self.band or ())) if one is not None]
+    words: str  # size and difference
+    names: str
 
 
-def path_points(content: Content) -> list[PathPoint]:
-    """Return the rows of the path, each with what is shown beside it."""
-    rows, cells = content["new_data"]["path"], path_cells(content, None)
+class Column(NamedTuple):
+    """A chosen column: its levels, how often the folds chose it, and the training value without it."""
+
+    name: str
+    levels: tuple[str, ...]
+    share: float | None
+    without: float | None
+
+
+class Row(NamedTuple):
+    """A leaf of the search in the plot of intervals."""
+
+    name: str
+    short: str
+    kind: str
+    leaf: Leaf
+    is_answer: bool
+
+
+def cards_of(certificate: Certificate) -> list[Card]:
+    """Return the cards: columns, score and difference to all columns; of another search the answer and its value."""
+    if certificate.data is None:
+        return _cards_of_search(certificate)
+    claim, path = certificate.new_rows, certificate.path
+    if claim is not None:
+        judged = [_score_card(claim), _difference_card(claim)]
+    else:
+        judged = _cards_of_training(certificate) if path is None else _cards_of_size(path)
+    return [_columns_card(certificate), *judged]
+
+
+def _columns_card(certificate: Certificate) -> Card:
+    names = all_shown(certificate.features or ())
+    levels = certificate.data.names if certificate.data else ()
+    return Card("Columns", f"{len(names)} of {len(levels)}", chips=tuple(names))
+
+
+def _score_card(claim: NewRowsClaim) -> Card:
+    score, _ = intervals_of(claim)
+    each = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
+    on = "cross-validation" if claim.how == "nested folds" else f"{claim.rows:,} test rows"
+    lines: tuple[str, ...] = (f"By {on}; mean of {each}" if len(claim.judges) > 1 else f"By {on}; {each}",)
+    if like_guessing(claim):
+        lines += ("No better than guessing, as far as these rows tell: do not rely on these columns.",)
+    return Card("Score on new rows", f"{claim.score:.3f}", _badge(claim), _span(score), lines)
+
+
+def _difference_card(claim: NewRowsClaim) -> Card:
+    _, difference = intervals_of(claim)
+    word = difference_word(claim)
+    lines = (f"All columns: {claim.all_columns:.3f}", MEANINGS[word])
+    return Card(
+        "Difference to all columns", f"{claim.score - claim.all_columns:+.3f}", word, _span(difference, "+"), lines
+    )
+
+
+def _cards_of_size(path: Path) -> list[Card]:
+    """Return the cards of a size that was asked for, or that no new rows have judged: what cross-validation says."""
+    if not path.folds:
+        none = ("The choice ended before a fold was finished, so nothing was scored.",)
+        return [Card("Score on new rows", "not known", lines=none)]
+    row = next(row for row in path.rows if row.size == path.size)
+    lines = ("By the folds that chose, so rather high.",)
+    error = "" if row.standard_error is None else f"± {row.standard_error:.3f} (one standard error)"
+    score = "not known" if row.score is None else f"{row.score:.3f}"
+    difference = "not known" if row.difference is None else f"{row.difference:+.3f}"
+    return [
+        Card("Score in cross-validation", score, "estimate", lines=lines),
+        Card("Difference to all columns", difference, "estimate", error, lines),
+    ]
+
+
+def _badge(claim: NewRowsClaim) -> str:
+    return "estimate" if claim.interval is None else "proved"
+
+
+def _span(interval: tuple[float, float] | None, sign: str = "") -> str:
+    """Return an interval in words, rounded outward; nothing if there is none."""
+    if interval is None:
+        return ""
+    low, high = floor(1000 * interval[0] + TINY) / 1000, ceil(1000 * interval[1] - TINY) / 1000
+    return f"from {low:{sign}.3f} to {high:{sign}.3f}"
+
+
+def _cards_of_training(certificate: Certificate) -> list[Card]:
+    """Return the cards of a search that took the best columns on the rows given."""
+    claim, told = _claim(certificate), certificate.told
+    exact = "exact" if claim.lower == claim.upper else "interval"
+    span = "" if exact == "exact" else _span((claim.lower, claim.upper))
+    lines: tuple[str, ...] = ("Not a score on new rows: it is the largest of many.",)
+    cards = [Card("Value on the rows given", f"{_value(claim):.3f}", exact, span, lines)]
+    if told is not None and told.all_features is not None:
+        lines = (f"All columns: {told.all_features:.3f}", "On the rows given; new rows may say otherwise.")
+        cards.append(Card("Difference to all columns", f"{_value(claim) - told.all_features:+.3f}", lines=lines))
+    return cards
+
+
+def _cards_of_search(certificate: Certificate) -> list[Card]:
+    claim = _claim(certificate)
+    name = subset_in_words(claim.label, None)
+    called = "Best move" if claim.task == "arm" else "Best leaf"
+    gap = f"{claim.known_gap:.3f}" if claim.known_gap > 0 else "0"
+    lines = (f"Nothing else examined is better by more than this, with probability {1 - claim.delta:g}.",)
+    unfinished = sum(not leaf.terminal for leaf in claim.leaves)
+    many = counted(len(claim.leaves), "candidate")
+    among = f"Among {many} examined, of which {unfinished:,} are unfinished and count as random play."
+    return [
+        Card(called, name),
+        Card(
+            "Value",
+            f"{_value(claim):.3f}",
+            interval=_span((claim.lower, claim.upper)),
+            lines=(among,) * bool(unfinished),
+        ),
+        Card("Gap", gap, "settled" if certificate.settled else "open", lines=lines),
+    ]
+
+
+def _claim(certificate: Certificate) -> SearchClaim:
+    if certificate.search is None:
+        raise ValueError("certificate must have a claim about new rows or about a search, got neither")
+    return certificate.search
+
+
+def _value(claim: SearchClaim) -> float:
+    """Return the mean of the answer if it was sampled, else the middle of its interval."""
+    mean = next((leaf.mean for leaf in claim.leaves if leaf.node == claim.answer), None)
+    return (claim.lower + claim.upper) / 2 if mean is None or claim.task == "arm" else mean
+
+
+def sizes_of(path: Path) -> list[Size]:
+    """Return the sizes of the path with what is shown beside each."""
+    last = path.rows[-1].size
     found = []
-    for row, text in zip(rows, cells, strict=True):
-        chosen = ", chosen" if text.chosen else ""
-        words = f"{counted(row['size'], 'feature')} ({text.family}{chosen}): training {text.training}, "
-        words += f"left out {text.left_out}" + (f", difference to all {text.difference}" if text.difference else "")
-        scores = row["training"], row["left_out"], row["standard_error"]
-        found.append(PathPoint(row["size"], *scores, text.chosen, f"{words}. {text.features}"))
+    for row in path.rows:
+        chosen = row.size == path.size
+        words = counted(row.size, "column") + (" (all)" if row.size == last else "") + (" (chosen)" if chosen else "")
+        if row.difference is not None and row.size != last:
+            error = "" if row.standard_error is None else f" ± {row.standard_error:.4f}"
+            words += f": {row.difference:+.4f}{error} to all columns"
+        names = ", ".join(all_shown(row.features))
+        found.append(Size(row.size, row.difference, row.judges, row.standard_error or 0.0, chosen, words, names))
     return found
 
 
-def bands_of(points: Sequence[PathPoint]) -> list[list[PathPoint]]:
-    """Return the runs of sizes whose left-out scores have standard errors."""
-    runs = groupby(points, key=lambda point: point.band is not None)
-    return [list(run) for known, run in runs if known]
-
-
-def _drawn_leaves(content: Content) -> list[Content]:
-    """Return the leaves without those that may have the value 1, so that nothing is known of them; the answer stays."""
-    answer, leaves = content["answer"], content["leaves"]
-    known = [leaf for leaf in leaves if leaf["node"] == answer or leaf["exact"] or leaf["upper"] < 1.0 - CLOSE]
-    return known if len(known) > 1 else leaves
-
-
-def leaves_not_drawn(content: Content) -> int:
-    """Return how many leaves are not drawn, because nothing is known of them."""
-    return len(content["leaves"]) - len(_drawn_leaves(content))
-
-
-def leading_leaves(content: Content) -> list[Content]:
-    """Return the answer, then the rivals with the highest upper bounds below 1, with names and kinds in words."""
-    units, answer = unit_names(content), content["answer"]
-    order = sorted(_drawn_leaves(content), key=lambda leaf: (leaf["node"] != answer, -leaf["upper"], -leaf["lower"]))
-    best = content["graph"]["labels"][answer]
-    return [_named(leaf, units, best) | {"answer": leaf["node"] == answer} for leaf in order[: LEADING + 1]]
-
-
-def _named(leaf: Content, units: list[str] | None, answer: Label) -> Content:
-    """Return a leaf with its name and kind in words, and what a complete subset adds to the answer and drops from it.
-
-    Beside a plot, a long name gives way to these changes.
-    """
-    label, name, changes = leaf["label"], shown(str(leaf["label"])), list[str]()
-    if units is not None:
-        more = [] if leaf["terminal"] else ["…"]
-        name = "{" + ", ".join([*(units[unit] for unit in label if unit != -1), *more]) + "}"
-    if units is not None and leaf["terminal"]:
-        changes += [f"+ {units[unit]}" for unit in label if unit not in answer]
-        changes += [f"\N{MINUS SIGN} {units[unit]}" for unit in answer if unit not in label]
-    each = max(SHORTEST, LONGEST // max(1, len(changes)) - 1)
-    told = name if len(name) <= LONGEST or not changes else ", ".join(in_short(change, each) for change in changes)
-    return {
-        **leaf,
-        "name": name,
-        "short": in_short(told),
-        "changes": changes,
-        "kind": "exact" if leaf["exact"] else "rollouts" if leaf["count"] else "never sampled",
-    }
-
-
-def limit_of(content: Content) -> tuple[float, str]:
-    """Return the value that no rival exceeds when the search is settled, and what it is called."""
-    best = searched(content)
-    called = "answer + epsilon" if best.is_answer else f"{BY_THESE_ROWS} + epsilon"
-    return best.value + content["search"]["epsilon"], called
-
-
-def value_range(leaves: Sequence[Content], limit: float) -> tuple[float, float]:
-    """Return the ends of a scale that shows all upper bounds and most means; long intervals are cut on the left."""
-    means = sorted(leaf["mean"] for leaf in leaves if leaf["mean"] is not None) or [0.0]
-    low, high = means[len(means) // 10], max(limit, *(leaf["upper"] for leaf in leaves))
-    pad = 0.15 * max(high - low, 0.01)
-    return max(0.0, low - pad), min(1.0, high + pad / 5)
-
-
-def gap_runs(content: Content) -> list[Points]:
-    """Return the gap by time, in runs in which something was known of it; none if it was known less than twice.
-
-    A gap holds until the next entry of the history.
-    """
-    epsilon = content["search"]["epsilon"]
-    rows = [
-        (row["seconds"], row["gap"] if row["gap"] <= epsilon or row["gap"] < 1.0 - CLOSE else None)
-        for row in content["report"]["history"]
+def columns_of(certificate: Certificate) -> list[Column]:
+    """Return the chosen columns, those first that the folds chose most often."""
+    data, told = certificate.data, certificate.told
+    levels = {} if data is None or data.encoding is None else data.encoding.levels
+    shares = {} if certificate.path is None else certificate.path.chosen_in_folds
+    without = (
+        {}
+        if told is None or data is None
+        else {data.names[feature]: value for unit, value in told.without.items() for feature in data.units[int(unit)]}
+    )
+    found = [
+        Column(shown(name), tuple(map(shown, levels.get(name, ()))), shares.get(name), without.get(name))
+        for name in certificate.features or ()
     ]
-    if sum(gap is not None for _, gap in rows) < 2:
+    return sorted(found, key=lambda one: -(one.share or 0.0))
+
+
+def nearly_chosen(certificate: Certificate) -> list[str]:
+    """Return the columns that are not in the answer although at least half of the folds chose them."""
+    path, answer = certificate.path, set(certificate.features or ())
+    if path is None:
         return []
-    runs: list[Points] = []
-    for is_known, group in groupby(enumerate(rows), key=lambda row: row[1][1] is not None):
-        numbered = list(group)
-        run = [(second, gap) for _, (second, gap) in numbered if gap is not None]
-        following = rows[numbered[-1][0] + 1 :]
-        if is_known:
-            runs.append([*run, (following[0][0], run[-1][1])] if following else run)
-    return runs
+    often = sorted(path.chosen_in_folds.items(), key=lambda one: -one[1])
+    return [f"{shown(name)} ({share:.0%})" for name, share in often if share >= OFTEN and name not in answer]
 
 
-def chosen_features(content: Content) -> list[dict[str, str | float | list[str] | None]]:
-    """Return each selected unit with its levels, the value without it, the loss, and the mean of rollouts with it."""
-    extras, data, units = content.get("report") or {}, content["data"], unit_names(content) or []
-    levels = {} if data is None else data.get("encoding", {}).get("levels", {})
-    means = extras.get("feature_scores", {})
-    found = []
-    for unit in content["graph"]["labels"][content["answer"]][:-1] if units else []:
-        names = [data["names"][feature] for feature in data["groups"][unit]]
-        without = extras.get("without", {}).get(str(unit))
-        row = {
-            "name": units[unit],
-            "levels": [shown(level) for name in names for level in levels.get(name, [])],
-            "without": without,
-            "loss": None if without is None else content["lower"] - without,
-            "mean": max((means[name] for name in names if means.get(name) is not None), default=None),
-        }
-        found.append(row)
-    return sorted(found, key=lambda row: -(row["loss"] or 0.0))
+def rows_of(certificate: Certificate) -> list[Row]:
+    """Return the answer of a search, then the rivals with the highest upper bounds."""
+    claim = certificate.search
+    if claim is None:
+        return []
+    answer = claim.answer
+    order = sorted(claim.leaves, key=lambda leaf: (leaf.node != answer, -leaf.upper, -leaf.lower))
+    return [_row(leaf, claim, certificate) for leaf in order[: LEADING + 1]]
 
 
-def how_to_repeat(content: Content) -> str | None:
-    """Return the command or the call in Python that repeats the search; None if the certificate does not say it."""
-    repeat, new_data = (content.get("report") or {}).get("repeat"), content.get("new_data") or {}
-    if repeat is None:
-        return None
-    asked = f".at_size({new_data['size']})" if "decided" in new_data else ""
-    return in_line(repeat, LONGEST_CALL) + asked
+def _row(leaf: Leaf, claim: SearchClaim, certificate: Certificate) -> Row:
+    label = claim.label_of(leaf)
+    name = subset_in_words(label, certificate.data)
+    if certificate.data is not None and label[-1:] != [STOP]:
+        name = f"{name[:-1]}, …}}" if label else "{…}"
+    kind = "exact" if leaf.exact else "sampled" if leaf.count else "never sampled"
+    return Row(name, in_short(name), kind, leaf, leaf.node == claim.answer)
+
+
+def in_short(text: str) -> str:
+    """Return a text, without its middle if it is too long; the end stays, because names often differ there."""
+    half = (LONGEST - 1) // 2
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1 - half]}…{text[-half:]}"
+
+
+def gap_points(certificate: Certificate) -> list[tuple[float, float]]:
+    """Return the gap by time, from when it was known; nothing if it was never open."""
+    history = () if certificate.told is None else certificate.told.history
+    known = [(step.seconds, max(0.0, step.gap)) for step in history if step.gap < 1.0]
+    return known if any(gap > 0 for _, gap in known) else []

@@ -5,40 +5,30 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from math import ceil, floor, log10
 from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from bestleaf.certificate.schema import Content
-from bestleaf.report.content import (
-    LEFT_OUT,
-    MANY_DOTS,
-    MANY_SIZES,
-    Points,
-    bands_of,
-    gap_runs,
-    leading_leaves,
-    limit_of,
-    path_points,
-    value_range,
-)
+from bestleaf.proof.record import Certificate
+from bestleaf.report.content import Points, Size, gap_points, rows_of, sizes_of
 
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 760.0, 64.0, 16.0, 18.0, 40.0
-ROW, NAMES, HEIGHT = 18.0, 300.0, 260.0  # height of an interval, width of its name, height of a line plot
-LEGEND = 24.0  # height of the legend below a plot
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 760.0, 72.0, 26.0, 24.0, 44.0
+ROW, NAMES, HEIGHT = 18.0, 300.0, 280.0  # height of an interval, width of its name, height of a line plot
+LEGEND = 22.0  # height of the legend below a plot
 MANY_TICKS = 12  # on a logarithmic scale; more of them are powers of ten only
-LIGHT = {
-    "ink": "#1c2430",
-    "soft": "#5b6675",
-    "paper": "#ffffff",
-    "line": "#d9dee6",
-    "accent": "#0b6bcb",
-    "answer": "#c2410c",
-    "noise": "#8a94a3",
-    "exact": "#0f766e",
+SPREAD = 15  # a path to more columns than this has a logarithmic scale
+COLOURS = {  # name: light, dark; blue and orange are told apart by all kinds of colour vision
+    "ink": ("#1c2430", "#e6eaf0"),
+    "soft": ("#5b6675", "#a3adbb"),
+    "paper": ("#ffffff", "#12161c"),
+    "card": ("#f5f7fa", "#1b222b"),
+    "line": ("#d9dee6", "#2e3641"),
+    "accent": ("#0b6bcb", "#6cb2ff"),
+    "answer": ("#c2410c", "#fb923c"),
+    "noise": ("#8a94a3", "#7c8797"),
 }
 
 
@@ -59,14 +49,14 @@ def templates() -> Environment:
     )
     found.filters["tenth"] = "{:.1f}".format
     found.filters["tick"] = _tick
-    found.globals.update(width=WIDTH, top=TOP, bottom=BOTTOM, light=LIGHT)
+    found.globals.update(width=WIDTH, top=TOP, bottom=BOTTOM, colours=COLOURS)
     return found
 
 
 def standalone(svg: str) -> Picture:
     """Return a figure of the page with the colours that the page gives it, on white."""
     rules = templates().get_template("figures.css").render()
-    rules = re.sub(r"var\(--(\w+)\)", lambda name: LIGHT[name[1]], rules)
+    rules = re.sub(r"var\(--(\w+)\)", lambda name: COLOURS[name[1]][0], rules)
     return Picture(str(svg).replace("<title>", f"<style>{rules}.bestleaf {{ background: white; }}</style><title>", 1))
 
 
@@ -93,8 +83,8 @@ class Scale(NamedTuple):
         raw = (self.high - self.low) / about
         power = 10.0 ** floor(log10(raw))
         step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw)
-        first, last = -(-self.low // step), floor((self.high + 1e-12) / step)
-        many = min(3 * about, max(1, int(last - first) + 1))  # large numbers that hardly differ would give very many
+        first, last = ceil(self.low / step - 1e-9), floor(self.high / step + 1e-9)
+        many = min(3 * about, max(1, last - first + 1))  # large numbers that hardly differ would give very many
         return [round((first + place) * step, 10) for place in range(many)]
 
 
@@ -124,7 +114,7 @@ class LogScale(Scale):
         inside = [step for step in steps if self.low <= step <= self.high]
         if len(inside) > MANY_TICKS:
             return [step for step in inside if log10(step).is_integer()]
-        return inside if self.high < 1.15 * inside[-1] else [*inside, self.high]
+        return inside if not inside or self.high < 1.3 * inside[-1] else [*inside, self.high]
 
 
 class Curve(NamedTuple):
@@ -137,60 +127,74 @@ class Curve(NamedTuple):
     errors: Sequence[float] = ()
 
 
-def draw_intervals(content: Content) -> str:
-    """Draw the answer and its closest rivals, each in its own line, and the limit that rivals must stay below.
+def draw_path(certificate: Certificate) -> str | None:
+    """Draw the difference to all columns by size: every judge, their mean, the chosen size; None without a path.
 
-    The scale shows all upper bounds and most means; long intervals are cut at their lower ends.
+    The scale shows the sizes that come near all columns; much worse ones leave the plot below.
     """
-    leaves, (limit, called) = leading_leaves(content), limit_of(content)
-    x = Scale(*value_range(leaves, limit), NAMES, WIDTH - RIGHT)
-    height = TOP + BOTTOM + ROW * len(leaves)
-    return _drawn("intervals.svg", leaves=leaves, x=x, limit=min(x.high, limit), called=called, height=height, row=ROW)
-
-
-def draw_gap(content: Content) -> str | None:
-    """Draw the gap over time; None if it was known less than twice."""
-    runs = [] if content.get("report") is None else gap_runs(content)
-    if not runs:
+    path = certificate.path
+    if path is None:
         return None
-    curves = [Curve(_in_steps(run)) for run in runs]
-    return draw_curves("Gap by time", "seconds", "gap (dashed: epsilon)", curves, limit=content["search"]["epsilon"])
-
-
-def draw_sizes(content: Content) -> str | None:
-    """Draw the best value of each number of features; None if there are not several."""
-    rows = [] if content.get("report") is None else content["report"]["by_size"]
-    if len(rows) < 2:
+    sizes = [one for one in sizes_of(path) if one.difference is not None]
+    if not sizes:
         return None
-    points = [(float(size), value) for size, value, _ in rows]
-    return draw_curves("Best value by number of features", "features", "value", [Curve(points, dots=True)])
-
-
-def draw_path(content: Content) -> str | None:
-    """Draw training values and left-out scores by size, the chosen size, and the score of all features.
-
-    None if the certificate has no path.
-    """
-    if content.get("new_data") is None:
-        return None
-    points = path_points(content)
-    sizes, scores = [point.size for point in points], [one for point in points for one in point.heights()] or [0.0, 1.0]
-    scale = LogScale if len(sizes) > MANY_SIZES else WholeScale
-    y = _upwards(scores, HEIGHT)
-    x = scale(min(sizes), max(sizes), _beside(y), WIDTH - RIGHT)
-    middles = [(x(one) + x(other)) / 2 for one, other in pairwise(sizes)]
+    numbers = [one.size for one in sizes]
+    low, high = _worth_showing(sizes, path.tolerance)
+    y = Scale(low, high, HEIGHT - BOTTOM, TOP)
+    x = (LogScale if max(numbers) > SPREAD else WholeScale)(min(numbers), max(numbers), _beside(y) + 10, WIDTH - RIGHT)
+    judged = len(path.judges) > 1 and all(len(one.judges) == len(path.judges) for one in sizes)
+    judges = path.judges if judged else ()
+    middles = [(x(one) + x(other)) / 2 for one, other in pairwise(numbers)]
     return _drawn(
         "path.svg",
-        points=points,
-        edges=list(pairwise([x.start, *middles, x.end])),
-        bands=bands_of(points),
-        all_features=points[-1].left_out,
-        dots=len(points) <= MANY_DOTS,
-        left_out=LEFT_OUT,
+        sizes=sizes,
+        edges=list(pairwise([x.start - 8, *middles, x.end + 8])),
+        judges=judges,
+        legend=[
+            ("line", "mean ± one standard error"),
+            *((f"judge judge{n}", name) for n, name in enumerate(judges[:4])),
+        ],
+        tolerance=path.tolerance,
         x=x,
         y=y,
         plot_height=HEIGHT,
         height=HEIGHT + LEGEND,
+    )
+
+
+def _worth_showing(sizes: Sequence[Size], tolerance: float) -> tuple[float, float]:
+    """Return the ends of a scale with 0, the tolerance, the best sizes with their errors, and half of all sizes."""
+    means = [one.difference or 0.0 for one in sizes]
+    top = max(0.0, *((one.difference or 0.0) + one.error for one in sizes))
+    judges = [value for one in sizes for value in one.judges]
+    high = max(top, min(max(judges, default=0.0), 3 * top))  # a judge far above the mean leaves the plot
+    low = min(-2 * tolerance, sorted(means)[len(means) // 2], max(min(means), -1.5 * high), 0.0)
+    pad = 0.08 * ((high - low) or 0.01)
+    return low - pad, high + pad
+
+
+def draw_intervals(certificate: Certificate) -> str | None:
+    """Draw the answer of a search and its closest rivals, each in its own line, and the limit that settles it."""
+    claim, rows = certificate.search, rows_of(certificate)
+    if claim is None:
+        return None
+    limit = claim.lower + claim.epsilon
+    means = sorted(row.leaf.mean for row in rows if row.leaf.mean is not None) or [0.0]
+    low, high = means[len(means) // 10], max(limit, *(row.leaf.upper for row in rows))
+    pad = 0.15 * max(high - low, 0.01)
+    x = Scale(max(0.0, low - pad), min(1.0, high + pad / 5), NAMES, WIDTH - RIGHT)
+    height = TOP + BOTTOM + ROW * len(rows)
+    return _drawn("intervals.svg", rows=rows, x=x, limit=min(x.high, limit), height=height, row=ROW)
+
+
+def draw_gap(certificate: Certificate) -> str | None:
+    """Draw the gap over time; None if it was known less than twice."""
+    points = gap_points(certificate)
+    if certificate.search is None or len(points) < 2:
+        return None
+    steps = [points[0], *(one for (_, value), other in pairwise(points) for one in ((other[0], value), other))]
+    return draw_curves(
+        "Gap by time", "seconds", "gap (dashed: epsilon)", [Curve(steps)], limit=certificate.search.epsilon
     )
 
 
@@ -209,7 +213,9 @@ def draw_curves(
     points = [point for curve in curves for point in curve.points]
     xs, ys = [x for x, _ in points], [y for _, y in points]
     ys += [] if limit is None else [0.0, limit]
-    y = _by_tens(ys, height) if log else _upwards(ys, height)
+    pad = 0.05 * ((max(ys) - min(ys)) or 0.1)
+    low, high = (10.0 ** floor(log10(min(ys))), 10.0 ** ceil(log10(max(ys)))) if log else (min(ys) - pad, max(ys) + pad)
+    y = (LogScale if log else Scale)(low, high, height - BOTTOM, TOP)
     return _drawn(
         "line.svg",
         title=title,
@@ -232,24 +238,6 @@ def _tick(value: float) -> str:
 def _beside(y: Scale) -> float:
     """Return where a plot begins, such that the numbers of its scale have room beside it."""
     return max(LEFT, 12.0 + 6.5 * max(len(_tick(tick)) for tick in y.ticks()))
-
-
-def _upwards(values: Sequence[float], height: float) -> Scale:
-    """Return a scale upwards for these values, with some room at both ends."""
-    pad = 0.05 * ((max(values) - min(values)) or 0.1)
-    return Scale(min(values) - pad, max(values) + pad, height - BOTTOM, TOP)
-
-
-def _by_tens(values: Sequence[float], height: float) -> Scale:
-    """Return a logarithmic scale upwards from a power of ten to another."""
-    low, high = floor(log10(min(values))), ceil(log10(max(values)))
-    return LogScale(10.0**low, 10.0 ** max(high, low + 1), height - BOTTOM, TOP)
-
-
-def _in_steps(points: Points) -> Points:
-    """Return points such that each value stays until the place of the next one."""
-    between = [(later, value) for (_, value), (later, _) in pairwise(points)]
-    return [one for pair in zip_longest(points, between) for one in pair if one is not None]
 
 
 def _drawn(template: str, **values: object) -> Markup:

@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from bestleaf.certificate.plan import CHANCE, LEAF, OPPONENT, PLAYER, UNFINISHED, Moves, PlanValue, reached, value_of
-from bestleaf.certificate.searched import looked_at
 from bestleaf.checks import shown
 from bestleaf.engine.components import end_of_play
 from bestleaf.engine.graph import GrowingGraph
@@ -24,6 +22,19 @@ from bestleaf.engine.intervals import Knowledge
 from bestleaf.engine.kernels.reach import list_below, strongest_rival_of
 from bestleaf.engine.records import EXACT, INNER, NOISY, SOLVED, TEMPORARY, Decision
 from bestleaf.problems import State
+from bestleaf.proof.gaps import compared_leaves
+from bestleaf.search.plans import (
+    CHANCE,
+    LEAF,
+    OPPONENT,
+    PLAYER,
+    ROUNDING,
+    UNFINISHED,
+    Moves,
+    PlanValue,
+    reached,
+    value_of,
+)
 from bestleaf.search.state import SearchState
 
 SURROUNDINGS = 2.0  # the leaves beside a leaf count as much as two samples of it
@@ -80,7 +91,7 @@ class EvaluatedLeaf:
     """Answer with an evaluated leaf; if no leaf is evaluated, with the terminal leaf of highest likely value.
 
     It is the smallest leaf (the one with the fewest moves) whose gap is at most epsilon. If there is no such leaf yet,
-    the gap among the leaves looked at counts; if that is too large as well, the leaf must only be within epsilon of the
+    the gap among the leaves compared counts; if that is too large as well, the leaf must only be within epsilon of the
     best evaluated one. With a `tolerance` its likely value is below the highest one by at most so much: 0 answers with
     the best leaf.
     """
@@ -110,7 +121,7 @@ class EvaluatedLeaf:
         close = likely >= likely[0] - (inf if self.tolerance is None else self.tolerance)
         passing = np.flatnonzero(close & (gaps <= epsilon))
         if not len(passing):
-            known = _gaps(candidates, np.flatnonzero(looked_at_now(state)), state)
+            known = _gaps(candidates, np.flatnonzero(compared_now(state)), state)
             passing = np.flatnonzero(close & (known <= epsilon))
         if not len(passing) and len(exact):
             passing = np.flatnonzero(close & (likely >= likely[0] - epsilon))
@@ -137,21 +148,21 @@ def _gaps(candidates: np.ndarray, leaves: np.ndarray, state: SearchState) -> np.
     return np.where(rivals == -np.inf, 0.0, np.minimum(1.0, rivals - lower[candidates]))
 
 
-def looked_at_now(state: SearchState) -> np.ndarray:
-    """Return which nodes are leaves that were looked at; see `bestleaf.certificate.searched`."""
+def compared_now(state: SearchState) -> np.ndarray:
+    """Return which nodes are leaves that were compared; see `bestleaf.proof.gaps`."""
     kinds, rows = state.graph.kinds, state.known.known[: len(state.graph)]
     leaves = np.flatnonzero(kinds != INNER)
     exact = (kinds[leaves] == EXACT) & (rows["count"][leaves] > 0)
     lower, upper = np.maximum(rows["lower"][leaves], 0.0), np.minimum(rows["upper"][leaves], 1.0)
     best = float(lower[kinds[leaves] != TEMPORARY].max(initial=0.0))
     settings, found = state.settings, np.zeros(len(kinds), bool)
-    found[leaves] = looked_at(exact, upper, best, settings.epsilon, grown=not settings.fixed)
+    found[leaves] = compared_leaves(exact, upper, best, settings.epsilon, grown=not settings.fixed)
     return found
 
 
 def known_gap_of(node: int, gap: float, state: SearchState) -> tuple[float, int]:
-    """Return the gap of an answer among the leaves looked at, and how many these are; `gap` is that among all."""
-    looked, graph, known = np.flatnonzero(looked_at_now(state)), state.graph, state.known
+    """Return the gap of an answer among the leaves compared, and how many these are; `gap` is that among all."""
+    looked, graph, known = np.flatnonzero(compared_now(state)), state.graph, state.known
     unfinished = state.settings.task == "leaf" and graph.kinds[node] == TEMPORARY
     if graph.adversarial or unfinished or node == 0:
         return gap, len(looked)
@@ -162,6 +173,19 @@ def known_gap_of(node: int, gap: float, state: SearchState) -> tuple[float, int]
         return gap, len(looked)
     upper = min(1.0, float(known.known["upper"][rivals].max()))
     return min(gap, upper - max(0.0, float(known.known["lower"][node]))), len(looked)
+
+
+def gap_among_leaves(node: int, gap: float, state: SearchState) -> float:
+    """Return the gap of an answer that follows from the leaves, whatever test ended the search.
+
+    That of a plan, of a leaf that ends a game and of a root that is not opened is `gap`.
+    """
+    graph, task = state.graph, state.settings.task
+    if node == 0 or state.known.world["plans"] or (graph.adversarial and task == "leaf"):
+        return gap
+    return min(
+        1.0, _gap_of_move(node, 0, graph, state.known) if task == "arm" else gap_of(node, task, graph, state.known)
+    )
 
 
 def checked_answer(answer: Answer, state: SearchState, decision: Decision) -> tuple[int, float]:
@@ -187,17 +211,11 @@ def checked_answer(answer: Answer, state: SearchState, decision: Decision) -> tu
         raise ValueError(f"answer must return a leaf, got node {node} with children: {shown(state.graph.states[node])}")
     if state.settings.task == "arm" and node not in state.graph.linked("child", 0):
         raise ValueError(f"answer must return a child of the root, got {shown(state.graph.states[node])}")
-    gap = float(gap) if isinstance(found, tuple) else _own_gap(node, state)
-    if decision.action == SOLVED and gap > state.settings.epsilon and state.known.world["sound"]:
+    gap = float(gap) if isinstance(found, tuple) else gap_among_leaves(node, 1.0, state)
+    proved = max(gap, gap_among_leaves(node, gap, state))
+    if decision.action == SOLVED and proved > state.settings.epsilon and state.known.world["sound"]:
         return most_likely(state, decision)
     return node, gap
-
-
-def _own_gap(node: int, state: SearchState) -> float:
-    """Return the gap of a node that an answer function has named without one."""
-    if not state.graph.adversarial:
-        return min(1.0, gap_of(node, state.settings.task, state.graph, state.known))
-    return _gap_of_move(node, 0, state.graph, state.known) if state.settings.task == "arm" else 1.0
 
 
 def _guided_values(
@@ -216,7 +234,7 @@ def gap_of(node: int, task: str, graph: GrowingGraph, known: Knowledge) -> float
     if graph.kinds[node] == TEMPORARY and task == "leaf":
         return 1.0  # nothing is known of its children
     rival = int(strongest_rival_of(node, known.world))
-    if rival < 0:
+    if rival < 0 or graph.kinds[rival] == INNER:  # play that goes in circles stands for itself, but is no candidate
         return 0.0
     return min(1.0, float(known.known["upper"][rival])) - max(0.0, float(known.known["lower"][node]))
 
@@ -284,7 +302,7 @@ def _gap_of_move(move: int, node: int, graph: GrowingGraph, known: Knowledge) ->
     others = children[children != move]
     if not len(others):
         return 0.0
-    lower, upper = known.known["lower"].clip(0.0, 1.0), known.known["upper"].clip(0.0, 1.0)
+    lower, upper = bounds_now(graph, known)
     if graph.nodes["minimizes"][node]:
         return float(upper[move] - lower[others].min())
     return float(upper[others].max() - lower[move])
@@ -355,7 +373,7 @@ def named_answer(given: object) -> Answer:
 
 def moves_now(graph: GrowingGraph, known: Knowledge) -> Moves:
     """Return the current graph as plans see it; intervals are cut to [0, 1]."""
-    rows, nodes = known.known[: len(graph)], graph.nodes
+    nodes, (lower, upper) = graph.nodes, bounds_now(graph, known)
 
     def who(node: int) -> int:
         kind = graph.kinds[node]
@@ -367,6 +385,25 @@ def moves_now(graph: GrowingGraph, known: Knowledge) -> Moves:
         who,
         lambda node: graph.linked("child", node).tolist(),
         lambda node: graph.chances(node) or [],
-        np.maximum(rows["lower"], 0.0).tolist(),
-        np.minimum(rows["upper"], 1.0).tolist(),
+        lower.tolist(),
+        upper.tolist(),
     )
+
+
+def bounds_now(graph: GrowingGraph, known: Knowledge) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bounds of all nodes that follow from those of the leaves, cut to [0, 1].
+
+    Where the paper's rates reach beyond [0, 1], the mean of what is cut is not what is left of the mean.
+    """
+    rows = known.known[: len(graph)]
+    lower, upper = np.maximum(rows["lower"], 0.0), np.minimum(rows["upper"], 1.0)
+    if known.intersects or not graph.has_chance:
+        return lower, upper
+    both, levels = np.stack([lower, upper], axis=1), graph.nodes["level"][: len(graph)]
+    for level in range(graph.depth, -1, -1):
+        inner = np.flatnonzero((levels == level) & (graph.kinds == INNER))
+        _back_up(inner, both, graph)
+        for node in inner[graph.nodes["chance"][inner] == 1].tolist():
+            missing = 1.0 - sum(graph.chances(node) or [])
+            both[node, 1] += missing if missing > ROUNDING else 0.0
+    return both[:, 0], both[:, 1]

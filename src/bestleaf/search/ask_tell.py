@@ -304,5 +304,5 @@ class Search:
     def result(self) -> Result:
         """Return the result of the search now; its interval and its gap hold at any time."""
         node, gap = self._recommend()
-        proofs = {one.name: one.proof for one in self._local if one.proves(self.state.graph.states[node])}
-        return Result.of(self.state, node, gap, self.budget.seconds, called(self.growth.proposals), proofs)
+        local = next((one.proof for one in self._local if one.proves(self.state.graph.states[node])), None)
+        return Result.of(self.state, node, gap, self.budget.seconds, called(self.growth.proposals), local)

@@ -85,6 +85,8 @@ class Serial:
                 break
             try:
                 found += work(problem, items[start : start + at_once])
+            except SecondInterrupt:
+                raise
             except (BrokenExecutor, KeyboardInterrupt):  # Ctrl-C also reaches the workers of an estimator
                 if not self.over():
                     raise

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from bestleaf.certificate.claims import counted
+from bestleaf.proof.text import counted
 from bestleaf.search.result import Progress
 
 EVERY = 2.0  # seconds between two lines where a line cannot change
@@ -111,7 +111,7 @@ class ProgressLine(LiveLine):
 
     def _new(self, now: Progress) -> str:
         """Return how many leaves the gap is not about, because they were not compared yet."""
-        new = now.leaves - now.looked_at
+        new = now.leaves - now.compared
         return f" ({counted(new, 'candidate')} not compared)" if new else ""
 
     def _left(self, now: Progress) -> str:

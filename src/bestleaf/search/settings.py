@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from bestleaf.certificate.schema import part_name
 from bestleaf.checks import number, one_of, shown, whole
 from bestleaf.engine.bounds import BOUNDS, RIGOROUS, Bound, Rate, named_bound
 from bestleaf.engine.parts import STOPPINGS, Stopping, named_stopping
 from bestleaf.engine.rules import Rule, named_rule, smallest_gap
 from bestleaf.problems import State
+from bestleaf.proof.text import part_name
 
 GUARANTEES = ("grown", "local", "exhaustive")
 GONE = {  # keywords of earlier versions, and what to use instead

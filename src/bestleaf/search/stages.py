@@ -13,6 +13,8 @@ from typing import Any
 from bestleaf.checks import shown
 from bestleaf.engine.records import EXACT
 from bestleaf.problems import State
+from bestleaf.proof.build import plain
+from bestleaf.proof.record import Choice, Compared, LocalClaim
 from bestleaf.search.evaluator import Evaluator
 from bestleaf.search.state import SearchState
 
@@ -75,7 +77,7 @@ class LocalOptimum(Stage):
             raise ValueError("guarantee local needs a problem with the methods neighbours and path_to")
         self.problem, self.answer, self.enough = problem, answer, enough
         self.early = getattr(problem, "parts", 0) > 0
-        self.proof: dict[str, Any] | None = None
+        self.proof: LocalClaim | None = None
         self._about: State = None  # the answer that is compared
         self._all: list[State] | None = None  # what it is compared with
         self._waiting: list[State] = []  # those of them without a value
@@ -143,5 +145,7 @@ class LocalOptimum(Stage):
         return DONE
 
     def _prove(self, state: SearchState) -> None:
-        choice = {"choice": self.problem.choice()} if hasattr(self.problem, "choice") else {}
-        self.proof = {**choice, "subsets": [[one, state.values[one]] for one in self._all or []]}
+        limits = self.problem.choice() if hasattr(self.problem, "choice") else None
+        choice = limits if isinstance(limits, Choice) else None
+        compared = tuple(Compared(label=plain(one), value=state.values[one]) for one in self._all or [])
+        self.proof = LocalClaim(epsilon=state.settings.epsilon, compared=compared, choice=choice)

@@ -1,7 +1,8 @@
-"""Checks of what a user gives to a selector: data, names of features, groups."""
+"""What a user gives to a selector, checked: data, names of features, metadata of rows, what may be chosen."""
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
@@ -9,7 +10,6 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from pandas import DataFrame
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.validation import check_X_y, validate_data
@@ -20,6 +20,7 @@ from bestleaf.encoding.frames import check_target, dense
 from bestleaf.features.data import columns_not_finite, task_of
 from bestleaf.features.lattice import checked_groups
 from bestleaf.features.neighbours import TASKS, NeighbourVotes
+from bestleaf.features.rows import checked_weights, group_numbers
 
 METADATA = ("sample_weight", "groups")  # what `fit` takes in addition to X and y
 FeatureGroups = Sequence[Iterable[int | str]] | dict[str, Iterable[int | str]]  # features that enter together
@@ -39,11 +40,6 @@ class Data(NamedTuple):
         metadata = {name: value[rows] for name, value in self.metadata.items()}
         encoded = None if self.encoded is None else self.encoded.part(rows)
         return Data(self.X[rows], self.y[rows], self.names, metadata, encoded)
-
-    @property
-    def given(self) -> np.ndarray | DataFrame:
-        """The rows in the form that `fit` takes, for another selector."""
-        return self.X if self.encoded is None else self.encoded.frame
 
     def learned_from(self, rows: np.ndarray) -> Data:
         """Return the same rows, with missing values filled and levels known from some of them only."""
@@ -142,15 +138,30 @@ def _checked_metadata(given: dict[str, Any], rows: int) -> dict[str, np.ndarray]
     for name, value in found.items():
         if value.shape != (rows,):
             raise ValueError(f"{name} must have one value for each of the {rows} rows, got shape {value.shape}")
+        (group_numbers if name == "groups" else checked_weights)(value, rows)
     return found
 
 
-def task_for(y: np.ndarray, estimator: BaseEstimator | None) -> str:
-    """Return "classification" or "regression": the kind of the estimator or, for the votes, the kind of `y`."""
+def task_for(y: np.ndarray, estimator: BaseEstimator | Sequence[BaseEstimator] | None) -> str:
+    """Return "classification" or "regression": the kind of the first estimator or, for the votes, the kind of `y`."""
+    if isinstance(estimator, list | tuple):
+        kinds = {task_for(y, one) for one in estimator}
+        if len(kinds) != 1:
+            got = "none" if not kinds else "classifiers and regressors"
+            raise ValueError(f"estimator must be one estimator or a list of estimators of one kind, got {got}")
+        return kinds.pop()
     votes = votes_of(estimator)
     if votes is None:
         return "regression" if is_regressor(estimator) else "classification"
     return task_of(y, one_of("task", votes.task, TASKS))
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn about the line of the user's program that called bestleaf, however deep this call is."""
+    level, frame, ours = 1, sys._getframe(), ("bestleaf.", "sklearn.", "contextlib")
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(ours):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)
 
 
 class Choice(NamedTuple):
@@ -158,7 +169,7 @@ class Choice(NamedTuple):
 
     include: list[int]
     exclude: list[int]
-    feature_groups: list[list[int]] | None  # columns that enter together
+    feature_groups: list[list[int]] | None  # columns that enter together; None: every column enters by itself
 
 
 def choice_of(selector: BaseEstimator, data: Data) -> Choice:
@@ -173,6 +184,8 @@ def choice_of(selector: BaseEstimator, data: Data) -> Choice:
     if groups is not None:
         labelled = groups.items() if isinstance(groups, dict) else enumerate(groups)
         by_number = {label: _numbers("feature_groups", group, number_of, many) for label, group in labelled}
+        alone = set(range(many)).difference(*by_number.values())  # not in any group: each enters by itself
+        by_number |= {("alone", one): [one] for one in sorted(alone)}
         groups = checked_groups("feature_groups", by_number, [shown(name) for name in data.names])
     if data.encoded is None:
         return Choice(include, exclude, groups)
@@ -203,7 +216,7 @@ def _numbers(argument: str, given: Any, number_of: dict[str, int], many: int) ->
 
 
 def constant_columns(data: Data, choice: Choice) -> list[int]:
-    """Return the constant columns, which are left out of the search, and warn about them.
+    """Return the constant columns, which are left out, and warn about them.
 
     A group is left out only if all of its columns are constant.
     """
@@ -219,7 +232,7 @@ def constant_columns(data: Data, choice: Choice) -> list[int]:
         same = len(data.features_of(constant))
         raise ValueError(f"X must have a column that changes, got {same} constant of {len(data.names)}")
     which = listed(str(name) for name in data.names[data.features_of(useless)])
-    warnings.warn(f"columns [{which}] are constant and left out of the search", UserWarning, stacklevel=6)
+    warn(f"columns [{which}] are constant and left out")
     return useless
 
 

@@ -1,52 +1,105 @@
-"""What a search over subsets found, for the attributes and the certificate of a selector; and how it is watched."""
+"""The paper's search on the lattice of subsets (``choose="training"``), and the record of what it found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from copy import copy
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
-from types import TracebackType
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, cast
 
 import numpy as np
-from rich.console import Console
+from msgspec import structs
 from sklearn.base import BaseEstimator
 
-from bestleaf.certificate import Certificate
-from bestleaf.certificate.build import Structure, certificate_of
-from bestleaf.certificate.chosen import answer_with, enter_values
-from bestleaf.certificate.claims import first_of, shown
-from bestleaf.certificate.rows import groups_digest, weights_digest
-from bestleaf.certificate.schema import Content, named_objective
-from bestleaf.engine.intervals import Leaf
-from bestleaf.features import STOP, FeatureLattice, Subset
+import bestleaf
+from bestleaf.checks import moved, one_of, shown
+from bestleaf.engine.bounds import Bound, Rate, named_bound
+from bestleaf.engine.parts import STOPPINGS
+from bestleaf.features import FeatureLattice, Subset
 from bestleaf.features.all_subsets import Exhaustion
-from bestleaf.features.estimator import described
-from bestleaf.new_data.choosing import CHEAP_A_SECOND, Chosen, fresh_scores, in_certificate
+from bestleaf.features.estimator import EstimatorOracle
+from bestleaf.features.lattice import Oracle
+from bestleaf.features.neighbours import KNNOracle
+from bestleaf.features.scoring import chosen_score, scorer_name
+from bestleaf.features.stages import EveryLeaf, SmallerAnswer, SubsetsOfAnswers
+from bestleaf.proof import record
+from bestleaf.proof.build import star
+from bestleaf.proof.gaps import gaps_of_subsets
+from bestleaf.proof.text import first_of, part_name
+from bestleaf.proof.text import shown as name_shown
 from bestleaf.search import Progress, Search
-from bestleaf.search.progress import LiveLine, ProgressLine
-from bestleaf.search.result import settings_told
-from bestleaf.search.settings import Settings
-from bestleaf.selection.data import Data
+from bestleaf.search.answer import EvaluatedLeaf
+from bestleaf.search.ask_tell import Inside
+from bestleaf.search.budget import Budget, run_in_slices
+from bestleaf.search.executors import executor_for, workers_there
+from bestleaf.search.result import how_searched
+from bestleaf.search.settings import GUARANTEES, Settings, checked_guarantees
+from bestleaf.search.stages import Stage
+from bestleaf.selection.data import Data, choice_of, constant_columns, votes_of
+from bestleaf.selection.fit import Fit
+from bestleaf.selection.watch import Note
 
-try:
-    from sklearn.callback import CallbackSupportMixin
-except ImportError:  # before scikit-learn 1.9
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands for the class of later versions; there are no callbacks."""
-
-
-CHEAP = 1e9  # distances that may be computed for the report alone: about a second
-HURRIED = ("max_time", "interrupted", "exhausted")  # reasons after which the report takes less time
-FIT = 1e7  # what is affordable then with an estimator: closed forms, but no fits
-SHOWN = ("seconds", "samples", "gap", "score", "leaves", "looked_at")  # what a report gets of it
-HISTORY_RATIO = 1.01  # each entry is later than the last one by this factor: a long search has a few hundred
+BATCH_OF_FITS = 32  # samples asked for at once if each one fits an estimator
+FEW_SUBSETS = 4096  # guarantee "auto" evaluates all subsets if there are at most this many
+CHEAP = 4e9  # and if that takes at most this many distances: some seconds
+CHEAP_A_SECOND = 1e9  # the same for each second of `max_time`: about half of it
+IN_GRAPH, AT_ONCE = "graph", "at once"  # how all subsets are evaluated
+ROOM = 256 * 2**20  # bytes that the graph of a search may take
+MOST_IN_GRAPH = ROOM // 8_000  # subsets in a graph of all of them, which workers share; more are evaluated one by one
+TOLD = 1e9  # distances that may be computed for the report alone: about a second
+TOLD_A_SECOND = 1.5e8  # the same after a hurried end, for each second that the search took; no fits
+HURRIED = ("max_time", "interrupted", "exhausted")
 PRINTED = 10  # subsets that are printed
+GONE_OPTIONS = {
+    "batch_size": "best_leaf(FeatureLattice(oracle), batch_size=...)",
+    "continue_probability": "best_leaf(FeatureLattice(oracle, continue_probability=...))",
+    "alpha": "guarantee='local' or guarantee='exhaustive'",
+    "terminal": "no option instead: the values of complete subsets are exact",
+}
 
-Note = dict[str, Any]  # an entry of `history_`
+
+class SearchOptions(BaseEstimator):
+    """Expert settings of the search of a `BestLeafSelector`.
+
+    Parameters
+    ----------
+    guarantee : {"auto", "grown", "local", "exhaustive"} or several, default="auto"
+        What the answer is compared with. "grown": the leaves of the graph as grown; this is always included. "local":
+        all subsets one step away from the answer. "exhaustive": all subsets, which are then all evaluated: up to
+        4,194,304 by the votes of nearest neighbours, on a GPU up to 2^30, with an estimator up to a million. "auto" is
+        "exhaustive" if that takes only seconds; otherwise, and if other settings of the search are given for more than
+        4,096 subsets, it is "grown".
+    max_samples : int, default=None
+        Rollouts and exact values allowed in the search on all rows.
+    bound : str, Rate or Bound, default="betting"
+        Confidence interval of a leaf; see `bestleaf.best_leaf`.
+    stopping : {"sound", "paper"}, default="sound"
+        The test that ends the search; "paper" is the published one, which has no proof.
+    expansion : float, default=0.6
+        Exponent b: the graph grows by about t^b nodes in t samples.
+    proposal : {"random", "rave", "lookahead"} or None, default=None
+        Which child enters when the graph grows: a random one, the one whose rollouts were best, or one of highest exact
+        value. None is "lookahead", which also improves the best subset by single exchanges. In the end it evaluates the
+        subsets of the best answers.
+    """
+
+    @moved(**GONE_OPTIONS)
+    def __init__(
+        self,
+        *,
+        guarantee: str | Iterable[str] = "auto",
+        max_samples: int | None = None,
+        bound: str | Rate | Bound = "betting",
+        stopping: str = "sound",
+        expansion: float = 0.6,
+        proposal: str | None = None,
+    ) -> None:
+        self.guarantee = guarantee
+        self.max_samples = max_samples
+        self.bound = bound
+        self.stopping = stopping
+        self.expansion = expansion
+        self.proposal = proposal
 
 
 class EvaluatedSubset(NamedTuple):
@@ -64,7 +117,8 @@ class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
     """
 
     def __str__(self) -> str:
-        lines = [f"{one.score:.4f}  {first_of([shown(str(name)) for name in one.features])}" for one in self[:PRINTED]]
+        names = ([name_shown(str(name)) for name in one.features] for one in self[:PRINTED])
+        lines = [f"{one.score:.4f}  {first_of(some)}" for one, some in zip(self[:PRINTED], names, strict=True)]
         more = [f"and {len(self) - PRINTED:,} more"] if len(self) > PRINTED else []
         return "\n".join([*lines, *more]) or "no subset was evaluated"
 
@@ -78,95 +132,260 @@ class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
         return dict(sorted(found.items()))
 
 
+class Searched(NamedTuple):
+    """What a selector tells of a search."""
+
+    certificate: record.Certificate
+    evaluated: EvaluatedSubsets
+    history: list[Note]
+    feature_scores: np.ndarray
+
+
+def searched(fit: Fit) -> Searched:
+    """Search the subsets that may be chosen; return the record, and what a selector tells beside it."""
+    lattice = lattice_of(fit)
+    plan = how_all_subsets(fit, lattice)
+    found = _evaluated_at_once(fit, lattice) if plan == AT_ONCE else _by_rollouts(fit, lattice, plan)
+    names, labels = [str(name) for name in fit.data.names], fit.labels
+    return Searched(found.certificate(names), found.evaluated(labels), fit.watch.history, found.feature_scores)
+
+
+# ---- what is searched, and how
+
+
+def lattice_of(fit: Fit) -> FeatureLattice:
+    """Return the lattice of the subsets that may be chosen."""
+    oracle, choice = oracle_of(fit.selector, fit.data, fit.seed), choice_of(fit.selector, fit.data)
+    return FeatureLattice(
+        oracle,
+        max_features=fit.selector.max_features,
+        include=choice.include,
+        exclude=choice.exclude + constant_columns(fit.data, choice),
+        groups=choice.feature_groups,
+    )
+
+
+def oracle_of(selector: BaseEstimator, data: Data, seed: int) -> KNNOracle | EstimatorOracle:
+    """Return the oracle, which gives subsets their values on the rows given."""
+    if isinstance(selector.estimator, list | tuple):
+        got = f"a list of {len(selector.estimator)}"
+        raise ValueError(f"estimator must be one estimator or None with choose='training', got {got}")
+    votes, metadata = votes_of(selector.estimator), cast("dict[str, Any]", data.metadata)
+    if votes is None:
+        score = chosen_score(selector.estimator, selector.scoring)
+        if score.is_error:
+            raise ValueError(
+                "scoring must have scores from 0 to 1, or at most 1 as r2 has, with choose='training', got the error "
+                f"{score.name}"
+            )
+        settings = {"scoring": selector.scoring, "cv": selector.cv, "random_state": seed, **metadata}
+        return EstimatorOracle(data.X, data.y, estimator=selector.estimator, **settings)
+    for name in ("scoring", "cv"):
+        if getattr(selector, name) is not None:
+            got = f"{shown(getattr(selector, name))} and estimator={shown(selector.estimator)}"
+            raise ValueError(f"{name} needs an estimator to score with choose='training', got {got}")
+    return votes.oracle(data.X, data.y, **metadata, n_jobs=workers_there(selector.n_jobs))
+
+
+def options_of(selector: BaseEstimator) -> SearchOptions:
+    """Return the expert settings; all but `stopping` are checked by the search."""
+    options = SearchOptions() if selector.search is None else selector.search
+    one_of("stopping", options.stopping, STOPPINGS)
+    return options
+
+
+def tolerance_of(selector: BaseEstimator) -> float | None:
+    """Return how much value a smaller answer may cost on the rows given; None is epsilon."""
+    if selector.parsimony is None:
+        return None
+    if selector.parsimony > selector.epsilon:
+        limit = f"at most epsilon={selector.epsilon:g} with choose='training', a difference of values"
+        raise ValueError(f"parsimony must be {limit}, got {selector.parsimony:g}")
+    return float(selector.parsimony)
+
+
+def guarantees_of(options: SearchOptions) -> frozenset[str]:
+    """Return the guarantees asked for, and "auto"."""
+    return checked_guarantees(options.guarantee, ("auto", *GUARANTEES))
+
+
+def how_all_subsets(fit: Fit, lattice: FeatureLattice) -> str | None:
+    """Return how all subsets are evaluated: with guarantee "exhaustive", or with "auto" if that is cheap.
+
+    A few subsets make a graph; more are evaluated at once, if the oracle can. None: not all are evaluated.
+    """
+    options = options_of(fit.selector)
+    guarantees, voting = guarantees_of(options), lattice.parts == 0
+    many, most = lattice.count_subsets(), lattice.oracle.most_subsets
+    how = AT_ONCE if (FEW_SUBSETS if voting else MOST_IN_GRAPH) < many <= most else IN_GRAPH
+    if "exhaustive" in guarantees:
+        if many > most:
+            raise ValueError(
+                f"guarantee='exhaustive' needs at most {most:,} subsets, got {many:,}; limit them by max_features, "
+                "exclude or feature_groups"
+            )
+        return how
+    distances = many * lattice.value_cost
+    if "auto" not in guarantees or distances > CHEAP:
+        return None
+    if how == IN_GRAPH:
+        return IN_GRAPH if many <= FEW_SUBSETS else None
+    given = {**options.get_params(deep=False), "guarantee": "auto"}
+    wants_a_search = given != SearchOptions().get_params(deep=False)
+    limit = fit.budget.max_time
+    soon = limit is None or distances <= CHEAP_A_SECOND * limit
+    return AT_ONCE if soon and not wants_a_search else None
+
+
+# ---- searches
+
+
+def _by_rollouts(fit: Fit, lattice: FeatureLattice, plan: str | None) -> Selection:
+    """Search the lattice by the paper's algorithm."""
+    selector, options, tolerance = fit.selector, options_of(fit.selector), tolerance_of(fit.selector)
+    whole, voting, guarantees = plan == IN_GRAPH, lattice.parts == 0, guarantees_of(options)
+    by_default, unlimited = "auto" in guarantees, fit.budget.max_time is None and options.max_samples is None
+    if not (whole or voting) and guarantees & {"auto", "local"}:
+        guarantees |= {"local"}
+    stages: list[Stage] = [EveryLeaf()] if whole else []
+    if options.proposal in (None, "lookahead") and not whole:
+        stages.append(SubsetsOfAnswers(lattice))
+    if tolerance != 0 and options.stopping == "sound" and not whole:
+        stages.append(SmallerAnswer(len, tolerance))
+    enough = by_default and unlimited and lattice.count_subsets() > FEW_SUBSETS  # of few more can be proved soon
+    fit.budget.look()
+
+    def look(now: Progress) -> bool:
+        return fit.watch.slice(now, search.state.values, over=search.state.reason is not None)
+
+    search = Search(
+        lattice,
+        task="leaf",
+        epsilon=selector.epsilon,
+        delta=selector.delta,
+        bound=options.bound,
+        stopping=options.stopping,
+        expansion=None if whole else options.expansion,
+        proposal=None if whole else options.proposal,
+        max_samples=options.max_samples,
+        max_time=fit.budget.max_time,
+        max_memory=None if whole else ROOM,
+        guarantee=guarantees - {"auto", "exhaustive"},
+        seed=fit.seed,
+        batch_size=None if voting else BATCH_OF_FITS,
+        memory=fit.memory,
+        callback=look,
+        answer=EvaluatedLeaf(tolerance),
+        inside=Inside(
+            None if voting else executor_for(selector.n_jobs, "processes"), stages, fit.budget.seconds, enough
+        ),
+    )
+    fit.watch.names(_namer(fit.data, lattice))
+    search.finish()
+    search.ensure_value()
+    return Selection.of(search, fit, lattice)
+
+
+def _evaluated_at_once(fit: Fit, lattice: FeatureLattice) -> Selection:
+    """Evaluate all subsets; after Ctrl-C there is time for a few of them only."""
+    selector, options = fit.selector, options_of(fit.selector)
+    fit.budget.look()
+    budget = Budget(options.max_samples, fit.budget.max_time)
+    budget.start(fit.budget.seconds)
+    found = Exhaustion(lattice, budget, fit.memory)
+    fit.watch.names(_namer(fit.data, lattice), subsets=lattice.count_subsets())
+
+    def look(now: Progress) -> bool:
+        return fit.watch.slice(now, {now.best: float(found.best_values[0])}, over=found.reason is not None)
+
+    run_in_slices(found, look)
+    settings = Settings(
+        task="leaf",
+        epsilon=selector.epsilon,
+        delta=selector.delta,
+        bound=named_bound(options.bound),
+        stopping=options.stopping,
+        max_samples=options.max_samples,
+        max_time=fit.budget.max_time,
+    )
+    return Selection.of_all(found, fit, settings, tolerance_of(selector))
+
+
+def _namer(data: Data, lattice: FeatureLattice) -> Callable[[Subset], str]:
+    """Return the function that says which features a subset has."""
+    return lambda state: "{" + ", ".join(data.names[data.features_of(lattice.features_of(state))]) + "}"
+
+
+# ---- what was found
+
+
 @dataclass(frozen=True)
 class Selection:
     """What a search over the subsets of a lattice found, by any algorithm."""
 
-    data: Data  # says which features the columns of the lattice are
+    fit: Fit
     lattice: FeatureLattice
-    answer: Leaf
-    reason: str
-    settings: Content
-    cost: Content
-    leaves: tuple[Leaf, ...]
-    structure: Structure
-    challenges: Content
+    answer: Subset
+    found: record.Certificate  # what is claimed, without the data
     values: dict[Any, float]  # of each terminal leaf: the exact value, or the mean of its samples
     rave: np.ndarray  # [units, 2]: sum and number of the values of rollouts with each unit
-    history: list[Note]
-    guide: float | None = None  # rough value of the answer, if it has no exact one
+    score: float  # exact value of the answer; without one the mean of its samples, without samples its rough value
     fold_scores: dict[Any, list[float]] = field(default_factory=dict)  # of leaves whose value is the mean of these
-    all_subsets: Content | None = None  # what the certificate says of all subsets, if they were counted
 
     @classmethod
-    def of(cls, search: Search, data: Data, lattice: FeatureLattice, history: list[Note]) -> Selection:
+    def of(cls, search: Search, fit: Fit, lattice: FeatureLattice) -> Selection:
         """Return what a search that is over found."""
-        search.ensure_value()
         state, result = search.state, search.result()
-        means = {leaf.state: leaf.mean for leaf in result.leaves if leaf.terminal and leaf.mean is not None}
+        leaf = result.leaf
+        means = {one.state: one.mean for one in result.leaves if one.terminal and one.mean is not None}
+        rough = leaf.mean if leaf.mean is not None else state.rough.get(result.answer)
         return cls(
-            data,
+            fit,
             lattice,
-            result.leaf,
-            result.reason,
-            result.settings,
-            result.cost,
-            result.leaves,
-            result.structure,
-            result.challenges,
+            result.answer,
+            result.certificate,
             state.values if state.has_exact else means,
             state.rollouts.global_rave_sums,
-            history,
-            state.rough.get(result.answer),
+            float(leaf.lower if leaf.exact or rough is None else rough),
             search.evaluator.known_scores(),
         )
 
     @classmethod
-    def of_all(
-        cls, found: Exhaustion, data: Data, settings: Settings, seed: int, history: list[Note], tolerance: float | None
-    ) -> Selection:
+    def of_all(cls, found: Exhaustion, fit: Fit, settings: Settings, tolerance: float | None) -> Selection:
         """Return what was found by evaluating all subsets, or some before a budget ended it: a root with the best."""
         lattice = found.lattice
         values = {lattice.terminal(units): value for units, value in found.values().items()}
-        leaves = tuple(
-            Leaf(state, state, True, True, 1, value, value, value, 0, 0.0) for state, value in values.items()
-        )
-        top, many, none = max(values.values()), len(leaves), np.zeros(len(leaves) + 1, np.int64)
-        tolerance = settings.epsilon if tolerance is None else tolerance
-        close = [leaf for leaf in leaves if top - leaf.lower <= tolerance]
-        return cls(
-            data,
-            lattice,
-            answer=min(close, key=lambda leaf: (len(leaf.state), -leaf.lower, leaf.state)),
-            reason=found.reason or "unfinished",
-            settings=settings_told(settings, seed, "random", exact=True),
-            cost={
-                **dict.fromkeys(("samples", "warmup_samples", "growths"), 0),
-                "exact_evaluations": found.evaluated,
-                "seconds": found.budget.seconds,
-            },
+        states, numbers = list(values), np.array(list(values.values()))
+        close = np.flatnonzero(numbers >= numbers.max() - (settings.epsilon if tolerance is None else tolerance))
+        best = min(close.tolist(), key=lambda place: (len(states[place]), -numbers[place], states[place]))
+        every = record.AllSubsetsClaim(evaluated=found.evaluated, least=found.least)
+        gap, known_gap = gaps_of_subsets(numbers, best, every, every=found.complete)
+        graph, leaves = star([list(state) for state in states], list(lattice.root()), numbers)
+        claim = record.SearchClaim(
+            **how_searched(settings, fit.seed, "random", exact=True),
+            answer=best + 1,
+            lower=float(numbers[best]),
+            upper=float(numbers[best]),
+            gap=gap,
+            known_gap=known_gap,
+            compared=len(states),
+            graph=graph,
             leaves=leaves,
-            structure=Structure(
-                (lattice.root(), *values), none, np.array([many] + [0] * many), np.arange(1, many + 1), none
-            ),
-            challenges={},
-            values=values,
-            rave=np.zeros((len(lattice.groups), 2)),
-            history=history,
-            all_subsets={"evaluated": found.evaluated, "least": found.least},
         )
+        outside = found.evaluated - len(states)
+        cost = record.Cost(seconds=found.budget.seconds, exact_evaluations=found.evaluated, values_outside=outside)
+        reason = cast("record.Reason", found.reason or "unfinished")
+        certificate = record.Certificate(
+            bestleaf=bestleaf.__version__, reason=reason, cost=cost, search=claim, all_subsets=every
+        )
+        nothing = np.zeros((len(lattice.groups), 2))
+        return cls(fit, lattice, states[best], certificate, values, nothing, float(numbers[best]))
 
     def features_of(self, state: Subset) -> list[int]:
         """Return the features of a subset; a feature can be several columns of the lattice."""
-        return self.data.features_of(self.lattice.features_of(state))
+        return self.fit.data.features_of(self.lattice.features_of(state))
 
-    @property
-    def score(self) -> float:
-        """The exact value of the answer; without one the mean of its samples, without samples its rough value."""
-        sampled = self.answer.mean if self.answer.mean is not None else self.guide
-        return float(self.answer.lower if self.answer.exact or sampled is None else sampled)
-
-    @property
+    @cached_property
     def feature_scores(self) -> np.ndarray:
         """The mean value of the rollouts with each feature; without rollouts, the mean of the exact values."""
         sums, counts = self.rave.T.copy()
@@ -174,7 +393,7 @@ class Selection:
             for state, value in self.values.items():
                 sums[list(state[:-1])] += value
                 counts[list(state[:-1])] += 1
-        scores = np.full(len(self.data.names), np.nan)
+        scores = np.full(len(self.fit.data.names), np.nan)
         for unit in range(len(self.lattice.groups)):
             scores[self.features_of((unit,))] = sums[unit] / counts[unit] if counts[unit] else np.nan
         return scores
@@ -189,72 +408,39 @@ class Selection:
             for less, size, features in ranked
         )
 
-    def certificate(self, digest: str, chosen: Chosen | None = None, repeat: str | None = None) -> Certificate:
-        """Return the certificate, and in it what a report also shows.
-
-        `chosen` is what left-out rows decided, `repeat` the call that repeats the search.
-        """
-        lattice, data, names = self.lattice, self.data, [str(name) for name in self.data.names]
-        certificate = certificate_of(
-            self,
-            self.answer.state,
-            features=[names[feature] for feature in self.features_of(self.answer.state)],
-            data={
-                "names": names,
-                "rows": len(data.X),
-                "fingerprint": digest,
-                "groups": self._groups(),
-                "choice": lattice.choice(),
-                "terminal": "exact",
-                "objective": named_objective(lattice.oracle.settings()),
-                **lattice.oracle.counts(),
-                "standard_error": None,  # filled in below
-                **_row_digests(data),
-                **({} if data.encoded is None else {"encoding": data.encoded.encoder.settings()}),
-            },
+    def certificate(self, names: list[str]) -> record.Certificate:
+        """Return the record, with what a report also shows."""
+        lattice, fit = self.lattice, self.fit
+        units = [self.features_of((unit,)) for unit in range(len(lattice.groups))]
+        return structs.replace(
+            self.found,
+            features=tuple(names[feature] for feature in self.features_of(self.answer)),
+            data=fit.about(units, lattice.choice(), objective_of(lattice.oracle), len(fit.data.X)),
+            told=self._told(names),
         )
-        if chosen is not None and chosen.choice is not None:
-            self._answer_with(certificate.content, chosen, names)
-        content = certificate.content
-        answer = tuple(content["graph"]["labels"][content["answer"]])
-        content["data"]["standard_error"] = self._standard_error(answer)
-        if "new_data" not in content:  # the path has the score of all features
-            content["data"]["all_features"] = self._value_of_all()
+
+    def _told(self, names: list[str]) -> record.Told:
+        """Return what a report also shows."""
         scores, best = self.feature_scores, self.evaluated(names).by_size()
-        certificate.content["report"] = {  # no claim rests on it
-            "history": [{name: row[name] for name in SHOWN} for row in self.history],
-            "by_size": [[size, one.score, list(one.features)] for size, one in best.items()],
-            "feature_scores": {
+        steps = ("seconds", "samples", "gap", "score", "leaves", "compared")
+        return record.Told(
+            history=tuple(record.Step(**{name: note[name] for name in steps}) for note in self.fit.watch.history),
+            by_size=tuple((size, one.score, tuple(map(str, one.features))) for size, one in best.items()),
+            feature_scores={
                 names[feature]: None if np.isnan(scores[feature]) else float(scores[feature])
-                for feature in self.features_of(answer)
+                for feature in self.features_of(self.answer)
             },
-            "without": self._values_without(answer[:-1]),
-        }
-        certificate.add_to_report(repeat=repeat)
-        return certificate
+            without=self._values_without(self.answer[:-1]),
+            all_features=self._value_of_all(),
+            training_score=self.score,
+            standard_error=self._standard_error(),
+            **self.fit.told(),
+        )
 
-    def _groups(self) -> list[list[int]]:
-        """Return the features of each unit; one that was left out is a unit that may not be chosen."""
-        groups = [self.features_of((unit,)) for unit in range(len(self.lattice.groups))]
-        left_out = set(range(len(self.data.names))).difference(*groups)
-        return [*groups, *([feature] for feature in sorted(left_out))]
-
-    def _answer_with(self, content: Content, chosen: Chosen, names: list[str]) -> None:
-        """Let the certificate answer with what left-out rows decided; values of the path count as evaluated."""
-        if self.reason == "interrupted":  # only the row that was chosen gets a value
-            chosen = chosen._replace(affordable=0.0)
-        scores = fresh_scores(chosen, self.lattice, self.values)
-        fresh = {state: float(np.mean(some)) for state, some in scores.items()}
-        self.values.update(fresh)
-        if self.lattice.oracle.parts:
-            self.fold_scores.update(scores)
-        content["new_data"] = in_certificate(chosen, self.lattice, names, self.values, self.features_of)
-        enter_values(content, fresh)
-        answer_with(content, content["new_data"]["size"])
-
-    def _standard_error(self, answer: Subset) -> float | None:
+    def _standard_error(self) -> float | None:
         """Return the standard error of the exact value of the answer; None if there is none or it would take long."""
-        oracle, columns, known = self.lattice.oracle, self.lattice.features_of(answer), self.fold_scores.get(answer)
+        oracle, columns = self.lattice.oracle, self.lattice.features_of(self.answer)
+        known = self.fold_scores.get(self.answer)
         if not hasattr(oracle, "standard_error") or (known is None and oracle.value_cost > self._affordable):
             return None
         error = oracle.standard_error(columns) if known is None else oracle.standard_error(columns, known)
@@ -263,119 +449,38 @@ class Selection:
     @property
     def _affordable(self) -> float:
         """How many distances may be computed for the report alone; nobody knows how long fits take."""
-        if self.reason not in HURRIED:
-            return CHEAP
-        return FIT if self.lattice.oracle.parts else min(CHEAP, CHEAP_A_SECOND * self.cost["seconds"])
+        if self.found.reason not in HURRIED:
+            return TOLD
+        return 0.0 if self.lattice.parts else min(TOLD, TOLD_A_SECOND * self.found.cost.seconds)
 
-    def _value_of_all(self) -> float | None:
-        """Return the exact value of all features together; None if there is none or it would take long."""
-        lattice, oracle = self.lattice, self.lattice.oracle
-        units = tuple(sorted({*lattice.allowed, *lattice.forced}))
-        columns, state = lattice.features_of(units), lattice.terminal(units)
+    def _value(self, state: Subset, cost: float) -> float | None:
+        """Return the exact value of a subset; None if there is none or it would take long."""
         if state in self.values:
             return float(self.values[state])
-        cost = oracle.value_cost * (1 if oracle.parts else len(columns))
-        if cost > self._affordable:
-            return None
         try:
-            return float(oracle.value(columns))
+            return float(self.lattice.exact(state)) if cost <= self._affordable else None
         except ValueError:  # an estimator that cannot be fitted to so many features
             return None
 
+    def _value_of_all(self) -> float | None:
+        """Return the exact value of all features together."""
+        lattice = self.lattice
+        state = lattice.terminal(tuple(sorted({*lattice.allowed, *lattice.forced})))
+        return self._value(state, lattice.value_cost * (1 if lattice.parts else len(lattice.features_of(state))))
+
     def _values_without(self, subset: Subset) -> dict[str, float]:
         """Return the exact value of the answer without each unit that may be dropped, if it is known or cheap."""
-        lattice, found = self.lattice, {}
-        cheap = len(subset) * lattice.oracle.value_cost <= self._affordable
-        for unit in subset:
-            left = (*lattice.without(subset, unit), STOP)
-            if unit in lattice.forced or left == (STOP,):
-                continue
-            if left in self.values:
-                found[str(unit)] = float(self.values[left])
-            elif cheap:
-                found[str(unit)] = float(lattice.oracle.value(lattice.features_of(left)))
-        return found
+        lattice, cost = self.lattice, len(subset) * self.lattice.value_cost
+        left = {unit: lattice.without(subset, unit) for unit in subset if unit not in lattice.forced}
+        values = {str(unit): self._value(lattice.terminal(rest), cost) for unit, rest in left.items() if rest}
+        return {unit: value for unit, value in values.items() if value is not None}
 
 
-def call_of(selector: BaseEstimator, seed: int) -> str:
-    """Return the Python call that makes the selector again: the parameters that are not defaults, and the seed used."""
-    again, given = copy(selector), {"random_state": seed, "memory": None, "verbose": 0}
-    return described(again.set_params(**{name: given[name] for name in given.keys() & again.get_params(deep=False)}))
-
-
-def _row_digests(data: Data) -> dict[str, str]:
-    """Return the fingerprints of the groups and the weights of rows, if there are any."""
-    parts = {"groups": ("row_groups", groups_digest), "sample_weight": ("row_weights", weights_digest)}
-    known = ((*parts[name], value) for name, value in data.metadata.items())
-    return {part: digest(value, len(data.X)) for part, digest, value in known}
-
-
-@contextmanager
-def telling_folds(verbose: int) -> Iterator[Callable[[int, int], None]]:
-    """Give a function that shows how many folds are done while left-out rows choose."""
-    began = perf_counter()
-    with LiveLine(Console(quiet=not verbose), moving=True) as line:
-        yield lambda done, of: line.tell(
-            f"Choosing by left-out rows: {done} of {of} folds done", perf_counter() - began
-        )
-
-
-class Watch:
-    """A context in which a search runs. It keeps the history, shows progress and calls scikit-learn's callbacks.
-
-    Callbacks exist from scikit-learn 1.9 on. They see one task for the fit, and in it one task for each time slice.
-    `subsets` is how many subsets there are, if all are evaluated.
-    """
-
-    def __init__(
-        self,
-        selector: BaseEstimator,
-        data: Data,
-        lattice: FeatureLattice,
-        max_time: float | None,
-        history: list[Note],
-        *,
-        subsets: int | None = None,
-    ) -> None:
-        self.history, self._lattice, self._data = history, lattice, data
-        self._console = Console(quiet=not selector.verbose)
-        most = selector._options().max_samples
-        self._line = ProgressLine(self._console, self._in_words, max_time=max_time, max_samples=most)
-        self._line.subsets = subsets
-        self._given = {"estimator": selector, "X": data.X, "y": data.y}
-        self._task = None
-        if hasattr(selector, "_skl_callbacks") or hasattr(selector, "_parent_callback_ctx"):
-            self._task = selector._init_callback_context(max_subtasks=None)
-
-    def __enter__(self) -> Watch:
-        self._line.__enter__()
-        if self._task is not None:
-            self._task.call_on_fit_task_begin(**self._given)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._line.__exit__(kind, error, trace)
-        if self._task is not None and error is None:
-            self._task.call_on_fit_task_end(**self._given)
-
-    def look(self, now: Progress, values: dict[Any, float], *, over: bool) -> bool:
-        """Record and show how far the search is; return whether a callback wants to end it."""
-        best: Any = max(values, key=values.__getitem__, default=now.best)
-        if over or not self.history or now.seconds > HISTORY_RATIO * self.history[-1]["seconds"]:
-            self.history.append({**now._asdict(), "best": self._in_words(best), "score": values.get(best)})
-        self._line.show(now._replace(best=best), values.get(best))
-        if self._task is None:
-            return False
-        part = self._task.subcontext(task_name="slice")
-        part.call_on_fit_task_begin(**self._given)
-        return bool(part.call_on_fit_task_end(**self._given))
-
-    def tell(self, text: str) -> None:
-        """Print a line, if progress is shown."""
-        self._console.print(text, highlight=False, markup=False)
-
-    def _in_words(self, state: Subset) -> str:
-        features = self._data.features_of(self._lattice.features_of(state))
-        return "{" + ", ".join(self._data.names[features]) + "}"
+def objective_of(oracle: Oracle) -> record.Neighbours | record.Estimator:
+    """Return what gives subsets their values, for a record."""
+    given: dict[str, Any] = dict(oracle.settings())
+    if isinstance(oracle, EstimatorOracle):
+        scoring = scorer_name(given["scoring"], oracle.score)
+        given |= {"name": part_name(given["name"], (), ours=True), "scoring": scoring}
+        return record.Estimator(**{name: value for name, value in given.items() if name != "kind"})
+    return record.Neighbours(**given, **cast("dict[str, Any]", oracle.counts()))

@@ -1,111 +1,114 @@
-"""`validate`: the score of a selector on rows that it has not seen."""
+"""`validate`: what test rows of one's own say of a fitted selector."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from msgspec import structs
 from numpy.typing import ArrayLike
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
 
-from bestleaf.certificate.claims import words_of
-from bestleaf.checks import check_keywords, number, shown
-from bestleaf.features.estimator import described
-from bestleaf.new_data import split_of
-from bestleaf.new_data.held_out import HeldOutRows, checked_test_set
-from bestleaf.search.budget import Budget
-from bestleaf.selection.data import METADATA, checked_fit_data
-from bestleaf.selection.searched import call_of
-from bestleaf.selection.selector import BestLeafSelector, seed_of
+from bestleaf.checks import check_keywords, listed, number, shown
+from bestleaf.encoding import EncodedRows, pandas_frame, takes_missing
+from bestleaf.encoding.frames import dense
+from bestleaf.features.data import columns_not_finite
+from bestleaf.features.neighbours import NeighbourVotes
+from bestleaf.features.rows import checked_weights, fingerprint, group_numbers
+from bestleaf.proof.record import Certificate, NewRowsClaim
+from bestleaf.proof.words_new_rows import (
+    about_new_rows,
+    answer_lines,
+    intervals_of,
+    not_claimed_of_new_rows,
+)
+from bestleaf.selection.data import Data, task_for
+from bestleaf.selection.judges import Panel
+from bestleaf.selection.new_rows import Split, matching_of, on_test_rows
+from bestleaf.selection.selector import BestLeafSelector
+from bestleaf.selection.space import Space
 
 GONE = {  # keywords of earlier versions, and what to use instead
+    "holdout": "BestLeafSelector(holdout=...), which keeps rows aside in fit",
+    "test_set": "validate(selector, X_test, y_test) after the fit",
     "n_repeats": "several values of random_state",
-    "resample": "fits on other rows, with several values of random_state",
     "n_jobs": "the n_jobs of the selector",
 }
+CHANCE = 0.01  # share of test rows that may equal rows of the fit, beyond what rows of the fit share with each other
 
 
 @dataclass(frozen=True)
 class Validation:
-    """What `validate` found out about a selector.
+    """What test rows say of a selector.
 
     Attributes
     ----------
-    selector : BestLeafSelector
-        Fitted on `rows`; its certificate also has the score on held-out rows.
-    rows : array of int
-        The rows that this selector was fitted on: all rows, or those left if `holdout` is given.
-    score : float
-        Score on the held-out rows, by the measure of the search; nan after Ctrl-C.
-    all_features_score : float
-        The same for all features (without those that are excluded or constant).
-    interval : (float, float) or None
-        Confidence interval, with a proof, for the score on new rows that are drawn like the held-out ones. None with
-        groups, weights, or a score that has no proof; then the certificate says why.
-    difference_interval : (float, float) or None
-        The same for `difference`: score minus score of all features, on the same rows.
-    reason : str
-        ``"settled"`` if the held-out rows were scored, otherwise what ended it: ``"interrupted"`` or ``"max_time"``.
+    certificate : Certificate
+        That of the selector, with this claim about new rows.
+    claim : NewRowsClaim
+        The claim in numbers.
     """
 
-    selector: BestLeafSelector
-    rows: np.ndarray = field(repr=False)
-    score: float
-    all_features_score: float
-    interval: tuple[float, float] | None
-    difference_interval: tuple[float, float] | None
-    reason: str
+    certificate: Certificate = field(repr=False)
+    claim: NewRowsClaim
+
+    @property
+    def score(self) -> float:
+        """Score on the test rows; the mean over the models that judge."""
+        return self.claim.score
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The interval of the score on new rows: proved, or plus and minus two standard errors."""
+        return intervals_of(self.claim)[0]
 
     @property
     def difference(self) -> float:
-        """Score minus that of all features, on the same rows."""
-        return self.score - self.all_features_score
+        """Score minus that of all columns that may be chosen, on the same rows."""
+        return self.claim.score - self.claim.all_columns
+
+    @property
+    def difference_interval(self) -> tuple[float, float] | None:
+        """The same for the difference."""
+        return intervals_of(self.claim)[1]
 
     def __str__(self) -> str:
-        content = self.selector.certificate_.content
-        lines = [f"Selected: {', '.join(content['features'])}, score {self.selector.score_:.4f}."]
-        if "unseen" in content:
-            lines.append(f"Score on held-out rows: {self.score:.4f}.")
-            every = f"all features {self.all_features_score:.4f}"
-            lines.append(f"Difference to {every} on the same rows: {self.difference:+.4f}.")
-        lines += [claim["text"] for claim in content["claims"] if claim["kind"].startswith("new rows")]
-        return "\n".join(lines)
+        proved = about_new_rows(self.certificate)
+        not_claimed = [f"Not claimed: {text}." for text in not_claimed_of_new_rows(self.certificate)[:1]]
+        return "\n".join([*answer_lines(self.certificate), *(proved or not_claimed)])
 
 
 def validate(
     selector: BestLeafSelector,
-    X: Any,
-    y: Any,
+    X_test: Any,
+    y_test: ArrayLike,
     *,
-    holdout: float | np.floating | None = None,
-    test_set: tuple[ArrayLike, ArrayLike] | None = None,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     delta: float | None = None,
-    **metadata: Any,
+    **gone: Any,
 ) -> Validation:
-    """Fit a selector and judge its answer on rows that it has not seen.
+    """Judge the answer of a fitted selector on test rows of your own, which it must not have seen.
 
-    The certificate gets a claim about new rows: an interval for the score of the selected features, and one for its
-    difference to the score of all features. Both have a proof, if new rows are drawn like the held-out ones.
+    The models that judge are fitted to the rows of the fit, with the selected columns, with all columns, and with other
+    sets of the path. If new rows are drawn like the test rows, what follows for them has a proof.
 
     Parameters
     ----------
     selector : BestLeafSelector
-        A copy of it is fitted.
-    X, y
-        As in `BestLeafSelector.fit`.
-    holdout : float, default=None
-        A fraction of the rows: the answer is found on the other rows and scored on these.
-    test_set : (X_new, y_new), default=None
-        Held-out rows that you hand in: the answer is found on all rows of `X` and scored on these.
+        It is fitted, in this session: the rows of the fit are needed again.
+    X_test, y_test
+        The test rows, with the columns of the fit.
+    groups : array of shape (n_test_rows,), default=None
+        Rows that belong together. They depend on each other, so there is an estimate and no proof.
+    sample_weight : array of shape (n_test_rows,), default=None
+        Weights of the test rows. There is an estimate and no proof.
     delta : float, default=None
-        Probability with which each interval about new rows may fail; None is the `delta` of the selector.
-    **metadata
-        ``sample_weight`` and ``groups``, as in `BestLeafSelector.fit`; rows of a group are held out together.
+        Probability with which what is proved may be wrong; None is the `delta` of the selector.
 
     Returns
     -------
@@ -116,63 +119,128 @@ def validate(
     >>> from bestleaf import BestLeafSelector, validate
     >>> from bestleaf.paper import load_linear
     >>> X, y = load_linear(return_X_y=True)
-    >>> found = validate(BestLeafSelector(choose="training", epsilon=0.05, random_state=0), X, y, holdout=0.25)
-    >>> found.score > 0.9
-    True
+    >>> selector = BestLeafSelector(random_state=0).fit(X[:200], y[:200])
+    >>> found = validate(selector, X[200:], y[200:])
     >>> low, high = found.interval
     >>> low <= found.score <= high
     True
     """
+    known = ("groups", "sample_weight", "delta")
+    check_keywords("validate", gone, known, gone=GONE)
     if not isinstance(selector, BestLeafSelector):
         raise TypeError(f"selector must be a BestLeafSelector, got {shown(selector)}")
-    budget = Budget(max_time=selector.max_time)
-    check_keywords("validate", metadata, (*METADATA, "holdout", "test_set", "delta"), gone=GONE)
+    check_is_fitted(selector)
     if delta is not None:
         number("delta", delta, "strictly between 0 and 1", 0.0, 1.0, open_ends=True)
-    if isinstance(selector.cv, Iterator):
-        what = f"the iterator {described(selector.cv)}, which ends"
-        raise ValueError(f"cv must be a number, a splitter or a list, got {what}")
-    if holdout is None and test_set is None:
-        raise ValueError("holdout or test_set must be given, the rows to score on, got neither")
-    holdout = float(holdout) if isinstance(holdout, np.floating) else holdout
-    fitted = clone(selector)
-    fitted._validate_params()
-    data = checked_fit_data(fitted, X, y, metadata)
-    seed, split = seed_of(fitted), None
-    new = None if test_set is None else checked_test_set(fitted, data, test_set, holdout)
-    if holdout is not None:
-        if isinstance(fitted.cv, list | tuple):
-            raise ValueError("cv must be a number or a splitter with holdout, got a list of rows of all the data")
-        split = split_of(holdout, data.X, data.y, fitted.estimator, seed, data.metadata.get("groups"))
-    rows = slice(None) if split is None else split.kept  # no copy of large data
-    part = data.part(rows)
-    given: Any = part.given
-    if hasattr(fitted, "feature_names_in_"):  # the selector learns the names from a data frame
-        given = X if split is None else _safe_indexing(X, rows)
-    fitted._fit_within(budget, given, part.y, part.metadata, seed)
-    content = fitted.certificate_.content
-    reason = "interrupted" if fitted.certificate_.reason == "interrupted" else "settled"
-    held = HeldOutRows(data, split, new)
-    scored = held.scored(fitted, seed, over=lambda: budget.look() <= 0)
-    if scored is None:
-        reason, by = ("max_time", "max_time") if budget.look() <= 0 else ("interrupted", "Ctrl-C")
-        told = f"{by} ended the validation before the held-out rows were scored"
-        warnings.warn(told, ConvergenceWarning, stacklevel=2)
-    else:
-        content["unseen"] = held.entry(fitted, scored, content["search"]["delta"] if delta is None else float(delta))
-        content |= words_of(content)
-    words = {name: described(one) for name, one in (("holdout", holdout), ("delta", delta)) if one is not None}
-    words |= {name: name for name in data.metadata} | ({} if test_set is None else {"test_set": "(X_new, y_new)"})
-    repeat = "".join(f", {name}={one}" for name, one in words.items())
-    fitted.certificate_.add_to_report(repeat=f"validate({call_of(fitted, seed)}, X, y{repeat})")
-    fitted._tell_result(stacklevel=3)
-    proof = content.get("unseen", {}).get("proof", {})
-    return Validation(
-        selector=fitted,
-        rows=np.arange(len(data.X))[rows],
-        score=np.nan if scored is None else scored.score,
-        all_features_score=np.nan if scored is None else scored.all_features,
-        interval=tuple(proof["interval"]) if proof else None,
-        difference_interval=tuple(proof["difference_interval"]) if proof else None,
-        reason=reason,
+    seen: Data | None = getattr(selector, "_data", None)
+    if seen is None:
+        raise ValueError("selector must have the rows of its fit, which are not kept in a file: fit it again")
+    new = _checked(selector, seen, X_test, y_test, {"groups": groups, "sample_weight": sample_weight})
+    record, split = selector.certificate_, Split(np.arange(len(seen.y)), len(seen.y) + np.arange(len(new.y)))
+    estimator = selector.estimator
+    if selector.choose == "training" and estimator is None:
+        estimator = NeighbourVotes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # constant columns were told of in the fit
+        space = Space.of(selector, seen)
+    assert record.data is not None
+    claim = on_test_rows(
+        _together(seen, new),
+        split,
+        space,
+        Panel.of(estimator, selector.scoring, seen, selector._seed),
+        _sets(record, space, seen),
+        selector.delta if delta is None else float(delta),
+        matching=matching_of(record.data.fingerprint),
+        seed=selector._seed,
+        how="given rows",
+        fingerprint=fingerprint(new.X, new.y),
     )
+    data = structs.replace(record.data, rows=len(seen.y))  # the models that judge are fitted to all of them
+    return Validation(structs.replace(record, new_rows=claim, data=data, checksum=None), claim)
+
+
+def _sets(record: Certificate, space: Space, data: Data) -> list[tuple[int, ...]]:
+    """Return the units of the answer, then those of the path, the highest score first."""
+    numbers = {str(name): place for place, name in enumerate(data.names)}
+    rows = () if record.path is None else record.path.rows
+    rows = sorted(rows, key=lambda row: -(row.difference or 0.0))  # type: ignore[assignment]
+    found = []
+    for names in (record.features or (), *(row.features for row in rows)):
+        columns = set(data.columns_of(numbers[name] for name in names))
+        found.append(tuple(unit for unit, some in enumerate(space.units) if columns.issuperset(some)))
+    return list(dict.fromkeys(found))
+
+
+def _together(seen: Data, new: Data) -> Data:
+    """Return the rows of the fit and the test rows in one table; rows have weight 1 where none was given."""
+    metadata, both = {}, (seen, new)
+    if "sample_weight" in {*seen.metadata, *new.metadata}:
+        weights = [one.metadata.get("sample_weight", np.ones(len(one.y))) for one in both]
+        metadata["sample_weight"] = np.concatenate(weights)
+    if "groups" in {*seen.metadata, *new.metadata}:
+        first, second = (group_numbers(one.metadata.get("groups", np.arange(len(one.y))), len(one.y)) for one in both)
+        metadata["groups"] = np.concatenate([first, second + first.max() + 1])
+    encoded = seen.encoded
+    if encoded is not None and new.encoded is not None:
+        frame = pd.concat([encoded.frame, new.encoded.frame], ignore_index=True)
+        encoded = EncodedRows(encoded.encoder, frame, np.concatenate([encoded.plain, new.encoded.plain]))
+    return Data(np.concatenate([seen.X, new.X]), np.concatenate([seen.y, new.y]), seen.names, metadata, encoded)
+
+
+def _checked(selector: BestLeafSelector, seen: Data, X: Any, y: ArrayLike, given: dict[str, ArrayLike | None]) -> Data:
+    """Return the test rows, after checks that they go with the rows of the fit and are not among them."""
+    names, X, y = [str(name) for name in seen.names], dense(X), np.asarray(y)
+    theirs = [str(name) for name in getattr(X, "columns", names)]
+    if hasattr(selector, "feature_names_in_") and len(theirs) == len(names) and theirs != names:
+        other = next(both for both in zip(names, theirs, strict=True) if both[0] != both[1])
+        raise ValueError(f"X_test must have the columns of X in their order, got {other[1]!r} instead of {other[0]!r}")
+    encoded = None
+    if seen.encoded is not None:
+        encoder = seen.encoded.encoder
+        encoded = EncodedRows(encoder, pandas_frame(X), encoder.plain(X))
+        numbers = encoded.numbers()
+    else:
+        try:
+            numbers = np.asarray(X, seen.X.dtype)
+        except (TypeError, ValueError):
+            raise ValueError("X_test must hold numbers only, got text, dates or lines of different length") from None
+    if numbers.ndim != 2 or numbers.shape[1] != seen.X.shape[1]:
+        raise ValueError(f"X_test must have {len(names)} columns, as X has, got shape {numbers.shape}")
+    if y.shape != (len(numbers),):
+        raise ValueError(f"y_test must have one target for each of the {len(numbers)} rows, got shape {y.shape}")
+    if broken := columns_not_finite(numbers, missing=takes_missing(selector.estimator)):
+        which = listed(names[feature] for feature in seen.features_of(broken))
+        raise ValueError(f"X_test must not have missing values (NaN) or infinity (inf), found in columns [{which}]")
+    _check_targets(task_for(seen.y, selector.estimator), seen.y, y)
+    checks = {"groups": group_numbers, "sample_weight": checked_weights}
+    metadata = {name: checks[name](one, len(y)) for name, one in given.items() if one is not None}
+    _refuse_seen_rows(seen.X, seen.y, numbers, y)
+    return Data(numbers, y, seen.names, metadata, encoded)
+
+
+def _check_targets(task: str, y: np.ndarray, new_y: np.ndarray) -> None:
+    """Refuse targets of another kind than those of the fit."""
+    if task == "regression":
+        if new_y.dtype.kind not in "biuf" or not np.isfinite(new_y).all():
+            raise ValueError("y_test must have finite numbers as targets, because y has")
+    elif strange := sorted(set(new_y.tolist()) - set(y.tolist()), key=str):
+        raise ValueError(f"y_test must have the classes of y only, got {shown(strange[0])}")
+    if len(np.unique(new_y)) < 2:
+        raise ValueError(f"y_test must have at least two different targets, got {len(np.unique(new_y))}")
+
+
+def _refuse_seen_rows(X: np.ndarray, y: np.ndarray, new_X: np.ndarray, new_y: np.ndarray) -> None:
+    """Refuse test rows that are rows of the fit; as many may be equal as the rows of the fit make likely."""
+    seen = Counter(_rows_as_bytes(X, y))
+    found = sum(row in seen for row in _rows_as_bytes(new_X, new_y))
+    twice = sum(many for many in seen.values() if many > 1) / len(y)
+    likely = len(new_y) * twice
+    if found > likely + 3 * np.sqrt(likely * (1 - twice)) + max(1.0, CHANCE * len(new_y)):
+        raise ValueError(f"X_test must not have rows of the fit, got {found:,} of {len(new_y):,} that are among them")
+
+
+def _rows_as_bytes(X: np.ndarray, y: np.ndarray) -> list[bytes]:
+    numbers = np.asarray(X, np.float64) + 0.0  # there is a zero with a minus sign
+    numbers[np.isnan(numbers)] = np.nan
+    return [row.tobytes() + repr(target).encode() for row, target in zip(numbers, y.tolist(), strict=True)]

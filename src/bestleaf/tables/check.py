@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from bestleaf.certificate.claims import counted
 from bestleaf.checks import did_you_mean, listed, one_of, shown
 from bestleaf.encoding.columns import Look, looked_at
 from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import TASKS
+from bestleaf.proof.text import counted
 from bestleaf.tables.findings import KINDS, Finding
 from bestleaf.tables.leaks import leaks
 

@@ -1,4 +1,4 @@
-"""Compare bestleaf with other methods of feature selection: on the same splits and the same held-out rows."""
+"""Compare bestleaf with other methods of feature selection: on the same splits and the same test rows."""
 
 from __future__ import annotations
 
@@ -6,23 +6,26 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import nan
+from math import ceil, nan, sqrt
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
+from sklearn.metrics import get_scorer, r2_score
+from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from bestleaf.certificate.held_out import corrected_error
 from bestleaf.checks import one_of, sentence, shown, whole
 from bestleaf.encoding.transformer import KEEP
-from bestleaf.features.data import task_of, unit_range
-from bestleaf.features.estimator import EstimatorOracle
+from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import NeighbourVotes
-from bestleaf.new_data import Split, split_of, votes_score
 from bestleaf.tables.load import Table
-from bestleaf.tables.peers import NEIGHBOURS, PEERS, Setting, installed_peers
-from bestleaf.tables.select import check_rows, named_estimator, select_from_table
+from bestleaf.tables.models import named_estimator
+from bestleaf.tables.peers import NEIGHBOURS, PEERS, Setting, installed_peers, mean_auc
+from bestleaf.tables.select import select_from_table
 
 OURS = "bestleaf"  # the method that the others are compared with
 INTERRUPTED = "interrupted"  # by Ctrl-C
@@ -34,10 +37,10 @@ class Compared:
 
     method: str
     columns: tuple[str, ...]  # columns of the file that it selected
-    held_out: float  # score on the held-out rows
+    score: float  # score on the test rows
     seconds: float
     split: int = 0
-    rows: tuple[int, int] = (0, 0)  # how many were selected on, and how many were held out
+    rows: tuple[int, int] = (0, 0)  # how many were selected on, and how many were test rows
     note: str = ""  # why it ended early or failed
 
 
@@ -47,9 +50,9 @@ class Standing:
 
     method: str
     features: float  # columns of the file that it selected
-    held_out: float
-    held_out_error: float
-    difference: float  # held-out score minus that of bestleaf on the same splits
+    score: float
+    score_error: float
+    difference: float  # score on the test rows minus that of bestleaf on the same splits
     difference_error: float
     seconds: float
     columns: dict[str, int]  # how often each column was selected, the most frequent first
@@ -66,56 +69,71 @@ def compare(
     random_state: int = 0,
     **keywords: Any,
 ) -> Iterator[Compared]:
-    """Yield what each method selects on the same rows, with its score on the held-out rows.
+    """Yield what each method selects on the same rows, with its score on the test rows.
 
-    The methods are bestleaf, all features, and the peers that are installed. All see the same rows. A category or a
-    date is one feature for all of them: a method that selects one of the columns that it became gets all of them.
-    `standings` sums several splits up.
-
-    Groups of rows are held out together, and all methods use folds by groups. Weights of rows are used by bestleaf, and
-    all methods are judged by them.
+    The methods are bestleaf, all columns, and the peers that are installed. A category or a date is one column for all
+    of them: a method that selects one of the columns that it became gets all of them. Groups of rows stay together, and
+    all methods use folds by groups. Weights of rows are used by bestleaf and in all scores. `standings` sums several
+    splits up.
 
     Parameters
     ----------
     table : Table
         As `bestleaf.tables.load_table` or `bestleaf.tables.prepared` makes it.
     holdout : float, default=0.25
-        Fraction of the rows that are held out from all methods.
+        Fraction of the rows that no method sees: the test rows.
     splits : int, default=1
         How often the rows are split; several splits give standard errors.
     peers : list of str, default=None
         Names of peers in `bestleaf.tables.peers.PEERS`; None is all that are installed.
     estimator : estimator or str, default=None
-        As in `select_from_table`. Methods that need an estimator use it, too, and all methods are judged by it; None
-        are nearest neighbours.
+        As in `select_from_table`. Methods that need an estimator use it, and it judges. With None, methods use 5
+        nearest neighbours, and the score is the mean of three judges: 5 nearest neighbours, a linear model, boosting.
     random_state : int, default=0
         Everything random follows from it; the splits have this seed and the next ones.
     **keywords
         Further keywords of `bestleaf.tables.select.select_from_table`. What `include` and `exclude` name is included
         and excluded for all methods; other limits are those of bestleaf only.
     """
-    check_rows(len(table.X), holdout, NEIGHBOURS)
+    kept = len(table.X) - ceil(len(table.X) * holdout)
+    if kept <= NEIGHBOURS:
+        raise ValueError(f"the table must have at least {NEIGHBOURS + 1} rows beside the test rows, got {kept}")
     whole("splits", splits, 1)
     chosen = list(installed_peers()) if peers is None else [_checked(name) for name in peers]
-    y = table.y.to_numpy()
-    task = task_of(y, keywords.pop("task", "auto"))
+    task = task_of(table.y.to_numpy(), keywords.get("task", "auto"))
     for number in range(splits):
         seed = (random_state + number) % 2**32
-        split = split_of(holdout, table.X, y, NeighbourVotes(task=task), seed, table.metadata.get("groups"))
-        one = _OneSplit(table, number, split, task, estimator, seed, keywords)
+        rows = split_rows(table.y.to_numpy(), holdout, task, seed, table.metadata.get("groups"))
+        one = _OneSplit(table, number, rows, task, estimator, seed, keywords)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of searches ended by a budget, and of linear models that did not converge
+            warnings.simplefilter("ignore")  # of choices ended by a budget, and of models that did not converge
             ours = one.ours()
             yield ours
             if ours.note == INTERRUPTED:
                 raise KeyboardInterrupt
-            yield one.judged("all features", one.allowed, 0.0)
+            yield one.judged("all columns", one.allowed, 0.0)
             yield from map(one.peer, chosen)
+
+
+def split_rows(
+    y: np.ndarray, holdout: float, task: str, seed: int, groups: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows that methods see, and the test rows: with all classes in both where they allow it."""
+    settings: dict[str, Any] = {"n_splits": 1, "test_size": holdout, "random_state": seed}
+    if groups is not None:
+        by = GroupShuffleSplit(**settings)
+    else:
+        often = task == "classification" and np.unique(y, return_counts=True)[1].min() >= 2
+        enough = often and min(ceil(len(y) * holdout), int(len(y) * (1 - holdout))) >= len(np.unique(y))
+        by = (StratifiedShuffleSplit if enough else ShuffleSplit)(**settings)
+    kept, aside = next(by.split(np.zeros(len(y)), y, groups))
+    return np.sort(kept), np.sort(aside)
 
 
 def _checked(name: str) -> str:
     """Return the name of a peer; refuse one that cannot be used here."""
-    if not PEERS[one_of("peers", name, PEERS)].installed:
+    name = one_of("peers", str(name).lower(), PEERS)
+    if not PEERS[name].installed:
         raise ValueError(f"peers must be installed, got {shown(name)}, which needs the module {PEERS[name].module}")
     return name
 
@@ -123,31 +141,31 @@ def _checked(name: str) -> str:
 class _OneSplit:
     """The methods on one split of a table. Missing values are filled, and levels known, from the rows selected on.
 
-    Which features are selected is an array of truth values for the columns of the file.
+    Which columns are selected is an array of truth values for the columns of the file.
     """
 
     def __init__(
         self,
         table: Table,
         number: int,
-        split: Split,
+        rows: tuple[np.ndarray, np.ndarray],
         task: str,
         estimator: BaseEstimator | str | None,
         seed: int,
         keywords: dict[str, Any],
     ) -> None:
-        self.number, self.split, self.task, self.seed = number, split, task, seed
+        self.number, (self.kept, self.aside), self.task, self.seed = number, rows, task, seed
+        self.keywords = {**keywords, "estimator": estimator}
         found = named_estimator(estimator, task) if isinstance(estimator, str) else estimator
-        self.estimator = None if isinstance(found, NeighbourVotes) else found
-        votes = estimator if isinstance(estimator, NeighbourVotes) else NeighbourVotes(NEIGHBOURS, task=task)
-        self.keywords = {**keywords, "estimator": votes if self.estimator is None else estimator}
-        self.known, self.new = ({key: row[some] for key, row in table.metadata.items()} for some in split)
-        self.seen = table.filled_from(split.kept)
-        filled = self.seen  # nearest neighbours and most peers take no missing values
+        self.model = None if found is None or isinstance(found, NeighbourVotes) else found
+        self.judges = _judges(task, estimator) if self.model is None else [self.model]
+        self.known, self.new = ({key: row[some] for key, row in table.metadata.items()} for some in rows)
+        self.seen = table.filled_from(self.kept)
+        filled = self.seen  # most peers and judges take no missing values
         if table.encode is not None and table.encoder.impute == KEEP:
-            filled = table.filled_from(split.kept, impute="median")
+            filled = table.filled_from(self.kept, impute="median")
         y = table.y.to_numpy()
-        self.y = np.unique(y, return_inverse=True)[1] if task == "classification" else unit_range(y.astype(np.float64))
+        self.y = np.unique(y, return_inverse=True)[1] if task == "classification" else y.astype(np.float64)
         self.names, self.numbers = list(table.groups), filled.X.to_numpy(np.float64)
         self.owners = np.array(filled.encoder.owners_)
         self.forced = np.isin(self.names, list(keywords.get("include", ())))
@@ -156,22 +174,23 @@ class _OneSplit:
 
     def ours(self) -> Compared:
         """Return the result of bestleaf."""
-        seen, kept = self.seen, self.split.kept
+        seen, kept = self.seen, self.kept
         rows = {"X": seen.X.iloc[kept], "y": seen.y.iloc[kept], "original": seen.original.iloc[kept]}
         started = perf_counter()
         part = replace(seen, **rows, metadata=self.known)
-        selector = select_from_table(part, **self.keywords, random_state=self.seed).selector
+        aside = {} if self.keywords.get("choose") == "training" else {"holdout": 0}
+        selector = select_from_table(part, **{**aside, **self.keywords}, random_state=self.seed).selector
         seconds, found = perf_counter() - started, selector.certificate_
         early = INTERRUPTED if found.reason == "interrupted" else "ended by its budget"
         return self.judged(OURS, selector.support_, seconds, "" if found.settled else early)
 
     def peer(self, name: str) -> Compared:
         """Return the result of a peer; one that fails must not end the comparison."""
-        peer, started, kept = PEERS[name], perf_counter(), self.split.kept
-        setting = Setting(self.task, self.estimator, self.seed, self.known.get("groups"))
+        peer, started = PEERS[name], perf_counter()
+        setting = Setting(self.task, self.model, self.seed, self.known.get("groups"))
         columns, support = np.flatnonzero(self.allowed[self.owners]), self.forced.copy()
         try:
-            taken = peer.support(self.numbers[np.ix_(kept, columns)], self.y[kept], setting)
+            taken = peer.support(self.numbers[np.ix_(self.kept, columns)], self.y[self.kept], setting)
         except Exception as error:
             note = f"failed: {sentence(str(error), 200)}"
             return Compared(peer.title, (), nan, perf_counter() - started, self.number, note=note)
@@ -181,39 +200,37 @@ class _OneSplit:
     def judged(self, method: str, support: np.ndarray, seconds: float, note: str = "") -> Compared:
         """Return a method's result with its score."""
         columns = tuple(name for name, selected in zip(self.names, support, strict=True) if selected)
-        rows = len(self.split.kept), len(self.split.aside)
         score = self._score(np.flatnonzero(support[self.owners]))
-        return Compared(method, columns, score, seconds, self.number, rows, note)
+        return Compared(method, columns, score, seconds, self.number, (len(self.kept), len(self.aside)), note)
 
     def _score(self, taken: np.ndarray) -> float:
-        """Return the score of the estimator or of the votes on the held-out rows; nan if it cannot be fitted.
-
-        Without features votes rank by chance, and an estimator gets a column that says nothing.
-        """
-        kept, aside = self.split
-        if self.estimator is None:
-            if not len(taken):
-                return 0.5
-            (X, y), votes = (self.numbers[:, taken], self.y), NeighbourVotes(NEIGHBOURS, task=self.task)
-            weight = self.new.get("sample_weight")
-            return votes_score(votes, X[kept], y[kept], X[aside], y[aside], new_weight=weight)
-        X, y = self.seen.X.to_numpy(np.float64)[:, taken], self.seen.y.to_numpy()
-        X = X if len(taken) else np.zeros((len(y), 1))
-        every = np.arange(len(kept))
-        judge = EstimatorOracle(
-            X[kept],
-            y[kept],
-            estimator=self.estimator,
-            scoring=self.keywords.get("scoring"),
-            cv=[(every, every)],  # nothing is cross-validated here
-            random_state=self.seed,
-            sample_weight=self.known.get("sample_weight"),
-        )
-        weights = {name: row for name, row in self.new.items() if name == "sample_weight"}
+        """Return the mean score of the judges on the test rows; without columns they get one that says nothing."""
+        X = self.numbers[:, taken] if len(taken) else np.zeros((len(self.y), 1))
         try:
-            return float(judge.score.of(judge.fitted(range(X.shape[1]), every), X[aside], y[aside], **weights))
+            return float(np.mean([self._score_by(judge, X) for judge in self.judges]))
         except ValueError:
             return nan
+
+    def _score_by(self, judge: BaseEstimator, X: np.ndarray) -> float:
+        fitted = clone(judge).fit(X[self.kept], self.y[self.kept])
+        new, y, weights = X[self.aside], self.y[self.aside], self.new.get("sample_weight")
+        if (scoring := self.keywords.get("scoring")) is not None:
+            scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+            return float(scorer(fitted, new, y) if weights is None else scorer(fitted, new, y, sample_weight=weights))
+        if self.task == "classification":
+            return mean_auc(fitted, new, y, weights)
+        return float(r2_score(y, fitted.predict(new), sample_weight=weights))
+
+
+def _judges(task: str, estimator: object) -> list[BaseEstimator]:
+    """Return what scores without an estimator of the user's: three kinds of models, or the neighbours asked for."""
+    voters = KNeighborsClassifier if task == "classification" else KNeighborsRegressor
+    neighbours = make_pipeline(StandardScaler(), voters(NEIGHBOURS))
+    return (
+        [neighbours]
+        if estimator is not None
+        else [neighbours, *(named_estimator(x, task) for x in ("linear", "boosting"))]
+    )
 
 
 def standings(results: Iterable[Compared]) -> list[Standing]:
@@ -224,19 +241,19 @@ def standings(results: Iterable[Compared]) -> list[Standing]:
     by_method: dict[str, list[Compared]] = {}
     for one in results:
         by_method.setdefault(one.method, []).append(one)
-    ours = {one.split: one.held_out for one in by_method.get(OURS, [])}
+    ours = {one.split: one.score for one in by_method.get(OURS, [])}
     return [_standing(method, ones, ours) for method, ones in by_method.items()]
 
 
 def _standing(method: str, ones: list[Compared], ours: dict[int, float]) -> Standing:
-    done = [one for one in ones if not np.isnan(one.held_out)]
+    done = [one for one in ones if not np.isnan(one.score)]
     paired = [one for one in done if one.split in ours]
     often = Counter(name for one in done for name in one.columns)
     return Standing(
         method,
         _mean([len(one.columns) for one in done]),
-        *_with_error([one.held_out for one in done], done),
-        *_with_error([one.held_out - ours[one.split] for one in paired], paired),
+        *_with_error([one.score for one in done], done),
+        *_with_error([one.score - ours[one.split] for one in paired], paired),
         _mean([one.seconds for one in ones]),
         dict(often.most_common()),
         tuple(one.note for one in ones if one.note),
@@ -248,5 +265,11 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _with_error(values: Sequence[float], ones: Sequence[Compared]) -> tuple[float, float]:
-    """Return the mean of a value of each result, and its standard error; nan for fewer than two."""
-    return _mean(values), corrected_error(values, [one.rows[1] for one in ones], [one.rows[0] for one in ones])
+    """Return the mean of a value of each result, and its standard error; nan for fewer than two.
+
+    Splits share rows, so the error of independent ones would be too small (Nadeau and Bengio, 2003).
+    """
+    if len(values) < 2:
+        return _mean(values), nan
+    ratio = float(np.mean([one.rows[1] / one.rows[0] for one in ones]))
+    return _mean(values), float(np.std(values, ddof=1)) * sqrt(1 / len(values) + ratio)

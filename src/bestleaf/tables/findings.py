@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bestleaf.certificate.claims import counted, in_line, shown
+from bestleaf.proof.text import counted, in_line, shown
 
 MOST_LINES = 5  # columns of a kind that have a line each
 MOST_NAMES = 8  # columns that are named in a line about many

@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from bestleaf.certificate.claims import counted, first_of
-from bestleaf.certificate.claims import shown as in_words
-from bestleaf.certificate.schema import Content
 from bestleaf.checks import did_you_mean, listed, shown
 from bestleaf.encoding import TableEncoder
 from bestleaf.encoding.columns import CATEGORY, DATE, LENGTH, REFUSED, TEXT, floats_of, kind_of
+from bestleaf.features.data import task_of
+from bestleaf.proof import record
+from bestleaf.proof.text import counted, first_of
+from bestleaf.proof.text import shown as in_words
 from bestleaf.tables.check import TableCheck, check_table, check_target_name, listed_names, without_columns
 from bestleaf.tables.read import read_frame, without_markers
 
@@ -47,7 +48,7 @@ class Table:
         What was done to the columns, in words.
     metadata : dict of arrays
         The groups and the weights of the rows, as `BestLeafSelector.fit` takes them.
-    made : dict or None
+    made : bestleaf.proof.record.Table or None
         How `load_table` read the table, as a certificate keeps it.
     check : TableCheck or None
         What `load_table` found in it.
@@ -60,7 +61,7 @@ class Table:
     encoder: TableEncoder
     notes: tuple[str, ...]
     metadata: RowData = field(default_factory=dict)
-    made: Content | None = None
+    made: record.Table | None = None
     check: TableCheck | None = None
 
     @property
@@ -93,8 +94,7 @@ class Table:
         features = self.original.drop(columns=self.target)
         encoder = clone(self.encoder).set_params(impute=self.encoder.impute if impute is None else impute)
         encoder = _fitted(encoder, features.iloc[rows])
-        notes = (*self.original.attrs.get(NOTES, ()), *encoder.notes(" of the rows searched"))
-        return replace(self, X=_numbers(encoder, features), encoder=encoder, notes=notes)
+        return replace(self, X=_numbers(encoder, features), encoder=encoder)
 
 
 def load_table(
@@ -108,15 +108,15 @@ def load_table(
     encoding: str | None = None,
     groups: str | None = None,
     weights: str | None = None,
-    impute: str | None = None,
+    impute: str | None = "median",
     dates: str = "parts",
     task: str = "auto",
 ) -> Table:
     """Return a table ready for a search, as the command line makes it.
 
-    The table is read, looked at by `check_table`, and encoded by `prepared`. Row numbers, other identifiers, and
-    columns without a name or values are left out. The notes of the table say what was found and what was done; a
-    possible leak is a warning, too.
+    The table is read, looked at by `check_table`, and encoded by `prepared`. Row numbers, other identifiers, columns
+    without a name or values, and rows without a target are left out. The notes of the table say what was found and what
+    was done; a possible leak is a warning, too.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def load_table(
     groups, weights : str, default=None
         Columns with the group and the weight of each row. They are no features.
     impute, dates, task
-        As in `prepared`.
+        As in `prepared`; missing values are filled with medians unless `impute` says another way.
 
     Examples
     --------
@@ -150,22 +150,24 @@ def load_table(
     dropped, kept = listed_names("drop", drop), listed_names("keep", keep)
     markers = [missing] if isinstance(missing, str) else list(missing)
     frame = without_columns(frame_of(data, missing=markers, encoding=encoding), target, dropped, kept)
+    frame, without = with_target(frame, target)
     frame, metadata = split_off_rows(frame, target, groups, weights)
     kept = [name for name in dict.fromkeys([*kept, *wanted]) if name != target and name in frame.columns]
     check = check_table(frame, target, task=task, keep=kept)
     for name in check.leaks:
         warnings.warn(f"a leak? {shown(name)} alone ranks the target almost perfectly", UserWarning, stacklevel=2)
-    made: Content = {
-        "target": target,
-        "task": task,
-        "groups": groups,
-        "weights": weights,
-        "dropped": dropped,
-        "kept": kept,
-        "missing": markers,
-        "text_encoding": encoding,
-    }
-    notes = (*frame.attrs.get(NOTES, ()), *_read_in_words(dropped, markers), *check.notes)
+    made = record.Table(
+        target=target,
+        task=task,  # type: ignore[arg-type]  # checked by check_table
+        checksums=(),
+        groups=groups,
+        weights=weights,
+        dropped=tuple(dropped),
+        kept=tuple(kept),
+        missing=tuple(markers),
+        text_encoding=encoding,
+    )
+    notes = (*frame.attrs.get(NOTES, ()), *without, *_read_in_words(dropped, markers), *check.notes)
     searched = frame.drop(columns=check.left_out)
     searched.attrs[NOTES] = notes
     try:
@@ -207,6 +209,18 @@ def frame_of(
     if encoding is not None:
         raise ValueError(f"encoding must be None for a data frame, got {shown(encoding)}")
     return without_markers(data.set_axis([str(name) for name in data.columns], axis=1), missing)
+
+
+def with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rows that have a value of the target, and how many have none, as a note."""
+    check_target_name(frame, target)
+    known = frame[target].notna()
+    if known.all() or not known.any():
+        return frame, []
+    left = frame[known].reset_index(drop=True)
+    left.attrs = frame.attrs
+    note = f"{counted(len(frame) - len(left), 'row')} without a value of {in_words(target)}; left out of the search."
+    return left, [note]
 
 
 def split_off_rows(
@@ -264,6 +278,9 @@ def prepared(
     y = encoded_target(frame[target])
     if task == "regression" and y.dtype.kind not in "biuf":
         raise ValueError(f"task 'regression' needs numbers in the target, got text in {shown(target)}")
+    if task_of(y.to_numpy(), task) == "classification" and (many := y.nunique()) > max(2, len(y) / 2):
+        rule = "must be numbers, or classes with several rows each"
+        raise ValueError(f"the target {shown(target)} {rule}, got {many:,} classes in {len(y):,} rows")
     features = frame.drop(columns=target)
     encoder = _fitted(TableEncoder(impute, dates), features)
     notes = (*frame.attrs.get(NOTES, ()), *encoder.notes())

@@ -21,8 +21,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from bestleaf.new_data.fitted_families import importance_of
-
 NEIGHBOURS = 5  # neighbours that vote
 FOLDS = 5
 SMALLEST_GAIN = 1e-3  # forward selection adds a feature only for a larger gain
@@ -33,7 +31,16 @@ SIZES = 15  # numbers of features that are tried with the order of the F-test, i
 BORUTA_ROUNDS = 50  # forests that Boruta grows, at most
 
 
-def mean_auc(fitted: BaseEstimator, X: np.ndarray, y: np.ndarray) -> float:
+def importance_of(fitted: BaseEstimator) -> np.ndarray | None:
+    """Return the importances or the sizes of the coefficients of a fitted estimator; None if it has neither."""
+    last = fitted[-1] if isinstance(fitted, Pipeline) else fitted
+    found = getattr(last, "feature_importances_", None)
+    if found is None and hasattr(last, "coef_"):
+        found = np.abs(np.atleast_2d(last.coef_)).sum(axis=0)
+    return None if found is None or len(found) != fitted.n_features_in_ else np.asarray(found)
+
+
+def mean_auc(fitted: BaseEstimator, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
     """Score a fitted classifier: the AUC of two classes, the mean one-against-rest AUC of more classes.
 
     A class that is missing in `y`, as may happen in a fold, is left out of the mean. Without two classes it is 0.5.
@@ -43,7 +50,9 @@ def mean_auc(fitted: BaseEstimator, X: np.ndarray, y: np.ndarray) -> float:
     likely = np.column_stack([-likely, likely]) if likely.ndim == 1 else likely
     first = int(len(classes) == 2)  # the second class is enough for two
     each = [(y == one, likely[:, number]) for number, one in enumerate(classes) if number >= first]
-    scores = [roc_auc_score(truth, found) for truth, found in each if 0 < truth.sum() < len(truth)]
+    scores = [
+        roc_auc_score(truth, found, sample_weight=weights) for truth, found in each if 0 < truth.sum() < len(truth)
+    ]
     return float(np.mean(scores)) if scores else 0.5
 
 
@@ -147,14 +156,14 @@ def recursive_elimination(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.
     Importances are those of the estimator. If it has none, as nearest neighbours, a forest drops, and is scored.
     """
     model = setting.model
-    if importance_of(clone(model).fit(X, y), X.shape[1]) is None:
+    if importance_of(clone(model).fit(X, y)) is None:
         model = setting.forest
     found = selection.RFECV(
         model,
         step=1 if X.shape[1] <= ONE_BY_ONE else SHARE,
         cv=setting.folds(y),
         scoring=setting.scoring,
-        importance_getter=lambda fitted: importance_of(fitted, fitted.n_features_in_),
+        importance_getter=importance_of,
     )
     return found.fit(X, y).get_support()
 

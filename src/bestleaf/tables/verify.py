@@ -5,20 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
-from sklearn.base import BaseEstimator
 
-from bestleaf.certificate import Certificate, verify
-from bestleaf.certificate.claims import in_line
-from bestleaf.certificate.same_data import encoded
-from bestleaf.certificate.schema import Content, OtherDataError
-from bestleaf.certificate.verify import Verdict
 from bestleaf.checks import shown
-from bestleaf.features.data import task_of
+from bestleaf.encoding import TableEncoder
 from bestleaf.features.estimator import EstimatorOracle
-from bestleaf.features.neighbours import NeighbourVotes
-from bestleaf.new_data import split_of
-from bestleaf.tables.load import RowData, encoded_target, frame_of, prepared, split_off_rows
-from bestleaf.tables.select import folds_for, named_estimator
+from bestleaf.proof import Certificate, Verdict, verify
+from bestleaf.proof.record import Table
+from bestleaf.proof.text import in_line
+from bestleaf.selection.data import votes_of
+from bestleaf.tables.load import RowData, encoded_target, frame_of, prepared, split_off_rows, with_target
+from bestleaf.tables.select import folds_for, model_of
 
 
 def verify_table(
@@ -27,7 +23,7 @@ def verify_table(
     """Check a certificate against a file: the table is made again as the certificate says, and its values, too.
 
     A certificate of `bestleaf select` or `select_from_table` says which columns were dropped or left out, how columns
-    became numbers, which rows were held out, and which estimator was used.
+    became numbers, and which estimator was used.
 
     Parameters
     ----------
@@ -44,61 +40,67 @@ def verify_table(
         Its `other_data` says that the certificate is about another table.
     """
     certificate = certificate if isinstance(certificate, Certificate) else Certificate.load(certificate)
-    verdict, content = verify(certificate), certificate.content
+    verdict, made = verify(certificate), certificate.table
     if not verdict:
         return verdict
-    if (made := content.get("table")) is None:
+    if made is None:
         got = "got one that does not; use bestleaf.verify(certificate, X, y) in Python"
         raise ValueError(f"the certificate must say how its table was made, as those of bestleaf select do, {got}")
-    frame = frame_of(data, missing=made["missing"], encoding=made["text_encoding"])
+    if (wrong := _contradiction(certificate, made)) is not None:
+        return Verdict(False, f"Refused: {wrong}.")
+    frame = frame_of(data, missing=made.missing, encoding=made.text_encoding)
     try:
-        X, y, metadata = _made_again(content, frame, made)
-        oracle = _oracle(content, X, y, metadata, made)
-    except (ValueError, KeyError, OtherDataError) as error:
+        X, y, metadata = _made_again(certificate, frame, made)
+        oracle = _oracle(certificate, X, y, metadata, made)
+    except (ValueError, KeyError) as error:
         reason = in_line(" ".join(str(error.args[0] if error.args else error).split()))
         return Verdict(False, f"Refused: these are not the data the certificate is about ({reason}).", other_data=True)
     return verify(certificate, X, y, oracle=oracle, **metadata, audit=audit)
 
 
-def _made_again(content: Content, frame: pd.DataFrame, made: Content) -> tuple[pd.DataFrame, pd.Series, RowData]:
-    """Return the rows of a table that were searched, as they were given to the selector, and what was known of them.
+def _contradiction(certificate: Certificate, made: Table) -> str | None:
+    """Return what the table of a certificate says against itself or its data; None if nothing."""
+    names = () if certificate.data is None else certificate.data.names
+    if both := set(made.left_out).intersection(made.kept):
+        return f"the column {shown(min(both))} was kept and left out"
+    if both := {*made.left_out, *made.dropped}.intersection(names):
+        return f"the column {shown(min(both))} must not be among the features"
+    if len(made.checksums) != len(names) + 1:
+        return f"the table must have {len(names) + 1} checksums, got {len(made.checksums)}"
+    return None
+
+
+def _made_again(certificate: Certificate, frame: pd.DataFrame, made: Table) -> tuple[pd.DataFrame, pd.Series, RowData]:
+    """Return a table as it was given to the selector, and what was known of its rows.
 
     Columns that were dropped need not be there.
     """
-    target, out = made["target"], made["left_out"]
-    if lost := [name for name in (*out, target) if name not in frame.columns]:
+    if lost := [name for name in (*made.left_out, made.target) if name not in frame.columns]:
         raise ValueError(f"there is no column {shown(lost[0])}")
-    frame = frame.drop(columns=out).drop(columns=made["dropped"], errors="ignore")
-    frame, metadata = split_off_rows(frame, target, made["groups"], made["weights"])
-    if made["holdout"] is not None:
-        y = encoded_target(frame[target]).to_numpy()
-        by = _estimator(made, task := task_of(y, made["task"])) or NeighbourVotes(task=task)
-        kept = split_of(made["holdout"], frame, y, by, content["search"]["seed"], metadata.get("groups")).kept
-        frame, metadata = frame.iloc[kept], {name: values[kept] for name, values in metadata.items()}
-    if "encoding" not in content["data"]:  # all columns are numbers
-        table = prepared(frame, target, task=made["task"])
+    frame, _ = with_target(frame, made.target)
+    frame = frame.drop(columns=list(made.left_out)).drop(columns=list(made.dropped), errors="ignore")
+    frame, metadata = split_off_rows(frame, made.target, made.groups, made.weights)
+    if certificate.data is None or certificate.data.encoding is None:  # all columns are numbers
+        table = prepared(frame, made.target, task=made.task)
         return table.X, table.y, metadata
-    return frame.drop(columns=target), encoded_target(frame[target]), metadata
-
-
-def _estimator(made: Content, task: str) -> BaseEstimator | None:
-    """Return the estimator of the command line that was used; None for nearest neighbours and for one of Python."""
-    return None if made["estimator"] is None else named_estimator(made["estimator"], task)
+    return frame.drop(columns=made.target), encoded_target(frame[made.target]), metadata
 
 
 def _oracle(
-    content: Content, X: pd.DataFrame, y: pd.Series, metadata: RowData, made: Content
+    certificate: Certificate, X: pd.DataFrame, y: pd.Series, metadata: RowData, made: Table
 ) -> EstimatorOracle | None:
-    """Return what computes the values of the estimator again; None if they are votes of nearest neighbours."""
-    estimator, data = _estimator(made, task_of(y.to_numpy(), made["task"])), content["data"]
-    if estimator is None:
+    """Return what computes the values of a search by an estimator again; None if no estimator has to be fitted."""
+    data, claim = certificate.data, certificate.search
+    estimator = None if made.estimator is None else model_of(made.estimator, y, made.task)
+    if claim is None or data is None or estimator is None or votes_of(estimator) is not None:
         return None
+    how = data.encoding
     return EstimatorOracle(
-        encoded(data, X)[0] if "encoding" in data else X,
+        X if how is None else TableEncoder(how.impute, how.dates).fit_transform(X),
         y,
         estimator=estimator,
-        scoring=made["scoring"],
-        cv=folds_for(estimator, made["cv"], metadata),
-        random_state=content["search"]["seed"],
+        scoring=made.scoring,
+        cv=folds_for(estimator, made.cv, metadata),
+        random_state=claim.seed,
         **metadata,
     )

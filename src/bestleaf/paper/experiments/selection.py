@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from rich.console import Console
 
-from bestleaf.certificate.same_data import fingerprint
 from bestleaf.checks import shown
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
+from bestleaf.features.rows import fingerprint
 from bestleaf.paper.datasets import load_linear, load_madelon
 from bestleaf.paper.experiments.rows import Column, Columns, Experiment, Row, agreement, chosen, mean, with_error
 from bestleaf.paper.fuse import fuse_search
@@ -145,8 +145,8 @@ def _selected(there: Data, settings: Settings, seed: int) -> Row:
         "subset": [int(feature) for feature in selector.subset_],
         "value": selector.score_,
         "best": selector.evaluated_[0].score,
-        "samples": found.samples,
-        "exact": found.exact_evaluations,
+        "samples": found.cost.samples,
+        "exact": found.cost.exact_evaluations,
         "reason": found.reason,
     }
 

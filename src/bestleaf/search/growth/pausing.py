@@ -16,7 +16,7 @@ from bestleaf.engine.records import (
     SOLVED,
     TEMPORARY,
 )
-from bestleaf.search.answer import looked_at_now
+from bestleaf.search.answer import compared_now
 from bestleaf.search.stages import DONE
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Pause:
     """Says when growth pauses, and looks at the leaves that are there instead.
 
     A new leaf takes about as many samples as a leaf has taken so far on average. If what is left of the budget does not
-    suffice for the new leaves and for those that still wait to be looked at, nothing enters any more. Only a limit of
+    suffice for the new leaves and for those that still wait to be compared, nothing enters any more. Only a limit of
     samples counts: the clock ends a search, and decides nothing else.
 
     Parameters
@@ -50,7 +50,7 @@ class Pause:
         self._possible = limited and settings.stopping == "sound" and not settings.fixed and not state.graph.adversarial
         self._opens_later = opens_later
         self.begun = False  # growth pauses
-        self.closing = False  # instead of opening a choice, leaves are looked at
+        self.closing = False  # instead of opening a choice, leaves are compared
         self._target: float | None = None  # no upper bound shall be above it
 
     def before(self, *, leaves: float, draws: float = 0.0) -> bool:
@@ -62,7 +62,7 @@ class Pause:
         counts = rows["count"][(kinds != INNER) & (rows["count"] > 0) & (rows["upper"] > rows["lower"])]
         if len(counts) < FEWEST:
             return False
-        waiting = int(((kinds != INNER) & ~looked_at_now(state)).sum())
+        waiting = int(((kinds != INNER) & ~compared_now(state)).sum())
         if left < MARGIN * ((waiting + leaves) * counts.mean() + draws):
             self.begun = True
         return self.begun

@@ -6,9 +6,9 @@ from math import isfinite
 from numbers import Real
 from typing import Any
 
-from bestleaf.certificate.schema import part_name
 from bestleaf.checks import shown
 from bestleaf.problems import State
+from bestleaf.proof.text import part_name
 from bestleaf.search.evaluator import Evaluator
 from bestleaf.search.settings import PROPOSALS, Settings, name_of
 from bestleaf.search.state import SearchState

@@ -1,0 +1,240 @@
+"""Extremely randomised trees on codes: columns of whole numbers from 0 to 255, such as the numbers of quantiles.
+
+A tree tries a few columns at each node, each with one random cut between its smallest and its largest code there, and
+takes the cut that explains most (Geurts, Ernst and Wehenkel, 2006). Targets are whole numbers, so sums are exact: 0 and
+1 for two classes, a fine grid for real targets, numbers of classes for more of them. Each tree has a random stream of
+its own, so it does not matter how many are grown at once.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bestleaf.engine.compile import helper, inlined, kernel
+
+STEP, FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+WIDE, HALF, LEFT, RIGHT = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
+SMALLEST_GAIN = 1e-9
+
+
+class Table(NamedTuple):
+    """Rows to grow trees on, and rows to predict."""
+
+    codes: np.ndarray  # uint8 [columns, rows]
+    used: np.ndarray  # int64: the columns that trees may use
+    targets: np.ndarray  # int64 [rows]
+    new: np.ndarray  # uint8 [columns, rows to predict]
+
+
+class Shape(NamedTuple):
+    """What trees look like."""
+
+    classes: int  # 1 for real targets and for two classes: then leaves predict the mean
+    tried: int  # columns tried at a node
+    leaf: int  # fewest rows of a leaf
+    depth: int
+
+
+class Scratch(NamedTuple):
+    """Memory that a forest works with."""
+
+    row: np.ndarray  # int64 [rows]: the rows, those of a node side by side
+    target: np.ndarray  # int64 [rows]: their targets
+    code: np.ndarray  # uint8 [rows]: their codes in one column
+    new_row: np.ndarray  # int64 [rows to predict]
+    stack: np.ndarray  # int64 [2 depth + 2, 5]: nodes to do; first and last row, first and last new row, depth
+    total: np.ndarray  # float64 [classes]
+    left: np.ndarray  # float64 [classes]
+    shuffled: np.ndarray  # int64 [columns used]
+    state: np.ndarray  # uint64 [1]: of the random stream
+
+
+@inlined
+def drawn(state, many):
+    """Return a random number from 0 to many - 1 (splitmix64)."""
+    state[0] += STEP
+    mixed = state[0]
+    mixed = (mixed ^ (mixed >> WIDE)) * FIRST
+    mixed = (mixed ^ (mixed >> HALF)) * SECOND
+    mixed ^= mixed >> LEFT
+    return np.int64(((mixed >> RIGHT) * np.uint64(many)) >> RIGHT)
+
+
+@inlined
+def gather(column, row, code):
+    """Copy the codes of some rows; return the smallest and the largest."""
+    for place in range(len(row)):
+        code[place] = column[row[place]]
+    low, high = code[0], code[0]
+    for place in range(len(code)):
+        low, high = min(low, code[place]), max(high, code[place])
+    return np.int64(low), np.int64(high)
+
+
+@inlined
+def on_the_left(code, target, cut):
+    """Return how many codes are at most `cut`, and the sum of their targets."""
+    many, total, last = np.int64(0), np.int64(0), np.uint8(cut)
+    for place in range(len(code)):
+        inside = np.int64(code[place] <= last)
+        many += inside
+        total += inside * target[place]
+    return many, total
+
+
+@inlined
+def explained(code, target, cut, leaf, total, left):
+    """Return by how much a cut reduces the sum of squares, that of class indicators for classes; 0 if not allowed."""
+    rows = len(code)
+    if len(total) == 1:
+        many, among = on_the_left(code, target, cut)
+        left[0] = among
+    else:
+        many = 0
+        left[:] = 0.0
+        for place in range(rows):
+            if code[place] <= cut:
+                many += 1
+                left[target[place]] += 1.0
+    if many < leaf or rows - many < leaf:
+        return 0.0
+    inside, outside, before = 0.0, 0.0, 0.0
+    for one in range(len(total)):
+        right = total[one] - left[one]
+        inside += left[one] * left[one]
+        outside += right * right
+        before += total[one] * total[one]
+    return inside / many + outside / (rows - many) - before / rows
+
+
+@inlined
+def weigh(target, total):
+    """Write the sum of targets, or the rows of each class; return whether all targets are the same."""
+    total[:] = 0.0
+    same = True
+    if len(total) == 1:
+        among = np.int64(0)
+        for place in range(len(target)):
+            among += target[place]
+            same &= target[place] == target[0]
+        total[0] = among
+    else:
+        for place in range(len(target)):
+            total[target[place]] += 1.0
+            same &= target[place] == target[0]
+    return same
+
+
+@helper
+def best_cut(table, shape, scratch, first, last):
+    """Return (place of the column among those used, cut, gain) of the best of the cuts tried; -1 if none is good."""
+    row, target, code = scratch.row[first:last], scratch.target[first:last], scratch.code[: last - first]
+    shuffled, used = scratch.shuffled, len(table.used)
+    best, best_at, most, tried, looked = -1, 0, SMALLEST_GAIN, 0, 0
+    while looked < used and tried < shape.tried:
+        other = looked + drawn(scratch.state, used - looked)
+        place = shuffled[other]
+        shuffled[other], shuffled[looked] = shuffled[looked], place
+        looked += 1
+        low, high = gather(table.codes[table.used[place]], row, code)
+        if low == high:
+            continue  # a column that is constant here does not count as tried
+        tried += 1
+        cut = low + drawn(scratch.state, high - low)
+        gain = explained(code, target, cut, shape.leaf, scratch.total, scratch.left)
+        if gain > most:
+            best, best_at, most = place, cut, gain
+    return best, best_at, most
+
+
+@inlined
+def divide(column, cut, row, first, last):
+    """Move the rows with codes of at most `cut` to the front; return where the others begin."""
+    while first < last:
+        if column[row[first]] <= cut:
+            first += 1
+        else:
+            last -= 1
+            row[first], row[last] = row[last], row[first]
+    return first
+
+
+@helper
+def grow_tree(table, shape, scratch, importance, out):
+    """Grow one tree; add to the importance of the columns used, and to the predictions."""
+    row, stack, total = scratch.row, scratch.stack, scratch.total
+    for place in range(len(row)):
+        row[place] = place
+    for place in range(len(scratch.new_row)):
+        scratch.new_row[place] = place
+    for place in range(len(scratch.shuffled)):
+        scratch.shuffled[place] = place
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4] = 0, len(row), 0, len(scratch.new_row), 0
+    top = 1
+    while top > 0:
+        top -= 1
+        first, last, new_first, new_last, depth = (
+            stack[top, 0],
+            stack[top, 1],
+            stack[top, 2],
+            stack[top, 3],
+            stack[top, 4],
+        )
+        for place in range(first, last):
+            scratch.target[place] = table.targets[row[place]]
+        same = weigh(scratch.target[first:last], total)
+        best = -1
+        if not same and last - first >= 2 * shape.leaf and depth < shape.depth:
+            best, cut, gain = best_cut(table, shape, scratch, first, last)
+        if best < 0:
+            for one in range(len(total)):
+                for place in range(new_first, new_last):
+                    out[scratch.new_row[place], one] += total[one] / (last - first)
+            continue
+        importance[best] += gain
+        column = table.used[best]
+        middle = divide(table.codes[column], cut, row, first, last)
+        new_middle = divide(table.new[column], cut, scratch.new_row, new_first, new_last)
+        stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3] = first, middle, new_first, new_middle
+        stack[top + 1, 0], stack[top + 1, 1], stack[top + 1, 2], stack[top + 1, 3] = middle, last, new_middle, new_last
+        stack[top, 4] = stack[top + 1, 4] = depth + 1
+        top += 2
+
+
+@kernel
+def grow(table, shape, scratch, seed, trees, importance, out):
+    """Grow the trees from `trees[0]` to before `trees[1]`, adding up importances and predictions."""
+    for tree in range(trees[0], trees[1]):
+        scratch.state[0] = np.uint64(seed)
+        drawn(scratch.state, 2)
+        scratch.state[0] ^= np.uint64(tree) * SECOND
+        grow_tree(table, shape, scratch, importance, out)
+
+
+@kernel
+def nearest_means(distance, targets, near, which, out):
+    """Write the mean target of the rows at the smallest distances; of equal ones the first.
+
+    `near` and `which` are scratch memory for the distances and the numbers of the nearest.
+    """
+    many = len(near)
+    for row in range(len(distance)):
+        found = 0
+        for other in range(len(targets)):
+            far = distance[row, other]
+            if found < many:
+                place = found
+                found += 1
+            elif far < near[many - 1]:
+                place = many - 1
+            else:
+                continue
+            while place > 0 and near[place - 1] > far:
+                near[place], which[place] = near[place - 1], which[place - 1]
+                place -= 1
+            near[place], which[place] = far, other
+        for output in range(targets.shape[1]):
+            total = 0.0
+            for place in range(many):
+                total += targets[which[place], output]
+            out[row, output] = total / many

@@ -1,0 +1,260 @@
+"""Words about new rows and about the path: the answer in three lines, what is proved, what is only estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from itertools import pairwise
+from math import ceil, floor, log
+from typing import Literal
+
+from bestleaf.proof.record import Certificate, Neighbours, NewRowsClaim, Path, PathRow
+from bestleaf.proof.text import all_shown, counted, first_of
+
+Interval = tuple[float, float]
+
+ERRORS = 2  # standard errors on each side of an estimate
+SAME = 0.01  # differences within this count as none
+IN_ANSWER = 30  # all columns are not listed if they are more
+IN_LINE, SHOWN = 6, 12  # sizes of a path in a line, and in a table
+MEASURES = {"auc": "AUC", "roc_auc": "AUC", "concordance": "concordance index", "accuracy": "accuracy", "r2": "R²"}
+WHY = {
+    "folds": "cross-validation folds share their rows",
+    "groups": "rows of a group depend on each other",
+    "weights": "rows have weights",
+    "classes": "a class has no test row",
+    "scoring": "there is no proof for this score",
+    "size": "the test rows are too many to be listed",
+}
+HOW = {
+    "nested folds": "nested cross-validation of {rows} rows",
+    "test rows": "{rows} test rows",
+    "given rows": "{rows} test rows handed in",
+}
+
+
+# ---- what a claim about new rows says, as numbers and single words
+
+
+def intervals_of(claim: NewRowsClaim) -> tuple[Interval | None, Interval | None]:
+    """Return the intervals of the score and of the difference to all columns.
+
+    They are proved, or two standard errors on each side; None where there is neither.
+    """
+    if claim.interval is not None:
+        return claim.interval, claim.difference_interval
+    score, difference = _around(claim.score, claim.standard_error), claim.score - claim.all_columns
+    if score is not None and claim.guessing is not None:  # a measure whose largest score is 1
+        score = score[0], min(1.0, score[1])
+    return score, _around(difference, claim.difference_error)
+
+
+def _around(value: float, error: float | None) -> Interval | None:
+    return None if error is None else (value - ERRORS * error, value + ERRORS * error)
+
+
+def difference_word(claim: NewRowsClaim) -> Literal["better", "same", "worse", "open"]:
+    """Return how the chosen columns do compared with all columns, as far as their interval says it."""
+    _, difference = intervals_of(claim)
+    if difference is None:
+        return "open"
+    low, high = difference
+    if low > 0 or high < 0:
+        return "better" if low > 0 else "worse"
+    return "same" if max(-low, high) <= SAME else "open"
+
+
+def like_guessing(claim: NewRowsClaim) -> bool:
+    """Whether the score may be that of guessing, by its interval."""
+    interval, _ = intervals_of(claim)
+    return claim.guessing is not None and (claim.score if interval is None else interval[0]) <= claim.guessing
+
+
+def smallest_within_error(path: Path) -> PathRow | None:
+    """Return the smallest set that the best one is above by no more than one standard error; None without scores."""
+    known = [row for row in path.rows if row.difference is not None]
+    if not path.folds or not known:
+        return None
+    best = max(row.difference or 0.0 for row in known)
+    return next(row for row in known if (row.difference or 0.0) + (row.standard_error or 0.0) >= best)
+
+
+# ---- sentences
+
+
+def answer_lines(certificate: Certificate) -> list[str]:
+    """Return the answer: the columns, their score on new rows beside that of all columns, a smaller set."""
+    names, claim, path = list(all_shown(certificate.features or ())), certificate.new_rows, certificate.path
+    many = 0 if certificate.data is None else len(certificate.data.names)
+    asked = ", as asked" if path is not None and path.asked else ""
+    lines = [f"Columns ({len(names)} of {many}{asked}): {', '.join(names)}"]
+    if claim is not None:
+        lines += _score_lines(certificate, claim)
+    elif path is not None and path.folds:
+        lines.append(_folds_line(path))
+    smallest = None if path is None else smallest_within_error(path)
+    if path is not None and smallest is not None:
+        lines.append(_smallest_line(path, smallest))
+    if claim is not None and like_guessing(claim):
+        lines.append(f"No better than guessing ({claim.guessing:.3g}), as far as these rows tell: do not rely on them.")
+    return lines
+
+
+def _score_lines(certificate: Certificate, claim: NewRowsClaim) -> list[str]:
+    score, difference = intervals_of(claim)
+    sure = "proved" if claim.table is not None else f"estimate{'' if score is None else f' ± {ERRORS} standard errors'}"
+    judges = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
+    mean = "mean of " if len(claim.judges) > 1 else ""
+    by = f"{sure}; {HOW[claim.how].format(rows=f'{claim.rows:,}')}; {mean}{judges}"
+    text = f"Score on new rows: {_measure(certificate)} {claim.score:.3f}{_span(score)} ({by})"
+    if claim.score == claim.all_columns and difference in (None, (0.0, 0.0)):
+        return [text, "These are all columns."]
+    gain = f"{claim.score - claim.all_columns:+.3f}{_span(difference, '+')}"
+    return [text, f"Compared with {_all_columns(certificate)}: {difference_word(claim)}, {gain}"]
+
+
+def _folds_line(path: Path) -> str:
+    row = next(row for row in path.rows if row.size == path.size)
+    score = "" if row.score is None else f"Score in cross-validation: {row.score:.3f} "
+    text = f"{score}(by the folds that chose, so rather high)."
+    return text if row.difference is None else f"{text} Difference to all columns: {_with_error(row)}."
+
+
+def _smallest_line(path: Path, smallest: PathRow) -> str:
+    answer = next(row for row in path.rows if row.size == path.size)
+    if smallest.size >= answer.size or answer.difference is None:
+        return "Smallest within one standard error: no smaller set."
+    lost = (smallest.difference or 0.0) - answer.difference
+    names = first_of(all_shown(smallest.features), IN_LINE)
+    return f"Smallest within one standard error: {counted(len(smallest.features), 'column')}, {lost:+.3f} ({names})."
+
+
+def about_new_rows(certificate: Certificate) -> list[str]:
+    """Return what test rows prove, in sentences that hold together with probability 1 - delta."""
+    claim = certificate.new_rows
+    if claim is None or claim.table is None or claim.interval is None or claim.delta is None:
+        return []
+    measure, several, every = _measure(certificate), len(claim.judges) > 1, _all_columns(certificate)
+    judged = f"the mean {measure} of {len(claim.judges)} models" if several else f"the {measure}"
+    low, high = claim.interval
+    names = certificate.features or ()
+    columns = "this column" if len(names) == 1 else f"these {len(names)} columns"
+    parts = [
+        f"With probability {1 - claim.delta:g}, {judged} with {columns} on new rows is between {_least(low)} and "
+        f"{_most(high)}"
+    ]
+    least, most = claim.difference_interval or (0.0, 0.0)
+    if claim.table.sets[0] != max(claim.table.sets):
+        above = f"at least {_least(least)} above" if least > 0 else f"at most {_most(-least)} below"
+        if most < 0:
+            above = f"between {_least(-most)} and {_most(-least)} below"
+        parts.append(f"{above} that of {every}")
+    if claim.best_other is not None and len(claim.table.sets) > 2:
+        others = counted(len(claim.table.sets) - 1, "other set")
+        if claim.best_other < 0:
+            parts.append(f"at least {_least(-claim.best_other)} above that of each of {others} of the path")
+        else:
+            parts.append(f"none of {others} of the path is better by more than {_most(claim.best_other)}")
+    drawn = f"{claim.rows:,} test rows{' handed in' if claim.how == 'given rows' else ''}"
+    models = f"It is about models fitted to {claim.trained:,} rows, and new rows drawn like the {drawn}."
+    return [f"{', '.join(parts[:-1])}{', and ' if parts[1:] else ''}{parts[-1]}. {models}"]
+
+
+def not_claimed_of_new_rows(certificate: Certificate) -> list[str]:
+    """Return what is only estimated."""
+    claim, found = certificate.new_rows, list[str]()
+    if claim is not None and claim.why_no_proof is not None:
+        found.append(f"anything about new rows: the score is an estimate, because {WHY[claim.why_no_proof]}")
+    if certificate.path is not None:
+        found.append("anything by the scores of cross-validation by size, which are estimates")
+        found.append("that no set outside the path is better")
+    return found
+
+
+def _measure(certificate: Certificate) -> str:
+    """Return what the score is called."""
+    claim, data = certificate.new_rows, certificate.data
+    if claim is not None and claim.table is not None:
+        return MEASURES[claim.table.measure]
+    objective = None if data is None else data.objective
+    if objective is None or isinstance(objective, Neighbours):
+        return MEASURES["concordance" if objective is not None and objective.task == "regression" else "auc"]
+    return MEASURES.get(objective.scoring, objective.scoring)
+
+
+def _all_columns(certificate: Certificate) -> str:
+    """Return what all columns are; the restriction is named where some may not be chosen."""
+    data = certificate.data
+    if data is None:
+        return "all columns"
+    allowed = sum(len(data.units[unit]) for unit in data.choice.units())
+    return f"all {allowed} columns" + ("" if allowed == len(data.names) else " that may be chosen")
+
+
+def _span(interval: Interval | None, sign: str = "") -> str:
+    """Return an interval in words, rounded outward."""
+    if interval is None:
+        return ""
+    low, high = floor(interval[0] * 1000) / 1000, ceil(interval[1] * 1000) / 1000
+    return f", from {low:{sign}.3f} to {high:{sign}.3f}"
+
+
+def _least(number: float) -> str:
+    """Return a number rounded down."""
+    return f"{floor(number * 10**4) / 10**4:.4f}"
+
+
+def _most(number: float) -> str:
+    """Return a number rounded up."""
+    return f"{ceil(number * 10**4) / 10**4:.4f}"
+
+
+# ---- the path
+
+
+def path_in_words(path: Path) -> str:
+    """Return the difference to all columns of some sizes in one line."""
+    known = [row for row in path.rows if row.difference is not None]
+    if not path.folds or not known:
+        return "No size was scored in cross-validation."
+    rows = [f"{_size(row, path)}: {row.difference:+.4f}" for row in thinned(known, path.size, IN_LINE)]
+    return f"Difference to all columns by size, in {counted(path.folds, 'cross-validation fold')}: {', '.join(rows)}."
+
+
+def path_html(path: Path) -> str:
+    """Return the path as a small table for a notebook."""
+    heads = ("size", "columns", "difference to all ± s.e.", "score")
+    lines = []
+    for row in thinned(path.rows, path.size):
+        score = "" if row.score is None else f"{row.score:.4f}"
+        cells = (_size(row, path), first_of(all_shown(row.features)), _with_error(row), score)
+        strong = ' style="font-weight:bold"' if row.size == path.size else ""
+        lines.append(f"<tr{strong}>{''.join(f'<td>{escape(text)}</td>' for text in cells)}</tr>")
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    note = "A set for each size, by cross-validation."
+    return f"<table><caption>{note}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+
+
+def thinned(rows: Sequence[PathRow], size: int, most: int = SHOWN) -> list[PathRow]:
+    """Return some rows of a path: the chosen size with its neighbours, both ends, and others spread by their order."""
+    if len(rows) <= most:
+        return list(rows)
+    last = len(rows) - 1
+    chosen = next((place for place, row in enumerate(rows) if row.size == size), 0)
+    kept = {0, last, chosen, max(0, chosen - 1), min(last, chosen + 1)}
+    while len(kept) < most:  # the widest gap, by the ratio of places, gets a row in its middle
+        gaps = [(log((b + 1) / (a + 1)), a, b) for a, b in pairwise(sorted(kept)) if b - a > 1]
+        _, a, b = max(gaps)
+        kept.add(min(b - 1, max(a + 1, round(((a + 1) * (b + 1)) ** 0.5) - 1)))
+    return [rows[place] for place in sorted(kept)]
+
+
+def _size(row: PathRow, path: Path) -> str:
+    marks = [word for word, here in (("chosen", row.size == path.size), ("all", row == path.rows[-1])) if here]
+    return f"{row.size} ({', '.join(marks)})" if marks else str(row.size)
+
+
+def _with_error(row: PathRow) -> str:
+    if row.difference is None:
+        return ""
+    return f"{row.difference:+.4f}" + (f" ± {row.standard_error:.4f}" if row.standard_error else "")

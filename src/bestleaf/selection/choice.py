@@ -1,0 +1,310 @@
+"""The choice of columns for new rows: orders found inside cross-validation folds, judged on the rows left for that.
+
+On the training rows of every fold two orders of the columns are found. Judges score prefixes of each order on the other
+rows of the fold, as differences to all columns. The order with the larger area under its mean curve is taken, and of
+its sizes the smallest that costs next to nothing and that no judge minds.
+
+Time decides how many folds are finished, and nothing else: folds come in a fixed order, the quick order of columns
+before the slow one. Without a finished fold the answer is all columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal, cast
+
+import numpy as np
+
+from bestleaf.features.scoring import corrected_error
+from bestleaf.memory import Answers
+from bestleaf.search.budget import Budget
+from bestleaf.search.executors import Serial
+from bestleaf.selection.data import Data
+from bestleaf.selection.folds import Fold, numbered, rounds_of, rows_to_choose_by
+from bestleaf.selection.judges import Panel
+from bestleaf.selection.nested import Nested, Ring
+from bestleaf.selection.orders import pooled
+from bestleaf.selection.rule import ORDERS, SLACK, Rule, sizes_of
+from bestleaf.selection.space import Space
+from bestleaf.selection.tasks import Plan, Run, Scored, Task, Tell
+
+Reason = Literal["settled", "max_time", "interrupted"]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The answer, and what it follows from.
+
+    Attributes
+    ----------
+    units : tuple of int
+        The answer.
+    size : int
+        How many they are.
+    order : tuple of int
+        All units that may be chosen, best first; forced ones first.
+    method : str
+        How the order was found: "elimination", "forward", or "all columns" if no fold was finished.
+    sizes : tuple of int
+        The sizes that were scored; the last one is that of all units, even if there is a lower limit.
+    sets : tuple of tuples
+        The units of each size.
+    curve : array [judges, sizes]
+        Difference to all columns: mean over the folds, smoothed over neighbouring sizes.
+    score : array [judges, sizes]
+        Mean score over the folds.
+    error : array [sizes]
+        Corrected standard error of the mean over judges of the difference to all columns.
+    judges : tuple of str
+        Their names.
+    folds, folds_planned : int
+        Folds that were finished, and folds that were planned.
+    tolerance : float
+        How much score a smaller set may cost.
+    asked : bool
+        Whether the size was asked for.
+    chosen_in_folds : array [units]
+        In which share of the folds their own order and curve would choose the unit.
+    nested : Nested or None
+        The honest score; None if it was not asked for or time was over.
+    reason : str
+        "settled", "max_time" or "interrupted".
+    """
+
+    units: tuple[int, ...]
+    size: int
+    order: tuple[int, ...]
+    method: str
+    sizes: tuple[int, ...]
+    sets: tuple[tuple[int, ...], ...]
+    curve: np.ndarray
+    score: np.ndarray
+    error: np.ndarray
+    judges: tuple[str, ...]
+    folds: int
+    folds_planned: int
+    tolerance: float
+    asked: bool
+    chosen_in_folds: np.ndarray
+    nested: Nested | None
+    reason: Reason
+
+
+@dataclass
+class Curves:
+    """What is known of the folds that are finished, by order of columns."""
+
+    rule: Rule
+    folds: list[Fold]
+    fewest: int  # elimination takes part once it has finished so many folds, those of the first round
+    by_order: dict[str, list[Scored]] = field(default_factory=lambda: {name: [] for name in ORDERS})
+    on_all_rows: np.ndarray | None = None  # the order of forward selection
+
+    @property
+    def orders(self) -> list[str]:
+        """The orders that take part."""
+        return [name for name in ORDERS if name == "forward" or len(self.by_order[name]) >= self.fewest]
+
+    @property
+    def finished(self) -> int:
+        """Folds that are finished by all orders that take part."""
+        return min(len(self.by_order[name]) for name in self.orders)
+
+    def differences(self) -> np.ndarray:
+        """Return the differences to all columns, [orders, folds, judges, sizes]."""
+        return np.array([[one.difference for one in self.by_order[name][: self.finished]] for name in self.orders])
+
+    def score_of_all(self) -> float:
+        """Return the mean score of all columns."""
+        return float(np.mean([one.scores[:, -1] for one in self.by_order["forward"]]))
+
+    def decide(self) -> tuple[str, int]:
+        """Return the order and the place of the size to choose."""
+        which, place = self.rule.decide(self.differences().mean(axis=1))
+        return self.orders[which], place
+
+    @property
+    def words(self) -> str:
+        """How it stands."""
+        if not self.finished:
+            return ""
+        method, place = self.decide()
+        gain = self.rule.smoothed(self.differences()[self.orders.index(method)].mean(axis=0)).mean(axis=0)[place]
+        return f"{self.rule.sizes[place]} of {self.rule.sizes[-1]} columns, {gain:+.4f}"
+
+
+def choose(
+    data: Data,
+    space: Space,
+    panel: Panel,
+    *,
+    parsimony: float | None = None,
+    n_features: int | None = None,
+    folds: object = None,
+    seed: int = 0,
+    budget: Budget | None = None,
+    memory: Answers | None = None,
+    workers: Serial | None = None,
+    tell: Tell | None = None,
+    nested: bool = True,
+) -> Chosen:
+    """Return the columns for new rows.
+
+    Parameters
+    ----------
+    data : Data
+        The rows to choose by; test rows are not among them.
+    space : Space
+        What may be chosen.
+    panel : Panel
+        Who judges.
+    parsimony : float, default=None
+        How much score a smaller set may cost; None is 0.003.
+    n_features : int, default=None
+        The size that is asked for; None chooses it.
+    folds : int, splitter or list, default=None
+        The user's `cv`; None is five folds, drawn up to three times.
+    seed : int, default=0
+        Everything random follows from it.
+    budget : Budget, default=None
+        `budget.spent()` is asked again and again: once it gives a reason, what is known by then decides.
+    memory : Answers, default=None
+        Where orders and scores of folds are kept. Its `about` must tell the data, the panel and the space from others.
+    workers : executor, default=None
+        Where folds are done, one or several at a time; the answer does not depend on it.
+    tell : callable, default=None
+        Is called with (done, of, text) after each fold.
+    nested : bool, default=True
+        Whether to compute the honest score, too.
+    """
+    labels = numbered(data.y, panel.classes)
+    rows = rows_to_choose_by(labels, folds, seed)
+    data, labels = (data, labels) if len(rows) == len(labels) else (data.part(rows), labels[rows])
+    own, numbers = space.by_content(data.X)
+    least, budget, workers = max(1, len(own.forced)), budget or Budget(), workers or Serial()
+    if n_features is not None and not least <= n_features <= own.limit:
+        raise ValueError(f"n_features_to_select must be from {least} to {own.limit}, got {n_features}")
+    sizes = sizes_of(least, own.limit, len(own.units), n_features)
+    rounds = [some for some in rounds_of(data, labels, folds, seed, real=panel.classes is None) if some]
+    plan = Plan(data, own, panel, sizes, n_features, seed, budget)
+    ring = Ring.of(plan, rounds[0] if rounds else [], labels) if nested else None
+    planned = [fold for some in rounds for fold in some]
+    many = 1 + 2 * len(planned) + (ring.tasks if ring else 0)
+    run = Run(plan, memory if panel.has_name else None, workers, many, tell)
+    curves = Curves(Rule(sizes, own.limit, parsimony, n_features), planned, len(rounds[0]) if rounds else 1)
+    workers.until(lambda: run.over)
+    with workers:
+        honest = _work(run, curves, rounds, ring, in_units=not panel.in_thousandths)
+    ended = "settled" if run.count == many else budget.spent() or "interrupted"
+    found = _answer(curves, own, panel, honest, cast(Reason, ended))
+    return _renumbered(found, numbers, len(space.units))
+
+
+def _work(run: Run, curves: Curves, rounds: list[list[Fold]], ring: Ring | None, *, in_units: bool) -> Nested | None:
+    """Score the folds of each round, after the first one the choice itself; return that honest score."""
+    every, honest = np.arange(len(run.plan.data.y)), None
+    for (curves.on_all_rows,) in run.results([Task("order", Fold(every, every[:1]))]):
+        pass
+    for number, folds in enumerate(rounds):
+        begun = number and sum(map(len, rounds[:number]))
+        for found in run.results([Task("forward", fold) for fold in folds]):
+            curves.by_order["forward"].append(Scored(*found))
+            if in_units:
+                curves.rule = curves.rule._replace(unit=abs(curves.score_of_all()) or 1.0)
+            run.words = curves.words
+        known = curves.by_order["forward"][begun:]
+        for found in run.results([Task("elimination", *both) for both in zip(folds, known, strict=False)]):
+            curves.by_order["elimination"].append(Scored(*found))
+            run.words = curves.words
+        if number == 0 and ring is not None and len(curves.by_order["elimination"]) == len(folds):
+            honest = ring.score(run, curves.rule, list(zip(*(curves.by_order[name] for name in ORDERS), strict=True)))
+    return honest
+
+
+def _answer(curves: Curves, space: Space, panel: Panel, honest: Nested | None, ended: Reason) -> Chosen:
+    """Return the answer of the folds that are finished."""
+    if not curves.finished:
+        known = None if curves.on_all_rows is None else tuple(curves.on_all_rows.tolist())
+        return all_columns(
+            space, panel, order=known, asked=curves.rule.asked, folds_planned=len(curves.folds), reason=ended
+        )
+    method, place = curves.decide()
+    scored, sizes = curves.by_order[method][: curves.finished], curves.rule.sizes
+    differences = np.array([one.difference for one in scored])
+    order = pooled([one.order for one in scored])
+    if method == "forward":
+        order = cast(np.ndarray, curves.on_all_rows)
+    tested, trained = zip(*((len(fold.test), len(fold.train)) for fold in curves.folds[: len(scored)]), strict=True)
+    by_fold = differences.mean(axis=1)
+    votes = np.zeros(len(order))
+    for one in scored:
+        votes[one.order[: sizes[curves.rule.size(curves.rule.smoothed(one.difference))]]] += 1 / len(scored)
+    return Chosen(
+        units=tuple(order[: sizes[place]].tolist()),
+        size=sizes[place],
+        order=tuple(order.tolist()),
+        method=method,
+        sizes=sizes,
+        sets=tuple(tuple(order[:size].tolist()) for size in sizes),
+        curve=curves.rule.smoothed(differences.mean(axis=0)),
+        score=np.mean([one.scores for one in scored], axis=0),
+        error=np.array([corrected_error(column, tested, trained) for column in by_fold.T]),
+        judges=panel.names,
+        folds=len(scored),
+        folds_planned=len(curves.folds),
+        tolerance=curves.rule.tolerance,
+        asked=curves.rule.asked is not None,
+        chosen_in_folds=votes,
+        nested=honest,
+        reason=ended,
+    )
+
+
+def _renumbered(found: Chosen, numbers: tuple[int, ...], many: int) -> Chosen:
+    """Return the answer with the units as the caller numbers them."""
+    votes = np.zeros(many)
+    votes[list(numbers)] = found.chosen_in_folds
+    return replace(
+        found,
+        units=tuple(sorted(numbers[unit] for unit in found.units)),
+        order=tuple(numbers[unit] for unit in found.order),
+        sets=tuple(tuple(sorted(numbers[unit] for unit in units)) for units in found.sets),
+        chosen_in_folds=votes,
+    )
+
+
+def all_columns(
+    space: Space,
+    panel: Panel,
+    *,
+    order: tuple[int, ...] | None = None,
+    asked: int | None = None,
+    folds_planned: int = 0,
+    reason: Reason = "settled",
+) -> Chosen:
+    """Return all columns as the answer, or the first of an order up to the limit; nothing is scored."""
+    order, every = order or (*space.forced, *space.allowed), len(space.everything)
+    size = space.limit if asked is None else asked
+    sizes = tuple(sorted({size, every}))
+    unknown = np.full((len(panel.names), len(sizes)), np.nan)
+    curve = unknown.copy()
+    curve[:, -1] = 0.0
+    return Chosen(
+        units=tuple(sorted(order[:size])),
+        size=size,
+        order=order,
+        method="all columns",
+        sizes=sizes,
+        sets=tuple(tuple(sorted(order[:size])) for size in sizes),
+        curve=curve,
+        score=unknown,
+        error=curve[0],
+        judges=panel.names,
+        folds=0,
+        folds_planned=folds_planned,
+        tolerance=SLACK,
+        asked=asked is not None,
+        chosen_in_folds=np.zeros(len(space.units)),
+        nested=None,
+        reason=reason,
+    )

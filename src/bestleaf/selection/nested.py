@@ -1,0 +1,150 @@
+"""An honest score of the choice: every fold is judged by a choice that never saw its rows.
+
+Folds stand in a ring. The choice is made again without two neighbouring folds, for each pair of neighbours. What it
+scores on one of the two helps to decide for the other one. So two such choices decide for a fold, and none of them,
+nor any row that they were judged on, knew a row of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from bestleaf.features.scoring import corrected_error
+from bestleaf.selection.folds import Fold, rounds_of
+from bestleaf.selection.orders import pooled
+from bestleaf.selection.rule import ORDERS, Rule
+from bestleaf.selection.tasks import Plan, Run, Scored, Task
+
+FEWEST = 3  # folds of a ring
+
+
+@dataclass(frozen=True)
+class Nested:
+    """An honest score: every fold is judged by a choice that never saw its rows.
+
+    Attributes
+    ----------
+    score, all_columns : float
+        Of the columns chosen, and of all columns: means over folds and judges.
+    standard_error, difference_error : float
+        Of the score, and of score - all_columns.
+    judges : tuple of float
+        The score by each judge.
+    rows, trained : int
+        Rows that were scored, and rows that the models of a fold were fitted to.
+    """
+
+    score: float
+    all_columns: float
+    standard_error: float
+    difference_error: float
+    judges: tuple[float, ...]
+    rows: int
+    trained: int
+
+
+class Ring(NamedTuple):
+    """The folds of an honest score.
+
+    Attributes
+    ----------
+    plan : Plan
+        Data and settings.
+    folds : list of Fold
+        Every row is scored in one of them.
+    shared : bool
+        Whether they are the folds of the first round, whose orders are known.
+    """
+
+    plan: Plan
+    folds: list[Fold]
+    shared: bool
+
+    @classmethod
+    def of(cls, plan: Plan, first: list[Fold], labels: np.ndarray) -> Ring | None:
+        """Return a ring of the folds of the first round, or of others if rows are scored twice or not at all there."""
+        scored = np.bincount(np.concatenate([fold.test for fold in first]), minlength=len(labels)) if first else [0]
+        shared = len(first) >= FEWEST and bool((np.asarray(scored) == 1).all())
+        if not shared:
+            rounds = rounds_of(plan.data, labels, None, plan.seed, real=plan.panel.classes is None)
+            first = rounds[0] if rounds else []
+        found = cls(plan, first, shared)
+        without = [found.without(number).fold.train for number in range(len(first))] if len(first) >= FEWEST else []
+        return found if without and all(len(np.unique(labels[rows])) > 1 for rows in without) else None
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks that it takes."""
+        return (2 if self.shared else 3) * len(self.folds)
+
+    def score(self, run: Run, rule: Rule, known: Sequence[tuple[Scored, ...]]) -> Nested | None:
+        """Return the honest score; None if time is over. `known` has what was found on each shared fold, by order."""
+        many, thin = len(self.folds), rule._replace(sizes=self.plan.thin)
+        inner = list(run.results([self.without(number) for number in range(many)]))
+        if len(inner) < many:
+            return None
+        own = [[scored.order for scored in each] for each in known]
+        if not self.shared:
+            found = list(run.results([Task("order", fold) for fold in self.folds]))
+            own = [[inner[number][0], order] for number, (order,) in enumerate(found)]
+        if len(own) < many:
+            return None
+        asked = []
+        for number, fold in enumerate(self.folds):
+            before, after = inner[number - 1], inner[number]
+            curves = (before[-1][0] + after[-1][1]) / 2  # on the neighbour before, and on the neighbour after
+            which, place = thin.decide(curves)
+            order = own[number][which]
+            if ORDERS[which] == "elimination":
+                order = pooled([before[which], after[which], order])
+            sets = [order[: thin.sizes[place]]]
+            asked.append(Task("outer", fold, tuple(sets if self.shared else [*sets, np.arange(len(order))])))
+        outer = list(run.results(asked))
+        if len(outer) < many:
+            return None
+        scores = np.array([found[0] for found in outer])
+        every = [each[0].scores[:, -1] for each in known] if self.shared else [found[1] for found in outer]
+        return self._summed_up(scores, np.array(every))
+
+    def without(self, number: int) -> Task:
+        """Return the task of choosing without a fold and the next one."""
+        one, other = self.folds[number], self.folds[(number + 1) % len(self.folds)]
+        train = np.intersect1d(np.setdiff1d(one.train, other.test), np.setdiff1d(other.train, one.test))
+        return Task("inner", Fold(train, np.concatenate([one.test, other.test])), (np.array([len(one.test)]),))
+
+    def _summed_up(self, scores: np.ndarray, every: np.ndarray) -> Nested:
+        """Return what the scores [folds, judges] of the choice and of all columns say together."""
+        rows, trained = zip(*((len(fold.test), len(fold.train)) for fold in self.folds), strict=True)
+        gains = (scores - every).mean(axis=1)
+        by_folds = corrected_error(scores.mean(axis=1), rows, trained)
+        return Nested(
+            score=float(scores.mean()),
+            all_columns=float(every.mean()),
+            standard_error=max(by_folds, self._by_rows(float(scores.mean()))),
+            difference_error=corrected_error(gains, rows, trained),
+            judges=tuple(map(float, scores.mean(axis=0))),
+            rows=sum(rows),
+            trained=round(float(np.mean(trained))),
+        )
+
+    def _by_rows(self, score: float) -> float:
+        """Return the standard error that follows from the number of rows, where that is known; otherwise 0."""
+        panel, y = self.plan.panel, self.plan.data.y
+        if panel.scorer is None and panel.scoring == "accuracy":
+            return float(np.sqrt(max(score * (1 - score), 0.0) / len(y)))
+        if panel.scorer is not None or panel.scoring != "roc_auc":
+            return 0.0
+        counts = np.unique(y, return_counts=True)[1].tolist()
+        return float(np.sqrt(np.mean([hanley_mcneil(score, many, len(y) - many) for many in counts])))
+
+
+def hanley_mcneil(auc: float, positives: int, negatives: int) -> float:
+    """Return the variance of an AUC (Hanley and McNeil, 1982)."""
+    auc = min(max(auc, 1 - auc), 1.0)
+    one, other = auc / (2 - auc), 2 * auc**2 / (1 + auc)
+    spread = auc * (1 - auc) + (positives - 1) * (one - auc**2) + (negatives - 1) * (other - auc**2)
+    return spread / (positives * negatives)

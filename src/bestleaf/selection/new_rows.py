@@ -1,0 +1,255 @@
+"""Test rows: which rows are kept aside before anything is looked at, and what they say of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from numbers import Real
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from bestleaf.checks import shown
+from bestleaf.features.rows import group_numbers
+from bestleaf.proof.record import NewRowsClaim
+from bestleaf.search.budget import Budget
+from bestleaf.selection.choice import Nested
+from bestleaf.selection.data import Data
+from bestleaf.selection.folds import Fold, Part
+from bestleaf.selection.judges import Panel
+from bestleaf.selection.matched import Measure, Rows, draws, proved, table_of
+from bestleaf.selection.space import Space
+
+ENOUGH, SHARE, MOST = 2000, 0.25, 5000  # by default: a quarter of 2,000 rows or more, but no more than 5,000
+NUMBERS, MOST_NUMBERS = 300_000, 1_000_000  # in the table of test rows: with other sets, and with two sets
+MOST_PROVED = 200_000  # test rows, which the checker matches in a minute
+DISTANCES = 10**9  # between training rows and test rows, with other sets: some seconds
+BLOCKS = 20  # of test rows; a standard error follows from the scores without each of them
+MEASURES: dict[str, Measure] = {
+    "roc_auc": "auc",
+    "concordance": "concordance",
+    "accuracy": "accuracy",
+}  # that have a proof
+GUESSING = {"roc_auc": 0.5, "concordance": 0.5, "r2": 0.0}
+Why = Literal["folds", "groups", "weights", "classes", "scoring", "size"]
+
+
+class Split(NamedTuple):
+    """Numbers of the rows to choose by, and of the test rows."""
+
+    kept: np.ndarray
+    aside: np.ndarray
+
+
+class Estimate(NamedTuple):
+    """Scores on test rows with standard errors."""
+
+    score: float
+    all_columns: float
+    judges: dict[str, float]
+    standard_error: float | None
+    difference_error: float | None
+
+
+def rows_aside(data: Data, holdout: object, task: str, seed: int) -> Split | None:
+    """Return which rows are test rows; None if no row is.
+
+    By default they are a quarter of 2,000 rows or more, at most 5,000. Classes keep their shares; groups stay together.
+    """
+    many = _how_many(len(data.y), holdout)
+    if not many:
+        return None
+    split = drawn(data.y, task, many, seed, data.metadata.get("groups"))
+    kept, aside = (np.unique(data.y[part]) for part in split)
+    known = task == "regression" or bool(np.isin(aside, kept).all())
+    if min(len(kept), len(aside)) > 1 and known:
+        return split
+    if holdout is None:
+        return None
+    what = f"a fraction of {holdout:g} of {len(data.y)} rows"
+    raise ValueError(f"holdout must leave at least two targets, and every class, on both sides, got {what}")
+
+
+def _how_many(rows: int, holdout: object) -> int:
+    """Return how many test rows there should be."""
+    if holdout is None:
+        return min(int(np.ceil(rows * SHARE)), MOST) if rows >= ENOUGH else 0
+    if isinstance(holdout, bool) or not isinstance(holdout, Real) or not 0 <= float(holdout) < 1:
+        raise ValueError(f"holdout must be None, 0 or a fraction below 1, got {shown(holdout)}")
+    return int(np.ceil(rows * float(holdout)))
+
+
+def drawn(y: np.ndarray, task: str, many: int, seed: int, groups: np.ndarray | None = None) -> Split:
+    """Return `many` rows at random, of each class its share, and the others; of groups as many as have so many rows."""
+    if groups is not None:
+        group = group_numbers(groups, len(y))
+        order = np.argsort(draws(seed, 0, int(group.max()) + 1), kind="stable")
+        sizes = np.bincount(group)[order]
+        aside = np.isin(group, order[: np.searchsorted(np.cumsum(sizes), many) + 1])
+    else:
+        aside = np.zeros(len(y), bool)
+        aside[_in_turn(y, task, seed)[:many]] = True
+    return Split(np.flatnonzero(~aside), np.flatnonzero(aside))
+
+
+def _in_turn(y: np.ndarray, task: str, seed: int) -> np.ndarray:
+    """Return the rows in a random order in which all classes are spread evenly."""
+    keys = draws(seed, 0, len(y))
+    labels = np.zeros(len(y), int) if task == "regression" else np.unique(y, return_inverse=True)[1].ravel()
+    order, sizes = np.lexsort((keys, labels)), np.bincount(labels)
+    place = np.empty(len(y))
+    place[order] = np.arange(len(y)) - (np.cumsum(sizes) - sizes)[labels[order]]
+    return np.lexsort((keys, (place + 0.5) / sizes[labels]))
+
+
+def on_test_rows(
+    data: Data,
+    split: Split,
+    space: Space,
+    panel: Panel,
+    sets: Sequence[tuple[int, ...]],
+    delta: float,
+    *,
+    matching: int,
+    seed: int = 0,
+    how: Literal["test rows", "given rows"] = "test rows",
+    fingerprint: str | None = None,
+    budget: Budget | None = None,
+) -> NewRowsClaim:
+    """Return what test rows say of the answer.
+
+    `split` says which rows of `data` they are. `sets` are the answer and then other sets of the path, first those that
+    are most likely to be better; once the budget is spent, no other one is compared. `matching` is the seed of
+    `matching_of`, `seed` that of blocks of rows.
+    """
+    part = panel.part(data, space, Fold(split.kept, split.aside))
+    answer, every = tuple(sorted(sets[0])), space.everything
+    asked = [answer] if answer == every else [answer, every]
+    claim = partial(
+        NewRowsClaim,
+        rows=len(split.aside),
+        trained=len(split.kept),
+        how=how,
+        fingerprint=fingerprint,
+        guessing=_guessing(panel, data.y[split.aside]),
+    )
+    why, known = _why_no_proof(data, part, panel), list[list[np.ndarray]]()
+    if why is None:
+        known = [_predicted(panel, part, one) for one in asked]
+        width = sum(outputs.shape[1] for outputs in known[0])
+        many = len(split.aside)
+        why = "size" if many > MOST_PROVED or many * (2 + width * len(asked)) > MOST_NUMBERS else None
+    if why is not None:
+        blocks = _blocks(data, split, panel.task, seed)
+        return claim(why_no_proof=why, **_estimate(part, panel, asked, blocks)._asdict())
+    room = min(NUMBERS // width, DISTANCES // len(split.kept)) // len(split.aside) - len(asked)
+    others = [one for one in sets[1:] if tuple(sorted(one)) not in asked]
+    for one in others[: max(0, room)]:
+        if budget is not None and budget.spent():
+            break
+        known.append(_predicted(panel, part, one))
+        asked.append(one)
+    table = table_of(MEASURES[panel.scoring], part.new_y, known, [len(one) for one in asked])
+    scores = Rows.of(table).scores()
+    return claim(
+        score=float(scores[0].mean()),
+        all_columns=float(scores[0 if answer == every else 1].mean()),
+        judges=dict(zip(panel.names, scores[0].tolist(), strict=True)),
+        delta=delta,
+        table=table,
+        **proved(table, delta, matching)._asdict(),
+    )
+
+
+def from_folds(nested: Nested, panel: Panel, y: np.ndarray) -> NewRowsClaim:
+    """Return what nested cross-validation says of the answer: an estimate."""
+    return NewRowsClaim(
+        score=float(nested.score),
+        all_columns=float(nested.all_columns),
+        judges=dict(zip(panel.names, map(float, nested.judges), strict=True)),
+        standard_error=_finite(nested.standard_error),
+        difference_error=_finite(nested.difference_error),
+        rows=int(nested.rows),
+        trained=int(nested.trained),
+        guessing=_guessing(panel, y),
+        how="nested folds",
+        why_no_proof="folds",
+    )
+
+
+def matching_of(fingerprint: str) -> int:
+    """Return the seed of the matchings; it follows from the data, so nobody chooses it by the result."""
+    return int(fingerprint[:16], 16)
+
+
+def rivals(
+    sizes: Sequence[int], sets: Sequence[tuple[int, ...]], curve: np.ndarray, size: int
+) -> list[tuple[int, ...]]:
+    """Return the set of a size, then the other sets of a path by their score, the highest first."""
+    means = curve.mean(axis=0) if curve.size else np.zeros(len(sizes))
+    order = sorted(range(len(sizes)), key=lambda place: (sizes[place] != size, -means[place]))
+    return [sets[place] for place in order]
+
+
+def _why_no_proof(data: Data, part: Part, panel: Panel) -> Why | None:
+    """Return why there is no proof, as far as it follows from what is asked."""
+    if "groups" in data.metadata:
+        return "groups"
+    if "sample_weight" in data.metadata:
+        return "weights"
+    if panel.scorer is not None or panel.scoring not in MEASURES:
+        return "scoring"
+    classes = () if panel.classes is None else panel.classes
+    missing = panel.scoring == "roc_auc" and len(np.unique(part.new_y)) < len(classes)
+    return "classes" if missing else None
+
+
+def _guessing(panel: Panel, y: np.ndarray) -> float | None:
+    """Return the score of guessing, where it is known."""
+    if panel.scorer is not None:
+        return None
+    if panel.scoring == "accuracy":
+        return float(np.unique(y, return_counts=True)[1].max() / len(y))
+    return GUESSING.get(panel.scoring)
+
+
+def _predicted(panel: Panel, part: Part, units: tuple[int, ...]) -> list[np.ndarray]:
+    """Return what each judge says of the test rows; all of them say something where the score is a known one."""
+    return [outputs for outputs in panel.predictions(part, units) if outputs is not None]
+
+
+def _estimate(part: Part, panel: Panel, sets: Sequence[tuple[int, ...]], blocks: Sequence[np.ndarray]) -> Estimate:
+    """Return the scores of the first and the last set, with errors from the scores without each block of rows."""
+    every = np.arange(len(part.new_y))
+    several = [every, *(np.setdiff1d(every, block) for block in blocks)]
+    scores = np.array([panel.scores_on(part, one, [len(one)], several)[:, :, 0] for one in (sets[0], sets[-1])])
+    means = scores.mean(axis=2)  # [sets, all rows and the rows without each block]
+    return Estimate(
+        float(means[0, 0]),
+        float(means[1, 0]),
+        dict(zip(panel.names, scores[0, 0].tolist(), strict=True)),
+        _jackknife(means[0, 1:]),
+        _jackknife(means[0, 1:] - means[1, 1:]),
+    )
+
+
+def _blocks(data: Data, split: Split, task: str, seed: int) -> list[np.ndarray]:
+    """Return places among the test rows in about equal blocks; groups stay together."""
+    groups = data.metadata.get("groups")
+    if groups is None:
+        turn = np.empty(len(split.aside), int)
+        turn[_in_turn(data.y[split.aside], task, seed)] = np.arange(len(turn))
+    else:
+        group = group_numbers(groups[split.aside], len(split.aside))
+        turn = np.argsort(np.argsort(draws(seed, 0, int(group.max()) + 1)))[group]
+    found = [np.flatnonzero(turn % BLOCKS == block) for block in range(BLOCKS)]
+    return [block for block in found if 0 < len(block) < len(turn)]
+
+
+def _jackknife(without: np.ndarray) -> float | None:
+    """Return a standard error from the scores without each block of rows."""
+    return _finite(np.sqrt((len(without) - 1) * np.var(without))) if len(without) > 1 else None
+
+
+def _finite(number: float) -> float | None:
+    return float(number) if np.isfinite(number) else None

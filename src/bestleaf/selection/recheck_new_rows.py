@@ -1,0 +1,209 @@
+"""Check the table of test rows with the data: which rows they are, and what nearest neighbours and ridge say of them.
+
+Both judges are written here once more, as in a textbook. Where rows are equally near, rounding decides which of them
+votes, so a score must lie between the least and the largest that any of them give. The forest is not grown again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.metrics import r2_score, roc_auc_score
+
+from bestleaf.proof.record import Certificate, PathRow, RankTable
+from bestleaf.proof.text import counted
+from bestleaf.proof.verify import RefusedError
+from bestleaf.selection.data import Data
+from bestleaf.selection.matched import Rows
+from bestleaf.selection.new_rows import Split, drawn
+
+NEIGHBOURS, NEAREST, RIDGE = 5, "5 nearest neighbours", "ridge regression"
+PENALTIES = (1e-3, 1e-2, 1e-1, 1.0, 10.0)  # of ridge regression, times the number of rows or, if larger, of columns
+WORK = 1e10  # numbers that are added or compared: about ten seconds
+AT_ONCE = 2**22  # distances that are held at a time
+EQUAL = 1e-9  # distances that differ by a smaller part are the same
+CLOSE = 1e-6
+
+Bounds = tuple[np.ndarray, np.ndarray]  # of what a judge says, [rows, outputs]
+
+
+def check_new_rows(certificate: Certificate, rows: Data) -> list[str]:
+    """Return what was found of the score on new rows, in words."""
+    claim, path = certificate.new_rows, certificate.path
+    assert claim is not None
+    if claim.how == "given rows":
+        return ["The test rows that were handed in are not among these data: their table is taken as written."]
+    if claim.how == "nested folds" or path is None or path.seed is None:
+        return ["The score on new rows is an estimate, and was not computed again."]
+    split = split_of(certificate, rows)
+    checked = sum(_checked(certificate, Again.of(certificate, rows, split)))
+    again = f"{counted(checked, 'score')} by nearest neighbours or ridge regression were computed again"
+    if not checked:
+        again = "their scores were not computed again"
+    return [f"The {claim.rows:,} test rows are those that the seed draws; {again}; the rest is taken as written."]
+
+
+def _checked(certificate: Certificate, again: Again) -> Iterator[int]:
+    """Yield 1 for each score that was computed again; refuse one that does not follow."""
+    claim, path, left = certificate.new_rows, certificate.path, WORK
+    assert claim is not None
+    assert path is not None
+    table = claim.table
+    written = np.array([[*claim.judges.values()]])
+    sets = [next(row for row in path.rows if row.size == path.size)]
+    if table is not None:
+        written, sets = Rows.of(table).scores(), _sets(path.rows, table)
+        if table.measure == "auc":
+            _check_classes(table, again.labels)
+    for place, row in enumerate(sets):
+        columns = again.columns(row.features)
+        left -= float(len(again.known)) * len(again.new) * len(columns)
+        if left < 0 and place:
+            return
+        for number, judge in enumerate(claim.judges):
+            bounds = again.score(judge, columns)
+            if bounds is None:
+                continue
+            low, high = bounds
+            if not low - CLOSE <= written[place, number] <= high + CLOSE:
+                size, got = counted(row.size, "column"), written[place, number]
+                raise RefusedError(f"with {size}, {judge} scores {low:.6g} on the test rows, not {got:.6g}")
+            yield 1
+
+
+class Again(NamedTuple):
+    """What the judges need: training rows and test rows, standardised, targets and weights."""
+
+    data: Data
+    numbers: dict[str, int]  # of each feature
+    scoring: str
+    known: np.ndarray
+    new: np.ndarray
+    targets: np.ndarray  # [training rows, outputs]
+    labels: np.ndarray  # of test rows: classes by number, or real targets
+    weights: np.ndarray | None  # of test rows
+
+    @classmethod
+    def of(cls, certificate: Certificate, rows: Data, split: Split) -> Again:
+        """Return what a certificate is about; nothing is learned from test rows."""
+        data, weights = certificate.data, rows.metadata.get("sample_weight")
+        assert data is not None
+        known, new = _standardised(rows.learned_from(split.kept).X.astype(np.float64), split)
+        y, scoring = rows.y, getattr(data.objective, "scoring", "")
+        if getattr(data.objective, "task", "") == "regression":
+            labels, targets = y, y[split.kept, None].astype(np.float64)
+        else:  # classes are numbered as they first appear
+            classes = y[split.kept][np.sort(np.unique(y[split.kept], return_index=True)[1])]
+            labels = np.argmax(y[:, None] == classes, axis=1)
+            outputs = np.arange(len(classes))[len(classes) == 2 :]
+            targets = (labels[split.kept, None] == outputs).astype(np.float64)
+        numbers = {name: place for place, name in enumerate(data.names)}
+        weights = None if weights is None else weights[split.aside]
+        return cls(rows, numbers, scoring, known, new, targets, labels[split.aside], weights)
+
+    def columns(self, features: Iterable[str]) -> list[int]:
+        """Return the columns of some features."""
+        return self.data.columns_of(self.numbers[name] for name in features)
+
+    def score(self, judge: str, columns: list[int]) -> tuple[float, float] | None:
+        """Return the least and the largest score that a judge may have; None if it is not written here."""
+        known, new, real = self.known[:, columns], self.new[:, columns], self.scoring == "r2"
+        if self.scoring not in ("roc_auc", "r2") or judge not in (NEAREST, RIDGE):
+            return None
+        if judge == RIDGE:
+            low = high = _ridge(known, new, self.targets)
+        else:
+            low, high = _votes(known, new, self.targets, real=real)
+        if real:  # of equally near rows any may vote
+            if not np.allclose(low, high, rtol=0, atol=EQUAL):
+                return None
+            score = float(r2_score(self.labels, low[:, 0], sample_weight=self.weights))
+            return score, score
+        found = []
+        for one, (least, most) in enumerate(zip(low.T, high.T, strict=True), start=int(low.shape[1] == 1)):
+            ours = self.labels == one
+            ends = np.where(ours, least, most), np.where(ours, most, least)
+            found.append([roc_auc_score(ours, end, sample_weight=self.weights) for end in ends])
+        least, most = np.mean(found, axis=0).tolist()
+        return least, most
+
+
+def split_of(certificate: Certificate, rows: Data) -> Split:
+    """Return the rows to choose by, and the test rows, as the seed of a certificate draws them."""
+    claim, path, data = certificate.new_rows, certificate.path, certificate.data
+    assert claim is not None
+    assert data is not None
+    if path is None or path.seed is None:
+        raise RefusedError("test rows need the seed that they are drawn by, got none")
+    task = getattr(data.objective, "task", "classification")
+    split = drawn(rows.y, task, claim.rows, path.seed, rows.metadata.get("groups"))
+    if (len(split.aside), len(split.kept)) != (claim.rows, claim.trained):
+        got = f"{len(split.aside):,} of {len(rows.y):,} rows, not {claim.rows:,} beside {claim.trained:,}"
+        raise RefusedError(f"the seed draws {got}")
+    return split
+
+
+def _check_classes(table: RankTable, labels: np.ndarray) -> None:
+    """Check how many test rows there are of each class."""
+    written = np.bincount(Rows.of(table).target).tolist()
+    if written != (right := np.bincount(labels).tolist()):
+        raise RefusedError(f"the test rows are {right} of each class on these data, not {written}")
+
+
+def _sets(rows: tuple[PathRow, ...], table: RankTable) -> list[PathRow]:
+    by_size = {row.size: row for row in rows}
+    if lost := [size for size in table.sets if size not in by_size]:
+        raise RefusedError(f"the path must have the set of {lost[0]} that the test rows are about")
+    return [by_size[size] for size in table.sets]
+
+
+def _standardised(X: np.ndarray, split: Split) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows to choose by and the test rows, standardised; gaps are filled with medians of the former."""
+    known, new = X[split.kept], X[split.aside]
+    if np.isnan(X).any():
+        fill = np.nan_to_num(np.nanmedian(known, axis=0))
+        known, new = np.where(np.isnan(known), fill, known), np.where(np.isnan(new), fill, new)
+    size = np.maximum(np.abs(known).max(axis=0), 1e-300)  # so that no square overflows
+    middle, spread = (known / size).mean(axis=0), (known / size).std(axis=0)
+    spread = np.where(spread > 1e-12, spread, 1.0)
+    known, new = (np.clip((side / size - middle) / spread, -1e6, 1e6) for side in (known, new))
+    return known, new
+
+
+def _votes(known: np.ndarray, new: np.ndarray, targets: np.ndarray, *, real: bool) -> Bounds:
+    """Return the fewest and the most votes for each class, over all ways to choose among equally near rows.
+
+    Of real targets it is the mean, and anything where rows are equally near.
+    """
+    many, step = min(NEIGHBOURS, len(known)), max(1, AT_ONCE // len(known))
+    low, high = np.empty((2, len(new), targets.shape[1]))
+    for start in range(0, len(new), step):
+        rows, at = new[start : start + step], slice(start, start + step)
+        distance = cdist(rows, known, "sqeuclidean")
+        last = np.partition(distance, many - 1, axis=1)[:, many - 1, None]
+        near = distance < last * (1 - EQUAL) - EQUAL
+        equal = (distance <= last * (1 + EQUAL) + EQUAL) & ~near
+        room, tied = many - near.sum(axis=1, keepdims=True), equal.sum(axis=1, keepdims=True)
+        sure, may = near @ targets, equal @ targets
+        if not real:
+            low[at], high[at] = sure + np.maximum(0, room - (tied - may)), sure + np.minimum(room, may)
+        else:
+            low[at], high[at] = (np.where(tied > room, end, (sure + may) / many) for end in (-np.inf, np.inf))
+    return low, high
+
+
+def _ridge(known: np.ndarray, new: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Return the fits of ridge regression; generalised cross-validation sets the penalty."""
+    middle, rows = targets.mean(axis=0), len(known)
+    left, sizes, right = np.linalg.svd(known, full_matrices=False)
+    turned = left.T @ (targets - middle)
+    found = []
+    for penalty in max(rows, known.shape[1]) * np.array(PENALTIES):
+        kept = sizes**2 / (sizes**2 + penalty)
+        rest = ((targets - middle) ** 2).sum() - ((1 - (1 - kept[:, None]) ** 2) * turned**2).sum()
+        found.append((rest / max(rows - 1 - kept.sum(), 1e-9) ** 2, penalty))
+    penalty = min(found)[1]
+    return middle + new @ (right.T @ ((sizes / (sizes**2 + penalty))[:, None] * turned))

@@ -1,0 +1,172 @@
+"""The one file that checks certificates: alone, in an empty folder, by the standard library; hostile files."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import typing
+from pathlib import Path
+from time import perf_counter
+
+import msgspec
+import pytest
+
+from bestleaf import BestLeafSelector, best_arm, best_leaf
+from bestleaf.problems import paper_lattice, random_dag, random_game_tree
+from bestleaf.proof import check, record
+from conftest import content_of
+from forging import changed, mutated, sealed
+from genuine import of_chance, of_choices, of_cycles, of_guarantees, table
+
+FILE = Path(check.__file__)
+SAMPLED = best_leaf(paper_lattice(), epsilon=0.2, delta=0.1, seed=0, expansion=0.5).certificate
+
+
+def alone(file: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the checker as a stranger does: without site-packages, without bestleaf, in another folder."""
+    command = [sys.executable, "-I", "-S", FILE, file]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+
+# ---- one file, the standard library, as many lines as a sceptic reads
+
+
+def test_it_imports_the_standard_library_alone():
+    tree = ast.parse(FILE.read_text(encoding="utf-8"))
+    imports = [one for one in ast.walk(tree) if isinstance(one, ast.Import | ast.ImportFrom)]
+    names = {name.name for one in imports if isinstance(one, ast.Import) for name in one.names}
+    names |= {one.module or "" for one in imports if isinstance(one, ast.ImportFrom)}
+    assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
+    assert not any(one.level for one in imports if isinstance(one, ast.ImportFrom))
+    assert FILE.read_text(encoding="utf-8").count("\n") <= 960, "a sceptic reads it in an hour: it must not grow"
+
+
+def parts_of(kind):
+    """Yield the structs that a type is made of."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        yield kind
+    for inner in typing.get_args(kind):
+        yield from parts_of(inner)
+
+
+def test_it_knows_every_field_of_the_record_and_no_other():
+    seen, waiting = {}, [("certificate", record.Certificate)]
+    names = {"AllSubsetsClaim": "all subsets", "SearchClaim": "search", "LocalClaim": "local"}
+    names |= {"NewRowsClaim": "new rows", "PathRow": "row of the path"}
+    for name, struct in waiting:  # grows in this loop
+        seen[name] = struct
+        hints = typing.get_type_hints(struct, include_extras=False)
+        for part in {one for kind in hints.values() for one in parts_of(kind)} - set(seen.values()):
+            words = re.sub("(?<!^)([A-Z])", r" \1", part.__name__).lower()
+            waiting.append((names.get(part.__name__, words), part))
+    assert seen.keys() == check.FIELDS.keys()
+    for name, struct in seen.items():
+        required = {field.name: field.required for field in msgspec.structs.fields(struct)}
+        if struct.__struct_config__.tag is not None:
+            required[struct.__struct_config__.tag_field] = True
+        if name == "certificate":
+            required |= {"format": True, "format_version": True}
+        assert {field: not optional for field, optional, _ in check.FIELDS[name]} == required, name
+
+
+# ---- genuine files, forged ones, and their exit codes
+
+
+def kinds():
+    """Return one genuine certificate of every kind."""
+    some = [SAMPLED, best_arm(random_game_tree(3, depth=2), epsilon=0.3, delta=0.1, seed=0).certificate]
+    some.append(best_leaf(random_dag(3, exact_share=1.0), epsilon=0.1, delta=0.1, seed=0).certificate)
+    some.append(BestLeafSelector(choose="training", random_state=0).fit(*table()).certificate_)
+    return some + [list(made(0))[-1].certificate for made in (of_chance, of_cycles, of_guarantees, of_choices)]
+
+
+def test_genuine_certificates_hold_without_bestleaf(tmp_path):
+    (tmp_path / "empty").mkdir()
+    for number, certificate in enumerate(kinds()):
+        file = tmp_path / f"{number}.json"
+        certificate.save(file)
+        found = alone(file, tmp_path / "empty")
+        assert found.returncode == 0, found.stdout + found.stderr
+        assert found.stdout.startswith("The certificate holds.\nEvery field has its form, the checksum is right.\n")
+        assert "\nNot checked: " in found.stdout
+        assert found.stdout.isascii()
+
+
+def test_a_forged_file_is_refused_with_its_reason(tmp_path):
+    file, content = tmp_path / "forged.json", content_of(SAMPLED)
+    forged = changed(content, ("search", "gap"), 0.0)
+    file.write_text(sealed(forged))
+    found = alone(file, tmp_path)
+    assert found.returncode == 1
+    assert found.stdout.startswith("Refused: 'gap' follows from the leaves as ")
+    file.write_text(json.dumps({**forged, "checksum": check.checksum(content)}))
+    assert "the checksum is not that of the content" in alone(file, tmp_path).stdout
+    assert len(check.main.__doc__.splitlines()) == 1
+    assert check.main([str(file)]) == 1
+    assert check.main([]) == check.main([str(file), str(file)]) == check.main([str(tmp_path / "none")]) == 2
+
+
+# ---- hostile files
+
+TEXT = sealed(content_of(SAMPLED))
+UNREADABLE = {
+    "no JSON": TEXT[:-9],
+    "another thing": "[1, 2]",
+    "nothing": "",
+    "no text": b"\xff\xfe\x00",
+    "deep": "[" * 100_000,
+    "a field twice": TEXT.replace('"reason"', '"reason": "settled", "reason"'),
+    "not a number": TEXT.replace('"delta": 0.1', '"delta": NaN'),
+    "infinity": TEXT.replace('"delta": 0.1', '"delta": Infinity'),
+    "another format": TEXT.replace('"format_version": 4', '"format_version": 3'),
+    "no checksum": json.dumps(content_of(SAMPLED)),
+    "a long number": TEXT.replace('"delta": 0.1', f'"delta": {"9" * 5000}'),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_cannot_be_read_ends_with_one_line(name, tmp_path, capsys):
+    file, text = tmp_path / "file.json", UNREADABLE[name]
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert check.main([str(file)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_devices_pipes_and_endless_files_are_not_read(tmp_path, monkeypatch):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    begun = perf_counter()
+    assert check.main(["/dev/zero"]) == check.main([str(pipe)]) == check.main([str(tmp_path)]) == 2
+    assert perf_counter() - begun < 5
+    monkeypatch.setattr(check, "LARGEST", 1000)
+    (tmp_path / "long").write_text(TEXT)
+    assert check.main([str(tmp_path / "long")]) == 2
+
+
+def test_unknown_fields_and_wrong_kinds_are_refused():
+    content = content_of(SAMPLED)
+    for path in ((), ("search",), ("search", "graph"), ("search", "leaves", 0), ("cost",)):
+        forged = changed(content, (*path, "proved_twice"), True) if path else {**content, "proved_twice": True}
+        assert 'unknown field "proved_twice"' in check.check(forged).reason
+    for value in (None, "0.1", -0.1, 1.0, True, [], 1e999):
+        assert (
+            "'delta' of the search must be of kind fraction"
+            in check.check(changed(content, ("search", "delta"), value)).reason
+        )
+    assert check.check({}).reason == "the field 'format' is missing in the certificate"
+    assert not check.check(7).holds
+
+
+def test_random_changes_never_end_in_a_traceback_and_never_say_more():
+    rng = random.Random(0)
+    for certificate in kinds():
+        content = content_of(certificate)
+        for _ in range(40):
+            report = check.check(mutated(content, rng))
+            assert report.holds or report.reason
+            assert report.reason.isascii()
