@@ -19,7 +19,7 @@ from bestleaf.features.data import task_of
 from bestleaf.proof import record
 from bestleaf.proof.text import counted, first_of
 from bestleaf.proof.text import shown as in_words
-from bestleaf.tables.check import TableCheck, check_table, check_target_name, listed_names, without_columns
+from bestleaf.selection.look import TableCheck, check_table, check_target_name, listed_names, without_columns
 from bestleaf.tables.read import read_frame, without_markers
 
 NOTES = "notes"  # key of `DataFrame.attrs`: what was done so far, in words

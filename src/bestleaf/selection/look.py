@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import pandas as pd
 
 from bestleaf.checks import did_you_mean, listed, one_of, shown
-from bestleaf.encoding.columns import Look, looked_at
 from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import TASKS
 from bestleaf.proof.text import counted
-from bestleaf.tables.findings import KINDS, Finding
-from bestleaf.tables.leaks import leaks
+from bestleaf.selection.columns import Look, looked_at
+from bestleaf.selection.findings import KINDS, Finding
+from bestleaf.selection.leaks import leaks
 
 FEW_ROWS = 50
 RARE_CLASS = 10  # a class with fewer rows is rare
