@@ -14,7 +14,6 @@ from bestleaf import BestLeafSelector, Certificate, verify
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.features.ranking import concordance, pulls
-from bestleaf.features.unseen import UnseenVotes
 from naive import naive_value
 from selecting import bestleaf, configured, made_selector, refused
 from test_features import draws
@@ -121,19 +120,6 @@ def test_the_standard_error_counts_groups_not_rows_and_names_do_not_matter():
     assert oracle.standard_error([0, 1]) > 1.2 * rows.standard_error([0, 1])
     named = oracle_of("two classes", X, y, groups=[f"patient {97 - one}" for one in GROUPS])
     assert named.fingerprint() == oracle.fingerprint() != oracle_of("two classes", X, y).fingerprint()
-
-
-def test_left_out_rows_are_ranked_by_the_votes_of_all_training_rows_and_count_by_their_weights():
-    X, y = patients()
-    train = GROUPS < 8
-    aside, weights = (X[train], X[~train], y[~train]), WEIGHTS[~train]
-    plain = UnseenVotes(oracle_of("two classes", X[train], y[train]), *aside)
-    grouped = UnseenVotes(oracle_of("two classes", X[train], y[train], groups=GROUPS[train]), *aside)
-    assert grouped.sums([0, 1]).tolist() == plain.sums([0, 1]).tolist()
-    oracle = oracle_of("two classes", X[train], y[train], sample_weight=WEIGHTS[train])
-    weighted = UnseenVotes(oracle, *aside, weights)
-    right = roc_auc_score(y[~train], weighted.sums([0, 1])[:, 0], sample_weight=weights)
-    assert weighted.score([0, 1]) == pytest.approx(right)
 
 
 WORDS = {

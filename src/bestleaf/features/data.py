@@ -125,16 +125,12 @@ def unit_range(values: np.ndarray) -> np.ndarray:
     return (half - half.min()) / (half.max() - half.min())
 
 
-def scaled(column: np.ndarray, scale: bool, like: np.ndarray | None = None) -> np.ndarray:
-    """Return a column standardised; without `scale` it is only shifted, if single precision needs that.
-
-    Mean and standard deviation are those of `like`, the same column on the rows of the search; None is the column.
-    """
-    like = column if like is None else like
-    size = np.abs(like).max()
+def scaled(column: np.ndarray, scale: bool) -> np.ndarray:
+    """Return a column standardised; without `scale` it is only shifted, if single precision needs that."""
+    size = np.abs(column).max()
     if size > 0:
-        column, like = column / size, like / size  # so that no square overflows
-    middle, spread = like.mean(), like.std()
+        column = column / size  # so that no square overflows
+    middle, spread = column.mean(), column.std()
     if scale:
         return (column - middle) / (spread if spread > 0 else 1.0)
     return (column - middle if abs(middle) > FAR_OFF * spread else column) * size

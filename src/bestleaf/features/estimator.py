@@ -160,43 +160,6 @@ class EstimatorOracle:
             why = sentence(str(error), 200)
             raise ValueError(f"estimator {self.name} cannot be fitted to these data: {why}") from None
 
-    def unseen(
-        self, subset: Iterable[int], new_X: np.ndarray, new_y: np.ndarray, new_weight: np.ndarray | None
-    ) -> tuple[float, np.ndarray | None]:
-        """Fit the estimator on all rows; return its score on held-out rows, and the numbers that it follows from.
-
-        These are [rows, outputs]: right or not, predictions, or what ranks the rows for each class.
-        """
-        features = in_order(subset)
-        fitted = self.fitted(features, np.arange(self.n_samples))
-        score = self.score_of(fitted, features, new_X, new_y, new_weight)
-        return score, self._ranked(fitted, new_X[:, features], new_y)
-
-    def score_of(
-        self,
-        fitted: BaseEstimator,
-        subset: Iterable[int],
-        new_X: np.ndarray,
-        new_y: np.ndarray,
-        new_weight: np.ndarray | None,
-    ) -> float:
-        """Return the score of a fitted estimator on other rows, as the scorer gives it."""
-        weights = {} if new_weight is None else {"sample_weight": new_weight}
-        return float(self.score.of(fitted, new_X[:, in_order(subset)], new_y, **weights))
-
-    def _ranked(self, fitted: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray | None:
-        """Return the numbers of each row that the score follows from; None if the scorer is none of those known."""
-        if self.score.name == "accuracy":
-            return (fitted.predict(X) == y)[:, None]
-        if self.score.name == "concordance":
-            return np.asarray(fitted.predict(X))[:, None]
-        if self.score.name not in ("roc_auc", "roc_auc_ovr"):
-            return None
-        if self.score.name == "roc_auc" and hasattr(fitted, "decision_function"):
-            return np.asarray(fitted.decision_function(X))[:, None]
-        chances = fitted.predict_proba(X)
-        return chances if chances.shape[1] > 2 else chances[:, 1:]
-
     def standard_error(self, subset: Iterable[int], known: Sequence[float] | None = None) -> float:
         """Return the standard error of the value, from the scores of the fixed splits; nan if there is only one.
 

@@ -15,7 +15,6 @@ Interval = tuple[float, float]
 
 ERRORS = 2  # standard errors on each side of an estimate
 SAME = 0.01  # differences within this count as none
-IN_ANSWER = 30  # all columns are not listed if they are more
 IN_LINE, SHOWN = 6, 12  # sizes of a path in a line, and in a table
 MEASURES = {"auc": "AUC", "roc_auc": "AUC", "concordance": "concordance index", "accuracy": "accuracy", "r2": "R²"}
 WHY = {
