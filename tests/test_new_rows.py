@@ -27,6 +27,7 @@ from bestleaf.proof.words_new_rows import (
 )
 from bestleaf.selection import matched
 from bestleaf.selection.data import Data
+from bestleaf.selection.judges import Panel
 from bestleaf.selection.matched import Rows, Tally, draws, log_capital, proved, table_of
 from bestleaf.selection.new_rows import Split, matching_of, on_test_rows, rows_aside
 from made import chosen, new_rows, path_of
@@ -251,7 +252,7 @@ def test_what_is_no_share_is_refused(holdout):
 # ---- claims that hold, and estimates where there is no proof
 
 
-class Known:
+class Known(Panel):
     """A panel with one judge whose predictions are known."""
 
     names, task, scoring, scorer, classes = ("judge",), "classification", "roc_auc", None, np.array([0, 1])

@@ -17,12 +17,13 @@ import numpy as np
 
 from bestleaf.features.scoring import corrected_error
 from bestleaf.memory import Answers
+from bestleaf.proof.record import NewRowsClaim
 from bestleaf.search.budget import Budget
 from bestleaf.search.executors import Serial
 from bestleaf.selection.data import Data
 from bestleaf.selection.folds import Fold, numbered, rounds_of, rows_to_choose_by
 from bestleaf.selection.judges import Panel
-from bestleaf.selection.nested import Nested, Ring
+from bestleaf.selection.nested import Ring
 from bestleaf.selection.orders import pooled
 from bestleaf.selection.rule import ORDERS, SLACK, Rule, sizes_of
 from bestleaf.selection.space import Space
@@ -33,60 +34,24 @@ Reason = Literal["settled", "max_time", "interrupted"]
 
 @dataclass(frozen=True)
 class Chosen:
-    """The answer, and what it follows from.
+    """The answer, and what it follows from."""
 
-    Attributes
-    ----------
-    units : tuple of int
-        The answer.
-    size : int
-        How many they are.
-    order : tuple of int
-        All units that may be chosen, best first; forced ones first.
-    method : str
-        How the order was found: "elimination", "forward", or "all columns" if no fold was finished.
-    sizes : tuple of int
-        The sizes that were scored; the last one is that of all units, even if there is a lower limit.
-    sets : tuple of tuples
-        The units of each size.
-    curve : array [judges, sizes]
-        Difference to all columns: mean over the folds, smoothed over neighbouring sizes.
-    score : array [judges, sizes]
-        Mean score over the folds.
-    error : array [sizes]
-        Corrected standard error of the mean over judges of the difference to all columns.
-    judges : tuple of str
-        Their names.
-    folds, folds_planned : int
-        Folds that were finished, and folds that were planned.
-    tolerance : float
-        How much score a smaller set may cost.
-    asked : bool
-        Whether the size was asked for.
-    chosen_in_folds : array [units]
-        In which share of the folds their own order and curve would choose the unit.
-    nested : Nested or None
-        The honest score; None if it was not asked for or time was over.
-    reason : str
-        "settled", "max_time" or "interrupted".
-    """
-
-    units: tuple[int, ...]
-    size: int
-    order: tuple[int, ...]
-    method: str
-    sizes: tuple[int, ...]
-    sets: tuple[tuple[int, ...], ...]
-    curve: np.ndarray
-    score: np.ndarray
-    error: np.ndarray
-    judges: tuple[str, ...]
-    folds: int
+    units: tuple[int, ...]  # the answer
+    size: int  # how many they are
+    order: tuple[int, ...]  # all units that may be chosen, best first; forced ones first
+    method: str  # how the order was found: "elimination", "forward", or "all columns" if no fold was finished
+    sizes: tuple[int, ...]  # that were scored; the last one is that of all units, even if there is a lower limit
+    sets: tuple[tuple[int, ...], ...]  # the units of each size
+    curve: np.ndarray  # [judges, sizes] difference to all columns: mean over the folds, smoothed over sizes
+    score: np.ndarray  # [judges, sizes] mean score over the folds
+    error: np.ndarray  # [sizes] corrected standard error of the mean over judges of the difference to all columns
+    judges: tuple[str, ...]  # their names
+    folds: int  # that were finished
     folds_planned: int
-    tolerance: float
-    asked: bool
-    chosen_in_folds: np.ndarray
-    nested: Nested | None
+    tolerance: float  # how much score a smaller set may cost
+    asked: bool  # whether the size was asked for
+    chosen_in_folds: np.ndarray  # [units] in which share of the folds their own order and curve would choose the unit
+    nested: NewRowsClaim | None  # the honest score; None if it was not asked for or time was over
     reason: Reason
 
 
@@ -134,49 +99,21 @@ class Curves:
 
 
 def choose(
-    data: Data,
-    space: Space,
-    panel: Panel,
+    data: Data,  # the rows to choose by; test rows are not among them
+    space: Space,  # what may be chosen
+    panel: Panel,  # who judges
     *,
-    parsimony: float | None = None,
-    n_features: int | None = None,
-    folds: object = None,
-    seed: int = 0,
-    budget: Budget | None = None,
-    memory: Answers | None = None,
-    workers: Serial | None = None,
-    tell: Tell | None = None,
-    nested: bool = True,
+    parsimony: float | None = None,  # how much score a smaller set may cost; None is 0.003
+    n_features: int | None = None,  # the size that is asked for; None chooses it
+    folds: object = None,  # the user's `cv`; None is five folds, drawn up to three times
+    seed: int = 0,  # everything random follows from it
+    budget: Budget | None = None,  # once `budget.spent()` gives a reason, what is known by then decides
+    memory: Answers | None = None,  # its `about` must tell the data, the panel and the space from others
+    workers: Serial | None = None,  # where folds are done, one or several at a time; the answer does not depend on it
+    tell: Tell | None = None,  # is called with (done, of, text) after each fold
+    nested: bool = True,  # whether to compute the honest score, too
 ) -> Chosen:
-    """Return the columns for new rows.
-
-    Parameters
-    ----------
-    data : Data
-        The rows to choose by; test rows are not among them.
-    space : Space
-        What may be chosen.
-    panel : Panel
-        Who judges.
-    parsimony : float, default=None
-        How much score a smaller set may cost; None is 0.003.
-    n_features : int, default=None
-        The size that is asked for; None chooses it.
-    folds : int, splitter or list, default=None
-        The user's `cv`; None is five folds, drawn up to three times.
-    seed : int, default=0
-        Everything random follows from it.
-    budget : Budget, default=None
-        `budget.spent()` is asked again and again: once it gives a reason, what is known by then decides.
-    memory : Answers, default=None
-        Where orders and scores of folds are kept. Its `about` must tell the data, the panel and the space from others.
-    workers : executor, default=None
-        Where folds are done, one or several at a time; the answer does not depend on it.
-    tell : callable, default=None
-        Is called with (done, of, text) after each fold.
-    nested : bool, default=True
-        Whether to compute the honest score, too.
-    """
+    """Return the columns for new rows."""
     labels = numbered(data.y, panel.classes)
     rows = rows_to_choose_by(labels, folds, seed)
     data, labels = (data, labels) if len(rows) == len(labels) else (data.part(rows), labels[rows])
@@ -200,7 +137,9 @@ def choose(
     return _renumbered(found, numbers, len(space.units))
 
 
-def _work(run: Run, curves: Curves, rounds: list[list[Fold]], ring: Ring | None, *, in_units: bool) -> Nested | None:
+def _work(
+    run: Run, curves: Curves, rounds: list[list[Fold]], ring: Ring | None, *, in_units: bool
+) -> NewRowsClaim | None:
     """Score the folds of each round, after the first one the choice itself; return that honest score."""
     every, honest = np.arange(len(run.plan.data.y)), None
     for (curves.on_all_rows,) in run.results([Task("order", Fold(every, every[:1]))]):
@@ -221,7 +160,7 @@ def _work(run: Run, curves: Curves, rounds: list[list[Fold]], ring: Ring | None,
     return honest
 
 
-def _answer(curves: Curves, space: Space, panel: Panel, honest: Nested | None, ended: Reason) -> Chosen:
+def _answer(curves: Curves, space: Space, panel: Panel, honest: NewRowsClaim | None, ended: Reason) -> Chosen:
     """Return the answer of the folds that are finished."""
     if not curves.finished:
         known = None if curves.on_all_rows is None else tuple(curves.on_all_rows.tolist())

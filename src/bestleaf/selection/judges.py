@@ -322,6 +322,14 @@ class Panel:
         """Whether scores are at most 1, so that a difference of a thousandth means the same on every table."""
         return self.scorer is None or self.scorer.is_bounded
 
+    def guessing(self, y: np.ndarray) -> float | None:
+        """Return the score of guessing, where it is known."""
+        if self.scorer is not None:
+            return None
+        if self.scoring == "accuracy":
+            return float(np.unique(y, return_counts=True)[1].max() / len(y))
+        return 0.0 if self.scoring == "r2" else 0.5
+
     @property
     def has_name(self) -> bool:
         """Whether `settings` tell it from other panels: a function of one's own may have the name of another."""
@@ -425,6 +433,11 @@ def _judges(estimator: Any, seed: int, *, decides: bool) -> list[Judge]:
     if isinstance(estimator, NeighbourVotes):
         return [Neighbours(estimator.n_neighbors, scale=estimator.scale)]
     return [Fitted(estimator, seed, decides=decides)]
+
+
+def finite(number: float) -> float | None:
+    """Return a number; None if it is infinite or not known."""
+    return float(number) if isfinite(number) else None
 
 
 def _right(outputs: np.ndarray, part: Part) -> np.ndarray:
