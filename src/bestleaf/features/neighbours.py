@@ -45,7 +45,7 @@ from bestleaf.features.kernels import all_subsets as together
 from bestleaf.features.kernels import neighbours as kernels
 from bestleaf.features.kernels import ranking
 from bestleaf.features.kernels.records import NEIGHBOURS, TIES
-from bestleaf.features.ranking import pulls
+from bestleaf.features.ranking import counted_pairs, pulls
 
 TASKS = ("auto", "classification", "regression")
 DISTANCES_AT_ONCE, MOST_AT_ONCE = 2 * 10**10, 4096  # on a GPU: distances and values that take about 50 ms
@@ -243,7 +243,6 @@ class KNNOracle:
         self._lanes = lanes(self.roles.references, n_neighbors)
         self.padded = -(-self.roles.references // self._lanes) * self._lanes
         self.columns = copied_columns(data, scale, max(len(self.rows), self.padded), self.rows)
-        self.weights = self._weights()
         self.queries = np.arange(self.roles.first_query, len(self.rows))
         self.value_cost = len(self.queries) * self.roles.references
 
@@ -271,13 +270,6 @@ class KNNOracle:
                 raise ValueError(f"sample_weight must give more than {LIGHTEST:g} of the weight to a second target")
             sums = np.cumsum(self.row_weights[first:])
             self.cumulative = sums / sums[-1]
-
-    def _weights(self) -> np.ndarray:
-        """Return the targets of classes plus `ONE`, as whole numbers for `sum_nearest`; empty for real targets."""
-        sums_fit = self.classes is not None and self.n_neighbors < kernels.ONE // 2
-        weights, many = np.zeros((len(self.targets) if sums_fit else 0, self.padded), np.int32), self.roles.references
-        weights[:, :many] = self.targets[: len(weights), :many] + kernels.ONE
-        return weights
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out votes and scratch memory, which are made again."""
@@ -500,7 +492,6 @@ class KNNOracle:
             neighbours=self.n_neighbors,
             drop_zero=self.drop_zero,
             real=self.classes is None,
-            weighed=len(self.weights) > 0,
             grouped=groups is not None,
             sum_nearest=kernels.sum_nearest.address,
             pairs_in_order=ranking.pairs_in_order.address if self.classes is None else 0,
@@ -508,11 +499,9 @@ class KNNOracle:
         place.point(
             columns=columns,
             targets=self.targets,
-            weights=self.weights,
             groups=by_row,
             distance=np.zeros(self.padded, np.float32),
             minima=np.zeros(self._lanes, np.int32),
-            tally=np.zeros(self._lanes, np.int32),
             nearest=np.zeros(self.n_neighbors, np.int32),
             who=np.zeros(self.n_neighbors, np.int64),
             sums=np.zeros(len(self.targets), np.float32),
@@ -583,13 +572,11 @@ class KNNOracle:
     def fraction_in_order(self, targets: np.ndarray, sums: np.ndarray, weights: np.ndarray | None = None) -> float:
         """Return the fraction of pairs in the right order, averaged over the outputs with different targets."""
         fractions, ties = [], TIES[self.ties]
-        for target, score in zip(targets, sums.T, strict=True):
-            if weights is not None and self.classes is None:
-                good, pairs = ranking.weighted_pairs(target, score, weights, ties)
+        for target, score in zip(targets, np.ascontiguousarray(sums.T), strict=True):
+            if self.classes is None:
+                good, pairs = counted_pairs(target, score, ties, weights)
             elif weights is not None:
                 good, pairs = ranking.weighted_votes(target, score, weights, ties, *np.zeros((2, self.n_neighbors + 1)))
-            elif self.classes is None:
-                good, pairs = ranking.counted_pairs(target, score, ties, ranking.pairs_in_order.address)
             else:
                 good, pairs = ranking.votes_in_order(target, score, ties, *self._of_this_thread()[1])
             if pairs:
