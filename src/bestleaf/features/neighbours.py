@@ -11,11 +11,11 @@ rows are ranked. So no row that is ranked has voted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from hashlib import sha256
-from itertools import pairwise, repeat
+from itertools import chain, pairwise, repeat
 from threading import local
 from typing import Any
 
@@ -58,6 +58,9 @@ A_SUBSET = 600  # bytes of Python objects for each subset whose votes are kept
 VOTES_A_PART = 2 * 10**6  # votes on many subsets that one call of their kernel writes
 FEWEST_A_PART = 16  # subsets; the first one of a part shares no distances with the one before
 DISTANCES_A_THREAD = 10**6  # fewer are not worth a thread
+TOGETHER = 16  # outputs whose votes are copied together: those of a row in one line of the cache
+A_PIECE = 5 * 10**8  # distances on one feature that are computed between two looks at the clock: about 50 ms
+AN_OUTPUT = 1000  # how many of them the votes of a row on one output take
 DISTANCES_A_GPU = 4 * 10**6  # fewer take less time on the processor than the way to the GPU and back
 
 
@@ -280,6 +283,15 @@ class KNNOracle:
         queries = self.queries if queries is None else queries
         weights = None if self.row_weights is None else self.row_weights[queries]
         return self._value(self._features(subset), queries, weights)
+
+    def in_pieces(self, subset: Iterable[int]) -> Iterator[None]:
+        """Compute the votes of a subset piece by piece; they are kept, so that then its value takes little time."""
+        features, rows, outputs = self._features(subset), len(self.queries), len(self.targets)
+        a_row = self.roles.references * (1 + len(features)) + AN_OUTPUT * outputs
+        many = max(1, A_PIECE // a_row)
+        for start in range(0, rows if rows > many else 0, many):
+            self._sums(features, self.queries[start : start + many])
+            yield
 
     def values(self, subsets: Iterable[Iterable[int]], queries: np.ndarray | None = None) -> list[float]:
         """Return the values of several subsets, computed together on a GPU or by several threads."""
@@ -545,7 +557,7 @@ class KNNOracle:
         missing = queries[~known[queries]]
         if len(missing):
             sums[missing], known[missing] = self._computed(features, missing), True
-        return sums[queries]
+        return sums[self.roles.first_query :] if queries is self.queries else sums[queries]  # the same, but no copy
 
     def _computed(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
         """Return the sums of some rows; several threads compute them if that is faster."""
@@ -567,12 +579,15 @@ class KNNOracle:
         return sums
 
     def _value(self, features: np.ndarray, queries: np.ndarray, weights: np.ndarray | None = None) -> float:
-        return self.fraction_in_order(self.targets[:, queries], self._sums(features, queries), weights)
+        whole = queries is self.queries
+        targets = self.targets[:, self.roles.first_query :] if whole else self.targets[:, queries]
+        return self.fraction_in_order(targets, self._sums(features, queries), weights)
 
     def fraction_in_order(self, targets: np.ndarray, sums: np.ndarray, weights: np.ndarray | None = None) -> float:
         """Return the fraction of pairs in the right order, averaged over the outputs with different targets."""
         fractions, ties = [], TIES[self.ties]
-        for target, score in zip(targets, np.ascontiguousarray(sums.T), strict=True):
+        some = (np.ascontiguousarray(sums[:, first : first + TOGETHER].T) for first in range(0, len(targets), TOGETHER))
+        for target, score in zip(targets, chain.from_iterable(some), strict=True):
             if self.classes is None:
                 good, pairs = counted_pairs(target, score, ties, weights)
             elif weights is not None:
