@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 KEPT = 16  # best rollouts that are kept
 ROWS_OF_VOTES = 2**20  # subsets whose votes are kept, at most
 MOST_SUMS = 3 * 2**27  # bytes for sums by node
-LARGEST_COUNT = 2.0**53
 
 Subset = tuple[int, ...]
 
