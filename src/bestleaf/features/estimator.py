@@ -29,12 +29,12 @@ from bestleaf.encoding import takes_missing
 from bestleaf.features.closed_form import closed_form
 from bestleaf.features.data import checked_data, in_order, splits_by
 from bestleaf.features.scoring import chosen_score
+from bestleaf.search.executors import LATE
 
 DEFAULT_FOLDS = 5
 THREADS = ("n_jobs", "nthread", "num_threads", "thread_count")  # what libraries call the number of their threads
 QUICK = 10**5  # cost of a value by a closed form
-FEW_ROWS, FASTER = 100, 4  # rows on which a fit is tried first, to see how long it will take; then four times as many
-AT_ONCE = 0.5  # seconds that a fit may take if there is no time left
+FEW_ROWS, FASTER = 500, 4  # rows on which a fit is tried first, to see how long it will take; then four times as many
 TRIED = 0.05  # seconds after which no larger fit is tried
 STEEPEST = 2.0  # power of the number of rows by which the time of fits may grow
 TOGETHER = 256  # values, or scores of single splits, that closed forms compute at once
@@ -112,7 +112,7 @@ class EstimatorOracle:
         if not self.splits:
             raise ValueError(f"cv must give at least one split, got none from {shown(cv)}")
         self.parts = len(self.splits)
-        self._took: dict[int, float] = {}  # by number of columns: the longest time of a fit and its score
+        self._took: dict[int, float] = {}  # by number of columns: how long the last fit and its score took
         self.closed_form = None
         if self.sample_weight is None:
             with ONE_THREAD:  # sums of many threads would depend on their number
@@ -173,7 +173,7 @@ class EstimatorOracle:
         if self.closed_form is not None:
             return self.part(features, 0)
         seconds, score = self._tried(features)
-        return self.part(features, 0) if seconds <= AT_ONCE else self.score.value(score, features.tolist())
+        return self.part(features, 0) if seconds <= LATE else self.score.value(score, features.tolist())
 
     def _tried(self, features: np.ndarray) -> tuple[float, Any]:
         """Return the seconds that a fit and its score on the first split will take, and the score of one on fewer rows.
@@ -305,7 +305,7 @@ class EstimatorOracle:
         """Return the score of one split, and note how long it took."""
         begun, size = perf_counter(), len(features)
         score = self._plain_score(features, split)
-        self._took[size] = max(self._took.get(size, 0.0), perf_counter() - begun)
+        self._took[size] = perf_counter() - begun
         return score
 
     def _plain_score(self, features: np.ndarray, split: Split) -> Any:
