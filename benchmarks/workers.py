@@ -107,7 +107,7 @@ def ways() -> Iterator[tuple[str, Any, int | None]]:
 
 def compare(numbers: Sequence[int]) -> None:
     """Print the seconds of every way for each number of samples, and whether its answer is that of this process."""
-    alone = {}
+    alone: dict[int, tuple[float, Any]] = {}
     for name, context, n_jobs in ways():
         for samples in numbers:
             with context():
