@@ -171,7 +171,6 @@ def test_ctrl_c_ends_it(monkeypatch):
             os.kill(os.getpid(), signal.SIGINT)
         return original(self, columns)
 
-    monkeypatch.setattr("bestleaf.features.all_subsets.FIRST", 50)
     monkeypatch.setattr(KNNOracle, "table_values", pressed)
     with pytest.warns(ConvergenceWarning, match="Ctrl-C or a callback ended the search"):
         broken = fitted().certificate_

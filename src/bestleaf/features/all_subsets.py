@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from bestleaf.features.rollouts import Subset
 
 SLICE = 0.5  # seconds between two looks at the clock, the callback and Ctrl-C
-FIRST = 4  # subsets that are evaluated before the first look
 NOBODY = -1  # number of a subset that is not there
 
 
@@ -46,7 +45,7 @@ class Exhaustion:
         self.by_size, self.size_values = np.full(sizes, NOBODY), np.full(sizes, -1.0)  # the best of each size
         self.reason: str | None = None  # why it ended
         self._answers = Answers.of(memory, lattice) if lattice.parts else None
-        self._pace = FIRST  # subsets that are evaluated between two looks at the clock
+        self._pace = 1  # subsets that are evaluated between two looks at the clock
 
     def slice(self) -> None:
         """Evaluate for about `SLICE` seconds; of the first subsets at least some, whatever the budget is."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from math import isnan
 from threading import Lock
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -25,10 +28,14 @@ from bestleaf.features.closed_form import closed_form
 from bestleaf.features.data import checked_data, in_order, splits_by
 from bestleaf.features.rows import checked_weights
 from bestleaf.features.scoring import chosen_score, corrected_error
+from bestleaf.search.executors import LATE
 
 DEFAULT_FOLDS = 5
 THREADS = ("n_jobs", "nthread", "num_threads", "thread_count")  # what libraries call the number of their threads
 QUICK = 10**5  # cost of a value by a closed form
+FEW_ROWS, FASTER = 500, 4  # rows on which a fit is tried first, to see how long it will take; then four times as many
+TRIED = 0.05  # seconds after which no larger fit is tried
+STEEPEST = 2.0  # power of the number of rows by which the time of fits may grow
 TOGETHER = 256  # values, or scores of single splits, that closed forms compute at once
 
 Split = tuple[np.ndarray, np.ndarray]  # rows to fit on, held-out rows
@@ -104,6 +111,7 @@ class EstimatorOracle:
         if not self.splits:
             raise ValueError(f"cv must give at least one split, got none from {shown(cv)}")
         self.parts = len(self.splits)
+        self._took: dict[int, float] = {}  # by number of columns: how long the last fit and its score took
         self.closed_form = None
         if self.sample_weight is None:
             with ONE_THREAD:  # sums of many threads would depend on their number
@@ -146,6 +154,42 @@ class EstimatorOracle:
             for place, features, scores in zip(places, every, self._plain_scores(every, [number]), strict=True):
                 found[place] = self.score.value(scores[0], features.tolist())
         return [found[place] for place in range(len(items))]
+
+    def seconds(self, subset: Iterable[int]) -> float:
+        """Return about how long a score will take, by the fits so far; the first time, by fits on few rows."""
+        if self.closed_form is not None:
+            return 0.0
+        features = in_order(subset)
+        size, took = len(features), self._took
+        if not took:
+            return self._tried(features)[0]
+        larger = [seconds for other, seconds in took.items() if other >= size]
+        return min(larger) if larger else took[max(took)] * size / max(1, max(took))
+
+    def rough(self, subset: Iterable[int]) -> float:
+        """Return the score on the first split or, if it takes more than half a second, that of a fit on fewer rows."""
+        features = in_order(subset)
+        if self.closed_form is not None:
+            return self.part(features, 0)
+        seconds, score = self._tried(features)
+        return self.part(features, 0) if seconds <= LATE else self.score.value(score, features.tolist())
+
+    def _tried(self, features: np.ndarray) -> tuple[float, Any]:
+        """Return the seconds that a fit and its score on the first split will take, and the score of one on fewer rows.
+
+        Two fits on few rows, or more if they take no time, show how the time grows. A fit that fails says nothing.
+        """
+        (train, test), rows = self.splits[0], FEW_ROWS
+        many, seconds, score = [0.0], [0.0], 0.0
+        while many[-1] < len(train) and (len(many) < 3 or seconds[-1] < TRIED):
+            some = train[:: -(-len(train) // rows)], test[:: -(-len(train) // rows)]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                begun = perf_counter()
+                with suppress(Exception):
+                    score = self._plain_score(features, some)
+            many, seconds, rows = [*many, float(len(some[0]))], [*seconds, perf_counter() - begun], FASTER * rows
+        return expected_seconds(len(train), many, seconds), score
 
     def drawn_part(self, rng: np.random.Generator) -> int:
         """Return the number of the split that `sample` takes."""
@@ -215,9 +259,16 @@ class EstimatorOracle:
         for place, features in enumerate(subsets):
             scores: list[Any] = [None] * len(numbers) if known is None else known[place].tolist()
             yield [
-                self._plain_score(features, self.splits[number]) if score is None or isnan(score) else score
+                self._timed_score(features, self.splits[number]) if score is None or isnan(score) else score
                 for score, number in zip(scores, numbers, strict=True)
             ]
+
+    def _timed_score(self, features: np.ndarray, split: Split) -> Any:
+        """Return the score of one split, and note how long it took."""
+        begun, size = perf_counter(), len(features)
+        score = self._plain_score(features, split)
+        self._took[size] = perf_counter() - begun
+        return score
 
     def _plain_score(self, features: np.ndarray, split: Split) -> Any:
         """Return the score of one split. Each fit uses one thread, because many fits run at a time."""
@@ -235,6 +286,16 @@ class EstimatorOracle:
         if not self.score.takes_weights:
             raise ValueError(f"sample_weight cannot be used: scoring {self.score.name} does not take it")
         return weights
+
+
+def expected_seconds(rows: int, many: Sequence[float], seconds: Sequence[float]) -> float:
+    """Return how long a fit on all rows will take, by times of fits on fewer: on a line, or a power if that is more."""
+    (few, more), (short, long) = many[-2:], seconds[-2:]
+    line = long + max(0.0, long - short) / (more - few) * (rows - more)
+    if few == 0.0 or long <= short:
+        return line
+    power = min(STEEPEST, np.log(long / short) / np.log(more / few))
+    return float(max(line, long * (rows / more) ** power))
 
 
 class _OneThread:

@@ -267,6 +267,11 @@ class FeatureLattice:
         """Return the exact value of a terminal leaf."""
         return self.oracle.value(self.features_of(state))
 
+    def in_pieces(self, state: Subset) -> Iterator[None]:
+        """Do the long part of `exact` piece by piece, if the oracle can."""
+        if type(self).exact is FeatureLattice.exact and hasattr(self.oracle, "in_pieces"):
+            yield from self.oracle.in_pieces(self.features_of(state))
+
     def values(self, states: Sequence[Subset]) -> list[float]:
         """Return the exact values of several terminal leaves."""
         if type(self).exact is not FeatureLattice.exact:  # a subclass has values of its own
@@ -315,6 +320,17 @@ class FeatureLattice:
         if type(self).part is FeatureLattice.part and hasattr(self.oracle, "part_scores"):
             return self.oracle.part_scores([(self.features_of(state), number) for state, number in items])
         return [self.part(state, number) for state, number in items]
+
+    def seconds(self, items: Sequence[tuple[Subset, Any]]) -> float:
+        """Return about how long the scores of some terminal leaves will take; 0 if the oracle does not know."""
+        seconds = getattr(self.oracle, "seconds", None)
+        return 0.0 if seconds is None else sum(seconds(self.features_of(state)) for state, _ in items)
+
+    def rough(self, state: Subset) -> float:
+        """Return an estimate of the value of a terminal leaf that takes little time, or one of its scores."""
+        if hasattr(self.oracle, "rough") and type(self).part is FeatureLattice.part:
+            return self.oracle.rough(self.features_of(state))
+        return self.part(state, 0)
 
     @property
     def parts_at_once(self) -> int:

@@ -11,11 +11,11 @@ rows are ranked. So no row that is ranked has voted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from hashlib import sha256
-from itertools import pairwise, repeat
+from itertools import chain, pairwise, repeat
 from threading import local
 from typing import Any
 
@@ -44,11 +44,14 @@ from bestleaf.features.kernels import neighbours as kernels
 from bestleaf.features.kernels import ranking
 from bestleaf.features.kernels.records import NEIGHBOURS, TIES
 from bestleaf.features.numbering import MOST_NUMBERS
-from bestleaf.features.ranking import pulls
+from bestleaf.features.ranking import counted_pairs, pulls
 from bestleaf.features.rows import check_voters, checked_weights, group_numbers
 
 TASKS = ("auto", "classification", "regression")
 DISTANCES_A_THREAD = 10**6  # fewer are not worth a thread
+TOGETHER = 16  # outputs whose votes are copied together: those of a row in one line of the cache
+A_PIECE = 5 * 10**8  # distances on one feature that are computed between two looks at the clock: about 50 ms
+AN_OUTPUT = 1000  # how many of them the votes of a row on one output take
 DISTANCES_A_GPU = 4 * 10**6  # fewer take less time on the processor than the way to the GPU and back
 
 
@@ -234,7 +237,6 @@ class KNNOracle:
         self._lanes = lanes(self.roles.references, n_neighbors)
         self.padded = -(-self.roles.references // self._lanes) * self._lanes
         self.columns = copied_columns(data, scale, max(len(self.rows), self.padded), self.rows)
-        self.weights = self._weights()
         self.queries = np.arange(self.roles.first_query, len(self.rows))
         self.value_cost = len(self.queries) * self.roles.references
 
@@ -263,13 +265,6 @@ class KNNOracle:
             sums = np.cumsum(self.row_weights[first:])
             self.cumulative = sums / sums[-1]
 
-    def _weights(self) -> np.ndarray:
-        """Return the targets of classes plus `ONE`, as whole numbers for `sum_nearest`; empty for real targets."""
-        sums_fit = self.classes is not None and self.n_neighbors < kernels.ONE // 2
-        weights, many = np.zeros((len(self.targets) if sums_fit else 0, self.padded), np.int32), self.roles.references
-        weights[:, :many] = self.targets[: len(weights), :many] + kernels.ONE
-        return weights
-
     def __getstate__(self) -> dict[str, object]:
         """Leave out votes and scratch memory, which are made again."""
         return {name: value for name, value in vars(self).items() if name not in ("_votes", "_scratch", "_gpu")}
@@ -278,6 +273,15 @@ class KNNOracle:
         """Return the exact value of a subset."""
         weights = None if self.row_weights is None else self.row_weights[self.queries]
         return self._value(self._features(subset), self.queries, weights)
+
+    def in_pieces(self, subset: Iterable[int]) -> Iterator[None]:
+        """Compute the votes of a subset piece by piece; they are kept, so that then its value takes little time."""
+        features, rows, outputs = self._features(subset), len(self.queries), len(self.targets)
+        a_row = self.roles.references * (1 + len(features)) + AN_OUTPUT * outputs
+        many = max(1, A_PIECE // a_row)
+        for start in range(0, rows if rows > many else 0, many):
+            self._sums(features, self.queries[start : start + many])
+            yield
 
     def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
         """Return the values of several subsets, computed together on a GPU or by several threads."""
@@ -474,7 +478,6 @@ class KNNOracle:
             neighbours=self.n_neighbors,
             drop_zero=self.drop_zero,
             real=self.classes is None,
-            weighed=len(self.weights) > 0,
             grouped=groups is not None,
             sum_nearest=kernels.sum_nearest.address,
             pairs_in_order=ranking.pairs_in_order.address if self.classes is None else 0,
@@ -482,11 +485,9 @@ class KNNOracle:
         place.point(
             columns=self.columns,
             targets=self.targets,
-            weights=self.weights,
             groups=np.empty(0, np.int32) if groups is None else groups,
             distance=np.zeros(self.padded, np.float32),
             minima=np.zeros(self._lanes, np.int32),
-            tally=np.zeros(self._lanes, np.int32),
             nearest=np.zeros(self.n_neighbors, np.int32),
             who=np.zeros(self.n_neighbors, np.int64),
             sums=np.zeros(len(self.targets), np.float32),
@@ -530,7 +531,7 @@ class KNNOracle:
         missing = queries[~known[queries]]
         if len(missing):
             sums[missing], known[missing] = self._computed(features, missing), True
-        return sums[queries]
+        return sums[self.roles.first_query :] if queries is self.queries else sums[queries]  # the same, but no copy
 
     def _computed(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
         """Return the sums of some rows; several threads compute them if that is faster."""
@@ -552,18 +553,19 @@ class KNNOracle:
         return sums
 
     def _value(self, features: np.ndarray, queries: np.ndarray, weights: np.ndarray | None = None) -> float:
-        return self.fraction_in_order(self.targets[:, queries], self._sums(features, queries), weights)
+        whole = queries is self.queries
+        targets = self.targets[:, self.roles.first_query :] if whole else self.targets[:, queries]
+        return self.fraction_in_order(targets, self._sums(features, queries), weights)
 
     def fraction_in_order(self, targets: np.ndarray, sums: np.ndarray, weights: np.ndarray | None = None) -> float:
         """Return the fraction of pairs in the right order, averaged over the outputs with different targets."""
         fractions, ties = [], TIES[self.ties]
-        for target, score in zip(targets, sums.T, strict=True):
-            if weights is not None and self.classes is None:
-                good, pairs = ranking.weighted_pairs(target, score, weights, ties)
+        some = (np.ascontiguousarray(sums[:, first : first + TOGETHER].T) for first in range(0, len(targets), TOGETHER))
+        for target, score in zip(targets, chain.from_iterable(some), strict=True):
+            if self.classes is None:
+                good, pairs = counted_pairs(target, score, ties, weights)
             elif weights is not None:
                 good, pairs = ranking.weighted_votes(target, score, weights, ties, *np.zeros((2, self.n_neighbors + 1)))
-            elif self.classes is None:
-                good, pairs = ranking.counted_pairs(target, score, ties, ranking.pairs_in_order.address)
             else:
                 good, pairs = ranking.votes_in_order(target, score, ties, *self._of_this_thread()[1])
             if pairs:

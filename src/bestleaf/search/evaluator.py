@@ -19,7 +19,7 @@ from bestleaf.engine.records import BAD_BOUND, EXACT, INNER, LIMITED, NOISY, SAM
 from bestleaf.memory import Answers, stream_of
 from bestleaf.problems import State
 from bestleaf.search.budget import Budget
-from bestleaf.search.executors import Serial, Work, draw_samples, exact_values, fold_scores
+from bestleaf.search.executors import LATE, Serial, Work, draw_samples, exact_values, fold_scores
 from bestleaf.search.settings import checked_value
 from bestleaf.search.state import A_VALUE, SearchState
 
@@ -74,11 +74,11 @@ class Evaluator:
         self.executor = Serial() if executor is None else executor
         self.seed = seed
         self.answers = answers
-        self.rounds = 32  # rounds of the next slice
+        self.rounds = 1  # rounds of the next slice
         self.folds = getattr(self.problem, "parts", 0)  # number of scores whose mean is the value; 0: computed at once
         self._scores: dict[tuple[State, int], Any] = {}  # by state and fold
         budget.weigh(lambda: state.next_memory() + A_VALUE * len(self._scores))
-        self.executor.until(lambda: budget.hurried is not None)
+        self.executor.until(lambda: budget.hurried is not None, budget.look)
 
     @property
     def left(self) -> int:
@@ -262,15 +262,32 @@ class Evaluator:
         if state not in self.state.values:
             if self.spent() is not None:
                 self.end_midway()
-                return None
-            self.state.take_value(state, self.ask(state))
+            elif (found := self.ask(state)) is not None:
+                self.state.take_value(state, found[0])
         return self.state.values.get(state)
 
-    def ask(self, state: State) -> Any:
-        """Return the value of a state; compute it only if neither the search nor its memory has it."""
+    def ask(self, state: State) -> tuple[Any] | None:
+        """Return the value of a state, in a tuple; None if time was over before it was computed.
+
+        It is computed only if neither the search nor its memory has it.
+        """
         if state in self.state.values:
-            return self.state.values[state]
-        return self._recalled("exact", [(state,)], lambda _: [self.problem.exact(state)])[0]
+            return (self.state.values[state],)
+        found = self._recalled("exact", [(state,)], lambda _: self._in_pieces(state))
+        if not found:
+            self.end_midway()
+        return (found[0],) if found else None
+
+    def _in_pieces(self, state: State, late: float = 0.0) -> list[Any]:
+        """Return the value of a state in a list; an empty one if time is over before its long part is done.
+
+        It may take `late` seconds even if time is over already.
+        """
+        until = perf_counter() + late
+        for _ in self.problem.in_pieces(state) if hasattr(self.problem, "in_pieces") else ():
+            if self.budget.hurried is not None and perf_counter() >= until:
+                return []
+        return [self.problem.exact(state)]
 
     def evaluate(self, leaf: int) -> bool:
         """Compute the exact value of a leaf of the graph; False if the budget does not allow it."""
@@ -278,8 +295,10 @@ class Evaluator:
             self.state.reason = "max_samples"
             return False
         state = self.state.graph.states[leaf]
-        self.state.take_value(state, self.ask(state))
-        return True
+        found = self.ask(state)
+        if found is not None:
+            self.state.take_value(state, found[0])
+        return found is not None
 
     @property
     def at_once(self) -> int:
@@ -330,6 +349,8 @@ class Evaluator:
                 seen.setdefault(state, []).append(checked_value(score, "part", state))
             self.state.warmup_samples += len(scores)
             missing += now[len(scores) :]
+        if missing:
+            self.end_midway()
         first = {state: seen.get(state, [])[:folds] for state in states}
         return {state: float(np.mean(scores)) for state, scores in first.items() if len(scores) == folds}
 
@@ -377,7 +398,7 @@ class Evaluator:
         """Compute or estimate one value, if a budget ended the search before there was any.
 
         Where a value is the mean of several scores, it is estimated from the scores computed so far, or from a single
-        one.
+        one. Where it would take more than half a second, it is estimated by one sample.
         """
         state = self.state
         kind = EXACT if state.has_exact else NOISY
@@ -388,14 +409,24 @@ class Evaluator:
             return
         first = state.graph.states[int(leaves[0])]
         if self.batch_size is None or not self.folds:
-            state.take_value(first, self.ask(first))
+            found = self._recalled("exact", [(first,)], lambda _: self._in_pieces(first, LATE))
+            if found:
+                state.take_value(first, found[0])
+            else:
+                sample = self.problem.sample(first, np.random.default_rng(self.state.seed))
+                self._guess({first: checked_value(sample, "sample", first)})
             return
         scores: dict[State, list[float]] = {}
         for (one, _), score in self._scores.items():
             scores.setdefault(one, []).append(checked_value(score, "part", one))
-        state.rough = {one: float(np.mean(known)) for one, known in scores.items()}
-        state.rough = state.rough or {first: checked_value(self.problem.part(first, 0), "part", first)}
-        state.join(self.problem.path_to(max(state.rough, key=state.rough.__getitem__)), self.budget)
+        means = {one: float(np.mean(known)) for one, known in scores.items()}
+        rough = getattr(self.problem, "rough", lambda state: self.problem.part(state, 0))
+        self._guess(means or {first: checked_value(rough(first), "part", first)})
+
+    def _guess(self, rough: dict[State, float]) -> None:
+        """Take over rough values of states; the best of them enters the graph."""
+        self.state.rough = rough
+        self.state.join(self.problem.path_to(max(rough, key=rough.__getitem__)), self.budget)
 
     def _terminal_below(self) -> State:
         """Return a terminal child of the node of highest lower bound that has one."""

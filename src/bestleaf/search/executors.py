@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import nullcontext
+from math import inf
 from numbers import Integral
 from time import perf_counter
 from typing import Any
@@ -26,6 +27,7 @@ from bestleaf.search.budget import SecondInterrupt
 from bestleaf.search.interrupts import without_interrupts
 
 CHUNKS_A_WORKER = 2  # each chunk is this part of a worker's share of what is left, so that no worker ends late
+LATE = 0.5  # seconds that an item may end late
 LOOK = 0.25  # seconds of work between two looks at the clock
 WORTH_SHARING = 0.1  # seconds; less work is done sooner in this thread than by processes
 STARTING = 3.0  # seconds that processes take to start
@@ -52,12 +54,13 @@ def fold_scores(problem: Any, items: Sequence[tuple[Any, int]]) -> list[Any]:
 
 
 class Serial:
-    """Do everything in this thread; check between two items whether time is over."""
+    """Do everything in this thread; before each item look whether time is over, or will be long before it is done."""
 
     ended: str | None = None  # why the executor can do no more work, if it cannot
 
     def __init__(self) -> None:
         self.over: Callable[[], bool] = bool
+        self.left: Callable[[], float] = lambda: inf
         self._blocks = 0  # how many ``with`` blocks are open
 
     def __enter__(self) -> Serial:
@@ -72,19 +75,20 @@ class Serial:
     def close(self) -> None:
         """Let the workers go; the next batch would start them again."""
 
-    def until(self, over: Callable[[], bool]) -> None:
-        """Set the function that says whether time is over."""
-        self.over = over
+    def until(self, over: Callable[[], bool], left: Callable[[], float] = lambda: inf) -> None:
+        """Set the functions that say whether time is over, and how many seconds are left."""
+        self.over, self.left = over, left
 
     def map(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
         """Return ``work(problem, items)``; fewer results if time is over."""
         found: list[Any] = []
         at_once = getattr(problem, "parts_at_once", 1) if work is fold_scores else 1
         for start in range(0, len(items), at_once):
-            if self.over():
+            some = items[start : start + at_once]
+            if self.over() or (work is fold_scores and self._takes_too_long(problem, some)):
                 break
             try:
-                found += work(problem, items[start : start + at_once])
+                found += work(problem, some)
             except SecondInterrupt:
                 raise
             except (BrokenExecutor, KeyboardInterrupt):  # Ctrl-C also reaches the workers of an estimator
@@ -92,6 +96,13 @@ class Serial:
                     raise
                 break
         return found
+
+    def _takes_too_long(self, problem: Any, items: Sequence[Any]) -> bool:
+        """End the work if time would be over long before these items are done, as far as the problem can tell."""
+        left = self.left()
+        if left < inf and hasattr(problem, "seconds") and problem.seconds(items) > left + LATE:
+            self.ended = "max_time"
+        return self.ended is not None
 
     def _end(self, words: str) -> list[Any]:
         """Give up with a warning: no worker is left. The search ends with what it has found."""

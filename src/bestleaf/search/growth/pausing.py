@@ -95,7 +95,7 @@ class Pause:
         if stands == BAD_BOUND:
             raise ValueError(f"bound {state.settings.bound.name} must return lower <= upper")
         if stands == LIMITED or (stands == EVALUATE and not evaluator.evaluate(int(state.known.known["leaf"][0]))):
-            state.reason = "max_samples"
+            state.reason = state.reason or "max_samples"
         if stands == OPEN and self._best() + epsilon <= self._target + ROUNDING:
             self.begun = self.closing = self._possible = False
         self._target = None  # set anew only here, so that the result does not depend on the clock
