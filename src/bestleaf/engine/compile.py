@@ -30,7 +30,7 @@ from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype
 
-from bestleaf.engine.records import CONE, EXIT, INTERVAL, KNOT, NODE, TRACK, WORLD, Graph
+from bestleaf.engine.records import EXIT, INTERVAL, KNOT, NODE, REACHABLE, TRACK, WORLD, Graph
 from bestleaf.problems import Bernoulli
 
 
@@ -231,7 +231,9 @@ known_of = _array_of(INTERVAL, "known", "size")
 track_of = _array_of(TRACK, "track")
 bucket_of = _array_of(np.int64, "bucket")
 stack_of = _array_of(np.int64, "stack")
-cones_of = _array_of(CONE, "cones")
+reachable_of = _array_of(REACHABLE, "reachable")
+inside_of = _array_of(np.uint64, "inside")
+ranking_of = _array_of(np.int64, "ranking")
 knots_of = _array_of(KNOT, "knots")
 exits_of = _array_of(EXIT, "exits")
 nodes_at = array_at(NODE)

@@ -89,12 +89,17 @@ TRACK = record(
     following="i",  # the next node that waits on the same level
     seen="i",  # number of the last walk that came to the node
     ancestors="i",  # 1 + number of ancestors, 0 for unknown
-    cone="i",  # row of `inside` that belongs to the node, -1 for none
+    place="i",  # number of a leaf's label among the labels of all leaves
+    reached="i",  # record of `reachable` that belongs to the node, -1 for none
 )
 
-# What is remembered of a cone: of the nodes below a node, and the labels of the leaves among them.
-CONE = record(
-    node="i",  # whose cone it is, -1 for none
+# The reachable set of a node: the labels of the leaves below it. Its bits lie in `inside`, without empty words around.
+REACHABLE = record(
+    node="i",  # whose set it is
+    start="i",  # where its words begin in `inside`
+    first="i",  # the number of its first word
+    words="i",
+    size="i",  # how many labels are in it
     rival="i",  # the strongest leaf outside, -1 for none
     upper="f",  # the upper bound of the rival when it was found; NaN if none was looked for
 )
@@ -135,8 +140,9 @@ WORLD = record(
     refreshes="i",  # nodes that were computed again
     limit="i",  # samples allowed
     walk="i",  # number of the last walk
-    next_cone="i",  # row for the next cone
-    rows_of_cones="i",
+    sets="i",  # reachable sets that are remembered
+    most_sets="i",
+    taken="i",  # words of `inside` that these sets take
     at="i",  # for plans: the node of the last contest
     best="i",  # of the last contest: the best child,
     first="i",  # the leaf to sample, the wider of the two,
@@ -152,7 +158,8 @@ WORLD = record(
     narrow="i",
     backup="i",
     count_ancestors="i",
-    find_cone="i",
+    rank="i",
+    find_reachable="i",
     strongest_outside="i",
     renew="i",  # this one and the next only with chance
     plan_choice="i",
@@ -166,8 +173,9 @@ WORLD = record(
     evidence="i",  # -> [size, 2, 2 + width] count, total and row of a leaf when its lower and its upper bound were set
     bucket="i",  # -> [levels] first node waiting for a refresh, -1 for none
     stack="i",  # -> [size + 64] scratch
-    cones="i",  # -> [rows_of_cones] CONE
-    inside="i",  # -> [rows_of_cones, words] bit sets: labels of the leaves below a node, then the nodes below it
+    reachable="i",  # -> [most_sets] REACHABLE
+    inside="i",  # -> [most_words] bit sets: places of leaves; if nodes share labels, then the leaves themselves
+    ranking="i",  # -> [2 * half] the strongest leaf of each place, and before them that of each pair; -1 for none
     weights="i",  # -> [pool] probabilities of the edges from chance nodes to their children; only with chance
     gains="i",  # -> [size] how much one more sample may narrow the interval of an inner node; only with chance
     losses="i",  # -> [size] how much better than the plan another may be from each node on; only for plans
@@ -178,8 +186,11 @@ WORLD = record(
     size="i",  # nodes
     pool="i",  # edges
     width="i",  # numbers of the bound for each leaf
-    words="i",  # 64-bit numbers of a cone
-    first_node="i",  # the bit of node 0 in a cone
+    words="i",  # 64-bit words of a reachable set without gaps
+    most_words="i",  # of all sets, with `words` more to build one in
+    places="i",  # labels of leaves
+    half="i",  # the place where the ranking begins, a power of 2
+    first_node="i",  # the bit of node 0 in a reachable set
     labelled="i",  # some nodes have the same label
 )
 

@@ -26,6 +26,7 @@ from bestleaf.engine.compile import (
     rate_at,
     track_of,
 )
+from bestleaf.engine.kernels.reach import rank_all
 from bestleaf.engine.records import EXACT, INNER
 
 
@@ -173,6 +174,8 @@ def narrow(leaf, world):
 def publish(leaf, world):
     """Update all ancestors after the interval of `leaf` has changed."""
     track = track_of(world)
+    if world.rank != 0:
+        node_kernel_at(world.rank)(leaf, world)
     if track[leaf].ancestors == 0:
         node_kernel_at(world.count_ancestors)(leaf, world)
     world.updates += track[leaf].ancestors
@@ -225,4 +228,6 @@ def recompute(order, leaves_too, world):
                 node_kernel_at(world.refresh_knot)(node, world)
         elif leaves_too and kind != EXACT and known[node].count > 0 and narrow_it(node, world) == 0:
             return False
+    if world.rank != 0:
+        rank_all(world)
     return True
