@@ -16,7 +16,7 @@ from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.kernels.backup import backup, narrow, recompute
 from bestleaf.engine.kernels.chance import plan_choice, renew
 from bestleaf.engine.kernels.contest import contest
-from bestleaf.engine.kernels.cycles import refresh_knot
+from bestleaf.engine.kernels.cycles import catch_up, refresh_knot
 from bestleaf.engine.kernels.finish import unfinished
 from bestleaf.engine.kernels.loop import mark_descent
 from bestleaf.engine.kernels.reach import count_ancestors, find_reachable, rank, strongest_outside
@@ -93,7 +93,7 @@ class Knowledge:
         self.uniform_share: float | None = None
         self.created = 0
         self.order = np.zeros(64, np.int64)
-        self.known = np.zeros(64, INTERVAL)
+        self._known = np.zeros(64, INTERVAL)
         self.track = np.zeros(64, TRACK)
         width = bound.width if isinstance(bound, Bound) else 0
         self.rows = np.zeros((64, width))
@@ -151,7 +151,7 @@ class Knowledge:
     def _reserve(self) -> None:
         """Make room for all nodes, levels and labels, and forget what is no longer true after growth."""
         nodes = len(self.graph)
-        for name in ("known", "track", "rows", "evidence", "order"):
+        for name in ("_known", "track", "rows", "evidence", "order"):
             setattr(self, name, enlarged(getattr(self, name), nodes))
         for name in WITH_CHANCE if self.graph.has_chance else ():
             setattr(self, name, enlarged(getattr(self, name), nodes))
@@ -183,6 +183,13 @@ class Knowledge:
         numbers = {"sets": 0, "taken": 0, "places": places, "half": half, "words": words, "first_node": 64 * first}
         for name, number in {**numbers, "labelled": labelled}.items():
             world[name] = number
+
+    @property
+    def known(self) -> np.ndarray:
+        """What is known of every node."""
+        if self.world["stale"]:
+            catch_up(self.world)
+        return self._known
 
     @property
     def intersects(self) -> bool:

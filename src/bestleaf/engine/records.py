@@ -104,7 +104,7 @@ REACHABLE = record(
     upper="f",  # the upper bound of the rival when it was found; NaN if none was looked for
 )
 
-# What is worked out for a node while a knot is computed again.
+# What is worked out for a node while a knot is computed again. The last four are of one player, at the oldest node.
 KNOT = record(
     value="f",  # in the game that is being solved: that of the lower or that of the upper bounds
     rank="i",  # how many moves before its exit play came to this node, 0 for never
@@ -113,12 +113,17 @@ KNOT = record(
     upper="f",
     pick="i",  # representative child
     leaf="i",  # representative leaf, -1 for unknown
+    size="i",  # nodes of the knot
+    first="i",  # where in `exits` the knot's begin, and after them its nodes that are looked at from outside
+    gates="i",  # where these nodes begin
+    last="i",  # where they end
+    stale="i",  # the next knot whose other nodes are not up to date
 )
 
 # An edge that leaves a knot.
 EXIT = record(
     payoff="f",  # the bound of its child
-    node="i",  # its parent
+    node="i",  # its parent; with one player its child
 )
 
 # The settings, the counters, the outcome of the last contest, and the addresses of the parts and of the arrays.
@@ -164,6 +169,8 @@ WORLD = record(
     renew="i",  # this one and the next only with chance
     plan_choice="i",
     refresh_knot="i",  # 0 as long as there are no knots
+    stale="i",  # 1 + the first knot whose nodes are not up to date, 0 for none
+    listed="i",  # entries of `exits` in use; only with one player
     unfinished="i",  # 0 unless an answer is settled only where what it rests on is finished
     nodes="i",  # addresses of arrays; this one has the shape [size] and holds NODE records
     edges="i",  # -> [pool] nodes; children and parents of a node are contiguous blocks
@@ -182,7 +189,7 @@ WORLD = record(
     reliefs="i",  # -> [size] how much one more sample may reduce the loss of an inner node; only for plans
     ends="i",  # -> [size, 2] what play that never leaves a knot is worth, at the oldest node; NaN: see `cycles`
     knots="i",  # -> [size] KNOT, scratch
-    exits="i",  # -> [pool] EXIT, scratch
+    exits="i",  # -> [pool] EXIT, scratch with two players
     size="i",  # nodes
     pool="i",  # edges
     width="i",  # numbers of the bound for each leaf

@@ -13,11 +13,13 @@ from bestleaf.engine.bounds import apart
 from bestleaf.engine.compile import (
     bucket_of,
     edges_of,
+    exits_of,
     floats_at,
     helper,
     inlined,
     interval_at,
     kernel,
+    knots_of,
     known_of,
     node_kernel,
     node_kernel_at,
@@ -100,6 +102,11 @@ def backup_knot(head, world):
     nodes, edges, track, bucket = nodes_of(world), edges_of(world), track_of(world), bucket_of(world)
     if node_kernel_at(world.refresh_knot)(head, world) == 0:
         return 0
+    if nodes[0].adversarial == 0:
+        own, exits = knots_of(world)[head], exits_of(world)
+        for place in range(own.gates, own.last):
+            enqueue_parents(exits[place].node, nodes, edges, track, bucket)
+        return own.size - 1
     others, node = 0, head
     while True:
         enqueue_parents(node, nodes, edges, track, bucket)
@@ -218,6 +225,7 @@ def recompute(order, leaves_too, world):
     """
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
     narrow_it, with_chance = node_kernel_at(world.narrow), world.chance == 1
+    world.listed = 0
     for node in order:
         kind, knot = nodes[node].kind, nodes[node].knot
         if kind == INNER:

@@ -4,7 +4,9 @@ import numpy as np
 
 from bestleaf.engine.compile import (
     edges_of,
+    exits_of,
     inlined,
+    knots_of,
     known_of,
     node_kernel,
     nodes_of,
@@ -62,28 +64,22 @@ def test_leaves(root, world):
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
     best = rival = -1
     gap, strongest = np.inf, known[0].leaf
-    knot = nodes[root].knot if as_one(root, world) else -1
-    node = root
-    while True:
-        start = nodes[node].child_start
-        for edge in range(start, start + nodes[node].child_count):
-            child = edges[edge]
-            if nodes[child].knot == knot or nodes[known[child].leaf].kind == INNER:
-                continue  # inside the knot, or no leaf can be reached from there
-            if reaches(child, strongest, world):
-                if best >= 0 and least_gap(child, world) > gap:
-                    continue
-                other = rival_of(child, world)
-            else:
-                other = strongest
-            value = known[other].upper - known[child].lower if other >= 0 else -np.inf
-            if best < 0 or value < gap or (value == gap and known[child].lot > known[best].lot):
-                best, rival, gap = child, other, value
-        if knot < 0:
-            break
-        node = nodes[node].ring
-        if node == root:
-            break
+    together = as_one(root, world)
+    start = knots_of(world)[root].first if together else nodes[root].child_start
+    stop = knots_of(world)[root].gates if together else start + nodes[root].child_count
+    for place in range(start, stop):
+        child = exits_of(world)[place].node if together else edges[place]
+        if nodes[known[child].leaf].kind == INNER:
+            continue  # no leaf can be reached from there
+        if reaches(child, strongest, world):
+            if best >= 0 and least_gap(child, world) > gap:
+                continue
+            other = rival_of(child, world)
+        else:
+            other = strongest
+        value = known[other].upper - known[child].lower if other >= 0 else -np.inf
+        if best < 0 or value < gap or (value == gap and known[child].lot > known[best].lot):
+            best, rival, gap = child, other, value
     if rival < 0:
         enter(best, known[best].leaf, -1, 0.0, False, world)
         return True
