@@ -39,6 +39,7 @@ from bestleaf.engine.rules import Rule
 
 ARRAYS = ("known", "track", "rows", "evidence", "bucket", "stack", "reachable", "inside", "ranking")  # see `WORLD`
 WITH_CHANCE = ("gains", "losses", "reliefs")  # see `WORLD`
+MOST_SETS = 2**16  # reachable sets that are remembered
 WORDS_OF_SETS = 2**20  # words of all reachable sets at least, unless those of all nodes are fewer
 Evidence = tuple[float, ...] | None  # count, total and the bound's own numbers when an end of an interval was set
 
@@ -152,7 +153,7 @@ class Knowledge:
         """Make room for all nodes, levels and labels, and forget what is no longer true after growth."""
         nodes = len(self.graph)
         for name in ("_known", "track", "rows", "evidence", "order"):
-            setattr(self, name, enlarged(getattr(self, name), nodes))
+            setattr(self, name, enlarged(getattr(self, name), nodes + 1))
         for name in WITH_CHANCE if self.graph.has_chance else ():
             setattr(self, name, enlarged(getattr(self, name), nodes))
         self.stack = enlarged(self.stack, nodes + 64)
@@ -174,10 +175,10 @@ class Knowledge:
         places, labelled = int(used.sum()), len(graph.labels) < nodes
         first = 1 + places // 64
         words = first + (1 + nodes // 64 if labelled else 0)
-        room = words + min(nodes * words, max(WORDS_OF_SETS, 16 * nodes, 64 * words))
-        if room > len(self.inside) or nodes > len(self.reachable):
+        room, most = words + min(nodes * words, max(WORDS_OF_SETS, 8 * nodes, 64 * words)), min(nodes, MOST_SETS)
+        if room > len(self.inside) or most > len(self.reachable):
             self.inside = np.zeros(max(room, 2 * len(self.inside)), np.uint64)
-            self.reachable = np.zeros(2 * nodes, REACHABLE)
+            self.reachable = np.zeros(2 * most, REACHABLE)
         half = 1 << (places - 1).bit_length()
         self.ranking = enlarged(self.ranking, 2 * half)
         numbers = {"sets": 0, "taken": 0, "places": places, "half": half, "words": words, "first_node": 64 * first}
@@ -290,10 +291,9 @@ class Knowledge:
 
     def _evidence(self, nodes: np.ndarray) -> Iterator[tuple[Evidence, Evidence]]:
         """Yield what the lower and the upper bound of each leaf follow from; None for a bound that was never set."""
-        improved: np.ndarray = np.any(self.evidence[nodes, :, 0] > 0, axis=1)
-        for node, some in zip(nodes.tolist(), improved.tolist(), strict=True):
-            if not some:
+        for slot in self.track["slot"][nodes].tolist():
+            if not slot:
                 yield None, None
                 continue
-            lower, upper = (tuple(side) if side[0] > 0 else None for side in self.evidence[node].tolist())
+            lower, upper = (tuple(side) if side[0] > 0 else None for side in self.evidence[slot].tolist())
             yield lower, upper

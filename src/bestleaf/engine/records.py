@@ -24,8 +24,10 @@ def enlarged(array: np.ndarray, size: int, fill: int = 0) -> np.ndarray:
     """Return `array` if it has `size` entries, otherwise a copy at least twice as long; new entries are `fill`."""
     if size <= len(array):
         return array
-    longer = np.full((max(size, 2 * len(array)), *array.shape[1:]), fill, array.dtype)
+    longer = np.zeros((max(size, 2 * len(array)), *array.shape[1:]), array.dtype)  # takes memory once it is written to
     longer[: len(array)] = array
+    if fill:
+        longer[len(array) :] = fill
     return longer
 
 
@@ -89,6 +91,7 @@ TRACK = record(
     following="i",  # the next node that waits on the same level
     seen="i",  # number of the last walk that came to the node
     ancestors="i",  # 1 + number of ancestors, 0 for unknown
+    slot="i",  # where the numbers of a leaf are in `rows` and `evidence`, from 1 on; 0 as long as it has no samples
     place="i",  # number of a leaf's label among the labels of all leaves
     reached="i",  # record of `reachable` that belongs to the node, -1 for none
 )
@@ -141,6 +144,7 @@ WORLD = record(
     plans="i",  # the answer is a plan: best leaf, with chance
     stochastic="i",  # number of leaves that share delta
     samples="i",
+    slots="i",  # leaves with numbers in `rows` and `evidence`
     updates="i",  # the leaf and its ancestors, summed over the samples
     refreshes="i",  # nodes that were computed again
     limit="i",  # samples allowed
@@ -176,8 +180,8 @@ WORLD = record(
     edges="i",  # -> [pool] nodes; children and parents of a node are contiguous blocks
     known="i",  # -> [size] INTERVAL
     track="i",  # -> [size] TRACK
-    rows="i",  # -> [size, width] numbers that belong to the bound in use
-    evidence="i",  # -> [size, 2, 2 + width] count, total and row of a leaf when its lower and its upper bound were set
+    rows="i",  # -> [size + 1, width] by slot: numbers that belong to the bound in use
+    evidence="i",  # -> [size + 1, 2, 2 + width] by slot: count, total and row when lower and upper were set
     bucket="i",  # -> [levels] first node waiting for a refresh, -1 for none
     stack="i",  # -> [size + 64] scratch
     reachable="i",  # -> [most_sets] REACHABLE

@@ -25,6 +25,7 @@ from bestleaf.engine.compile import (
     node_kernel_at,
     nodes_of,
     observe_at,
+    pasted,
     rate_at,
     track_of,
 )
@@ -137,12 +138,18 @@ def backup(node, world):
     return refreshed
 
 
+@pasted
+def row_of(leaf, world):
+    """Return the numbers of the bound that belong to a leaf."""
+    return floats_at(world.rows + 8 * world.width * track_of(world)[leaf].slot, world.width)
+
+
 @inlined
 def take_evidence(leaf, side, world):
     """Keep what the lower (side 0) or upper (side 1) bound of a leaf follows from: count, total, its row."""
     known, width = known_of(world), world.width
-    row = floats_at(world.rows + 8 * width * leaf, width)
-    kept = floats_at(world.evidence + 8 * (2 + width) * (2 * leaf + side), 2 + width)
+    row = row_of(leaf, world)
+    kept = floats_at(world.evidence + 8 * (2 + width) * (2 * track_of(world)[leaf].slot + side), 2 + width)
     kept[0] = known[leaf].count
     kept[1] = known[leaf].total
     for place in range(width):
@@ -161,8 +168,7 @@ def narrow(leaf, world):
         lower, upper = mean - half, mean + half
     else:
         interval = interval_at(world.interval)
-        row = floats_at(world.rows + 8 * world.width * leaf, world.width)
-        lower, upper = interval(mean, count, track_of(world)[leaf].share, row)
+        lower, upper = interval(mean, count, track_of(world)[leaf].share, row_of(leaf, world))
     if not lower <= upper:
         return 0
     if world.intersect == 1:
@@ -198,8 +204,10 @@ def absorb(leaf, value, world):
     world.samples += 1
     if world.rated == 0:
         observe = observe_at(world.observe)
-        row = floats_at(world.rows + 8 * world.width * leaf, world.width)
-        observe(row, value, known[leaf].count)
+        if track_of(world)[leaf].slot == 0:
+            world.slots += 1
+            track_of(world)[leaf].slot = world.slots
+        observe(row_of(leaf, world), value, known[leaf].count)
     if node_kernel_at(world.narrow)(leaf, world) == 0:
         return False
     publish(leaf, world)
