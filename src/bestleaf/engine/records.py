@@ -16,8 +16,8 @@ from bestleaf.checks import UNLIMITED as UNLIMITED  # also for `grow_at`, where 
 
 
 def record(**fields: str) -> np.dtype:
-    """Return a numpy record type; "i" is a whole number, "f" a floating-point number."""
-    return np.dtype([(name, {"i": np.int64, "f": np.float64}[kind]) for name, kind in fields.items()])
+    """Return a numpy record type; "i" is a whole number, "s" one of 32 bits, "f" a floating-point number."""
+    return np.dtype([(name, {"i": np.int64, "f": np.float64, "s": np.int32}[kind]) for name, kind in fields.items()])
 
 
 def enlarged(array: np.ndarray, size: int, fill: int = 0) -> np.ndarray:
@@ -52,28 +52,28 @@ class Workplace:
 
 
 NODE = record(
-    child_start="i",  # where the block of children begins in the edges
-    child_count="i",
-    parent_start="i",
-    parent_count="i",
-    level="i",  # longest path from the root; a knot (see `components`) counts as one node
-    knot="i",  # 1 + the oldest node of the knot that the node is in, 0 for none
-    ring="i",  # the next node of the knot
-    label="i",  # nodes with equal labels have the same value
-    twin="i",  # the next node with the same label, in a ring of all of them
-    kind="i",  # INNER, TEMPORARY, NOISY or EXACT
-    missing="i",  # number of children in D that are not in D_t
-    minimizes="i",  # 1 where the opponent moves
-    chance="i",  # 1 where chance decides
-    adversarial="i",  # only of the root: 1 if there is an opponent or chance, so that moves are compared, not leaves
+    child_start="s",  # where the block of children begins in the edges
+    child_count="s",
+    parent_start="s",
+    parent_count="s",
+    level="s",  # longest path from the root; a knot (see `components`) counts as one node
+    knot="s",  # 1 + the oldest node of the knot that the node is in, 0 for none
+    ring="s",  # the next node of the knot
+    label="s",  # nodes with equal labels have the same value
+    twin="s",  # the next node with the same label, in a ring of all of them
+    kind="s",  # INNER, TEMPORARY, NOISY or EXACT
+    missing="s",  # number of children in D that are not in D_t
+    minimizes="s",  # 1 where the opponent moves
+    chance="s",  # 1 where chance decides
+    adversarial="s",  # only of the root: 1 if there is an opponent or chance, so that moves are compared, not leaves
 )
 
 # What is known of a node; for an inner node it follows from its children alone.
 INTERVAL = record(
     lower="f",  # L
     upper="f",  # U
-    child="i",  # representative child (of a leaf: itself)
-    leaf="i",  # representative leaf (of a leaf: itself)
+    child="s",  # representative child (of a leaf: itself)
+    leaf="s",  # representative leaf (of a leaf: itself)
     count="i",  # N, samples of a leaf
     total="f",  # sum of the samples of a leaf
     lot="i",  # a random number of the node; the larger one wins a tie
@@ -85,15 +85,15 @@ TRACK = record(
     visits="i",  # T_s, how often the search went through the node
     rounds="i",  # t_s, rounds spent on the choice at the node
     grow_at="i",  # the value of t_s at which the graph grows next under the node
-    opened="i",  # 1 once the search has been asked to choose here
-    deepened="i",  # how often the graph has grown under the node because there was no rival
-    waiting="i",  # 1 while the node waits for a refresh
-    following="i",  # the next node that waits on the same level
+    opened="s",  # 1 once the search has been asked to choose here
+    deepened="s",  # how often the graph has grown under the node because there was no rival
+    waiting="s",  # 1 while the node waits for a refresh
+    following="s",  # the next node that waits on the same level
     seen="i",  # number of the last walk that came to the node
-    ancestors="i",  # 1 + number of ancestors, 0 for unknown
-    slot="i",  # where the numbers of a leaf are in `rows` and `evidence`, from 1 on; 0 as long as it has no samples
-    place="i",  # number of a leaf's label among the labels of all leaves
-    reached="i",  # record of `reachable` that belongs to the node, -1 for none
+    ancestors="s",  # 1 + number of ancestors, 0 for unknown
+    slot="s",  # where the numbers of a leaf are in `rows` and `evidence`, from 1 on; 0 as long as it has no samples
+    place="s",  # number of a leaf's label among the labels of all leaves
+    reached="s",  # record of `reachable` that belongs to the node, -1 for none
 )
 
 # The reachable set of a node: the labels of the leaves below it. Its bits lie in `inside`, without empty words around.
