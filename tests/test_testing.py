@@ -94,6 +94,18 @@ def test_a_bound_that_is_too_narrow_is_told():
         testing.check_bound(bold, runs=50, means=(0.3,))
 
 
+def test_a_bound_for_a_fixed_number_of_samples_is_told():
+    @Bound
+    def fixed(mean, count, delta, row):
+        half = sqrt(log(2.0 / delta) / (2.0 * count))
+        return mean - half, mean + half
+
+    with pytest.raises(
+        AssertionError, match=r"bound fixed must hold with probability 0.9: at mean 0.[35] it failed in"
+    ):
+        testing.check_bound(fixed)
+
+
 def last_first(children, node, state):
     """The last child that is not in the graph enters."""
     return children[-1]

@@ -32,6 +32,8 @@ from bestleaf.engine.compile import (
 from bestleaf.engine.kernels.reach import rank_all
 from bestleaf.engine.records import EXACT, INNER
 
+ROUNDING = 1e-9  # a mean this close to its interval is inside
+
 
 @inlined
 def goes_first(child, other, known):
@@ -156,19 +158,48 @@ def take_evidence(leaf, side, world):
         kept[2 + place] = row[place]
 
 
+@inlined
+def interval_of(mean, count, share, row, world):
+    """Return what the bound says of a mean of so many samples."""
+    if world.rated == 1:
+        half = np.sqrt(rate_at(world.rate)(count, world.delta, world.stochastic) / (2.0 * count))
+        return mean - half, mean + half
+    return interval_at(world.interval)(mean, count, share, row)
+
+
+@kernel
+def count_escapes(runs, mean, times, world, rng):
+    """Return in how many runs of samples of 0 or 1 their mean leaves the interval of the bound at one of the `times`.
+
+    After a time at which the bound gives lower > upper or NaN, return that time, negative.
+    """
+    escapes, width = 0, world.width
+    row = floats_at(world.rows, width)
+    for _ in range(runs):
+        row[:] = 0.0
+        total, count = 0.0, 0
+        for time in times:
+            while count < time:
+                value = 1.0 if rng.random() < mean else 0.0
+                total += value
+                count += 1
+                if world.rated == 0:
+                    observe_at(world.observe)(row, value, count)
+            lower, upper = interval_of(total / count, count, world.delta, row, world)
+            if not lower <= upper:
+                return -count
+            if lower > mean + ROUNDING or upper < mean - ROUNDING:
+                escapes += 1
+                break
+    return escapes
+
+
 @node_kernel
 def narrow(leaf, world):
     """Set the interval of a sampled leaf by the bound; return 0 if the bound gave lower > upper or NaN."""
     known = known_of(world)
-    count = known[leaf].count
-    mean = known[leaf].total / count
-    if world.rated == 1:
-        rate = rate_at(world.rate)
-        half = np.sqrt(rate(count, world.delta, world.stochastic) / (2.0 * count))
-        lower, upper = mean - half, mean + half
-    else:
-        interval = interval_at(world.interval)
-        lower, upper = interval(mean, count, track_of(world)[leaf].share, row_of(leaf, world))
+    count, share = known[leaf].count, track_of(world)[leaf].share
+    lower, upper = interval_of(known[leaf].total / count, count, share, row_of(leaf, world), world)
     if not lower <= upper:
         return 0
     if world.intersect == 1:
