@@ -75,6 +75,12 @@ def test_a_broken_problem_gets_a_sentence(methods, sentence, monkeypatch):
         testing.check_problem(Broken(**methods), walks=10)
 
 
+def test_a_problem_may_sample_terminal_states_only():
+    problem = problems.TableProblem({0: ["a", "b"]}, {"a": 0.2, "b": 0.7})
+    problem.sample = lambda state, rng: {"a": 0.2, "b": 0.7}[state]
+    testing.check_problem(problem, walks=5)
+
+
 @pytest.mark.parametrize("name", RULES)
 def test_our_rules_pass(name):
     testing.check_ingredients(rule=name)

@@ -56,6 +56,8 @@ def _asked(work: Callable[[], Any]) -> Any:
 def check_problem(problem: Any, *, walks: int = 50, samples: int = 400, seed: int = 0) -> None:
     """Check that a problem obeys the rules of a `Problem`, along random walks from its root.
 
+    A problem with a `sample` that takes terminal states only is one for whole graphs; then its whole graph is searched.
+
     Parameters
     ----------
     problem : Problem
@@ -97,9 +99,19 @@ def check_problem(problem: Any, *, walks: int = 50, samples: int = 400, seed: in
         _check_values(problem, state, samples, rng)
     starts_by_chance = hasattr(problem, "chance") and problem.chance(root) is not None
     find = best_leaf if starts_by_chance else best_arm  # where chance decides first, there is no arm to choose
-    result = find(problem, epsilon=0.1, delta=0.1, expansion=0.5, seed=seed, max_samples=2_000)
+    growth = 0.5 if _samples_anywhere(problem, root) else None
+    result = find(problem, epsilon=0.1, delta=0.1, expansion=growth, seed=seed, max_samples=2_000, max_memory=2**30)
     verdict = verify(result.certificate)
     _require(verdict, f"the certificate of a short search must pass verify, got: {verdict}")
+
+
+def _samples_anywhere(problem: Any, state: Hashable) -> bool:
+    """Return whether states that are not terminal can be sampled."""
+    try:
+        problem.sample(state, np.random.default_rng(0))
+    except Exception:  # whatever the user's method raises
+        return False
+    return True
 
 
 def _checked_children(problem: Any, state: Hashable) -> list[Any]:

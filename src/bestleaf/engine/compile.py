@@ -298,8 +298,10 @@ class Compiled:
         compiled = self._compiled()
         try:
             compiled.compile(self.signature)
-        except NumbaError as error:
-            raise TypeError(f"the {self.kind} {self.function.__name__} does not compile: {error}") from None
+        except Exception as error:  # numba raises what it stumbles over, for example a KeyError for a field
+            said = [line for line in str(error).splitlines() if line.strip() and not line.startswith("Failed in")]
+            why = said[0] if isinstance(error, NumbaError) and said else f"{type(error).__name__}: {error}"
+            raise TypeError(f"the {self.kind} {self.function.__name__} does not compile: {why}") from None
         return CompileResultWAP(compiled.overloads[self.signature.args])
 
     def _compiled(self) -> Any:
