@@ -163,5 +163,5 @@ def test_a_rule_that_does_not_compile_is_told_so():
     def astray(root, graph, known):
         return graph.nodes[root].nothing, -1
 
-    with pytest.raises(TypeError, match="^the rule astray does not compile: KeyError: 'nothing'$"):
+    with pytest.raises(TypeError, match=r"^the rule astray does not compile: KeyError: 'nothing'$"):
         best_arm(paper_lattice(), epsilon=0.1, delta=0.1, rule=astray)

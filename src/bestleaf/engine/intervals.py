@@ -143,7 +143,7 @@ class Knowledge:
             len(self.inside),
             len(self.reachable),
         )
-        world["rank"] = 0 if graph.adversarial else rank.address
+        world["rank"] = rank.address if world["sound"] and not graph.adversarial else 0
         if graph.knotted:
             self.knots, self.exits = enlarged(self.knots, len(graph)), enlarged(self.exits, len(graph.edges))
             world["knots"], world["exits"] = self.knots.ctypes.data, self.exits.ctypes.data

@@ -298,6 +298,8 @@ def strongest_outside(row, world):
 @kernel
 def strongest_rival_of(node, world):
     """Return the strongest leaf that cannot be reached from `node`, or -1; for Python."""
+    if world.rank == 0:
+        rank_all(world)
     return rival_of(node, world)
 
 
