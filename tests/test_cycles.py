@@ -318,3 +318,9 @@ def test_the_checker_agrees_with_the_engine_on_every_node():
         known = search.state.known.known[: len(search.state.graph)]
         assert lower == known["lower"].tolist()
         assert upper == known["upper"].tolist()
+
+
+def test_play_without_end_is_no_rival():
+    below = {0: ["on", "around"], "on": ["leaf"], "around": ["around"]}
+    result = best_leaf(TableProblem(below, {"leaf": 0.1}), epsilon=0.05, delta=0.1, bound="beta1", seed=0)
+    assert (result.answer, result.gap, result.samples) == ("leaf", 0.0, 0)

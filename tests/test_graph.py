@@ -1,4 +1,4 @@
-"""The growing graph: links, levels, growth times; cones and rivals against plain Python."""
+"""The growing graph: links, levels, growth times; rivals against plain Python."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_tiny_exponents_never_grow_again():
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), samples=st.integers(1, 300))
-def test_cones_and_rivals_agree_with_plain_python(seed, samples):
+def test_rivals_agree_with_plain_python(seed, samples):
     from bestleaf.engine.kernels.reach import strongest_rival_of
 
     search = Search(random_dag(seed, layers=3, width=6), epsilon=0, delta=0.1, seed=seed, max_samples=samples)

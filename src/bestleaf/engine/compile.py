@@ -30,7 +30,7 @@ from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype
 
-from bestleaf.engine.records import CONE, EXIT, INTERVAL, KNOT, NODE, TRACK, WORLD, Graph
+from bestleaf.engine.records import EXIT, INTERVAL, KNOT, NODE, REACHABLE, TRACK, WORLD, Graph
 from bestleaf.problems import Bernoulli
 
 
@@ -231,7 +231,9 @@ known_of = _array_of(INTERVAL, "known", "size")
 track_of = _array_of(TRACK, "track")
 bucket_of = _array_of(np.int64, "bucket")
 stack_of = _array_of(np.int64, "stack")
-cones_of = _array_of(CONE, "cones")
+reachable_of = _array_of(REACHABLE, "reachable")
+inside_of = _array_of(np.uint64, "inside")
+ranking_of = _array_of(np.int64, "ranking")
 knots_of = _array_of(KNOT, "knots")
 exits_of = _array_of(EXIT, "exits")
 nodes_at = array_at(NODE)
@@ -296,8 +298,10 @@ class Compiled:
         compiled = self._compiled()
         try:
             compiled.compile(self.signature)
-        except NumbaError as error:
-            raise TypeError(f"the {self.kind} {self.function.__name__} does not compile: {error}") from None
+        except Exception as error:  # numba raises what it stumbles over, for example a KeyError for a field
+            said = [line for line in str(error).splitlines() if line.strip() and not line.startswith("Failed in")]
+            why = said[0] if isinstance(error, NumbaError) and said else f"{type(error).__name__}: {error}"
+            raise TypeError(f"the {self.kind} {self.function.__name__} does not compile: {why}") from None
         return CompileResultWAP(compiled.overloads[self.signature.args])
 
     def _compiled(self) -> Any:

@@ -145,8 +145,8 @@ class GrowingGraph:
         self.has_chance = hasattr(problem, "chance")
         self.states: list[Any] = []
         self.node_of: dict[State, int] = {}
-        self.labels: dict[State, int] = {}
-        self._first_of: dict[int, int] = {}  # the first node with each label
+        self.labels: dict[State, int] = {} if hasattr(problem, "label") else self.node_of
+        self._first_of: list[int] = []  # the first node with each label, unless every state is its own label
         self.knows_parents = all(callable(getattr(problem, name, None)) for name in ("parents", "count_children"))
         self.knows_parents &= not self.has_chance  # the children of a chance node have to be listed
         self.relatives = KnownParents(self) if self.knows_parents else ListedRelatives(self)
@@ -245,11 +245,14 @@ class GrowingGraph:
         self.node_of[given.state] = node
         self.states.append(given.state)
         self.nodes = enlarged(self.nodes, node + 1)
-        label = self.labels.setdefault(given.label, len(self.labels))
-        first = self._first_of.setdefault(label, node)
-        twins = self.nodes["twin"]
-        twins[node] = node if first == node else twins[first]
-        twins[first] = node
+        twins, label = self.nodes["twin"], node
+        twins[node] = node
+        if self.labels is not self.node_of:
+            label = self.labels.setdefault(given.label, len(self.labels))
+            if label == len(self._first_of):
+                self._first_of.append(node)
+            first = self._first_of[label]
+            twins[node], twins[first] = twins[first], node
         self.nodes["label"][node] = label
         self.nodes["minimizes"][node] = given.minimizes
         if given.chances is not None:

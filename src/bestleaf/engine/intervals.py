@@ -14,19 +14,19 @@ from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.kernels.backup import backup, narrow, recompute
 from bestleaf.engine.kernels.chance import plan_choice, renew
 from bestleaf.engine.kernels.contest import contest
-from bestleaf.engine.kernels.cycles import refresh_knot
+from bestleaf.engine.kernels.cycles import catch_up, refresh_knot
 from bestleaf.engine.kernels.finish import unfinished
 from bestleaf.engine.kernels.loop import mark_descent
-from bestleaf.engine.kernels.reach import count_ancestors, find_cone, strongest_outside
+from bestleaf.engine.kernels.reach import count_ancestors, find_reachable, rank, strongest_outside
 from bestleaf.engine.parts import Stopping
 from bestleaf.engine.records import (
-    CONE,
     EXACT,
     EXIT,
     INNER,
     INTERVAL,
     KNOT,
     NOISY,
+    REACHABLE,
     TEMPORARY,
     TRACK,
     UNLIMITED,
@@ -37,10 +37,10 @@ from bestleaf.engine.rules import Rule
 from bestleaf.proof.build import named
 from bestleaf.proof.record import Leaf
 
-ARRAYS = ("known", "track", "rows", "evidence", "bucket", "stack", "cones", "inside")  # see `WORLD`
+ARRAYS = ("known", "track", "rows", "evidence", "bucket", "stack", "reachable", "inside", "ranking")  # see `WORLD`
 WITH_CHANCE = ("gains", "losses", "reliefs")  # see `WORLD`
-CONES = 64  # cones remembered at least: more than a descent has levels
-WORDS_OF_CONES = 2**22  # numbers in all cones at most, where a node has many children
+MOST_SETS = 2**16  # reachable sets that are remembered
+WORDS_OF_SETS = 2**20  # words of all reachable sets at least, unless those of all nodes are fewer
 Evidence = tuple[float, ...] | None  # count, total and the bound's own numbers when an end of an interval was set
 
 
@@ -77,15 +77,16 @@ class Knowledge:
         self.uniform_share: float | None = None
         self.created = 0
         self.order = np.zeros(64, np.int64)
-        self.known = np.zeros(64, INTERVAL)
+        self._known = np.zeros(64, INTERVAL)
         self.track = np.zeros(64, TRACK)
         width = bound.width if isinstance(bound, Bound) else 0
         self.rows = np.zeros((64, width))
         self.evidence = np.zeros((64, 2, 2 + width))
         self.bucket = np.full(64, -1, np.int64)
         self.stack = np.zeros(128, np.int64)
-        self.cones = np.zeros(CONES, CONE)
-        self.inside = np.zeros((CONES, 1), np.uint64)
+        self.reachable = np.zeros(1, REACHABLE)
+        self.inside = np.zeros(1, np.uint64)
+        self.ranking = np.zeros(1, np.int64)
         self.gains, self.losses, self.reliefs = np.zeros((3, 1))
         self.knots, self.exits = np.zeros(1, KNOT), np.zeros(1, EXIT)  # room only for a graph with cycles
         self.world = np.zeros(1, WORLD)[0]
@@ -93,7 +94,7 @@ class Knowledge:
         self._reserve()
 
     def _enter_world(self, rule: Rule, stopping: Stopping | None, settings: dict[str, float], finishes: bool) -> None:
-        kernels = [contest, mark_descent, narrow, backup, count_ancestors, find_cone, strongest_outside]
+        kernels = [contest, mark_descent, narrow, backup, count_ancestors, find_reachable, strongest_outside]
         parts = {"rule": rule.part}
         if finishes:
             kernels.append(unfinished)
@@ -120,8 +121,12 @@ class Knowledge:
         world["weights"] = graph.weights.ctypes.data
         for name in ARRAYS + WITH_CHANCE:
             world[name] = getattr(self, name).ctypes.data
-        world["width"], world["words"] = self.rows.shape[1], self.inside.shape[1]
-        world["rows_of_cones"] = len(self.cones)
+        world["width"], world["most_words"], world["most_sets"] = (
+            self.rows.shape[1],
+            len(self.inside),
+            len(self.reachable),
+        )
+        world["rank"] = rank.address if world["sound"] and not graph.adversarial else 0
         if graph.knotted:
             self.knots, self.exits = enlarged(self.knots, len(graph)), enlarged(self.exits, len(graph.edges))
             world["knots"], world["exits"] = self.knots.ctypes.data, self.exits.ctypes.data
@@ -130,31 +135,45 @@ class Knowledge:
     def _reserve(self) -> None:
         """Make room for all nodes, levels and labels, and forget what is no longer true after growth."""
         nodes = len(self.graph)
-        for name in ("known", "track", "rows", "evidence", "order"):
-            setattr(self, name, enlarged(getattr(self, name), nodes))
+        for name in ("_known", "track", "rows", "evidence", "order"):
+            setattr(self, name, enlarged(getattr(self, name), nodes + 1))
         for name in WITH_CHANCE if self.graph.has_chance else ():
             setattr(self, name, enlarged(getattr(self, name), nodes))
         self.stack = enlarged(self.stack, nodes + 64)
         self.bucket = enlarged(self.bucket, self.graph.depth + 1, -1)
         self.known["lot"][:nodes] = np.arange(nodes) if self.lots is None else drawn_lots(self.lots, nodes)
         self.track["ancestors"] = 0
-        self._forget_cones()
+        self._place_leaves()
         self._survey()
 
-    def _forget_cones(self) -> None:
-        """Forget all cones; make room for the cones of the children of one node."""
-        nodes, labels = len(self.graph), 1 + len(self.graph.labels) // 64
-        words, room = labels + 1 + nodes // 64, self.inside.shape[1]
-        room = room if room >= words else 2 * words
-        wanted = CONES + int(self.graph.nodes["child_count"][:nodes].max(initial=0))
-        rows = max(CONES, min(wanted, WORDS_OF_CONES // room))
-        if room > self.inside.shape[1] or rows > len(self.cones):
-            self.inside, self.cones = np.zeros((rows, room), np.uint64), np.zeros(rows, CONE)
-        self.track["cone"] = -1
-        self.cones["node"] = -1
-        self.world["next_cone"] = 0
-        self.world["first_node"] = 64 * labels
-        self.world["labelled"] = len(self.graph.labels) < nodes
+    def _place_leaves(self) -> None:
+        """Give every label of a leaf a place; forget all reachable sets; make room for new ones and for the ranking."""
+        graph, world, nodes = self.graph, self.world, len(self.graph)
+        leaves = np.flatnonzero(graph.kinds != INNER)
+        labels = graph.nodes["label"][leaves]
+        used = np.zeros(len(graph.labels), np.int64)
+        used[labels] = 1
+        self.track["place"][leaves] = np.cumsum(used)[labels] - 1
+        self.track["reached"] = -1
+        places, labelled = int(used.sum()), len(graph.labels) < nodes
+        first = 1 + places // 64
+        words = first + (1 + nodes // 64 if labelled else 0)
+        room, most = words + min(nodes * words, max(WORDS_OF_SETS, 8 * nodes, 64 * words)), min(nodes, MOST_SETS)
+        if room > len(self.inside) or most > len(self.reachable):
+            self.inside = np.zeros(max(room, 2 * len(self.inside)), np.uint64)
+            self.reachable = np.zeros(2 * most, REACHABLE)
+        half = 1 << (places - 1).bit_length()
+        self.ranking = enlarged(self.ranking, 2 * half)
+        numbers = {"sets": 0, "taken": 0, "places": places, "half": half, "words": words, "first_node": 64 * first}
+        for name, number in {**numbers, "labelled": labelled}.items():
+            world[name] = number
+
+    @property
+    def known(self) -> np.ndarray:
+        """What is known of every node."""
+        if self.world["stale"]:
+            catch_up(self.world)
+        return self._known
 
     @property
     def intersects(self) -> bool:
@@ -260,10 +279,9 @@ class Knowledge:
 
     def _evidence(self, nodes: np.ndarray) -> Iterator[tuple[Evidence, Evidence]]:
         """Yield what the lower and the upper bound of each leaf follow from; None for a bound that was never set."""
-        improved: np.ndarray = np.any(self.evidence[nodes, :, 0] > 0, axis=1)
-        for node, some in zip(nodes.tolist(), improved.tolist(), strict=True):
-            if not some:
+        for slot in self.track["slot"][nodes].tolist():
+            if not slot:
                 yield None, None
                 continue
-            lower, upper = (tuple(side) if side[0] > 0 else None for side in self.evidence[node].tolist())
+            lower, upper = (tuple(side) if side[0] > 0 else None for side in self.evidence[slot].tolist())
             yield lower, upper

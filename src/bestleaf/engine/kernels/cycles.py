@@ -21,11 +21,13 @@ from bestleaf.engine.compile import (
     floats_at,
     helper,
     inlined,
+    kernel,
     knots_of,
     known_of,
     node_kernel,
     nodes_of,
     stack_of,
+    track_of,
 )
 from bestleaf.engine.kernels.backup import goes_first
 from bestleaf.engine.records import INNER
@@ -79,45 +81,110 @@ def lead_to(leaf, head, world):
         knots[queue[place]].leaf = leaf
 
 
+@inlined
+def mark(node, walk, place, world):
+    """List a node of the current walk among the exits, unless the walk has seen it; return the next place."""
+    track = track_of(world)
+    if track[node].seen == walk:
+        return place
+    track[node].seen = walk
+    exits_of(world)[place].node = node
+    return place + 1
+
+
+@helper
+def survey(head, world):
+    """One player: list the exits of a knot, and its nodes that others look at: parents outside, or `head`."""
+    nodes, edges, found = nodes_of(world), edges_of(world), knots_of(world)[head]
+    world.walk += 1
+    place, node = world.listed, head
+    found.first, found.size = place, 0
+    while True:
+        found.size += 1
+        start = nodes[node].child_start
+        for edge in range(start, start + nodes[node].child_count):
+            if not inside(edges[edge], head, nodes):
+                place = mark(edges[edge], world.walk, place, world)
+        node = nodes[node].ring
+        if node == head:
+            break
+    found.gates = place
+    place = mark(head, world.walk, place, world)
+    while True:
+        start, count = nodes[node].parent_start, nodes[node].parent_count
+        for edge in range(start, start + count):
+            if edges[edge] == head or not inside(edges[edge], head, nodes):
+                place = mark(node, world.walk, place, world)
+        node = nodes[node].ring
+        if node == head:
+            break
+    found.last = world.listed = place
+
+
+@helper
+def spread(head, world):
+    """One player: give all nodes of a knot what is known of its oldest, and the shortest ways to its leaf."""
+    nodes, known, knots = nodes_of(world), known_of(world), knots_of(world)
+    now, leaf = known[head], known[head].leaf
+    node = head
+    if knots[head].leaf != leaf:
+        while True:
+            knots[node].leaf, knots[node].pick = -1, head
+            node = nodes[node].ring
+            if node == head:
+                break
+        if leaf != head:
+            lead_to(leaf, head, world)
+        knots[head].leaf = leaf
+    while True:
+        known[node].lower, known[node].upper, known[node].leaf = now.lower, now.upper, leaf
+        known[node].child = knots[node].pick
+        node = nodes[node].ring
+        if node == head:
+            break
+
+
 @helper
 def share_best(head, world):
     """One player: all nodes of a knot get the best bounds of its exits, and lead to the strongest leaf; 0 if they do.
 
-    As long as the leaf and the graph stay the same, so do the ways to it.
+    As long as the graph does not grow, only the nodes that others look at get them at once; see `catch_up`.
     """
-    nodes, edges, known, knots = nodes_of(world), edges_of(world), known_of(world), knots_of(world)
-    lower = upper = -np.inf
-    best, node = -1, head
-    while True:
-        start = nodes[node].child_start
-        for edge in range(start, start + nodes[node].child_count):
-            child = edges[edge]
-            if inside(child, head, nodes):
-                continue
-            lower = max(lower, known[child].lower)
-            if known[child].upper > upper or (known[child].upper == upper and goes_first(child, best, known)):
-                upper, best = known[child].upper, child
-        node = nodes[node].ring
-        if node == head:
-            break
+    known, knots, exits = known_of(world), knots_of(world), exits_of(world)
+    fresh = known[head].leaf < 0
+    if fresh:
+        survey(head, world)
+        knots[head].leaf, knots[head].stale = -1, -1
+    own, lower, upper, best = knots[head], -np.inf, -np.inf, -1
+    for place in range(own.first, own.gates):
+        child = exits[place].node
+        lower = max(lower, known[child].lower)
+        if known[child].upper > upper or (known[child].upper == upper and goes_first(child, best, known)):
+            upper, best = known[child].upper, child
     if best < 0:
         lower = upper = 0.0
+        known[head].lot = -1  # where no leaf can be reached, the oldest node stands for the leaf, and loses every tie
     leaf = known[best].leaf if best >= 0 else head
     if leaf == known[head].leaf and lower == known[head].lower and upper == known[head].upper:
         return 0
-    while True:
-        knots[node].lower, knots[node].upper, knots[node].leaf = lower, upper, -1
-        knots[node].pick = known[node].child
-        node = nodes[node].ring
-        if node == head:
-            break
-    if best >= 0 and leaf != known[head].leaf:
-        lead_to(leaf, head, world)
-    while True:
-        knots[node].leaf = leaf
-        node = nodes[node].ring
-        if node == head:
-            return 1
+    for place in range(own.gates, own.last):
+        node = exits[place].node
+        known[node].lower, known[node].upper, known[node].leaf = lower, upper, leaf
+    if fresh or world.growing == 1 or world.by_rule == 1:
+        spread(head, world)
+    elif own.stale < 0:
+        own.stale, world.stale = world.stale, head + 1
+    return 1
+
+
+@kernel
+def catch_up(world):
+    """One player: bring all nodes of the knots up to date, before Python looks at them."""
+    knots = knots_of(world)
+    while world.stale > 0:
+        head = world.stale - 1
+        world.stale, knots[head].stale = knots[head].stale, -1
+        spread(head, world)
 
 
 @helper
@@ -339,12 +406,10 @@ def refresh_knot(head, world):
     """
     nodes, known, knots = nodes_of(world), known_of(world), knots_of(world)
     if nodes[0].adversarial == 0:
-        if share_best(head, world) == 0:
-            return 0
-    else:
-        solve_game(head, True, world)
-        solve_game(head, False, world)
-        represent(head, world)
+        return share_best(head, world)
+    solve_game(head, True, world)
+    solve_game(head, False, world)
+    represent(head, world)
     changed, node = 0, head
     while True:
         now = knots[node]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 import numpy as np
 
 from bestleaf.checks import shown
 from bestleaf.engine.kernels.reach import ripest
-from bestleaf.engine.records import UNLIMITED
+from bestleaf.engine.records import NOISY, UNLIMITED
 
 if TYPE_CHECKING:
     from bestleaf.search.evaluator import Evaluator
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from bestleaf.search.growth.proposals import RandomProposals
     from bestleaf.search.state import SearchState
 
+DEEP = 4  # moves below the root where a search for a best leaf without a terminal state asks whether there is one
+LONGEST = 10_000  # moves to new states after which a walk is taken to be endless
 FAR = 2**45  # rounds; no search has as many. Up to here t and t + 1 have different powers in floating point
 
 
@@ -51,6 +54,20 @@ def own_due(name: str, given: Any, step: int) -> int:
     return min(int(given), UNLIMITED)
 
 
+def never_ends(problem: Any, state: Any) -> bool:
+    """Whether a random walk from a state makes `LONGEST` moves, always to a new state, and comes to no end."""
+    rng, met = np.random.default_rng(0), {state}
+    while len(met) <= LONGEST:
+        if problem.is_terminal(state):
+            return False
+        children = list(problem.children(state))
+        state = children[int(rng.integers(len(children)))]
+        if state in met:
+            return False
+        met.add(state)
+    return True
+
+
 class Growth:
     """Grows the graph of one search: the schedule says when, the visits of nodes say where, the proposals say which.
 
@@ -63,6 +80,7 @@ class Growth:
         self.proposals = proposals
         self.pause = pause
         self._opening = -1  # the choice that is being opened; -1 for none
+        self._ends = state.settings.task == "arm"  # whether there are terminal states, or none are needed
 
     def grow(self, root: int) -> None:
         """Let one child enter below `root`, as the schedule says (`BAIAdd`)."""
@@ -99,6 +117,7 @@ class Growth:
         states = self.proposals.next(node)
         state.growths += 1
         state.add(states, self.evaluator.budget)
+        self._check_ends(node)
 
     def stays_closed(self, node: int) -> bool:
         """Whether the choice at a node is not opened, because growth pauses; one that is being opened is finished."""
@@ -110,6 +129,22 @@ class Growth:
         if not self._warm_up(node):
             self.open_now(node)
             self._opening = -1
+
+    def _check_ends(self, node: int) -> None:
+        """Warn, or without a budget refuse, if no walk seems to end: a best leaf is a state where one does."""
+        state, budget = self.state, self.evaluator.budget
+        if self._ends or state.graph.nodes["level"][node] < DEEP:
+            return
+        self._ends = True  # asked once
+        if (state.graph.kinds >= NOISY).any() or not never_ends(state.problem, state.graph.states[node]):
+            return
+        said = (
+            f"best_leaf looks for a terminal state, but a walk of {LONGEST:,} moves came to none; give a stop move: "
+            "a child that is terminal"
+        )
+        if budget.max_samples is None and budget.max_time is None:
+            raise ValueError(f"{said}, or set max_samples or max_time")
+        warn(f"{said}; the answer will be unfinished", RuntimeWarning, stacklevel=2)
 
     def look_instead(self) -> str | None:
         """Look at the leaves that are there for one slice; return what a stage returns. If that cannot help, go on."""
@@ -125,6 +160,7 @@ class Growth:
         states = self.proposals.opening(node)  # may be interrupted
         self.state.known.track["opened"][node] = 1
         self.state.add(states, self.evaluator.budget)
+        self._check_ends(node)
 
     def _warm_up(self, node: int) -> bool:
         """Draw some of the rollouts needed to open the choice at `node`; False if no more are needed or allowed."""
