@@ -65,7 +65,7 @@ def test_rivals_agree_with_plain_python(seed, samples):
 
     for node in range(1, len(graph)):
         outside = [n for n in range(len(graph)) if graph.kinds[n] == NOISY and n not in below(node)]
-        expected = max(outside, key=lambda n: (known["upper"][n], known["lot"][n]), default=-1)
+        expected = max(outside, key=lambda n: (known["upper"][n], known["tie_break"][n]), default=-1)
         assert strongest_rival_of(node, search.state.known.world) == expected
 
 

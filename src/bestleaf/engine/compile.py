@@ -30,7 +30,7 @@ from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype
 
-from bestleaf.engine.records import EXIT, INTERVAL, KNOT, NODE, REACHABLE, TRACK, WORLD, Graph
+from bestleaf.engine.records import COMPONENT, EXIT, INTERVAL, NODE, REACHABLE, TRACK, WORLD, Graph
 from bestleaf.problems import Bernoulli
 
 
@@ -234,7 +234,7 @@ stack_of = _array_of(np.int64, "stack")
 reachable_of = _array_of(REACHABLE, "reachable")
 inside_of = _array_of(np.uint64, "inside")
 ranking_of = _array_of(np.int64, "ranking")
-knots_of = _array_of(KNOT, "knots")
+components_of = _array_of(COMPONENT, "components")
 exits_of = _array_of(EXIT, "exits")
 nodes_at = array_at(NODE)
 floats_at = array_at(np.float64)

@@ -20,7 +20,7 @@ from bestleaf.engine.components import (
     chances_of,
     checked_endless,
     closing_children,
-    knot_around,
+    component_around,
     longest_paths,
     ordered,
     reaches_leaf,
@@ -158,10 +158,10 @@ class GrowingGraph:
         self._used = 0
         self._room: dict[tuple[str, int], int] = {}
         self.cyclic = False  # some child leads back to its parent
-        self.knotted = False  # there are knots: not all links that close a cycle wait
+        self.has_components = False  # there are components: not all links that close a cycle wait
         self.waiting: dict[int, list[int]] = {}  # temporary leaf -> its children in D_t, which all lead back to it
-        self.endless: dict[int, tuple[float, float]] = {}  # what play without end is worth, by node of a knot
-        self.ends = np.full((64, 2), np.nan)  # the same for a knot, at its oldest node; NaN where the problem is silent
+        self.endless: dict[int, tuple[float, float]] = {}  # what play without end is worth, by node of a component
+        self.ends = np.full((64, 2), np.nan)  # of a component, at its oldest node; NaN where the problem is silent
 
     def __len__(self) -> int:
         return len(self.states)
@@ -297,12 +297,12 @@ class GrowingGraph:
             self._link(node, child)
             links.append((node, child))
         turned = dict.fromkeys(parent for parent, _ in waited)  # they are on cycles now
-        joined = {parent: knot_around(self, parent) for parent in turned} if not present else {}
-        if (present and (closing or self.knotted)) or not all(joined.get(parent) for parent in turned):
+        joined = {parent: component_around(self, parent) for parent in turned} if not present else {}
+        if (present and (closing or self.has_components)) or not all(joined.get(parent) for parent in turned):
             self._find_order()
         else:
-            for parent, knot in joined.items():
-                self._join(parent, knot)
+            for parent, component in joined.items():
+                self._join(parent, component)
             self._sink(links)
         return node, relieved
 
@@ -324,31 +324,31 @@ class GrowingGraph:
                 pending += [(below, int(lower)) for lower in self.linked("child", below)]
 
     def _find_order(self) -> None:
-        """Find knots and levels of the whole graph, and what the problem says about play that stays in a knot."""
+        """Find components and levels of the whole graph, and what the problem says about play that stays in one."""
         size = len(self)
         order = ordered(*self.arrows(), size)
         for name, numbers in order._asdict().items():
             self.nodes[name][:size] = numbers
-        self.knotted = bool(order.knot.any())
+        self.has_components = bool(order.component.any())
         self.ends = np.full((len(self.nodes), 2), np.nan)
-        for node in np.flatnonzero(order.knot).tolist():
+        for node in np.flatnonzero(order.component).tolist():
             self._ask_endless(node)
 
     def _ask_endless(self, node: int) -> None:
-        """Note what the problem says about play that stays in the knot of a node."""
+        """Note what the problem says about play that stays in the component of a node."""
         if not (self.adversarial and callable(getattr(self.problem, "endless", None))):
             return
         if node not in self.endless:
             state = self.states[node]
             self.endless[node] = checked_endless(self.problem.endless(state), state)
-        head, (lower, upper) = self.nodes["knot"][node] - 1, self.endless[node]
+        head, (lower, upper) = self.nodes["component"][node] - 1, self.endless[node]
         self.ends[head] = np.fmin(self.ends[head, 0], lower), np.fmax(self.ends[head, 1], upper)
 
-    def _join(self, node: int, knot: int) -> None:
-        """Let a node that was a leaf enter the knot of all its parents; no other level changes."""
+    def _join(self, node: int, component: int) -> None:
+        """Let a node that was a leaf enter the component of all its parents; no other level changes."""
         nodes = self.nodes[: len(self)]
-        nodes["knot"][node], nodes["level"][node] = knot, nodes["level"][knot - 1]
-        members = np.flatnonzero(nodes["knot"] == knot)
+        nodes["component"][node], nodes["level"][node] = component, nodes["level"][component - 1]
+        members = np.flatnonzero(nodes["component"] == component)
         nodes["ring"][members] = np.roll(members, -1)
         self._ask_endless(node)
 

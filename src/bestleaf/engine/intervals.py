@@ -14,17 +14,17 @@ from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.kernels.backup import backup, narrow, recompute
 from bestleaf.engine.kernels.chance import plan_choice, renew
 from bestleaf.engine.kernels.contest import contest
-from bestleaf.engine.kernels.cycles import catch_up, refresh_knot
+from bestleaf.engine.kernels.cycles import catch_up, refresh_component
 from bestleaf.engine.kernels.finish import unfinished
 from bestleaf.engine.kernels.loop import mark_descent
 from bestleaf.engine.kernels.reach import count_ancestors, find_reachable, rank, strongest_outside
 from bestleaf.engine.parts import Stopping
 from bestleaf.engine.records import (
+    COMPONENT,
     EXACT,
     EXIT,
     INNER,
     INTERVAL,
-    KNOT,
     NOISY,
     REACHABLE,
     TEMPORARY,
@@ -44,7 +44,7 @@ WORDS_OF_SETS = 2**20  # words of all reachable sets at least, unless those of a
 Evidence = tuple[float, ...] | None  # count, total and the bound's own numbers when an end of an interval was set
 
 
-def drawn_lots(seed: int, nodes: int) -> np.ndarray:
+def drawn_tie_breaks(seed: int, nodes: int) -> np.ndarray:
     """Return a random number for every node; it does not depend on the number of nodes (splitmix64)."""
     mixed = np.uint64(seed) + np.arange(1, nodes + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -55,9 +55,9 @@ def drawn_lots(seed: int, nodes: int) -> np.ndarray:
 class Knowledge:
     """Intervals on every node of a graph under one bound; `settings` are fields of the `WORLD` record.
 
-    Ties are broken by random lots; `lots` is their seed. Without a seed the later node wins a tie, as in the published
-    program. `stopping` is the user's own test, if there is one. With `finishes` an answer is settled only where what it
-    rests on is finished; see `bestleaf.engine.kernels.finish`.
+    `tie_seed` is the seed of the tie-breaks, random numbers. Without a seed the later node wins a tie, as in the
+    published program. `stopping` is the user's own test, if there is one. With `finishes` an answer is settled only
+    where what it rests on is finished; see `bestleaf.engine.kernels.finish`.
     """
 
     def __init__(
@@ -67,13 +67,13 @@ class Knowledge:
         bound: Rate | Bound,
         settings: dict[str, float],
         *,
-        lots: int | None,
+        tie_seed: int | None,
         stopping: Stopping | None = None,
         finishes: bool = False,
     ) -> None:
         self.graph = graph
         self.bound = bound
-        self.lots = lots
+        self.tie_seed = tie_seed
         self.uniform_share: float | None = None
         self.created = 0
         self.order = np.zeros(64, np.int64)
@@ -88,7 +88,7 @@ class Knowledge:
         self.inside = np.zeros(1, np.uint64)
         self.ranking = np.zeros(1, np.int64)
         self.gains, self.losses, self.reliefs = np.zeros((3, 1))
-        self.knots, self.exits = np.zeros(1, KNOT), np.zeros(1, EXIT)  # room only for a graph with cycles
+        self.components, self.exits = np.zeros(1, COMPONENT), np.zeros(1, EXIT)  # room only for a graph with cycles
         self.world = np.zeros(1, WORLD)[0]
         self._enter_world(rule, stopping, settings, finishes)
         self._reserve()
@@ -127,10 +127,10 @@ class Knowledge:
             len(self.reachable),
         )
         world["rank"] = rank.address if world["sound"] and not graph.adversarial else 0
-        if graph.knotted:
-            self.knots, self.exits = enlarged(self.knots, len(graph)), enlarged(self.exits, len(graph.edges))
-            world["knots"], world["exits"] = self.knots.ctypes.data, self.exits.ctypes.data
-            world["ends"], world["refresh_knot"] = graph.ends.ctypes.data, refresh_knot.address
+        if graph.has_components:
+            self.components, self.exits = enlarged(self.components, len(graph)), enlarged(self.exits, len(graph.edges))
+            world["components"], world["exits"] = self.components.ctypes.data, self.exits.ctypes.data
+            world["ends"], world["refresh_component"] = graph.ends.ctypes.data, refresh_component.address
 
     def _reserve(self) -> None:
         """Make room for all nodes, levels and labels, and forget what is no longer true after growth."""
@@ -141,7 +141,8 @@ class Knowledge:
             setattr(self, name, enlarged(getattr(self, name), nodes))
         self.stack = enlarged(self.stack, nodes + 64)
         self.bucket = enlarged(self.bucket, self.graph.depth + 1, -1)
-        self.known["lot"][:nodes] = np.arange(nodes) if self.lots is None else drawn_lots(self.lots, nodes)
+        seed = self.tie_seed
+        self.known["tie_break"][:nodes] = np.arange(nodes) if seed is None else drawn_tie_breaks(seed, nodes)
         self.track["ancestors"] = 0
         self._place_leaves()
         self._survey()
@@ -182,11 +183,11 @@ class Knowledge:
 
     def _make_leaves(self, nodes: np.ndarray) -> None:
         """Give new leaves the widest interval and, if they have no exact value, their shares of delta."""
-        lots = self.known["lot"][nodes]
+        tie_breaks = self.known["tie_break"][nodes]
         self.known[nodes] = np.zeros(1, INTERVAL)
         self.known["lower"][nodes], self.known["upper"][nodes] = (0.0, 1.0) if self.intersects else (-np.inf, np.inf)
         self.known["child"][nodes] = self.known["leaf"][nodes] = nodes
-        self.known["lot"][nodes] = lots
+        self.known["tie_break"][nodes] = tie_breaks
         self.share_delta(nodes[self.graph.kinds[nodes] != EXACT])
 
     def share_delta(self, nodes: np.ndarray) -> None:

@@ -56,9 +56,9 @@ NODE = record(
     child_count="s",
     parent_start="s",
     parent_count="s",
-    level="s",  # longest path from the root; a knot (see `components`) counts as one node
-    knot="s",  # 1 + the oldest node of the knot that the node is in, 0 for none
-    ring="s",  # the next node of the knot
+    level="s",  # longest path from the root; a component (see `components`) counts as one node
+    component="s",  # 1 + the oldest node of the component that the node is in, 0 for none
+    ring="s",  # the next node of the component
     label="s",  # nodes with equal labels have the same value
     twin="s",  # the next node with the same label, in a ring of all of them
     kind="s",  # INNER, TEMPORARY, NOISY or EXACT
@@ -76,7 +76,7 @@ INTERVAL = record(
     leaf="s",  # representative leaf (of a leaf: itself)
     count="i",  # N, samples of a leaf
     total="f",  # sum of the samples of a leaf
-    lot="i",  # a random number of the node; the larger one wins a tie
+    tie_break="i",  # a random number of the node; the larger one wins a tie
 )
 
 # How often the search was at a node, and what kernels note about the node.
@@ -107,8 +107,8 @@ REACHABLE = record(
     upper="f",  # the upper bound of the rival when it was found; NaN if none was looked for
 )
 
-# What is worked out for a node while a knot is computed again. The last four are of one player, at the oldest node.
-KNOT = record(
+# What is worked out for a node while its component is computed. The last four are of one player, at the oldest node.
+COMPONENT = record(
     value="f",  # in the game that is being solved: that of the lower or that of the upper bounds
     rank="i",  # how many moves before its exit play came to this node, 0 for never
     left="i",  # children whose value is not known yet
@@ -116,14 +116,14 @@ KNOT = record(
     upper="f",
     pick="i",  # representative child
     leaf="i",  # representative leaf, -1 for unknown
-    size="i",  # nodes of the knot
-    first="i",  # where in `exits` the knot's begin, and after them its nodes that are looked at from outside
+    size="i",  # nodes of the component
+    first="i",  # where in `exits` the component's begin, and after them its nodes that are looked at from outside
     gates="i",  # where these nodes begin
     last="i",  # where they end
-    stale="i",  # the next knot whose other nodes are not up to date
+    stale="i",  # the next component whose other nodes are not up to date
 )
 
-# An edge that leaves a knot.
+# An edge that leaves a component.
 EXIT = record(
     payoff="f",  # the bound of its child
     node="i",  # its parent; with one player its child
@@ -172,8 +172,8 @@ WORLD = record(
     strongest_outside="i",
     renew="i",  # this one and the next only with chance
     plan_choice="i",
-    refresh_knot="i",  # 0 as long as there are no knots
-    stale="i",  # 1 + the first knot whose nodes are not up to date, 0 for none
+    refresh_component="i",  # 0 as long as there are no components
+    stale="i",  # 1 + the first component whose nodes are not up to date, 0 for none
     listed="i",  # entries of `exits` in use; only with one player
     unfinished="i",  # 0 unless an answer is settled only where what it rests on is finished
     nodes="i",  # addresses of arrays; this one has the shape [size] and holds NODE records
@@ -191,8 +191,8 @@ WORLD = record(
     gains="i",  # -> [size] how much one more sample may narrow the interval of an inner node; only with chance
     losses="i",  # -> [size] how much better than the plan another may be from each node on; only for plans
     reliefs="i",  # -> [size] how much one more sample may reduce the loss of an inner node; only for plans
-    ends="i",  # -> [size, 2] what play that never leaves a knot is worth, at the oldest node; NaN: see `cycles`
-    knots="i",  # -> [size] KNOT, scratch
+    ends="i",  # -> [size, 2] what play that never leaves a component is worth, at the oldest node; NaN: see `cycles`
+    components="i",  # -> [size] COMPONENT, scratch
     exits="i",  # -> [pool] EXIT, scratch with two players
     size="i",  # nodes
     pool="i",  # edges

@@ -83,13 +83,13 @@ class SearchState:
         self._check_cycles()
         if len(self.graph.linked("child", 0)) == 0 and whole_opening:
             raise ValueError(f"the root {shown(root)} has no children, so there is nothing to choose")
-        lots = None if settings.stopping == "paper" else int(rng.integers(2**63))  # the published test has none
+        tie_seed = None if settings.stopping == "paper" else int(rng.integers(2**63))  # the published test has none
         self.known = Knowledge(
             self.graph,
             settings.rule,
             settings.bound,
             {**settings.for_kernels(), "opponent": hasattr(problem, "maximizes")},
-            lots=lots,
+            tie_seed=tie_seed,
             stopping=settings.own_test,
             finishes=settings.finishes and not getattr(problem, "settles_unfinished", False),
         )

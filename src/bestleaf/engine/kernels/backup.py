@@ -2,9 +2,9 @@
 
 For an inner node s with the children c in D_t: L_s = max L_c, U_s = max U_c, and the representative child is the one of
 largest U_c. Where the opponent moves: L_s = min L_c, U_s = min U_c, and the child of smallest L_c. A tie goes to the
-child whose representative leaf has the larger lot, so that the representative leaf is the strongest leaf below s. If
-two children have the same representative leaf, the child with the larger lot is taken. For chance see `chance`. The
-nodes of a knot, which reach each other, are computed together; see `cycles`.
+child whose representative leaf has the larger tie-break, so that the representative leaf is the strongest leaf below s.
+If two children have the same representative leaf, the child with the larger tie-break is taken. For chance see
+`chance`. The nodes of a component, which reach each other, are computed together; see `cycles`.
 """
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from bestleaf.engine.bounds import apart
 from bestleaf.engine.compile import (
     bucket_of,
+    components_of,
     edges_of,
     exits_of,
     floats_at,
@@ -19,7 +20,6 @@ from bestleaf.engine.compile import (
     inlined,
     interval_at,
     kernel,
-    knots_of,
     known_of,
     node_kernel,
     node_kernel_at,
@@ -41,7 +41,9 @@ def goes_first(child, other, known):
     if other < 0:
         return True
     leaf, rest = known[child].leaf, known[other].leaf
-    return known[child].lot > known[other].lot if leaf == rest else known[leaf].lot > known[rest].lot
+    if leaf == rest:
+        return known[child].tie_break > known[other].tie_break
+    return known[leaf].tie_break > known[rest].tie_break
 
 
 @inlined
@@ -81,14 +83,14 @@ def recomputed(node, nodes, edges, known, with_chance, world):
 
 @inlined
 def enqueue_parents(node, nodes, edges, track, bucket):
-    """Add the parents of `node` to the waiting lists of their levels; its oldest node stands for a knot."""
+    """Add the parents of `node` to the waiting lists of their levels; its oldest node stands for a component."""
     start = nodes[node].parent_start
     for edge in range(start, start + nodes[node].parent_count):
         parent = edges[edge]
-        if nodes[parent].knot > 0:
-            if nodes[parent].knot == nodes[node].knot:
+        if nodes[parent].component > 0:
+            if nodes[parent].component == nodes[node].component:
                 continue
-            parent = nodes[parent].knot - 1
+            parent = nodes[parent].component - 1
         if track[parent].waiting == 0:
             level = nodes[parent].level
             track[parent].waiting = 1
@@ -97,16 +99,16 @@ def enqueue_parents(node, nodes, edges, track, bucket):
 
 
 @helper
-def backup_knot(head, world):
-    """Refresh a knot; if something has changed, add the parents of all its nodes; return how many nodes beside `head`.
+def backup_component(head, world):
+    """Refresh a component; if it has changed, add the parents of all its nodes; return how many nodes beside `head`.
 
     Its oldest node is its head.
     """
     nodes, edges, track, bucket = nodes_of(world), edges_of(world), track_of(world), bucket_of(world)
-    if node_kernel_at(world.refresh_knot)(head, world) == 0:
+    if node_kernel_at(world.refresh_component)(head, world) == 0:
         return 0
     if nodes[0].adversarial == 0:
-        own, exits = knots_of(world)[head], exits_of(world)
+        own, exits = components_of(world)[head], exits_of(world)
         for place in range(own.gates, own.last):
             enqueue_parents(exits[place].node, nodes, edges, track, bucket)
         return own.size - 1
@@ -132,8 +134,8 @@ def backup(node, world):
         while waiting >= 0:
             track[waiting].waiting = 0
             refreshed += 1
-            if nodes[waiting].knot > 0:
-                refreshed += backup_knot(waiting, world)
+            if nodes[waiting].component > 0:
+                refreshed += backup_component(waiting, world)
             elif recomputed(waiting, nodes, edges, known, with_chance, world):
                 enqueue_parents(waiting, nodes, edges, track, bucket)
             waiting = track[waiting].following
@@ -266,13 +268,13 @@ def recompute(order, leaves_too, world):
     narrow_it, with_chance = node_kernel_at(world.narrow), world.chance == 1
     world.listed = 0
     for node in order:
-        kind, knot = nodes[node].kind, nodes[node].knot
+        kind, component = nodes[node].kind, nodes[node].component
         if kind == INNER:
-            if knot == 0:
+            if component == 0:
                 recomputed(node, nodes, edges, known, with_chance, world)
-            elif knot == node + 1:
+            elif component == node + 1:
                 known[node].leaf = -1  # the ways to its leaf may have changed
-                node_kernel_at(world.refresh_knot)(node, world)
+                node_kernel_at(world.refresh_component)(node, world)
         elif leaves_too and kind != EXACT and known[node].count > 0 and narrow_it(node, world) == 0:
             return False
     if world.rank != 0:

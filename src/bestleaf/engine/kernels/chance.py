@@ -80,14 +80,14 @@ def part_of_loss(child, node, world):
 
 @inlined
 def costliest_move(node, world):
-    """Return the child to which the opponent may move at the largest loss of the plan; ties: larger lot."""
+    """Return the child to which the opponent may move at the largest loss of the plan; ties: larger tie-break."""
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
     chosen, largest = -1, -1.0
     start = nodes[node].child_start
     for edge in range(start, start + nodes[node].child_count):
         child = edges[edge]
         part = part_of_loss(child, node, world)
-        if chosen < 0 or part > largest or (part == largest and known[child].lot > known[chosen].lot):
+        if chosen < 0 or part > largest or (part == largest and known[child].tie_break > known[chosen].tie_break):
             chosen, largest = child, part
     return chosen
 
@@ -130,7 +130,7 @@ def renew(node, world):
 
 @inlined
 def most_relieving(node, world):
-    """Return the child of a chance node where the next sample reduces the loss most; ties: larger lot."""
+    """Return the child of a chance node where the next sample reduces the loss most; ties: larger tie-break."""
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
     weights, reliefs = floats_at(world.weights, world.pool), floats_at(world.reliefs, world.size)
     chosen, largest = -1, -1.0
@@ -138,7 +138,7 @@ def most_relieving(node, world):
     for edge in range(start, start + nodes[node].child_count):
         child = edges[edge]
         part = weights[edge] * reliefs[child]
-        if chosen < 0 or part > largest or (part == largest and known[child].lot > known[chosen].lot):
+        if chosen < 0 or part > largest or (part == largest and known[child].tie_break > known[chosen].tie_break):
             chosen, largest = child, part
     return chosen
 

@@ -3,10 +3,10 @@
 import numpy as np
 
 from bestleaf.engine.compile import (
+    components_of,
     edges_of,
     exits_of,
     inlined,
-    knots_of,
     known_of,
     node_kernel,
     nodes_of,
@@ -38,7 +38,7 @@ def enter(best, leaf, rival_leaf, gap, rival_wider, world):
 
 @inlined
 def widest_copy(leaf, root, world):
-    """Return the copy of `leaf` below `root` with the widest interval, or `leaf` itself; ties: larger lot.
+    """Return the copy of `leaf` below `root` with the widest interval, or `leaf` itself; ties: larger tie-break.
 
     Copies are leaves with the same label. They have the same value, but each has its own samples.
     """
@@ -47,7 +47,7 @@ def widest_copy(leaf, root, world):
     while copy != leaf:
         if nodes[copy].kind != INNER and holds(reachable_set(root, world), world.first_node + copy, world):
             mine, least = width(copy, known), width(chosen, known)
-            if mine > least or (mine == least and known[copy].lot > known[chosen].lot):
+            if mine > least or (mine == least and known[copy].tie_break > known[chosen].tie_break):
                 chosen = copy
         copy = nodes[copy].twin
     return chosen
@@ -59,14 +59,14 @@ def test_leaves(root, world):
 
     The gap is U of the strongest leaf that the child does not reach, minus L of the child. If the best leaf lies below
     the child, the child is a best one. Otherwise the value of the best leaf is at most L + gap. If a best leaf is
-    wanted, the children of a knot are its exits; `root` is its oldest node.
+    wanted, the children of a component are its exits; `root` is its oldest node.
     """
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
     best = rival = -1
     gap, strongest = np.inf, known[0].leaf
     together = as_one(root, world)
-    start = knots_of(world)[root].first if together else nodes[root].child_start
-    stop = knots_of(world)[root].gates if together else start + nodes[root].child_count
+    start = components_of(world)[root].first if together else nodes[root].child_start
+    stop = components_of(world)[root].gates if together else start + nodes[root].child_count
     for place in range(start, stop):
         child = exits_of(world)[place].node if together else edges[place]
         if nodes[known[child].leaf].kind == INNER:
@@ -78,7 +78,7 @@ def test_leaves(root, world):
         else:
             other = strongest
         value = known[other].upper - known[child].lower if other >= 0 else -np.inf
-        if best < 0 or value < gap or (value == gap and known[child].lot > known[best].lot):
+        if best < 0 or value < gap or (value == gap and known[child].tie_break > known[best].tie_break):
             best, rival, gap = child, other, value
     if rival < 0:
         enter(best, known[best].leaf, -1, 0.0, False, world)

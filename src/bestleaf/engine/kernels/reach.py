@@ -2,8 +2,8 @@
 
 The reachable set of a node holds the labels of the leaves below it. Labels of inner nodes are not part of it, because
 different leaves may have grown below two copies of a state. Of two leaves, the one of larger upper bound is stronger;
-ties: larger lot. The ranking is a tournament of all leaves: it holds the winner of every pair, of every pair of pairs,
-and so on.
+ties: larger tie-break. The ranking is a tournament of all leaves: it holds the winner of every pair, of every pair of
+pairs, and so on.
 """
 
 import numpy as np
@@ -28,8 +28,8 @@ from bestleaf.engine.records import INNER
 
 @inlined
 def as_one(node, world):
-    """Whether a choice at `node` is one between all exits of its knot, so that it leads to a leaf, not in circles."""
-    return world.to_leaf == 1 and nodes_of(world)[node].knot > 0
+    """Whether a choice at `node` is one between all exits of its component: it leads to a leaf, not in circles."""
+    return world.to_leaf == 1 and nodes_of(world)[node].component > 0
 
 
 @inlined
@@ -37,7 +37,7 @@ def stronger(one, other, known):
     """Whether leaf `one` is stronger than leaf `other`, which may be -1 for none."""
     if other < 0 or known[one].upper > known[other].upper:
         return True
-    return known[one].upper == known[other].upper and known[one].lot > known[other].lot
+    return known[one].upper == known[other].upper and known[one].tie_break > known[other].tie_break
 
 
 @inlined
