@@ -24,7 +24,7 @@ from bestleaf.engine.bounds import Bound, Rate, named_bound
 from bestleaf.engine.components import chances_of, checked_endless
 from bestleaf.engine.kernels.backup import count_escapes
 from bestleaf.engine.rules import Rule
-from bestleaf.problems import TableProblem, paper_lattice
+from bestleaf.problems import Problem, TableProblem, paper_lattice
 from bestleaf.proof.verify import verify
 from bestleaf.search import Search, best_arm, best_leaf
 from bestleaf.search.answer import Answer
@@ -32,8 +32,6 @@ from bestleaf.search.growth.proposals import priors_of
 from bestleaf.search.settings import checked_problem, name_of
 
 LONGEST = 10_000  # moves after which a random walk is taken to be endless
-EVERY = 20  # samples after each of which a bound is looked at
-TINY = 1e-9  # for rounding errors
 DEVIATIONS = 4.0  # a frequency or a mean that is off by more standard errors is taken to be wrong
 
 __all__ = ["check_bound", "check_ingredients", "check_problem"]
@@ -53,7 +51,7 @@ def _asked(work: Callable[[], Any]) -> Any:
         raise AssertionError(str(error)) from None
 
 
-def check_problem(problem: Any, *, walks: int = 50, samples: int = 400, seed: int = 0) -> None:
+def check_problem(problem: Problem, *, walks: int = 50, samples: int = 400, seed: int = 0) -> None:
     """Check that a problem obeys the rules of a `Problem`, along random walks from its root.
 
     A problem with a `sample` that takes terminal states only is one for whole graphs; then its whole graph is searched.
@@ -105,7 +103,7 @@ def check_problem(problem: Any, *, walks: int = 50, samples: int = 400, seed: in
     _require(verdict, f"the certificate of a short search must pass verify, got: {verdict}")
 
 
-def _samples_anywhere(problem: Any, state: Hashable) -> bool:
+def _samples_anywhere(problem: Problem, state: Hashable) -> bool:
     """Return whether states that are not terminal can be sampled."""
     try:
         problem.sample(state, np.random.default_rng(0))
@@ -114,7 +112,7 @@ def _samples_anywhere(problem: Any, state: Hashable) -> bool:
     return True
 
 
-def _checked_children(problem: Any, state: Hashable) -> list[Any]:
+def _checked_children(problem: Problem, state: Hashable) -> list[Any]:
     children = list(problem.children(state))
     _require(children, f"a state that is not terminal must have children, got none at {shown(state)}")
     for child in children:
@@ -141,7 +139,7 @@ def _checked_children(problem: Any, state: Hashable) -> list[Any]:
     return children
 
 
-def _checked_chance(problem: Any, state: Hashable) -> bool:
+def _checked_chance(problem: Problem, state: Hashable) -> bool:
     """Return whether chance decides at a state; its probabilities must be right, and the same every time."""
     if not hasattr(problem, "chance"):
         return False
@@ -150,7 +148,7 @@ def _checked_chance(problem: Any, state: Hashable) -> bool:
     return first is not None
 
 
-def _check_parents(problem: Any, met: dict[Hashable, list[Any]]) -> None:
+def _check_parents(problem: Problem, met: dict[Hashable, list[Any]]) -> None:
     if not hasattr(problem, "parents"):
         return
     for state, children in met.items():
@@ -187,7 +185,7 @@ def _check_values(problem: Any, state: Hashable, samples: int, rng: np.random.Ge
     _require(exact == problem.exact(state), f"exact({shown(state)}) must return the same value every time")
     mean, error = float(np.mean(drawn)), max(float(np.std(drawn)), 1.0 / samples) / sqrt(samples)
     _require(
-        abs(mean - exact) <= DEVIATIONS * error + TINY,
+        abs(mean - exact) <= DEVIATIONS * error + 1e-9,  # for rounding errors
         f"exact({shown(state)}) must be the mean of its samples, got {exact:.4g}, but their mean is {mean:.4g}",
     )
 
@@ -199,10 +197,6 @@ def _small_problems() -> list[TableProblem]:
     deeper: dict[Any, Sequence[Any]] = {"root": ["x", "y"], "x": ["u", "d"], "y": ["b", "c"], "u": ["a", "c"]}
     backwards = [{state: children[::-1] for state, children in edges.items()} for edges in (shared, deeper)]
     return [TableProblem(edges, means, root="root") for edges in (shared, deeper, *backwards)]
-
-
-# Flat problems on which the rival is better than epsilon allows by little, so that a test that stops too early errs.
-CLOSE_CALLS = ((0.5, 0.62), (0.1, 0.21, 0.1), (0.8, 0.92, 0.85, 0.7), (0.3, 0.3, 0.3, 0.45, 0.3))
 
 
 def check_ingredients(
@@ -258,7 +252,8 @@ def _check_errors(how: str, runs: int, seed: int, keywords: dict[str, Any]) -> N
     """Check that searches of flat problems end, and are wrong no more often than delta allows."""
     epsilon, delta = 0.1, keywords["delta"]
     margin = delta + DEVIATIONS * sqrt(delta * (1.0 - delta) / runs)
-    for means in CLOSE_CALLS:
+    # Flat problems where the rival is better than epsilon allows by little: a test that stops too early errs.
+    for means in ((0.5, 0.62), (0.1, 0.21, 0.1), (0.8, 0.92, 0.85, 0.7), (0.3, 0.3, 0.3, 0.45, 0.3)):
         arms = range(1, len(means) + 1)
         problem = TableProblem({0: list(arms)}, dict(zip(arms, means, strict=True)))
         wrong, leaves = 0, f"leaves of means {', '.join(map(str, means))}"
@@ -318,7 +313,7 @@ def check_bound(
     number("delta", delta, "strictly between 0 and 1", 0, 1, open_ends=True)
     bound, rng = named_bound(bound), np.random.default_rng(seed)
     margin = delta + DEVIATIONS * sqrt(delta * (1.0 - delta) / runs)
-    times = list(range(1, min(samples, EVERY) + 1))
+    times = list(range(1, min(samples, 20) + 1))
     while times[-1] < samples:
         times.append(min(samples, times[-1] * 8 // 7))
     search = Search(TableProblem({0: [1]}, {}), task="arm", epsilon=0.1, delta=delta, bound=bound, seed=seed)

@@ -7,8 +7,9 @@ same level; every edge that leaves a component goes to a larger level.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import fsum, inf
 from numbers import Real
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,10 +19,6 @@ from bestleaf.problems import State
 
 if TYPE_CHECKING:
     from bestleaf.engine.graph import GrowingGraph
-
-
-from math import fsum, inf
-from typing import Any
 
 
 class Order(NamedTuple):
@@ -147,8 +144,6 @@ def short_of_leaves(graph: GrowingGraph) -> list[int]:
     return [node for node in np.flatnonzero(graph.nodes["missing"][: len(graph)]).tolist() if node not in met]
 
 
-CLOSE = 1e-9  # by how much a sum of probabilities may differ from 1
-
 Chances = dict[State, float]  # probability of each child
 
 
@@ -172,7 +167,7 @@ def chances_of(problem: Any, state: State) -> Chances | None:
         if not isinstance(one, Real) or not 0.0 <= float(one) < inf:
             raise ValueError(f"{call} must return probabilities of at least 0, got {shown(one)}")
     total = fsum(listed)
-    if abs(total - 1.0) > CLOSE:
+    if abs(total - 1.0) > 1e-9:
         raise ValueError(f"{call} must return probabilities that sum to 1, got the sum {total:.12g}")
     found: Chances = {}
     for child, one in zip(children, listed, strict=True):

@@ -27,11 +27,9 @@ from bestleaf.engine.components import (
     short_of_leaves,
 )
 from bestleaf.engine.records import EXACT, INNER, NODE, NOISY, TEMPORARY, enlarged
-from bestleaf.problems import State
+from bestleaf.problems import Problem, State
 
 MAX_NODES = 5_000_000  # about 3 GB of records and states
-
-AT_ONCE = 1000  # nodes that are built between two checks of the budget
 
 
 class Description(NamedTuple):
@@ -139,8 +137,8 @@ def contradiction(child: State) -> ValueError:
 class GrowingGraph:
     """The current graph D_t: records of nodes and edges for the kernels, and the state of each node."""
 
-    def __init__(self, problem: Any) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem) -> None:
+        self.problem: Any = problem  # with the methods that only some problems have
         self.two_player = hasattr(problem, "maximizes")
         self.has_chance = hasattr(problem, "chance")
         self.states: list[Any] = []
@@ -370,7 +368,7 @@ class GrowingGraph:
                 place += 1
 
     @classmethod
-    def opening(cls, problem: Any, *, with_children: bool = True) -> GrowingGraph:
+    def opening(cls, problem: Problem, *, with_children: bool = True) -> GrowingGraph:
         """Return the first graph of a growing search: the root and its children, or the root alone."""
         graph = cls(problem)
         graph.add(problem.root())
@@ -394,7 +392,7 @@ class GrowingGraph:
         return self.weights[start : start + self.nodes["child_count"][node]].tolist()
 
     @classmethod
-    def whole(cls, problem: Any, check: Callable[[int, int], None] | None = None) -> GrowingGraph:
+    def whole(cls, problem: Problem, check: Callable[[int, int], None] | None = None) -> GrowingGraph:
         """Return the complete graph D, built breadth first.
 
         `check` gets the numbers of nodes and edges now and then; it raises an error if they are too many.
@@ -416,7 +414,7 @@ class GrowingGraph:
             edges += len(below)
             if len(queue) > MAX_NODES:
                 raise ValueError(f"the graph has more than {MAX_NODES:,} nodes; give expansion=b to grow it instead")
-            if node % AT_ONCE == AT_ONCE - 1 and check is not None:
+            if node % 1000 == 999 and check is not None:
                 check(len(queue), edges)
         graph._adopt(lists)
         return graph

@@ -37,10 +37,7 @@ from bestleaf.engine.rules import Rule
 from bestleaf.proof.build import named
 from bestleaf.proof.record import Leaf
 
-ARRAYS = ("known", "track", "rows", "evidence", "bucket", "stack", "reachable", "inside", "ranking")  # see `WORLD`
 WITH_CHANCE = ("gains", "losses", "reliefs")  # see `WORLD`
-MOST_SETS = 2**16  # reachable sets that are remembered
-WORDS_OF_SETS = 2**20  # words of all reachable sets at least, unless those of all nodes are fewer
 Evidence = tuple[float, ...] | None  # count, total and the bound's own numbers when an end of an interval was set
 
 
@@ -119,7 +116,8 @@ class Knowledge:
         world["nodes"], world["size"] = graph.nodes.ctypes.data, len(graph)
         world["edges"], world["pool"] = graph.edges.ctypes.data, len(graph.edges)
         world["weights"] = graph.weights.ctypes.data
-        for name in ARRAYS + WITH_CHANCE:
+        places = ("known", "track", "rows", "evidence", "bucket", "stack", "reachable", "inside", "ranking")
+        for name in places + WITH_CHANCE:
             world[name] = getattr(self, name).ctypes.data
         world["width"], world["most_words"], world["most_sets"] = (
             self.rows.shape[1],
@@ -159,7 +157,7 @@ class Knowledge:
         places, labelled = int(used.sum()), len(graph.labels) < nodes
         first = 1 + places // 64
         words = first + (1 + nodes // 64 if labelled else 0)
-        room, most = words + min(nodes * words, max(WORDS_OF_SETS, 8 * nodes, 64 * words)), min(nodes, MOST_SETS)
+        room, most = words + min(nodes * words, max(2**20, 8 * nodes, 64 * words)), min(nodes, 2**16)
         if room > len(self.inside) or most > len(self.reachable):
             self.inside = np.zeros(max(room, 2 * len(self.inside)), np.uint64)
             self.reachable = np.zeros(2 * most, REACHABLE)

@@ -38,7 +38,6 @@ from bestleaf.search.plans import (
 from bestleaf.search.state import SearchState
 
 SURROUNDINGS = 2.0  # the leaves beside a leaf count as much as two samples of it
-FEWEST_DRAWS, MOST_DRAWS, MOST_DRAWN = 32, 400, 2_000_000  # random draws of the values of all nodes; numbers in all
 
 Answer = Callable[[SearchState, Decision], tuple[int, float] | int]
 
@@ -315,7 +314,7 @@ def _drawn_values(graph: GrowingGraph, known: Knowledge) -> np.ndarray:
     """
     size, kinds = len(graph), graph.kinds
     rows, shares = known.known[:size], known.track["share"][:size]
-    draws = int(np.clip(MOST_DRAWN // size, FEWEST_DRAWS, MOST_DRAWS))
+    draws = int(np.clip(2_000_000 // size, 32, 400))  # of the values of all nodes
     deviations = np.sqrt(2.0 * np.log(2.0 / np.where(shares > 0, shares, known.world["delta"])))
     spread = (rows["upper"].clip(0.0, 1.0) - rows["lower"].clip(0.0, 1.0)) / (2.0 * deviations)
     noise = np.random.default_rng(known.tie_seed or 0).standard_normal((size, draws))

@@ -27,8 +27,8 @@ from bestleaf.search.state import SearchState
 class FoundLeaf:
     """A leaf of the final graph with its statistics."""
 
-    state: Any
-    label: Any
+    state: State
+    label: object
     terminal: bool
     exact: bool  # its exact value has been computed
     count: int
@@ -182,7 +182,7 @@ class Result:
         return next(leaf for leaf in self.leaves if leaf.state == self.answer)
 
     @property
-    def outcomes(self) -> dict[Any, float]:
+    def outcomes(self) -> dict[State, float]:
         """The leaves that the plan may end at, each with its probability; only for a plan of one player."""
         graph, plan = self.search.graph, self.search.plan
         if plan is None or graph.two_player:
@@ -263,7 +263,7 @@ class Progress(NamedTuple):
     growths: int
     leaves: int
     gap: float  # among the leaves compared
-    best: Any
+    best: State
     seconds: float
     compared: int  # how many leaves were compared
 

@@ -13,12 +13,12 @@ import numpy as np
 
 from bestleaf.paper.experiments.rows import Columns, Experiment, Row, agreement, mean, with_error
 from bestleaf.paper.theory import tau_ub, theorem_1
-from bestleaf.problems import Unrolled, paper_lattice
+from bestleaf.problems import Problem, Unrolled, paper_lattice
 from bestleaf.search import best_arm
 
 EPSILON, DELTA = 0.0, 0.1
 FEW = 30  # runs below which a standard error says little
-GRAPHS = {"DAG": paper_lattice(), "tree": Unrolled(paper_lattice())}
+GRAPHS: dict[str, Problem] = {"DAG": paper_lattice(), "tree": Unrolled(paper_lattice())}
 
 
 @dataclass(frozen=True)

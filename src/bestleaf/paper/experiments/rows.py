@@ -29,8 +29,6 @@ Task = tuple[str, int]  # case and run
 Case = TypeVar("Case")
 Column = Callable[[Case, list[Row]], str]  # the text of one case with its rows
 Columns = dict[str, Column[Case]]  # by name
-SAVE_EVERY = 10.0  # seconds
-WIDEST = 0.25  # two standard errors, as a fraction of the mean, above which nothing can be said about agreement
 
 
 class Interrupted(KeyboardInterrupt):
@@ -87,7 +85,7 @@ class RowFile:
         try:
             for future in track(ended, name, len(futures), console=console, disable=not console.is_terminal):
                 self.rows.append(future.result())
-                if monotonic() - saved > SAVE_EVERY:
+                if monotonic() - saved > 10.0:  # seconds
                     self.save()
                     saved = monotonic()
                     if not console.is_terminal:
@@ -199,7 +197,7 @@ def agreement(values: Sequence[float], published: float, *, fewest: int, toleran
     almost any mean would agree.
     """
     middle, error = mean_and_error(values)
-    if len(values) < fewest or 2 * error > WIDEST * abs(middle):
+    if len(values) < fewest or 2 * error > 0.25 * abs(middle):
         return "too few runs to tell"
     relative = middle / published - 1
     agrees = abs(relative) <= tolerance or abs(middle - published) <= 2 * error

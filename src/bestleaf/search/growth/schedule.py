@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from warnings import warn
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from bestleaf.checks import shown
 from bestleaf.engine.kernels.reach import ripest
 from bestleaf.engine.records import NOISY, UNLIMITED
+from bestleaf.problems import Problem, State
 
 if TYPE_CHECKING:
     from bestleaf.search.evaluator import Evaluator
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from bestleaf.search.growth.proposals import RandomProposals
     from bestleaf.search.state import SearchState
 
-DEEP = 4  # moves below the root where a search for a best leaf without a terminal state asks whether there is one
 LONGEST = 10_000  # moves to new states after which a walk is taken to be endless
 FAR = 2**45  # rounds; no search has as many. Up to here t and t + 1 have different powers in floating point
 
@@ -44,17 +44,16 @@ def next_due(step: int, exponent: float) -> int:
     return low
 
 
-def own_due(name: str, given: Any, step: int) -> int:
+def own_due(name: str, given: object, step: int) -> int:
     """Return the round that a schedule of the user's own has named; None stands for never."""
     if given is None:
         return UNLIMITED
-    fine = isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= step
-    if not fine:
+    if not isinstance(given, int | np.integer) or isinstance(given, bool) or given < step:
         raise ValueError(f"growth {name} must return a round from {step} on, or None for never, got {shown(given)}")
     return min(int(given), UNLIMITED)
 
 
-def never_ends(problem: Any, state: Any) -> bool:
+def never_ends(problem: Problem, state: State) -> bool:
     """Whether a random walk from a state makes `LONGEST` moves, always to a new state, and comes to no end."""
     rng, met = np.random.default_rng(0), {state}
     while len(met) <= LONGEST:
@@ -133,7 +132,7 @@ class Growth:
     def _check_ends(self, node: int) -> None:
         """Warn, or without a budget refuse, if no walk seems to end: a best leaf is a state where one does."""
         state, budget = self.state, self.evaluator.budget
-        if self._ends or state.graph.nodes["level"][node] < DEEP:
+        if self._ends or state.graph.nodes["level"][node] < 4:
             return
         self._ends = True  # asked once
         if (state.graph.kinds >= NOISY).any() or not never_ends(state.problem, state.graph.states[node]):
