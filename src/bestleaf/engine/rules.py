@@ -164,7 +164,6 @@ def lucb_mcts(root, graph, known):
 
 
 RULES = {rule.name: rule for rule in (smallest_gap, lucb, ugape, lucb_mcts)}
-ALIASES = {"lucb_exmcds": "lucb", "lucb_mcds": "lucb", "ugape_mcts": "ugape", "ugape_mcds": "ugape"}
 
 
 def named_rule(given: str | Rule | Callable) -> Rule:
@@ -174,7 +173,8 @@ def named_rule(given: str | Rule | Callable) -> Rule:
     if callable(given):
         return own_part(Rule, given)
     key = str(given).lower().replace("-", "_")
-    found = RULES.get(ALIASES.get(key, key))
+    others = {"lucb_exmcds": "lucb", "lucb_mcds": "lucb", "ugape_mcts": "ugape", "ugape_mcds": "ugape"}
+    found = RULES.get(others.get(key, key))
     if found is None:
         raise ValueError(f"rule must be one of {', '.join(RULES)} or a function, got {shown(given)}")
     return found

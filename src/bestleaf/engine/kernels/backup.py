@@ -32,8 +32,6 @@ from bestleaf.engine.compile import (
 from bestleaf.engine.kernels.reach import rank_all
 from bestleaf.engine.records import EXACT, INNER
 
-ROUNDING = 1e-9  # a mean this close to its interval is inside
-
 
 @inlined
 def goes_first(child, other, known):
@@ -190,7 +188,7 @@ def count_escapes(runs, mean, times, world, rng):
             lower, upper = interval_of(total / count, count, world.delta, row, world)
             if not lower <= upper:
                 return -count
-            if lower > mean + ROUNDING or upper < mean - ROUNDING:
+            if lower > mean + 1e-9 or upper < mean - 1e-9:
                 escapes += 1
                 break
     return escapes

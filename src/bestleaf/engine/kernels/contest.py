@@ -18,8 +18,6 @@ from bestleaf.engine.kernels.reach import as_one, holds, least_gap, reachable_se
 from bestleaf.engine.records import INNER, Graph
 from bestleaf.engine.rules import highest_lower_bound, pessimistic, smallest_regret, strongest_rival
 
-TURNS = 10  # one round in ten samples the pair of the stopping test, whatever the rule returns
-
 
 @inlined
 def width(node, known):
@@ -148,7 +146,7 @@ def named_pair(root, world):
     One round in ten keeps the pair of the test, and so do rounds in which the rule's intervals cannot get narrower.
     So a poor rule costs samples, but the search still ends.
     """
-    if track_of(world)[root].rounds % TURNS == TURNS - 1:
+    if track_of(world)[root].rounds % 10 == 9:
         return True
     known = known_of(world)
     best, rival = rule_at(world.rule)(root, Graph(nodes_of(world), edges_of(world)), known)

@@ -41,12 +41,23 @@ def inside(node, head, nodes):
 
 
 @helper
+def ring_of(head, nodes):
+    """Yield the nodes of the component whose oldest node is `head`, in the order in which they entered."""
+    node = head
+    while True:
+        yield node
+        node = nodes[node].ring
+        if node == head:
+            return
+
+
+@helper
 def lead_to(leaf, head, world):
     """Let nodes of a component without a representative leaf lead to `leaf`, as far as they can, by shortest ways."""
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
     components, queue = components_of(world), stack_of(world)
-    met, node = 0, head
-    while True:
+    met = 0
+    for node in ring_of(head, nodes):
         components[node].rank = 0
         pick = -1
         if components[node].leaf < 0:
@@ -60,9 +71,6 @@ def lead_to(leaf, head, world):
             components[node].pick, components[node].rank = pick, 1
             queue[met] = node
             met += 1
-        node = nodes[node].ring
-        if node == head:
-            break
     done = 0
     while done < met:
         node = queue[done]
@@ -100,27 +108,21 @@ def survey(head, world):
     """One player: list the exits of a component, and its nodes that others look at: parents outside, or `head`."""
     nodes, edges, found = nodes_of(world), edges_of(world), components_of(world)[head]
     world.walk += 1
-    place, node = world.listed, head
+    place = world.listed
     found.first, found.size = place, 0
-    while True:
+    for node in ring_of(head, nodes):
         found.size += 1
         start = nodes[node].child_start
         for edge in range(start, start + nodes[node].child_count):
             if not inside(edges[edge], head, nodes):
                 place = mark(edges[edge], world.walk, place, world)
-        node = nodes[node].ring
-        if node == head:
-            break
     found.gates = place
     place = mark(head, world.walk, place, world)
-    while True:
+    for node in ring_of(head, nodes):
         start, count = nodes[node].parent_start, nodes[node].parent_count
         for edge in range(start, start + count):
             if edges[edge] == head or not inside(edges[edge], head, nodes):
                 place = mark(node, world.walk, place, world)
-        node = nodes[node].ring
-        if node == head:
-            break
     found.last = world.listed = place
 
 
@@ -129,22 +131,15 @@ def spread(head, world):
     """One player: give all nodes of a component what is known of its oldest, and the shortest ways to its leaf."""
     nodes, known, components = nodes_of(world), known_of(world), components_of(world)
     now, leaf = known[head], known[head].leaf
-    node = head
     if components[head].leaf != leaf:
-        while True:
+        for node in ring_of(head, nodes):
             components[node].leaf, components[node].pick = -1, head
-            node = nodes[node].ring
-            if node == head:
-                break
         if leaf != head:
             lead_to(leaf, head, world)
         components[head].leaf = leaf
-    while True:
+    for node in ring_of(head, nodes):
         known[node].lower, known[node].upper, known[node].leaf = now.lower, now.upper, leaf
         known[node].child = components[node].pick
-        node = nodes[node].ring
-        if node == head:
-            break
 
 
 @helper
@@ -223,8 +218,7 @@ def begin_game(head, by_upper, world):
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
     components, exits = components_of(world), exits_of(world)
     many, can_leave, opponent_can = 0, False, False
-    node = head
-    while True:
+    for node in ring_of(head, nodes):
         start = nodes[node].child_start
         for edge in range(start, start + nodes[node].child_count):
             child = edges[edge]
@@ -234,19 +228,14 @@ def begin_game(head, by_upper, world):
                 many += 1
                 can_leave |= nodes[node].minimizes == 0
                 opponent_can |= nodes[node].minimizes == 1
-        node = nodes[node].ring
-        if node == head:
-            break
     end = floats_at(world.ends + 16 * head, 2)[1 if by_upper else 0]
     if np.isnan(end):
         end = 1.0 if by_upper else 0.0
         if can_leave != opponent_can:
             end = 1.0 if opponent_can else 0.0
-    while True:
+    for node in ring_of(head, nodes):
         components[node].value, components[node].rank, components[node].left = end, 0, nodes[node].child_count
-        node = nodes[node].ring
-        if node == head:
-            return many
+    return many
 
 
 @inlined
@@ -325,17 +314,13 @@ def solve_game(head, by_upper, world):
             first -= 1
         attract(first, last, False, head, world)
         last = first
-    node = head
-    while True:
+    for node in ring_of(head, nodes):
         if by_upper:
             components[node].upper = components[node].value
         else:
             components[node].lower = components[node].value
         if (nodes[node].minimizes == 0) == by_upper:
             choose(node, head, by_upper, world)
-        node = nodes[node].ring
-        if node == head:
-            break
 
 
 @helper
@@ -359,8 +344,7 @@ def widest_beside(head, world):
     """Return the widest leaf that a child of a node without one leads to, or -1; ties: larger tie-break."""
     nodes, edges, known, components = nodes_of(world), edges_of(world), known_of(world), components_of(world)
     chosen, widest = -1, -1.0
-    node = head
-    while True:
+    for node in ring_of(head, nodes):
         start = nodes[node].child_start
         for edge in range(start, start + nodes[node].child_count):
             child = edges[edge]
@@ -370,9 +354,7 @@ def widest_beside(head, world):
             width = known[leaf].upper - known[leaf].lower
             if width > widest or (width == widest and known[leaf].tie_break > known[chosen].tie_break):
                 chosen, widest = leaf, width
-        node = nodes[node].ring
-        if node == head:
-            return chosen
+    return chosen
 
 
 @helper
@@ -384,17 +366,10 @@ def represent(head, world):
     sampled where endless play is worth one number, and otherwise the widest leaf is taken that can be reached.
     """
     nodes, components = nodes_of(world), components_of(world)
-    node = head
-    while True:
+    for node in ring_of(head, nodes):
         components[node].leaf, components[node].rank = -1, 0
-        node = nodes[node].ring
-        if node == head:
-            break
-    while True:
+    for node in ring_of(head, nodes):
         follow(node, head, world)
-        node = nodes[node].ring
-        if node == head:
-            break
     leaf = widest_beside(head, world)
     while leaf >= 0:
         lead_to(leaf, head, world)
@@ -413,8 +388,8 @@ def refresh_component(head, world):
     solve_game(head, True, world)
     solve_game(head, False, world)
     represent(head, world)
-    changed, node = 0, head
-    while True:
+    changed = 0
+    for node in ring_of(head, nodes):
         now = components[node]
         if now.leaf < 0 or now.leaf == head:
             now.leaf = now.pick = head
@@ -423,6 +398,4 @@ def refresh_component(head, world):
             changed = 1
         known[node].lower, known[node].upper = now.lower, now.upper
         known[node].child, known[node].leaf = now.pick, now.leaf
-        node = nodes[node].ring
-        if node == head:
-            return changed
+    return changed

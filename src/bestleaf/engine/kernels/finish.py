@@ -21,7 +21,7 @@ from bestleaf.engine.compile import (
     track_of,
 )
 from bestleaf.engine.kernels.loop import node_above
-from bestleaf.engine.kernels.reach import as_one
+from bestleaf.engine.kernels.reach import as_one, list_children
 from bestleaf.engine.records import INNER, Graph
 from bestleaf.engine.rules import highest_lower_bound, strongest_rival
 
@@ -44,23 +44,6 @@ def bearing_child(node, lower, world):
         if same and (chosen < 0 or known[child].tie_break > known[chosen].tie_break):
             chosen = child
     return chosen
-
-
-@inlined
-def list_children(node, only, but, met, world):
-    """Append the child `only` of a node (all of them, if it is -1) to the stack, without `but`; return its new length.
-
-    Nodes that the current walk has seen are left out.
-    """
-    nodes, edges, track, stack = nodes_of(world), edges_of(world), track_of(world), stack_of(world)
-    start = nodes[node].child_start
-    for edge in range(start, start + nodes[node].child_count):
-        child = edges[edge]
-        if child != but and (only < 0 or child == only) and track[child].seen != world.walk:
-            track[child].seen = world.walk
-            stack[met] = child
-            met += 1
-    return met
 
 
 @inlined

@@ -10,13 +10,12 @@ from functools import partial
 import numpy as np
 
 from bestleaf.engine.compile import (
-    arms_kernel,
-    arms_kernel_at,
     draw,
     edges_of,
     inlined,
     kernel,
     known_of,
+    node_kernel,
     node_kernel_at,
     nodes_of,
     sampler_at,
@@ -148,9 +147,9 @@ def node_above(node, world):
         node = nodes[node].ring
 
 
-@arms_kernel
-def mark_descent(root, best, world):
-    """Count a visit of every node from `root` to the leaf `world.first`, through `best` if that leads there."""
+@node_kernel
+def mark_descent(root, world):
+    """Count a visit of every node from `root` to the leaf `world.first`, through `world.best` if that leads there."""
     nodes, edges, known, track = nodes_of(world), edges_of(world), known_of(world), track_of(world)
     leaf = world.first
     track[root].visits += 1
@@ -161,7 +160,7 @@ def mark_descent(root, best, world):
         for edge in range(start, start + nodes[parent].child_count):
             child = edges[edge]
             fits = known[child].leaf == leaf and nodes[child].component != component
-            if fits and (node < 0 or (child == best and node != best)):
+            if fits and (node < 0 or (child == world.best and node != world.best)):
                 node, above = child, parent
         if component < 0:
             break
@@ -189,8 +188,8 @@ def begin_round(decision, world):
     """Count the round at the node of the decision and, in a growing graph, the visits on the way to its leaf."""
     track_of(world)[decision.root].rounds += 1
     if world.growing == 1:
-        world.first = decision.leaf
-        arms_kernel_at(world.mark_descent)(decision.root, decision.best, world)
+        world.first, world.best = decision.leaf, decision.best
+        node_kernel_at(world.mark_descent)(decision.root, world)
 
 
 @inlined

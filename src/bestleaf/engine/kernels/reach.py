@@ -55,6 +55,23 @@ def contains(inside, label):
     return (inside[label >> 6] >> np.uint64(label & 63)) & np.uint64(1) != 0
 
 
+@inlined
+def list_children(node, only, but, met, world):
+    """Append the child `only` of a node (all of them, if it is -1) to the stack, without `but`; return its new length.
+
+    Nodes that the current walk has seen are left out.
+    """
+    nodes, edges, track, stack = nodes_of(world), edges_of(world), track_of(world), stack_of(world)
+    start = nodes[node].child_start
+    for edge in range(start, start + nodes[node].child_count):
+        child = edges[edge]
+        if child != but and (only < 0 or child == only) and track[child].seen != world.walk:
+            track[child].seen = world.walk
+            stack[met] = child
+            met += 1
+    return met
+
+
 @helper
 def walk(node, upwards, world):
     """Write `node` and all nodes below it (above it, if `upwards`) to the start of the stack; return how many."""
@@ -101,7 +118,7 @@ def collect(node, world):
 
     Sets that are remembered are taken over.
     """
-    nodes, edges, track, stack = nodes_of(world), edges_of(world), track_of(world), stack_of(world)
+    nodes, track, stack = nodes_of(world), track_of(world), stack_of(world)
     reachable, inside = reachable_of(world), inside_of(world)
     built = world.most_words - world.words
     world.walk += 1
@@ -122,13 +139,7 @@ def collect(node, world):
             for word in range(known.words):
                 inside[built + known.first + word] |= inside[known.start + word]
         else:
-            start = nodes[current].child_start
-            for edge in range(start, start + nodes[current].child_count):
-                child = edges[edge]
-                if track[child].seen != world.walk:
-                    track[child].seen = world.walk
-                    stack[met] = child
-                    met += 1
+            met = list_children(current, -1, -1, met, world)
     return low, high
 
 
