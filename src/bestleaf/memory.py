@@ -32,7 +32,7 @@ TABLE = "CREATE TABLE answers (question BLOB PRIMARY KEY, answer BLOB NOT NULL) 
 EVERY = 1.0  # seconds between two times that fresh answers are written
 NUMBER = struct.Struct("<d")
 
-Json = Any  # numbers, text, booleans, None, and lists and objects of them
+Json = object  # numbers, text, booleans, None, and lists and objects of them
 
 
 class Memory:

@@ -74,7 +74,7 @@ def check_problem(problem: Problem, *, walks: int = 50, samples: int = 400, seed
     root = problem.root()
     _require(root == problem.root(), f"root() must always return the same state, got {shown(root)} and another one")
     _require(not problem.is_terminal(root), f"the root must have children, got the terminal state {shown(root)}")
-    met: dict[Hashable, list[Any]] = {}
+    met: dict[Hashable, list[Hashable]] = {}
     terminal: dict[Hashable, None] = {}
     for _ in range(walks):
         state, passed = root, set()
@@ -112,7 +112,7 @@ def _samples_anywhere(problem: Problem, state: Hashable) -> bool:
     return True
 
 
-def _checked_children(problem: Problem, state: Hashable) -> list[Any]:
+def _checked_children(problem: Problem, state: Hashable) -> list[Hashable]:
     children = list(problem.children(state))
     _require(children, f"a state that is not terminal must have children, got none at {shown(state)}")
     for child in children:
@@ -148,7 +148,7 @@ def _checked_chance(problem: Problem, state: Hashable) -> bool:
     return first is not None
 
 
-def _check_parents(problem: Problem, met: dict[Hashable, list[Any]]) -> None:
+def _check_parents(problem: Problem, met: dict[Hashable, list[Hashable]]) -> None:
     if not hasattr(problem, "parents"):
         return
     for state, children in met.items():
@@ -193,8 +193,8 @@ def _check_values(problem: Any, state: Hashable, samples: int, rng: np.random.Ge
 def _small_problems() -> list[TableProblem]:
     """Return small graphs with one clear best leaf; each is there twice, with its children in both orders."""
     means = {"a": 0.9, "b": 0.5, "c": 0.4, "d": 0.1}
-    shared: dict[Any, Sequence[Any]] = {"root": ["x", "y", "z"], "x": ["a", "b"], "y": ["b", "c"], "z": ["c", "d"]}
-    deeper: dict[Any, Sequence[Any]] = {"root": ["x", "y"], "x": ["u", "d"], "y": ["b", "c"], "u": ["a", "c"]}
+    shared: dict[str, list[str]] = {"root": ["x", "y", "z"], "x": ["a", "b"], "y": ["b", "c"], "z": ["c", "d"]}
+    deeper: dict[str, list[str]] = {"root": ["x", "y"], "x": ["u", "d"], "y": ["b", "c"], "u": ["a", "c"]}
     backwards = [{state: children[::-1] for state, children in edges.items()} for edges in (shared, deeper)]
     return [TableProblem(edges, means, root="root") for edges in (shared, deeper, *backwards)]
 

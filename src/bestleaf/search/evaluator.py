@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import CFUNCTYPE, c_double, c_int64, c_void_p, cast
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import takewhile
 from math import inf, nan
 from time import perf_counter
@@ -323,9 +323,9 @@ class Evaluator:
     def _values(self, states: Sequence[State]) -> Sequence[float | None]:
         """Return the values of states, computed by the executor, in order; fewer if time is over."""
         if self.batch_size is None or not self.folds:
-            share = self._map if self.batch_size is not None else lambda work, some: work(self.problem, some)
+            work = exact_values if self.batch_size is None else partial(self.executor.map, exact_values)
             asked = [(state,) for state in states]
-            return self._recalled("exact", asked, lambda some: share(exact_values, [one for (one,) in some]))
+            return self._recalled("exact", asked, lambda some: work(self.problem, [one for (one,) in some]))
         scores = self._fold_scores([(state, fold) for state in states for fold in range(self.folds)])
         whole = len(scores) // self.folds
         rows = np.reshape(scores[: whole * self.folds], (whole, self.folds))
@@ -370,7 +370,7 @@ class Evaluator:
 
     def _remembered(self, kind: str, items: Sequence[tuple], work: Work[float]) -> list[float]:
         """Return the result of each item, by the executor unless it is known; fewer if time is over."""
-        return self._recalled(kind, items, lambda missing: self._map(work, missing))
+        return self._recalled(kind, items, lambda missing: self.executor.map(work, self.problem, missing))
 
     def _recalled(
         self, kind: str, items: Sequence[tuple], compute: Callable[[list[tuple]], Sequence[Found]]
@@ -386,10 +386,6 @@ class Evaluator:
             self.answers.keep_number(questions[place], value)
             known[place] = (value,)
         return [answer[0] for answer in takewhile(lambda one: one is not None, known) if answer is not None]
-
-    def _map(self, work: Work[Found], items: Sequence[object]) -> list[Found]:
-        """Return the results of the executor; if time or workers ran out, there may be fewer than items."""
-        return self.executor.map(work, self.problem, items)
 
     def ensure_value(self) -> None:
         """Compute or estimate one value, if a budget ended the search before there was any.

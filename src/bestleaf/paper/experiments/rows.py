@@ -28,7 +28,6 @@ Row = dict[str, Any]  # "case", "run" and what was measured, in values that JSON
 Task = tuple[str, int]  # case and run
 Case = TypeVar("Case")
 Column = Callable[[Case, list[Row]], str]  # the text of one case with its rows
-Columns = dict[str, Column[Case]]  # by name
 
 
 class Interrupted(KeyboardInterrupt):
@@ -118,7 +117,7 @@ class Experiment(Generic[Case]):
     runs: int  # of a line, as in the paper
     measured: Callable[[Case, np.random.SeedSequence], Row]
     title: str
-    columns: Columns[Case]
+    columns: dict[str, Column[Case]]
     left: Sequence[str]  # the columns that hold text
     notes: str = ""
     extra_runs: int | None = None  # most runs of a line that the paper does not have
