@@ -90,7 +90,7 @@ def _with_options(told: str) -> str:
     """Return a sentence about Python parameters with the names of the command-line options instead."""
     told = re.sub(r"The '(\w+)' parameter of \w+ must", r"\1 must", told)  # as scikit-learn says it
     told = told.replace("estimator=NeighbourVotes()", "--estimator neighbours")
-    told = re.sub(r"\b(impute|dates|encoding)='([\w-]+)'", r"--\1 \2", told)
+    told = re.sub(r"\b(impute|dates|encoding|choose)='([\w-]+)'", r"--\1 \2", told)
     told = re.sub(r"^sample_weight\b", "weights", told)
     told = re.sub(r"^(groups|target|task|weights)\b", r"--\1", told)
     told = re.sub(r"^(encoding|missing|drop|keep)\b(?= must| and keep)", r"--\1", told)

@@ -25,7 +25,7 @@ LOUD = ("A leak?", "Leaks?")  # how lines that must not be overlooked begin
 ANSWERS = {  # by kinds of findings, what can be done about them
     frozenset({"unnamed", "row number", "id", "empty"}): "--keep COLUMN takes a column in that is left out.",
     frozenset({"marker"}): "--missing TEXT takes cells with this text as missing values.",
-    frozenset({"leak", "duplicate"}): "--drop COLUMN leaves a column out.",
+    frozenset({"leak", "leak of two", "duplicate", "sum"}): "--drop COLUMN leaves a column out.",
 }
 
 
@@ -85,7 +85,9 @@ COLUMN = {"metavar": "COLUMN"}
 
 Data = Annotated[
     Path,
-    typer.Argument(help="CSV or TSV file (also .gz, .bz2, .xz), Parquet, Feather, or .data with .labels beside it."),
+    typer.Argument(
+        help="CSV, TSV or TXT file (also .gz, .bz2, .xz), XLSX, ARFF, Parquet, Feather, or .data with .labels."
+    ),
 ]
 Target = Annotated[str, _table("Column to predict (of a .data file: label).")]
 Task = Annotated[Literal["auto", "classification", "regression"], _table("Whether to predict classes or numbers.")]
@@ -97,6 +99,7 @@ Missing = Annotated[
     list[str] | None, _table('Text that means a missing value, such as "?"; may be repeated.', metavar="TEXT")
 ]
 Encoding = Annotated[str | None, _table("Encoding of the file: latin-1, cp1252 (default: UTF-8).", metavar="NAME")]
+NoHeader = Annotated[bool, _table("The first line has no names; columns are called 'column 1', ...", "--no-header")]
 Impute = Annotated[
     Literal["median", "mean", "most_frequent"] | None,
     _table("How missing values are filled (default: median, unless the model takes them)."),
@@ -132,6 +135,7 @@ class TableOptions(NamedTuple):
     keep: Keep = None
     missing: Missing = None
     encoding: Encoding = None
+    no_header: NoHeader = False
     impute: Impute = None
     dates: Dates = "parts"
     estimator: Estimator = None
@@ -151,6 +155,7 @@ class TableOptions(NamedTuple):
                 wanted=wanted,
                 missing=self.missing or (),
                 encoding=self.encoding,
+                header=not self.no_header,
                 groups=self.groups,
                 weights=self.weights,
                 impute=default_impute(self.estimator) if self.impute is None else self.impute,

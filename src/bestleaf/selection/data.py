@@ -16,11 +16,12 @@ from sklearn.utils.validation import check_X_y, validate_data
 
 from bestleaf.checks import did_you_mean, listed, one_of, shown
 from bestleaf.encoding import EncodedRows, encoder_for, takes_missing
-from bestleaf.encoding.frames import check_target, dense
+from bestleaf.encoding.frames import check_target, dense, is_frame
 from bestleaf.features.data import columns_not_finite, task_of
 from bestleaf.features.lattice import checked_groups
 from bestleaf.features.neighbours import TASKS, NeighbourVotes
 from bestleaf.features.rows import checked_weights, group_numbers
+from bestleaf.selection.look import told_in_python
 
 METADATA = ("sample_weight", "groups")  # what `fit` takes in addition to X and y
 FeatureGroups = Sequence[Iterable[int | str]] | dict[str, Iterable[int | str]]  # features that enter together
@@ -74,7 +75,10 @@ def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: dict[str
     else:  # a feature is a column of the table
         encoded = EncodedRows.of(encoder, X)
         validate_data(selector, X, skip_check_array=True)
+        strange = is_frame(X) and isinstance(selector.encode, str)
         X, y = check_X_y(encoded.numbers(), y, ensure_all_finite=False, ensure_min_samples=2, estimator=selector)
+        if strange and (told := told_in_python(encoded.frame, y)) is not None:
+            warn(told)
     _check_labels(y)
     names = _names_of(selector)
     if broken := columns_not_finite(X, missing=takes_missing(selector.estimator)):

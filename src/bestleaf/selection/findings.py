@@ -28,6 +28,11 @@ KINDS = {
         "Leaks? Each of {many} columns alone ranks the target almost perfectly: {names}. Drop those that are not known "
         "before the target.",
     ),
+    "leak of two": Kind(
+        "A leak? {text} ranks the target perfectly, although no column does alone. If it is not known before the "
+        "target, drop one.",
+        "Leaks? Each of {many} columns ranks the target perfectly together with another one: {names}.",
+    ),
     "classes": Kind(
         "The target {name}: {number:,.0f} different whole numbers are taken as classes; task regression takes them as "
         "numbers.",
@@ -50,9 +55,13 @@ KINDS = {
         "{name}: {cells} {text}; does that mean a missing value?",
         "{many} columns have cells such as '?' that may mean a missing value: {names}.",
     ),
+    "lone": Kind(
+        "{name} is {text}; is that right?", "{many} columns have one number that is far from all others: {names}."
+    ),
     "missing": Kind(
         "{name}: {number:.1%} of its values are missing.", "{many} columns have many missing values: {names}."
     ),
+    "sum": Kind("{name} is the sum {text}, apart from a constant.", "{many} columns are sums of others: {names}."),
     "duplicate": Kind(
         "{name} has the same values as {text}.", "{many} columns have the same values as another one: {names}."
     ),

@@ -6,15 +6,17 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from bestleaf.checks import did_you_mean, listed, one_of, shown
+from bestleaf.encoding.columns import DATE, read_target
 from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import TASKS
 from bestleaf.proof.text import counted
 from bestleaf.selection.columns import Look, looked_at
 from bestleaf.selection.findings import KINDS, Finding
-from bestleaf.selection.leaks import leaks
+from bestleaf.selection.leaks import leaks, leaks_of_two, sums_of_others
 
 FEW_ROWS = 50
 RARE_CLASS = 10  # a class with fewer rows is rare
@@ -28,6 +30,13 @@ FEW_NUMBERS = 5  # so many different whole numbers, or more, may be meant as num
 MOST_LABELS = 5  # rare classes that are named
 YEARS = (1500, 2200)
 
+TOLD_IN_PYTHON = {
+    "row number": "has columns that number the rows",
+    "id": "has columns that look like identifiers",
+    "leak": "has columns that rank y almost perfectly, perhaps leaks",
+    "leak of two": "has two columns that rank y perfectly, perhaps a leak",
+    "sum": "has columns that are sums of others",
+}
 UNNAMED = re.compile(r"(Unnamed: \d+(_level_\d+)?)?\s*|__index_level_\d+__")
 WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")  # of a name such as customer_id, customerId or CustomerID
 AN_ID_ENDS_IN = {"id", "ids", "uid", "pid", "uuid", "guid", "key", "no", "nr"}
@@ -129,7 +138,8 @@ def check_table(
     features = frame.drop(columns=target)
     one_of("task", task, TASKS)
     found, kept = _Findings(), set(keep)
-    found_task = _look_at_target(found, frame[target], task)
+    y = read_target(frame[target])[1]
+    found_task = _look_at_target(found, y, task)
     if len(frame) < FEW_ROWS:
         found.add("few rows", target, len(frame))
     columns = looked_at(features)
@@ -141,10 +151,28 @@ def check_table(
     _look_for_duplicates(found, stay)
     if found_task is not None:
         measure = "AUC" if found_task == "classification" else "rank correlation"
-        for name, score in leaks(features[[one.name for one in stay]], frame[target], found_task).items():
+        looked = features[[one.name for one in stay]]
+        for name, score in leaks(looked, y, found_task).items():
             found.add("leak", name, score, measure)
+        for name, pair in leaks_of_two(looked, y, found_task).items():
+            found.add("leak of two", name, 0, pair)
+    copies = {name for name, _, _ in found.get("duplicate", [])}
+    for name, terms in sums_of_others(features[[one.name for one in stay if one.name not in copies]]).items():
+        found.add("sum", name, 0, terms)
     findings = tuple(Finding(kind, *zip(*rows, strict=True)) for kind, rows in found.items())
     return TableCheck(len(frame), len(columns), target, found_task, findings)
+
+
+def told_in_python(frame: pd.DataFrame, y: np.ndarray) -> str | None:
+    """Return in a sentence which columns of a data frame may be ids, leaks or sums of others; None without any."""
+    target = next(name for number in range(len(frame.columns) + 1) if (name := "y" * (number + 1)) not in frame.columns)
+    found = {one.kind: one for one in check_table(frame.assign(**{target: y}), target).findings}
+    said = [
+        f"{words} [{listed(one.texts if kind == 'leak of two' else one.columns)}]"
+        for kind, words in TOLD_IN_PYTHON.items()
+        if (one := found.get(kind)) is not None
+    ]
+    return f"X {'; '.join(said)}; bestleaf.tables.check_table says more" if said else None
 
 
 def without_columns(frame: pd.DataFrame, target: str, drop: Iterable[str], keep: Iterable[str]) -> pd.DataFrame:
@@ -193,6 +221,8 @@ def _look_at_target(found: _Findings, y: pd.Series, task: str) -> str | None:
     if known.nunique() < 2:
         return None
     numbers = known.dtype.kind in "biuf"
+    if read_target(known)[0] == DATE:
+        return None
     try:
         task = task_of(known.to_numpy() if numbers else known.astype(str).to_numpy(object), task)
     except ValueError:  # infinite numbers, for example
@@ -274,6 +304,8 @@ def _look_at_column(found: _Findings, column: Look) -> None:
         found.add("constant", name, 0, column.value)
     if column.marker is not None:
         found.add("marker", name, *column.marker)
+    if column.lone is not None:
+        found.add("lone", name, 0, column.lone)
     if column.missing >= MANY_MISSING:
         found.add("missing", name, column.missing)
 

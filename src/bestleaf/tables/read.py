@@ -1,9 +1,8 @@
-"""Read tables from files: CSV and TSV (also compressed), Excel, ARFF, Parquet, Feather, .data with .labels beside it."""
+"""Read tables from files: CSV, TSV (also compressed), Excel, ARFF, Parquet, Feather, .data with .labels beside it."""
 
 from __future__ import annotations
 
 import bz2
-import codecs
 import csv
 import gzip
 import io
@@ -13,6 +12,7 @@ import re
 import warnings
 import zlib
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -147,8 +147,8 @@ def _opened(path: Path) -> Any:
 def _read_text(path: Path, usual: str, encoding: str, markers: list[str], header: bool) -> pd.DataFrame:
     """Return a table of text, with a note if it is not separated as usual."""
     encoding = USUAL if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
-    with _opened(path) as file:
-        head = list(islice(codecs.getreader(encoding)(file), LOOK))
+    with _opened(path) as file, io.TextIOWrapper(file, encoding, newline="") as lines:
+        head = list(islice(lines, LOOK))
     if not "".join(head[:1]).strip():
         raise ValueError("it is empty")
     separator = _separator(head, usual)
@@ -256,7 +256,7 @@ def read_arff(path: Path) -> pd.DataFrame:
 
 SEPARATED = {".csv": ",", ".tsv": "\t", ".txt": "\t"}  # files of text, by ending, with the usual separator
 OTHERS: dict[str, Callable[[Path], pd.DataFrame]] = {
-    ".xlsx": pd.read_excel,
+    ".xlsx": partial(pd.read_excel, engine="openpyxl"),
     ".arff": read_arff,
     ".parquet": pd.read_parquet,
     ".feather": pd.read_feather,

@@ -82,9 +82,18 @@ class TableSelection:
         """Return the result as JSON."""
         return json.dumps(self.result(), indent=1, allow_nan=False) + "\n"
 
-    def reduced(self) -> pd.DataFrame:
-        """Return the table as it was read, with only the selected columns and the target."""
-        return self.table.original[[*self.features, self.table.target]]
+    def reduced(self, *, safe: bool = False) -> pd.DataFrame:
+        """Return the table as it was read, with only the selected columns and the target.
+
+        `safe` puts a ' before texts that a spreadsheet would run as a formula.
+        """
+        found = self.table.original[[*self.features, self.table.target]]
+        return found.map(_no_formula).rename(columns=_no_formula) if safe else found
+
+
+def _no_formula(cell: object) -> object:
+    """Return a cell; a text that a spreadsheet would run has a ' before it."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
 
 
 def _pair(interval: tuple[float, float] | None) -> list[float] | None:
