@@ -35,8 +35,9 @@ from bestleaf.search.executors import executor_for, workers_there
 from bestleaf.search.result import how_searched
 from bestleaf.search.settings import GUARANTEES, Settings, checked_guarantees
 from bestleaf.search.stages import Stage
-from bestleaf.selection.data import Data, choice_of, constant_columns, votes_of
+from bestleaf.selection.data import Data, votes_of
 from bestleaf.selection.fit import Fit, Note
+from bestleaf.selection.space import Space
 
 FEW_SUBSETS = 4096  # guarantee "auto" evaluates all subsets if there are at most this many
 ROOM = 256 * 2**20  # bytes that the graph of a search may take
@@ -143,13 +144,14 @@ def searched(fit: Fit) -> Searched:
 
 def lattice_of(fit: Fit) -> FeatureLattice:
     """Return the lattice of the subsets that may be chosen."""
-    oracle, choice = oracle_of(fit.selector, fit.data, fit.seed), choice_of(fit.selector, fit.data)
+    oracle, space = oracle_of(fit.selector, fit.data, fit.seed), Space.of(fit.selector, fit.data)
+    excluded = set(range(len(space.units))).difference(space.everything)
     return FeatureLattice(
         oracle,
-        max_features=fit.selector.max_features,
-        include=choice.include,
-        exclude=choice.exclude + constant_columns(fit.data, choice),
-        groups=choice.feature_groups,
+        max_features=space.limit,
+        include=space.columns(space.forced),
+        exclude=space.columns(excluded),
+        groups=space.units,
     )
 
 
