@@ -70,22 +70,12 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that was found in a table, in one or more columns.
+    """Something that was found in a table, in one or more columns."""
 
-    Attributes
-    ----------
-    kind : str
-        What it is, such as "id" or "leak"; all kinds are in `KINDS`.
-    columns : tuple of str
-        The columns; for a finding about the target, its name.
-    numbers, texts : tuple
-        A number and a text for each column, such as the share of missing values; 0 and "" where there is none.
-    """
-
-    kind: str
-    columns: tuple[str, ...]
-    numbers: tuple[float, ...]
-    texts: tuple[str, ...]
+    kind: str  # such as "id" or "leak"; all kinds are in `KINDS`
+    columns: tuple[str, ...]  # for a finding about the target, its name
+    numbers: tuple[float, ...]  # one for each column, such as the share of missing values; 0 where there is none
+    texts: tuple[str, ...]  # one for each column; "" where there is none
 
     def lines(self) -> list[str]:
         """Return what was found as lines: one for each column, or one for many columns."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,22 +49,12 @@ TIMES = {  # words in the names of times
 
 @dataclass(frozen=True, repr=False)
 class TableCheck:
-    """What a look at a table found.
-
-    Attributes
-    ----------
-    rows, columns : int
-        Rows of the table, and columns beside the target that were looked at.
-    target, task : str
-        The target, and whether it is predicted by "classification" or "regression"; None if it cannot be predicted.
-    findings : tuple of Finding
-        What was found; true in a condition if there is something.
-    """
+    """What a look at a table found; true in a condition if there is something."""
 
     rows: int
-    columns: int
+    columns: int  # beside the target, that were looked at
     target: str
-    task: str | None
+    task: str | None  # None if the target cannot be predicted
     findings: tuple[Finding, ...]
 
     @property
@@ -177,20 +167,27 @@ def told_in_python(frame: pd.DataFrame, y: np.ndarray) -> str | None:
 
 def without_columns(frame: pd.DataFrame, target: str, drop: Iterable[str], keep: Iterable[str]) -> pd.DataFrame:
     """Return a table without the columns to drop; refuse names that are no columns beside the target."""
-    dropped, kept = listed_names("drop", drop), listed_names("keep", keep)
     check_target_name(frame, target)
-    for argument, names in (("drop", dropped), ("keep", kept)):
-        for name in names:
-            if name == target or name not in frame.columns:
-                rule = "must name a column of the table other than the target"
-                raise ValueError(f"{argument} {rule}, got {shown(name)}{did_you_mean(name, frame.columns)}")
+    others = [name for name in frame.columns if name != target]
+    dropped, kept = columns_named("drop", drop, others), columns_named("keep", keep, others)
     if both := sorted(set(dropped).intersection(kept)):
         raise ValueError(f"drop and keep must not name the same column, got {listed(both)} for both")
     if repeated := sorted({str(name) for name in frame.columns[frame.columns.duplicated()]}):
-        raise ValueError(
-            f"the table must have a different name for every column, got {listed(repeated)} more than once"
-        )
+        rule = "the table must have a different name for every column"
+        raise ValueError(f"{rule}, got {listed(repeated)} more than once")
     return frame.drop(columns=dropped)
+
+
+def columns_named(argument: str, given: Iterable[object], others: Collection[str]) -> list[str]:
+    """Return names of columns as a list; refuse a text, which would be a list of its letters, and other names."""
+    if isinstance(given, str):
+        raise TypeError(f"{argument} must be a list of names of columns, got the text {shown(given)}")
+    names = list(given)
+    for name in names:
+        if not isinstance(name, str) or name not in others:
+            rule = "must name a column of the table other than the target"
+            raise ValueError(f"{argument} {rule}, got {shown(name)}{did_you_mean(name, others)}")
+    return [str(name) for name in names]
 
 
 def check_target_name(frame: pd.DataFrame, target: str) -> None:
@@ -198,13 +195,6 @@ def check_target_name(frame: pd.DataFrame, target: str) -> None:
     if target not in frame.columns:
         hint, there = did_you_mean(target, frame.columns), listed(frame.columns)
         raise ValueError(f"target must be a column of the table, got {shown(target)}{hint} where there are {there}")
-
-
-def listed_names(argument: str, given: Iterable[str]) -> list[str]:
-    """Return names of columns as a list; a text would be a list of its letters."""
-    if isinstance(given, str):
-        raise TypeError(f"{argument} must be a list of names of columns, got the text {shown(given)}")
-    return list(given)
 
 
 class _Findings(dict[str, list[tuple[str, float, str]]]):

@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from bestleaf.checks import did_you_mean, listed, shown
+from bestleaf.checks import listed, shown
 from bestleaf.encoding import TableEncoder
 from bestleaf.encoding.columns import CATEGORY, DATE, LENGTH, REFUSED, TEXT, floats_of, read_target
 from bestleaf.features.data import task_of
 from bestleaf.proof import record
 from bestleaf.proof.text import counted, first_of
 from bestleaf.proof.text import shown as in_words
-from bestleaf.selection.look import FEW_ROWS, TableCheck, check_table, check_target_name, listed_names, without_columns
+from bestleaf.selection.look import FEW_ROWS, TableCheck, check_table, check_target_name, columns_named, without_columns
 from bestleaf.tables.read import read_frame, without_markers
 
 LOUD = ("A leak?", "Leaks?")  # how lines that must not be overlooked begin
@@ -31,39 +31,17 @@ RowData = dict[str, Any]  # the groups and the weights of the rows, as `BestLeaf
 
 @dataclass(frozen=True)
 class Table:
-    """A table ready for a search.
+    """A table ready for a search."""
 
-    Attributes
-    ----------
-    X : DataFrame
-        Numbers. A category has one column for each of its levels; a date has one for each of its parts.
-    y : Series
-        The target.
-    original : DataFrame
-        The table as it was read, with the target.
-    target : str
-        Name of the target column.
-    encoder : TableEncoder
-        The fitted encoder that made `X`.
-    notes : tuple of str
-        What was done to the columns, in words.
-    metadata : dict of arrays
-        The groups and the weights of the rows, as `BestLeafSelector.fit` takes them.
-    made : bestleaf.proof.record.Table or None
-        How `load_table` read the table, as a certificate keeps it.
-    check : TableCheck or None
-        What `load_table` found in it.
-    """
-
-    X: pd.DataFrame
-    y: pd.Series
-    original: pd.DataFrame
+    X: pd.DataFrame  # numbers: a category has one column for each of its levels; a date has one for each of its parts
+    y: pd.Series  # the target
+    original: pd.DataFrame  # the table as it was read, with the target
     target: str
-    encoder: TableEncoder
-    notes: tuple[str, ...]
+    encoder: TableEncoder  # fitted; it made `X`
+    notes: tuple[str, ...]  # what was done to the columns, in words
     metadata: RowData = field(default_factory=dict)
-    made: record.Table | None = None
-    check: TableCheck | None = None
+    made: record.Table | None = None  # how `load_table` read the table, as a certificate keeps it
+    check: TableCheck | None = None  # what `load_table` found in it
 
     @property
     def groups(self) -> dict[str, list[str]]:
@@ -149,7 +127,7 @@ def load_table(
     >>> load_table(people, "bought").notes
     ('id numbers the rows; left out of the search.',)
     """
-    dropped, kept = listed_names("drop", drop), listed_names("keep", keep)
+    dropped, kept = (one if isinstance(one, str) else list(one) for one in (drop, keep))
     markers = [missing] if isinstance(missing, str) else list(missing)
     frame = without_columns(frame_of(data, missing=markers, encoding=encoding, header=header), target, dropped, kept)
     frame, without = with_target(frame, target)
@@ -232,9 +210,7 @@ def split_off_rows(
     """Return a table without the columns of groups and weights, and these two as metadata for `fit`."""
     named = {option: name for option, name in (("groups", groups), ("weights", weights)) if name is not None}
     for option, name in named.items():
-        if name not in frame.columns or name == target:
-            hint = did_you_mean(name, frame.columns) if name not in frame.columns else ""
-            raise ValueError(f"{option} must name a column of the table other than the target, got {shown(name)}{hint}")
+        columns_named(option, [name], frame.columns.drop(target))
         if missing := int(frame[name].isna().sum()):
             raise ValueError(f"{option} must have a value in every row, got {missing:,} missing in {shown(name)}")
     if groups is not None and groups == weights:
