@@ -15,11 +15,7 @@ from bestleaf.checks import sentence, shown
 VALUE_COST = 10**9  # largest number of distances for one exact value if every row votes (a second for each feature)
 REFERENCE_ROWS = 20_000  # rows that vote, if there are so many rows that an exact value would take more distances
 QUERY_ROWS = 10_000  # other rows that are then ranked
-FEWEST_OF_A_CLASS = 20  # rows of each class among them
-MOST_CLASSES = 20  # more different whole numbers than this are taken for real targets
-FAR_OFF = 1000  # a mean that is so many standard deviations from 0 is subtracted, to keep single precision
 LARGEST = 1e15  # larger numbers have squared differences that single precision cannot add
-LARGE = 10**7  # numbers that are copied at once
 VOTES, IS_RANKED = 1, 2  # roles of rows
 LIGHTEST = 1e-6  # share of the weight that the rows beside the heaviest target must have
 VECTOR = 16  # single-precision numbers in the widest vector
@@ -85,7 +81,8 @@ def task_of(y: ArrayLike, task: str) -> str:
     with np.errstate(over="ignore", invalid="ignore"):  # y may hold the largest numbers there are
         kind = type_of_target(y, input_name="y", raise_unknown=True)
     targets = np.asarray(y)
-    many = kind == "multiclass" and targets.dtype.kind in "iuf" and len(np.unique(targets)) > MOST_CLASSES
+    # More different whole numbers than this are taken for real targets.
+    many = kind == "multiclass" and targets.dtype.kind in "iuf" and len(np.unique(targets)) > 20
     return "regression" if many or kind.startswith("continuous") else "classification"
 
 
@@ -133,13 +130,14 @@ def scaled(column: np.ndarray, scale: bool) -> np.ndarray:
     middle, spread = column.mean(), column.std()
     if scale:
         return (column - middle) / (spread if spread > 0 else 1.0)
-    return (column - middle if abs(middle) > FAR_OFF * spread else column) * size
+    # A mean that is so many standard deviations from 0 is subtracted, to keep single precision.
+    return (column - middle if abs(middle) > 1000 * spread else column) * size
 
 
 def copied_columns(data: np.ndarray, scale: bool, width: int, rows: np.ndarray) -> np.ndarray:
     """Return a copy of the data, [features, width] in single precision; rows in the order `rows`, then zeros."""
     found = np.zeros((data.shape[1], width), np.float32)
-    many = max(1, LARGE // len(rows))
+    many = max(1, 10**7 // len(rows))  # numbers that are copied at once
     with np.errstate(over="ignore"):
         for start in range(0, len(found), many):
             columns = data[rows, start : start + many].T.astype(np.float64, order="C")
@@ -231,7 +229,8 @@ def row_roles(
     if weights is not None:
         others = others[np.argsort(weights[others] == 0, kind="stable")]
     left = QUERY_ROWS if query_rows is None else query_rows
-    for some in [*(others[labels[others] == label][:FEWEST_OF_A_CLASS] for label in range(len(ends))), others]:
+    # Rows of each class among them.
+    for some in [*(others[labels[others] == label][:20] for label in range(len(ends))), others]:
         some = some[role[some] == 0][:left]
         role[some] = IS_RANKED
         left -= len(some)

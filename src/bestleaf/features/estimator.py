@@ -27,9 +27,6 @@ from bestleaf.features.rows import checked_weights
 from bestleaf.features.scoring import chosen_score, corrected_error
 
 DEFAULT_FOLDS = 5
-THREADS = ("n_jobs", "nthread", "num_threads", "thread_count")  # what libraries call the number of their threads
-QUICK = 10**5  # cost of a value by a closed form
-TOGETHER = 256  # values, or scores of single splits, that closed forms compute at once
 
 Split = tuple[np.ndarray, np.ndarray]  # rows to fit on, held-out rows
 
@@ -109,9 +106,10 @@ class EstimatorOracle:
             with ONE_THREAD:  # sums of many threads would depend on their number
                 self.closed_form = closed_form(self.estimator, self.score, self.X, self.y, self.splits)
         if self.closed_form is not None:
-            self.value_cost = QUICK
-            self.at_once = self.parts_at_once = TOGETHER
-            self.part_cost = QUICK // self.parts
+            self.value_cost = 10**5
+            # Values, or scores of single splits, that closed forms compute at once.
+            self.at_once = self.parts_at_once = 256
+            self.part_cost = self.value_cost // self.parts
 
     def value(self, subset: Iterable[int]) -> float:
         """Return the mean score on the fixed splits."""
@@ -318,7 +316,8 @@ def keep_to_one_thread(estimator: BaseEstimator) -> None:
         owner, _, parameter = name.rpartition("__")
         one = given[owner] if owner else estimator
         ours = type(one).__module__.startswith("sklearn.")
-        if parameter in THREADS and (value == -1 or (value is None and not ours)):
+        threads = parameter in ("n_jobs", "nthread", "num_threads", "thread_count")  # what libraries call their number
+        if threads and (value == -1 or (value is None and not ours)):
             estimator.set_params(**{name: 1})
 
 

@@ -17,8 +17,6 @@ from bestleaf.checks import sentence, shown
 from bestleaf.features.ranking import auc, concordance
 from bestleaf.proof.text import call_name
 
-ROUNDING = 1e-9  # a perfect average precision may be 1.0000000000000002
-
 
 @dataclass(frozen=True)
 class Score:
@@ -46,7 +44,8 @@ class Score:
             raise ValueError(
                 f"scoring {self.name} must give a finite number, got {shown(score)} for the features {shown(subset)}"
             )
-        if float(score) > 1.0 + ROUNDING or (float(score) < 0.0 and not self.is_bounded):
+        # A perfect average precision may be 1.0000000000000002.
+        if float(score) > 1.0 + 1e-9 or (float(score) < 0.0 and not self.is_bounded):
             raise ValueError(
                 f"scoring {self.name} must give scores from 0 to 1 to value subsets, got {float(score):g} for the "
                 f"features {shown(subset)}"

@@ -14,9 +14,6 @@ import numpy as np
 if TYPE_CHECKING:
     from bestleaf.proof.record import AllSubsetsClaim, Certificate
 
-FINE = 0.001  # smaller gaps are not told apart
-HALF = 0.5  # at least so many of the leaves are compared, if something is known of so many
-
 
 def compared_leaves(exact: np.ndarray, upper: np.ndarray, value: float, epsilon: float, *, grown: bool) -> np.ndarray:
     """Return which leaves were compared. The leaves must be listed in the order in which they entered the graph.
@@ -43,9 +40,10 @@ def compared_leaves(exact: np.ndarray, upper: np.ndarray, value: float, epsilon:
         return bounded
     sampled = np.flatnonzero(bounded & ~exact)
     tops = np.maximum.accumulate(np.concatenate(([upper[exact].max(initial=0.0)], upper[sampled])))
-    gaps = np.maximum(tops - value, max(epsilon, FINE))
+    gaps = np.maximum(tops - value, max(epsilon, 0.001))  # smaller gaps are not told apart
     many = np.arange(len(tops)) + exact.sum()  # exact leaves, and the first sampled ones
-    worth = np.where(many >= min(HALF * len(exact), many[-1]), many / gaps, -1.0)
+    # At least so many of the leaves are compared, if something is known of so many.
+    worth = np.where(many >= min(0.5 * len(exact), many[-1]), many / gaps, -1.0)
     found = exact.copy()
     found[sampled[: np.flatnonzero(worth == worth.max())[-1]]] = True
     return found

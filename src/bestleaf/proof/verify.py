@@ -15,7 +15,6 @@ from bestleaf.proof.text import in_line, part_name
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-AUDIT = 0.01  # share of all subsets that are computed again
 OURS = ("betting", "hoeffding", "theory", "beta1", "beta1_published", "beta2")  # bounds that are no user's own
 
 
@@ -99,7 +98,8 @@ def verify(
     for name, given in (("groups", groups), ("sample_weight", sample_weight), ("audit", audit)):
         if given is not None and X is None:
             raise ValueError(f"{name} must be given with X and y, got only {name}")
-    share = AUDIT if audit is None else number("audit", audit, "between 0 and 1", 0, 1)
+    # Share of all subsets that are computed again.
+    share = 0.01 if audit is None else number("audit", audit, "between 0 and 1", 0, 1)
     if not isinstance(certificate, Certificate | str | Path):
         raise TypeError(f"certificate must be a Certificate or the path of one, got a {type(certificate).__name__}")
     try:

@@ -17,10 +17,8 @@ from bestleaf.selection.data import Data
 from bestleaf.selection.space import Space
 
 FOLDS = 5
-JUDGED = 1000  # the folds are drawn again, at most twice, until about so many rows were scored
 MOST_ROWS = 10_000  # of more rows, a random part chooses
 BINS = 64  # of the codes of a column
-STRATA = 5  # parts of the range of real targets that folds have in equal shares
 PRIOR = 2.0  # rows with the mean target that every level of a category has in addition
 
 
@@ -34,7 +32,8 @@ class Fold(NamedTuple):
 def numbered(y: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
     """Return the class of each row by number; for real targets (None) in which fifth of the range of ranks it is."""
     if classes is None:
-        return np.argsort(np.argsort(y, kind="stable"), kind="stable") * STRATA // len(y)
+        # Parts of the range of real targets that folds have in equal shares.
+        return np.argsort(np.argsort(y, kind="stable"), kind="stable") * 5 // len(y)
     ranks = np.argsort(classes)
     return ranks[np.searchsorted(classes, y, sorter=ranks)]
 
@@ -63,7 +62,8 @@ def rounds_of(data: Data, labels: np.ndarray, cv: object, seed: int, *, real: bo
     folds = min(FOLDS if cv is None else int(cv), len(labels) if groups is None else len(np.unique(groups)))
     if folds < 2:
         return []
-    times = int(np.clip(round(JUDGED / len(labels)), 1, 3)) if cv is None else 1
+    # The folds are drawn again, at most twice, until about so many rows were scored.
+    times = int(np.clip(round(1000 / len(labels)), 1, 3)) if cv is None else 1
     return [_usable(_drawn(labels, groups, folds, rng), labels, weights) for _ in range(times)]
 
 

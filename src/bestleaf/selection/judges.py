@@ -30,17 +30,8 @@ from bestleaf.selection.folds import Fold, Part
 from bestleaf.selection.orders import Check, Forest, Units
 from bestleaf.selection.space import Space
 
-NEIGHBOURS = 5
 TREES = 60
 PENALTIES = np.array([1e-3, 1e-2, 1e-1, 1.0, 10.0])  # of ridge regression, times the number of rows
-AT_ONCE = 2**22  # distances that are computed at a time: 32 MB
-RANKED = {
-    "roc_auc": "roc_auc",
-    "roc_auc_ovr": "roc_auc",
-    "r2": "r2",
-    "accuracy": "accuracy",
-    "concordance": "concordance",
-}
 
 
 class Judge(Protocol):
@@ -55,7 +46,7 @@ class Judge(Protocol):
 class Neighbours:
     """The mean target of the nearest training rows."""
 
-    def __init__(self, neighbours: int = NEIGHBOURS, *, scale: bool = True) -> None:
+    def __init__(self, neighbours: int = 5, *, scale: bool = True) -> None:
         self.neighbours, self.scale = neighbours, scale
         self.name = f"{neighbours} nearest neighbours"
 
@@ -67,7 +58,7 @@ class Neighbours:
         known, new = part.known, part.new
         if not self.scale:
             known, new = known * part.scale, new * part.scale
-        block = max(1, AT_ONCE // len(known))
+        block = max(1, 2**22 // len(known))  # distances that are computed at a time: 32 MB
         for begin in range(0, len(new), block):
             rows, done = new[begin : begin + block], 0
             distance = np.zeros((len(rows), len(known)))
@@ -283,8 +274,8 @@ class Panel:
         real = tasks == {"regression"}
         judges = [judge for one in given for judge in _judges(one, seed, decides=scoring == "accuracy")]
         name = ("r2" if real else "roc_auc") if scoring is None else scoring
-        ranked = RANKED.get(name) if isinstance(name, str) else None
-        if ranked is None or (ranked in ("roc_auc", "accuracy")) == real:
+        ranked = "roc_auc" if name == "roc_auc_ovr" else name
+        if ranked not in (("r2", "concordance") if real else ("roc_auc", "accuracy")):
             model = next(
                 (judge.estimator for judge in judges if isinstance(judge, Fitted)),
                 _PredictedNumbers(None, None) if real else _PredictedClasses(None, None),

@@ -20,10 +20,6 @@ from bestleaf.selection.data import Data
 from bestleaf.selection.matched import Rows
 from bestleaf.selection.new_rows import Split, drawn
 
-NEIGHBOURS, NEAREST, RIDGE = 5, "5 nearest neighbours", "ridge regression"
-PENALTIES = (1e-3, 1e-2, 1e-1, 1.0, 10.0)  # of ridge regression, times the number of rows or, if larger, of columns
-WORK = 1e10  # numbers that are added or compared: about ten seconds
-AT_ONCE = 2**22  # distances that are held at a time
 EQUAL = 1e-9  # distances that differ by a smaller part are the same
 CLOSE = 1e-6
 
@@ -48,7 +44,7 @@ def check_new_rows(certificate: Certificate, rows: Data) -> list[str]:
 
 def _checked(certificate: Certificate, again: Again) -> Iterator[int]:
     """Yield 1 for each score that was computed again; refuse one that does not follow."""
-    claim, path, left = certificate.new_rows, certificate.path, WORK
+    claim, path, left = certificate.new_rows, certificate.path, 1e10  # numbers added or compared: ten seconds
     assert claim is not None
     assert path is not None
     table = claim.table
@@ -111,9 +107,9 @@ class Again(NamedTuple):
     def score(self, judge: str, columns: list[int]) -> tuple[float, float] | None:
         """Return the least and the largest score that a judge may have; None if it is not written here."""
         known, new, real = self.known[:, columns], self.new[:, columns], self.scoring == "r2"
-        if self.scoring not in ("roc_auc", "r2") or judge not in (NEAREST, RIDGE):
+        if self.scoring not in ("roc_auc", "r2") or judge not in ("5 nearest neighbours", "ridge regression"):
             return None
-        if judge == RIDGE:
+        if judge == "ridge regression":
             low = high = _ridge(known, new, self.targets)
         else:
             low, high = _votes(known, new, self.targets, real=real)
@@ -178,7 +174,7 @@ def _votes(known: np.ndarray, new: np.ndarray, targets: np.ndarray, *, real: boo
 
     Of real targets it is the mean, and anything where rows are equally near.
     """
-    many, step = min(NEIGHBOURS, len(known)), max(1, AT_ONCE // len(known))
+    many, step = min(5, len(known)), max(1, 2**22 // len(known))  # distances that are held at a time
     low, high = np.empty((2, len(new), targets.shape[1]))
     for start in range(0, len(new), step):
         rows, at = new[start : start + step], slice(start, start + step)
@@ -201,7 +197,8 @@ def _ridge(known: np.ndarray, new: np.ndarray, targets: np.ndarray) -> np.ndarra
     left, sizes, right = np.linalg.svd(known, full_matrices=False)
     turned = left.T @ (targets - middle)
     found = []
-    for penalty in max(rows, known.shape[1]) * np.array(PENALTIES):
+    # Of ridge regression, times the number of rows or, if larger, of columns.
+    for penalty in max(rows, known.shape[1]) * np.array((1e-3, 1e-2, 1e-1, 1.0, 10.0)):
         kept = sizes**2 / (sizes**2 + penalty)
         rest = ((targets - middle) ** 2).sum() - ((1 - (1 - kept[:, None]) ** 2) * turned**2).sum()
         found.append((rest / max(rows - 1 - kept.sum(), 1e-9) ** 2, penalty))

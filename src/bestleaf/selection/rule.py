@@ -7,9 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 SLACK = 0.003  # a smaller set may cost so much score
-GUARD = 0.005  # no judge may lose more than this plus half of the mean gain
-BANDWIDTH = 0.4  # of the smoothing over the logarithm of the size
-ALIKE = 0.02  # and over the difference to all columns
 FEW = 6  # sizes up to this are all scored; then each is a quarter larger, beyond a hundred by half
 ORDERS = ("elimination", "forward")  # where both are equally good, the first one is taken
 
@@ -58,8 +55,8 @@ class Rule(NamedTuple):
         worse than another says nothing about it.
         """
         scale, mean = np.log(self.sizes), differences.mean(axis=0) / self.unit
-        far = (scale[:, None] - scale) / BANDWIDTH
-        unlike = (mean[:, None] - mean) / ALIKE
+        far = (scale[:, None] - scale) / 0.4  # of the smoothing over the logarithm of the size
+        unlike = (mean[:, None] - mean) / 0.02  # and over the difference to all columns
         weights = np.exp(-0.5 * (far**2 + unlike**2))
         found = differences @ (weights / weights.sum(axis=0))
         found[:, -1] = 0.0
@@ -78,7 +75,7 @@ class Rule(NamedTuple):
         if self.asked is not None:
             return self.sizes.index(self.asked)
         mean, within = curve.mean(axis=0), np.array(self.sizes) <= self.limit
-        guard = max(GUARD * self.unit, self.tolerance)
+        guard = max(0.005 * self.unit, self.tolerance)  # no judge may lose more than this plus half of the mean gain
         allowed = within & (curve.min(axis=0) + np.maximum(mean, 0.0) / 2 >= -guard)
         mean = np.where(allowed if allowed.any() else within, mean, -np.inf)
         return int(np.argmax(mean >= mean.max() - self.tolerance))

@@ -38,7 +38,6 @@ GONE = {  # keywords of earlier versions, and what to use instead
     "n_repeats": "several values of random_state",
     "n_jobs": "the n_jobs of the selector",
 }
-CHANCE = 0.01  # share of test rows that may equal rows of the fit, beyond what rows of the fit share with each other
 
 
 @dataclass(frozen=True)
@@ -236,7 +235,8 @@ def _refuse_seen_rows(X: np.ndarray, y: np.ndarray, new_X: np.ndarray, new_y: np
     found = sum(row in seen for row in _rows_as_bytes(new_X, new_y))
     twice = sum(many for many in seen.values() if many > 1) / len(y)
     likely = len(new_y) * twice
-    if found > likely + 3 * np.sqrt(likely * (1 - twice)) + max(1.0, CHANCE * len(new_y)):
+    # Share of test rows that may equal rows of the fit, beyond what rows of the fit share with each other.
+    if found > likely + 3 * np.sqrt(likely * (1 - twice)) + max(1.0, 0.01 * len(new_y)):
         raise ValueError(f"X_test must not have rows of the fit, got {found:,} of {len(new_y):,} that are among them")
 
 
