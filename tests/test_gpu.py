@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from bestleaf import KNNOracle, NeighbourVotes
-from bestleaf.features.numbering import Numbering
 from bestleaf.features import neighbours
+from bestleaf.features.all_subsets import Numbering
 from bestleaf.features.gpu import device, votes
 from bestleaf.features.gpu.device import GpuError, cuda
 from cuda_on_host import COMPILER, cupy_on_host

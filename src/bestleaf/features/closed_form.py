@@ -46,20 +46,11 @@ class Fold(NamedTuple):
 
 
 class ClosedForm:
-    """Scores of a linear model on the fixed splits, for many subsets at once.
-
-    Parameters
-    ----------
-    folds : list of Fold
-        The normal equations and the test rows.
-    measure : str
-        The name of the score, one of MEASURES.
-    usable : array of bool
-        The columns that the closed form can be trusted with.
-    """
+    """Scores of a linear model on the fixed splits, for many subsets at once."""
 
     def __init__(self, folds: list[Fold], measure: str, usable: np.ndarray) -> None:
-        self.folds, self.measure, self.usable = folds, measure, usable
+        self.folds, self.measure = folds, measure
+        self.usable = usable  # the columns that the closed form can be trusted with
 
     def scores(self, subsets: Sequence[np.ndarray], numbers: Sequence[int]) -> np.ndarray:
         """Return the scores [subset, fold] of sorted subsets; not a number where the estimator has to be fitted."""

@@ -193,26 +193,14 @@ def reference_size(rows: int, reference_rows: int | None) -> int:
 
 
 def row_roles(
-    labels: np.ndarray,
+    labels: np.ndarray,  # classes of the rows by number, which are all the same for real targets
     reference_rows: int | None,
     query_rows: int | None,
     *,
-    weights: np.ndarray | None = None,
-    shuffle: bool = True,
+    weights: np.ndarray | None = None,  # of the rows; those of weight 0 are ranked only if there are no others left
+    shuffle: bool = True,  # whether an oracle keeps the rows in a random order; reference rows come first anyway
 ) -> RowRoles:
-    """Return which rows vote and which are ranked; always the same ones.
-
-    Parameters
-    ----------
-    labels : array of int
-        The classes of the rows by number; all the same for real targets.
-    reference_rows, query_rows : int or None
-        As in `NeighbourVotes`. The reference has the same share of every class.
-    weights : array, default=None
-        Weights of the rows; those of weight 0 are ranked only if there are no others left.
-    shuffle : bool, default=True
-        Whether an oracle keeps the rows in a random order or in their own. In both cases reference rows come first.
-    """
+    """Return which rows vote, with the same share of every class, and which are ranked; always the same ones."""
     rows = len(labels)
     many, drawn_order = reference_size(rows, reference_rows), np.random.default_rng(2019).permutation(rows)
     order = drawn_order if shuffle else np.arange(rows)

@@ -187,10 +187,6 @@ class EstimatorOracle:
             "grouped": self.groups is not None,
         }
 
-    def counts(self) -> dict[str, int | None]:
-        """Return None for both counts, which are about nearest neighbours."""
-        return {"classes": None, "queries": None}
-
     def fingerprint(self) -> str:
         """Return the SHA-256 of the data, the estimator, the weights and the fixed splits."""
         digest = sha256(repr((self.X.shape, self.y.tolist())).encode())

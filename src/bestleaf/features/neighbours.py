@@ -25,6 +25,7 @@ from sklearn.base import BaseEstimator
 
 from bestleaf.checks import one_of, shown, whole
 from bestleaf.engine.records import Workplace
+from bestleaf.features.all_subsets import MOST_NUMBERS
 from bestleaf.features.data import (
     LIGHTEST,
     checked_data,
@@ -43,7 +44,6 @@ from bestleaf.features.kernels import all_subsets as together
 from bestleaf.features.kernels import neighbours as kernels
 from bestleaf.features.kernels import ranking
 from bestleaf.features.kernels.records import NEIGHBOURS, TIES
-from bestleaf.features.numbering import MOST_NUMBERS
 from bestleaf.features.ranking import pulls
 from bestleaf.features.rows import check_voters, checked_weights, group_numbers
 
@@ -449,7 +449,7 @@ class KNNOracle:
         roles |= {"query_rows": self.roles.queries} if self.roles.apart else {}
         return {"task": task, **{name: getattr(self, name) for name in names}, **flags, **roles}
 
-    def counts(self) -> dict[str, int | None]:
+    def counts(self) -> dict[str, int]:
         """Return the number of classes (0 for real targets) and of the rows that a value ranks."""
         return {"classes": 0 if self.classes is None else len(self.classes), "queries": len(self.queries)}
 

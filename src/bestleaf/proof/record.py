@@ -103,7 +103,7 @@ class SearchClaim(Record, frozen=True, kw_only=True):
     """Of the candidates examined, none is better than the answer by more than `gap`, with probability 1 - delta.
 
     The interval and both gaps follow from the leaves. `known_gap` is the gap among the `compared` leaves: those that
-    were sampled often enough to say anything, see `bestleaf.proof.gaps`.
+    were sampled often enough to say anything, see `bestleaf.proof.build`.
     """
 
     task: Literal["arm", "leaf"]
@@ -448,10 +448,19 @@ class Certificate(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     @property
     def settled(self) -> bool:
-        """Whether the answer of the search is within epsilon, or the choice finished; a budget may have ended it."""
-        from bestleaf.proof.gaps import is_settled
+        """Whether the answer of the search is within epsilon, or the choice finished; a budget may have ended it.
 
-        return is_settled(self)
+        In a graph that grew, at least one other candidate must be there.
+        """
+        search = self.search
+        if search is None:
+            return self.reason == "settled"
+        if search.gap > search.epsilon:
+            return False
+        if search.expansion is None or search.task == "arm" or search.plan is not None:
+            return True
+        labels = [search.label_of(leaf) for leaf in search.leaves]
+        return any(label != labels[0] for label in labels)
 
     def answer_in_words(self) -> str:
         """Return the answer with what is known of its value."""

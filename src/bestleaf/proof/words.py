@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from math import ceil
 
-from bestleaf.proof.gaps import is_settled
 from bestleaf.proof.record import Certificate, SearchClaim
 from bestleaf.proof.text import counted, first_of
 from bestleaf.proof.words_data import (
@@ -154,7 +153,7 @@ def _of_search(record: Certificate, search: SearchClaim) -> str:
 
 def _of_leaves(record: Certificate, search: SearchClaim) -> str:
     """Return the claim about an arm, a plan, or a leaf of one player."""
-    if is_settled(record):
+    if record.settled:
         first = 0 in search.graph.minimizes and search.plan is None
         who = _on_average(search) + (" for the opponent, who moves first," if first else "")
         none = f"no {_where(record, search)} {_better(record, search.epsilon, who)}"
@@ -166,7 +165,7 @@ def _of_leaves(record: Certificate, search: SearchClaim) -> str:
 
 def _of_game(record: Certificate, search: SearchClaim) -> str:
     """Return the claim about the leaf that ends a game of two players."""
-    if not is_settled(record):
+    if not record.settled:
         return f"{NOT_SETTLED}: a move on the way to this leaf may give away up to {search.gap:.4f}."
     what = f"no move on the way to this leaf gives away more than {search.epsilon:g}"
     return _promise(what, search, certain=search.certain)
@@ -280,7 +279,7 @@ def _of_all(record: Certificate, search: SearchClaim) -> list[str]:
     """Return the claim about all subsets, if all were evaluated."""
     data, every = record.data, record.all_subsets
     whole = search.expansion is None and search.certain and every is None
-    if data is None or not is_settled(record) or not (_has_all(record) or whole):
+    if data is None or not record.settled or not (_has_all(record) or whole):
         return []
     many, space = len(search.leaves) if every is None else every.evaluated, choice_in_words(data)
     if many == 1:

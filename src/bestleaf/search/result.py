@@ -66,7 +66,7 @@ class Result:
         How much better than the answer another one may be: at most `epsilon` when settled.
     known_gap, compared : float, int
         The gap among the leaves that were compared, and how many these are. A leaf that has just entered the graph may
-        be worth anything; see `bestleaf.proof.gaps`.
+        be worth anything; see `bestleaf.proof.build`.
     reason : str
         Why the search ended: ``"settled"``, ``"max_samples"``, ``"max_time"``, ``"interrupted"`` (Ctrl-C, or a
         callback that returned True) or ``"exhausted"`` (memory, workers or moves ran out: what is open may depend on

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bestleaf.encoding import EncodedRows, TableEncoder
+from bestleaf.features.all_subsets import Numbering
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import KNNOracle
-from bestleaf.features.numbering import Numbering
 from bestleaf.features.rows import column_checksums, fingerprint, groups_digest, weights_digest
 from bestleaf.proof.record import STOP, Certificate, Data, Label, Neighbours
 from bestleaf.proof.text import counted, in_line

@@ -23,8 +23,7 @@ from bestleaf.features.neighbours import KNNOracle
 from bestleaf.features.scoring import chosen_score, scorer_name
 from bestleaf.features.stages import EveryLeaf, SmallerAnswer, SubsetsOfAnswers
 from bestleaf.proof import record
-from bestleaf.proof.build import star
-from bestleaf.proof.gaps import gaps_of_subsets
+from bestleaf.proof.build import gaps_of_subsets, star
 from bestleaf.proof.text import first_of, part_name
 from bestleaf.proof.text import shown as name_shown
 from bestleaf.search import Progress, Search
@@ -472,4 +471,5 @@ def objective_of(oracle: Oracle) -> record.Neighbours | record.Estimator:
         scoring = scorer_name(given["scoring"], oracle.score)
         given |= {"name": part_name(given["name"], (), ours=True), "scoring": scoring}
         return record.Estimator(**{name: value for name, value in given.items() if name != "kind"})
-    return record.Neighbours(**given, **cast("dict[str, Any]", oracle.counts()))
+    assert isinstance(oracle, KNNOracle)
+    return record.Neighbours(**given | oracle.counts())

@@ -64,12 +64,8 @@ def failures_told(cupy: ModuleType) -> Iterator[None]:
 class Gpu(Generic[Votes]):
     """The GPU of one oracle. If it is missing or fails, a warning says so once, and the processor does the work.
 
-    Parameters
-    ----------
-    device : {"auto", "cpu", "cuda"}
-        "auto" uses a GPU if there is one, and is silent if there is none. "cuda" warns then.
-    made : callable
-        Copies the data to the GPU; called when there is first work for it.
+    Device "auto" uses a GPU if there is one, and is silent if there is none; "cuda" warns then. `made` copies the data
+    to the GPU, when there is first work for it.
     """
 
     def __init__(self, device: str, made: Callable[[], Votes]) -> None:

@@ -95,36 +95,18 @@ def compiled(shape: Shape, size: int, neighbours: int, rounded: bool, about: tup
 
 
 class CudaVotes:
-    """Sums of the targets of nearest neighbours on a GPU, for many subsets at once.
-
-    Parameters
-    ----------
-    columns : array of shape (n_features, padded)
-        The data, as `KNNOracle` keeps them; copied to the GPU once.
-    targets : array of shape (outputs, rows)
-        The targets.
-    neighbours : int
-        How many vote.
-    references : int
-        So many of the first rows may vote.
-    groups : array of shape (rows,), default=None
-        Rows of the group of a query do not vote.
-    drop_zero : bool, default=False
-        Nor do those at distance 0.
-    real : bool, default=False
-        Whether targets are real, so that their mean is asked for.
-    """
+    """Sums of the targets of nearest neighbours on a GPU, for many subsets at once."""
 
     def __init__(
         self,
-        columns: np.ndarray,
-        targets: np.ndarray,
-        neighbours: int,
-        references: int,
-        groups: np.ndarray | None = None,
+        columns: np.ndarray,  # [features, padded] the data, as `KNNOracle` keeps them; copied to the GPU once
+        targets: np.ndarray,  # [outputs, rows]
+        neighbours: int,  # how many vote
+        references: int,  # so many of the first rows may vote
+        groups: np.ndarray | None = None,  # [rows] rows of the group of a query do not vote
         *,
-        drop_zero: bool = False,
-        real: bool = False,
+        drop_zero: bool = False,  # nor do those at distance 0
+        real: bool = False,  # targets are real, so that their mean is asked for
     ) -> None:
         self._cupy: ModuleType = cuda()
         self.neighbours, self.references = neighbours, references
