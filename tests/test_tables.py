@@ -139,6 +139,8 @@ def test_a_table_without_a_header(tmp_path):
     (tmp_path / "a.csv").write_text("1,u,0\n2,v,1\n")
     found = read_frame(tmp_path / "a.csv", header=False)
     assert found.to_dict("list") == {"column 1": [1, 2], "column 2": ["u", "v"], "column 3": [0, 1]}
+    (tmp_path / "b.csv").write_text("1,5;u;0\n2,5;v;1\n")
+    assert read_frame(tmp_path / "b.csv", header=False)["column 1"].tolist() == [1.5, 2.5]
     with pytest.raises(ValueError, match="header must be True for a file that is no CSV"):
         read_frame(tmp_path / "a.parquet", header=False)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from math import isnan
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -62,8 +62,13 @@ def compare(
     table, estimator = options.table(include or ()), options.estimator
     console = Console() if Console().is_terminal else Console(width=160)
     tell_notes(console, table)
-    limits = {"max_features": max_features, "include": include or (), "exclude": exclude or (), "scoring": scoring}
-    how = {"task": options.task, "max_time": max_time, "n_jobs": n_jobs, "random_state": random_state}
+    limits: dict[str, Any] = {
+        "max_features": max_features,
+        "include": include or (),
+        "exclude": exclude or (),
+        "scoring": scoring,
+    }
+    how: dict[str, Any] = {"task": options.task, "max_time": max_time, "n_jobs": n_jobs, "random_state": random_state}
     chosen = methods(peers or None)
     results = compared(table, holdout=holdout, splits=splits, peers=chosen, estimator=estimator, **limits, **how)
     rows, code = [], 0

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from inspect import Parameter, Signature, signature
 from math import inf, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, get_type_hints
 
 import typer
 from rich.console import Console
@@ -96,7 +96,8 @@ MODELS = (
     "The model that columns are chosen for: neighbours, linear, logistic, ridge, svm, forest, boosting, lightgbm, "
     "xgboost, catboost (default: columns that work for any model)."
 )
-Names, Text = list[str] | None, str | None
+Names: TypeAlias = list[str] | None
+Text: TypeAlias = str | None
 
 
 class TableOptions(NamedTuple):
@@ -109,9 +110,7 @@ class TableOptions(NamedTuple):
     weights: Annotated[Text, _table("How many rows each row counts as.", **COLUMN)] = None
     drop: Annotated[Names, _table("Column that nothing looks at; may be repeated.", **COLUMN)] = None
     keep: Annotated[Names, _table("Column to take in although it looks like an id; may be repeated.", **COLUMN)] = None
-    missing: Annotated[Names, _table('Text that means a missing value, as "?"; repeatable.', metavar="TEXT")] = (
-        None
-    )
+    missing: Annotated[Names, _table('Text that means a missing value, as "?"; repeatable.', metavar="TEXT")] = None
     encoding: Annotated[Text, _table("Encoding of the file: latin-1, cp1252 (default: UTF-8).", metavar="NAME")] = None
     no_header: Annotated[bool, _table("The first line has no names: they are 'column 1', ...", "--no-header")] = False
     impute: Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -178,16 +179,21 @@ def without_columns(frame: pd.DataFrame, target: str, drop: Iterable[str], keep:
     return frame.drop(columns=dropped)
 
 
-def columns_named(argument: str, given: Iterable[object], others: Collection[str]) -> list[str]:
-    """Return names of columns as a list; refuse a text, which would be a list of its letters, and other names."""
-    if isinstance(given, str):
-        raise TypeError(f"{argument} must be a list of names of columns, got the text {shown(given)}")
-    names = list(given)
+def columns_named(argument: str, given: Iterable[Any], others: Collection[str]) -> list[str]:
+    """Return names of columns as a list; refuse other names."""
+    names: list[Any] = columns_listed(argument, given)
     for name in names:
         if not isinstance(name, str) or name not in others:
             rule = "must name a column of the table other than the target"
             raise ValueError(f"{argument} {rule}, got {shown(name)}{did_you_mean(name, others)}")
-    return [str(name) for name in names]
+    return names
+
+
+def columns_listed(argument: str, given: Iterable[Any]) -> list[str]:
+    """Return names of columns as a list; a text would be a list of its letters."""
+    if isinstance(given, str):
+        raise TypeError(f"{argument} must be a list of names of columns, got the text {shown(given)}")
+    return list(given)
 
 
 def check_target_name(frame: pd.DataFrame, target: str) -> None:

@@ -21,7 +21,7 @@ from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.tables.load import Table
 from bestleaf.tables.models import named_estimator
-from bestleaf.tables.peers import NEIGHBOURS, PEERS, Setting, mean_auc
+from bestleaf.tables.peers import NEIGHBOURS, PEERS, Setting, installed_peers, mean_auc
 from bestleaf.tables.select import select_from_table
 
 OURS = "bestleaf"  # the method that the others are compared with
@@ -111,7 +111,7 @@ def compare(
 def methods(peers: Iterable[str] | None) -> list[str]:
     """Return the names of the peers asked for, or of all that are installed; refuse those that are not."""
     if peers is None:
-        return [name for name, peer in PEERS.items() if peer.installed]
+        return list(installed_peers())
     chosen = [one_of("peers", str(name).lower(), PEERS) for name in peers]
     for name in chosen:
         if not PEERS[name].installed:

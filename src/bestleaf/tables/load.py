@@ -19,7 +19,15 @@ from bestleaf.features.data import task_of
 from bestleaf.proof import record
 from bestleaf.proof.text import counted, first_of
 from bestleaf.proof.text import shown as in_words
-from bestleaf.selection.look import FEW_ROWS, TableCheck, check_table, check_target_name, columns_named, without_columns
+from bestleaf.selection.look import (
+    FEW_ROWS,
+    TableCheck,
+    check_table,
+    check_target_name,
+    columns_listed,
+    columns_named,
+    without_columns,
+)
 from bestleaf.tables.read import read_frame, without_markers
 
 LOUD = ("A leak?", "Leaks?")  # how lines that must not be overlooked begin
@@ -127,7 +135,7 @@ def load_table(
     >>> load_table(people, "bought").notes
     ('id numbers the rows; left out of the search.',)
     """
-    dropped, kept = (one if isinstance(one, str) else list(one) for one in (drop, keep))
+    dropped, kept = columns_listed("drop", drop), columns_listed("keep", keep)
     markers = [missing] if isinstance(missing, str) else list(missing)
     frame = without_columns(frame_of(data, missing=markers, encoding=encoding, header=header), target, dropped, kept)
     frame, without = with_target(frame, target)

@@ -15,7 +15,12 @@ from bestleaf.features.neighbours import NeighbourVotes
 
 NEIGHBOURS = "neighbours"  # the votes of nearest neighbours, which have kernels of their own
 SCALED = ("sklearn.linear_model", "sklearn.svm")
-QUIET_CATBOOST = {"iterations": 50, "verbose": False, "allow_writing_files": False, "thread_count": 1}
+QUIET_CATBOOST: dict[str, object] = {
+    "iterations": 50,
+    "verbose": False,
+    "allow_writing_files": False,
+    "thread_count": 1,
+}
 ESTIMATORS: dict[str, tuple[str, str, str, dict[str, object]]] = {  # module, classifier, regressor, settings of both
     "linear": ("sklearn.linear_model", "LogisticRegression", "Ridge", {}),
     "logistic": ("sklearn.linear_model", "LogisticRegression", "", {}),

@@ -148,3 +148,8 @@ PEERS: dict[str, Peer] = {  # the quick ones first
     "rfecv": Peer("RFECV", recursive_elimination),
     "boruta": Peer("Boruta", boruta, "boruta"),
 }
+
+
+def installed_peers() -> dict[str, Peer]:
+    """Return the methods that can be used here."""
+    return {key: peer for key, peer in PEERS.items() if peer.installed}

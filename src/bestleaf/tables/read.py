@@ -151,7 +151,7 @@ def _read_text(path: Path, usual: str, encoding: str, markers: list[str], header
         head = list(islice(lines, LOOK))
     if not "".join(head[:1]).strip():
         raise ValueError("it is empty")
-    separator = _separator(head, usual)
+    separator = _separator(head, usual, header)
     names = next(csv.reader(head, delimiter=separator, skipinitialspace=True))
     names = names if header else [f"column {place + 1}" for place in range(len(names))]
     how: dict[str, Any] = {
@@ -170,12 +170,17 @@ def _read_text(path: Path, usual: str, encoding: str, markers: list[str], header
     return frame
 
 
-def _separator(head: list[str], usual: str) -> str:
-    """Return the separator that divides the first lines best: into as many cells each, the more the better."""
+def _separator(head: list[str], usual: str, header: bool) -> str:
+    """Return the separator that divides the first lines best: into as many cells each; commas may be decimal."""
 
-    def agreement(separator: str) -> tuple[bool, float, bool]:
+    def agreement(separator: str) -> tuple[bool, float, int, bool]:
         cells = [len(row) for row in csv.reader(head, delimiter=separator, skipinitialspace=True) if row]
-        return cells[0] > 1, sum(many == cells[0] for many in cells) / len(cells), separator == usual
+        return (
+            cells[0] > 1,
+            sum(many == cells[0] for many in cells) / len(cells),
+            cells[0] if header else separator != ",",
+            separator == usual,
+        )
 
     marks = [one for one in SEPARATORS if one in head[0].strip()]
     plain = [one for one in marks if one != " "] or marks  # spaces stand inside of cells, too
