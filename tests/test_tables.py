@@ -135,6 +135,11 @@ def test_the_separator_is_the_one_that_divides_all_lines_alike(tmp_path):
     assert read_frame(tmp_path / "b.txt").shape == (30, 3)
 
 
+def test_a_wide_table_is_read_in_one_piece(tmp_path):
+    pd.DataFrame(np.ones((3, 500))).add_prefix("g").assign(y=1).to_csv(tmp_path / "a.csv", index=False)
+    assert len(read_frame(tmp_path / "a.csv")._mgr.blocks) == 2  # with one for each column all that follows is slow
+
+
 def test_a_table_without_a_header(tmp_path):
     (tmp_path / "a.csv").write_text("1,u,0\n2,v,1\n")
     found = read_frame(tmp_path / "a.csv", header=False)

@@ -37,6 +37,7 @@ class Look:
     digest: int | None = None  # the same for columns with the same values
 
 
+@np.errstate(all="ignore")  # a table may hold the largest numbers there are
 def looked_at(features: pd.DataFrame) -> list[Look]:
     """Return what each column of a table looks like, in the order of the table."""
     found = {one.name: one for names, columns in numbers(features) for one in _of_numbers(names, columns)}
@@ -90,7 +91,7 @@ def _of_numbers(names: list[str], columns: np.ndarray) -> Iterator[Look]:
             low=float(low[number]),
             high=float(high[number]),
             different=len(np.unique(known)) if apart[number] else None,
-            rising=bool(apart[number]) and bool((np.diff(known) > 0).all()),
+            rising=bool(apart[number]) and bool((known[1:] > known[:-1]).all()),
             lone=lone.get(number),
             digest=hash((column + 0.0).tobytes()),  # so that -0.0 is 0.0
         )
@@ -102,10 +103,9 @@ def _lone_cells(columns: np.ndarray, fine: np.ndarray, low: np.ndarray, high: np
     If one cell has almost all of the variance, its distance from the mean is almost the largest there can be.
     """
     many = fine.sum(axis=1)
-    with np.errstate(all="ignore"):
-        mean = np.where(fine, columns, 0).sum(axis=1) / many
-        spread = np.sqrt(np.where(fine, (columns - mean[:, None]) ** 2, 0).sum(axis=1) / many)
-        far = np.maximum(high - mean, mean - low) / spread > 0.999 * (many - 1) / np.sqrt(many)
+    mean = np.where(fine, columns, 0).sum(axis=1) / many
+    spread = np.sqrt(np.where(fine, (columns - mean[:, None]) ** 2, 0).sum(axis=1) / many)
+    far = np.maximum(high - mean, mean - low) / spread > 0.999 * (many - 1) / np.sqrt(many)
     found = {}
     for number in np.flatnonzero(far & (many >= FEWEST_AROUND)).tolist():
         rows = np.flatnonzero(fine[number])

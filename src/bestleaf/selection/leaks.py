@@ -53,6 +53,7 @@ def _some(rows: np.ndarray, most: int) -> np.ndarray:
     return rows if len(rows) <= most else np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
 
 
+@np.errstate(all="ignore")
 def leaks_of_two(features: pd.DataFrame, y: pd.Series, task: str) -> dict[str, str]:
     """Return columns that rank the target perfectly together with another one, and how, as in "paid - owed"."""
     kept = y.notna().to_numpy()
@@ -67,22 +68,19 @@ def leaks_of_two(features: pd.DataFrame, y: pd.Series, task: str) -> dict[str, s
     ones, others = np.triu_indices(len(best), 1)
     a, b = columns[best[ones]], columns[best[others]]
     found: dict[str, str] = {}
-    with np.errstate(all="ignore"):
-        for sign, both in (("-", a - b), ("+", a + b), ("/", a / b), ("*", a * b)):
-            fine = np.isfinite(both).all(axis=1)
-            for place, score in zip(
-                np.flatnonzero(fine), _scores(rankdata(both[fine], axis=1), target, task), strict=True
-            ):
-                one, other = best[ones[place]], best[others[place]]
-                if score >= PERFECT and max(alone[one], alone[other]) < ALMOST:
-                    found.setdefault(names[one], f"{names[one]} {sign} {names[other]}")
+    for sign, both in (("-", a - b), ("+", a + b), ("/", a / b), ("*", a * b)):
+        fine = np.isfinite(both).all(axis=1)
+        for place, score in zip(np.flatnonzero(fine), _scores(rankdata(both[fine], axis=1), target, task), strict=True):
+            one, other = best[ones[place]], best[others[place]]
+            if score >= PERFECT and max(alone[one], alone[other]) < ALMOST:
+                found.setdefault(names[one], f"{names[one]} {sign} {names[other]}")
     return found
 
 
 def _plain_numbers(features: pd.DataFrame) -> tuple[list[str], np.ndarray]:
     """Return the columns of numbers [columns, rows] that change and have no missing values, with their names."""
     found = [(name, one) for names, columns in numbers(features) for name, one in zip(names, columns, strict=True)]
-    found = [(name, one) for name, one in found if np.isfinite(one).all() and np.ptp(one) > 0]
+    found = [(name, one) for name, one in found if np.ptp(one) > 0 and np.isfinite(one.std())]
     return [name for name, _ in found], np.array([one for _, one in found]).reshape(len(found), len(features))
 
 
@@ -93,6 +91,7 @@ def _scores(ranks: np.ndarray, target: np.ndarray, task: str) -> np.ndarray:
     return np.array([_correlation(one, target) for one in ranks])
 
 
+@np.errstate(all="ignore")
 def sums_of_others(features: pd.DataFrame) -> dict[str, str]:
     """Return the columns of numbers that are exactly a sum of others, and of which, as in "food + rent"."""
     names, columns = _plain_numbers(features.iloc[_some(np.arange(len(features)), SUMMED_ROWS)])
