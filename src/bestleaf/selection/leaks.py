@@ -23,6 +23,7 @@ A_GROUP = 5  # rows of a group that a column of numbers is divided into, and tha
 MOST_GROUPS = 200
 PERFECT, FEWEST_OF_TWO = 0.9999, 100  # two columns together may be a leak from this score, and so many rows, on
 PAIRED, PAIRED_ROWS = 25, 600  # columns that are looked at in pairs, those that rank the target best; rows of these
+WIDE = 2_000  # with more columns, pairs and sums are not looked at
 MOST_SUMMED, SUMMED_ROWS, EXACT = 300, 2_000, 1e-6  # columns and rows of sums; how small the rest is, in deviations
 MOST_TERMS = 6
 PURE = 0.9  # share of rows in the most frequent class of their group, which a leak must have
@@ -58,7 +59,7 @@ def leaks_of_two(features: pd.DataFrame, y: pd.Series, task: str) -> dict[str, s
     """Return columns that rank the target perfectly together with another one, and how, as in "paid - owed"."""
     kept = y.notna().to_numpy()
     classes = y if task == "regression" else pd.Series(pd.factorize(y)[0], y.index)
-    if kept.sum() < FEWEST_OF_TWO or (task == "classification" and y.nunique() != 2):
+    if features.shape[1] > WIDE or kept.sum() < FEWEST_OF_TWO or (task == "classification" and y.nunique() != 2):
         return {}
     rows = _some(np.flatnonzero(kept), PAIRED_ROWS)
     names, columns = _plain_numbers(features.iloc[rows])
@@ -94,6 +95,8 @@ def _scores(ranks: np.ndarray, target: np.ndarray, task: str) -> np.ndarray:
 @np.errstate(all="ignore")
 def sums_of_others(features: pd.DataFrame) -> dict[str, str]:
     """Return the columns of numbers that are exactly a sum of others, and of which, as in "food + rent"."""
+    if features.shape[1] > WIDE:
+        return {}
     names, columns = _plain_numbers(features.iloc[_some(np.arange(len(features)), SUMMED_ROWS)])
     if not 2 < len(names) <= min(MOST_SUMMED, columns.shape[1] - FEWEST_ROWS):
         return {}
