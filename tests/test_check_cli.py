@@ -129,6 +129,15 @@ def test_cells_that_a_spreadsheet_would_run_are_quoted(shop):
         assert pd.read_csv("o.csv").city.str.startswith(begins).all()
 
 
+def test_two_pages_of_one_name_stay(shop):
+    shop.to_csv("t.csv", index=False)
+    files = ("--certificate", "proof.json", "--report", "proof.html")
+    assert bestleaf("select", "t.csv", "--target", "bought", *files, *QUICK).code == 0
+    first = Path("proof.html").read_text()
+    assert bestleaf("report", "proof.json").out == "Page: proof.certificate.html\n"
+    assert Path("proof.html").read_text() == first
+
+
 def test_what_is_no_file_has_a_sentence_of_its_own(shop):
     Path("gone.csv").symlink_to("nowhere.csv")
     os.mkfifo("pipe.csv")

@@ -113,7 +113,10 @@ def report(
         from bestleaf import proof as proofs
         from bestleaf.report import save_report
 
-    out = file.with_suffix(".html") if out is None else out
+    if out is None:
+        out = file.with_suffix(".html")
+        if out.exists() and not force_overwrite:  # the page of `bestleaf select` with the same name stays
+            out = file.with_suffix(".certificate.html")
     if os.path.realpath(out) == os.path.realpath(file):
         raise ValueError(f"--out must not be the certificate itself, got {out}")
     check_ending("--out", out, PAGE)
