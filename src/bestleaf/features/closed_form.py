@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -125,7 +125,7 @@ def model_of(estimator: BaseEstimator) -> tuple[float, bool] | None:
 
     None if the estimator is none with an intercept, or has a parameter that is not known here.
     """
-    last: Any = estimator
+    last = estimator
     scaled = type(estimator) is Pipeline
     if scaled:
         known = len(estimator.steps) == 2 and estimator.memory is None

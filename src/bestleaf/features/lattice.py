@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -322,7 +322,7 @@ class FeatureLattice:
         return {**self.oracle.settings(), "groups": self.groups, "data": self.oracle.fingerprint()}
 
 
-def checked_groups(argument: str, groups: Mapping[Any, Iterable[int]], names: Sequence[str]) -> list[list[int]]:
+def checked_groups(argument: str, groups: Mapping[Hashable, Iterable[int]], names: Sequence[str]) -> list[list[int]]:
     """Return the features of each group; refuse groups that do not hold every feature exactly once.
 
     `names` says what errors call each feature.

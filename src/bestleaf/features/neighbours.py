@@ -17,7 +17,6 @@ from functools import cached_property, lru_cache
 from hashlib import sha256
 from itertools import pairwise, repeat
 from threading import local
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -116,8 +115,8 @@ class NeighbourVotes(BaseEstimator):
 
     def oracle(
         self,
-        X: Any,
-        y: Any,
+        X: ArrayLike,
+        y: ArrayLike,
         *,
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -189,8 +188,8 @@ class KNNOracle:
 
     def __init__(
         self,
-        X: Any,
-        y: Any,
+        X: ArrayLike,
+        y: ArrayLike,
         *,
         task: str = "classification",
         n_neighbors: int = 5,

@@ -10,12 +10,15 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_regressor
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.metrics import check_scoring, get_scorer_names, make_scorer
 
 from bestleaf.checks import sentence, shown
 from bestleaf.features.ranking import auc, concordance
 from bestleaf.proof.text import call_name
+
+Scoring = str | Callable[..., float] | None  # as users give it
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Score:
             )
         return min(1.0, max(0.0, float(score)))
 
-    def of(self, fitted: Any, X: Any, y: Any, **weights: Any) -> Any:
+    def of(self, fitted: BaseEstimator, X: np.ndarray, y: np.ndarray, **weights: ArrayLike | None) -> Any:
         """Return the score of a fitted estimator."""
         try:
             quick = quick_score(self.name, fitted, X, y) if self.by_name and not weights else None
@@ -75,7 +78,7 @@ class Score:
         return function is not None and "sample_weight" in inspect.signature(function).parameters
 
 
-def chosen_score(estimator: Any, scoring: Any) -> Score:
+def chosen_score(estimator: BaseEstimator, scoring: Scoring) -> Score:
     """Return the score asked for; the default is the accuracy of a classifier, the concordance index of a regressor."""
     if scoring is None:
         scoring = "concordance" if is_regressor(estimator) else "accuracy"
@@ -90,7 +93,7 @@ def chosen_score(estimator: Any, scoring: Any) -> Score:
         raise ValueError(f"scoring {rule}, got {shown(scoring)}") from None
 
 
-def quick_score(name: str, fitted: Any, X: np.ndarray, y: np.ndarray) -> float | None:
+def quick_score(name: str, fitted: BaseEstimator, X: np.ndarray, y: np.ndarray) -> float | None:
     """Return the score that scikit-learn has under this name, computed in less time; None for other scores or data.
 
     On few rows the checks inside the scorer of the AUC take as long as the fit of a linear model.

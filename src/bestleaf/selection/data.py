@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.validation import check_X_y, validate_data
@@ -60,7 +62,7 @@ class Data(NamedTuple):
         return sorted({owners[column] for column in columns})
 
 
-def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: dict[str, Any]) -> Data:
+def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: Mapping[str, ArrayLike | None]) -> Data:
     """Return the data after the checks of scikit-learn and ours; an error about a column names it."""
     _check_numbers(selector)
     check_target(y)
@@ -120,7 +122,7 @@ def _check_numbers(given: BaseEstimator) -> None:
             raise InvalidParameterError(f"{name} must be a number, not a truth value, got {value}")
 
 
-def _check_frame(X: Any) -> None:
+def _check_frame(X: pd.DataFrame | np.ndarray) -> None:
     """Refuse text, dates, and a data frame with two columns of the same name."""
     if isinstance(X, np.ndarray) and X.dtype.kind in "US":
         raise ValueError(f"X must hold numbers only, got an array of text ({X.dtype})")
@@ -133,7 +135,7 @@ def _check_frame(X: Any) -> None:
         raise ValueError(f"X must hold numbers only, got {got}; encode='auto' takes them, or drop them")
 
 
-def _checked_metadata(given: dict[str, Any], rows: int) -> dict[str, np.ndarray]:
+def _checked_metadata(given: Mapping[str, ArrayLike | None], rows: int) -> dict[str, np.ndarray]:
     """Return the metadata of `fit`; refuse what has the wrong length or an unknown name."""
     found = {name: np.asarray(value) for name, value in given.items() if value is not None}
     if strange := sorted(set(found) - set(METADATA)):
@@ -167,7 +169,7 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(text, category, stacklevel=level)
 
 
-def _columns_of_text(X: Any) -> list[Hashable]:
+def _columns_of_text(X: pd.DataFrame) -> list[Hashable]:
     """Return the columns of a data frame that hold text or dates."""
     kinds = {getattr(one, "kind", "O") for one in getattr(X, "dtypes", [])}
     if kinds <= set("biuf"):  # no need to look at thousands of columns one by one

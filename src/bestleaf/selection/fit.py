@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from copy import copy
 from types import TracebackType
 from typing import Any, NamedTuple
 
+import numpy as np
 from rich.console import Console
 from sklearn.base import BaseEstimator
 
 from bestleaf.features.estimator import described
+from bestleaf.features.rollouts import Subset
 from bestleaf.features.rows import groups_digest, weights_digest
 from bestleaf.memory import Memory
 from bestleaf.proof import record
@@ -29,6 +31,7 @@ except ImportError:  # before scikit-learn 1.9
 
 
 Note = dict[str, Any]  # an entry of `history_`
+Objective = record.Neighbours | record.Estimator | record.Panel
 
 
 class Watch:
@@ -38,7 +41,9 @@ class Watch:
     or each time slice of the search.
     """
 
-    def __init__(self, selector: BaseEstimator, X: Any, y: Any, budget: Budget, max_samples: int | None) -> None:
+    def __init__(
+        self, selector: BaseEstimator, X: np.ndarray, y: np.ndarray, budget: Budget, max_samples: int | None
+    ) -> None:
         self.history: list[Note] = []
         self.stopped = False
         self._budget = budget
@@ -69,13 +74,13 @@ class Watch:
         self._line.tell(f"Choosing by cross-validation: {done} of {planned} folds done{more}", self._budget.seconds)
         self._tell_callbacks("fold")
 
-    def names(self, name_of: Callable[[Any], str], subsets: int | None = None) -> None:
+    def names(self, name_of: Callable[[Subset], str], subsets: int | None = None) -> None:
         """Set how states are called, and how many subsets there are if all of them are evaluated."""
         self._line.name_of, self._line.subsets = name_of, subsets
 
-    def slice(self, now: Progress, values: dict[Any, float], *, over: bool) -> bool:
+    def slice(self, now: Progress, values: Mapping[Hashable, float], *, over: bool) -> bool:
         """Record and show how far a search is; return whether a callback wants to end it."""
-        best: Any = max(values, key=values.__getitem__, default=now.best)
+        best = max(values, key=values.__getitem__, default=now.best)
         # Each entry is later than the last one by a factor: a long search has a few hundred.
         if over or not self.history or now.seconds > 1.01 * self.history[-1]["seconds"]:
             self.history.append({**now._asdict(), "best": self._line.name_of(best), "score": values.get(best)})
@@ -107,7 +112,9 @@ class Fit(NamedTuple):
         names = self.data.names.tolist()
         return names if hasattr(self.selector, "feature_names_in_") else list(range(len(names)))
 
-    def about(self, units: Sequence[Sequence[int]], choice: record.Choice, objective: Any, rows: int) -> record.Data:
+    def about(
+        self, units: Sequence[Sequence[int]], choice: record.Choice, objective: Objective, rows: int
+    ) -> record.Data:
         """Return what a record says of the data; a feature in none of the units becomes one that may not be chosen."""
         data, many = self.data, len(self.data.X)
         alone = sorted(set(range(len(data.names))).difference(*units))

@@ -10,21 +10,15 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
 from sklearn.utils.validation import has_fit_parameter
 
-from bestleaf.checks import sentence, shown
-from bestleaf.features.estimator import (
-    ONE_THREAD,
-    described,
-    fix_random_states,
-    keep_to_one_thread,
-    refuse_requests,
-)
+from bestleaf.checks import shown
+from bestleaf.features.estimator import ONE_THREAD, described, fitted_to, name_of, prepared
 from bestleaf.features.kernels import forest
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.features.ranking import auc, concordance
-from bestleaf.features.scoring import Score, chosen_score
+from bestleaf.features.scoring import Score, Scoring, chosen_score
 from bestleaf.selection.data import Data, task_for
 from bestleaf.selection.folds import Fold, Part
 from bestleaf.selection.orders import Check, Forest, Units
@@ -158,23 +152,14 @@ class Fitted:
     """An estimator of the user's, fitted to every prefix."""
 
     def __init__(self, estimator: BaseEstimator, seed: int, *, decides: bool = False) -> None:
-        self.estimator, self.decides = clone(estimator), decides
-        fix_random_states(self.estimator, seed)
-        keep_to_one_thread(self.estimator)
-        refuse_requests(self.estimator)
-        last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-        self.name = type(last).__name__
+        self.estimator, self.decides, self.name = prepared(estimator, seed), decides, name_of(estimator)
 
-    def fitted(self, part: Part, units: Units) -> Any:
+    def fitted(self, part: Part, units: Units) -> BaseEstimator:
         """Return a clone, fitted to the training rows."""
         weights = part.data.metadata.get("sample_weight")
         more = {} if weights is None else {"sample_weight": weights[part.fold.train]}
-        try:
-            with ONE_THREAD:
-                return clone(self.estimator).fit(part.raw(units, part.fold.train), part.data.y[part.fold.train], **more)
-        except ValueError as error:
-            why = sentence(str(error), 200)
-            raise ValueError(f"estimator {self.name} cannot be fitted to these data: {why}") from None
+        with ONE_THREAD:
+            return fitted_to(part.raw(units, part.fold.train), part.data.y[part.fold.train], self.estimator, **more)
 
     def outputs(self, part: Part, order: Units, sizes: Sequence[int], check: Check) -> np.ndarray:
         """Return what ranks the rows: decisions or probabilities for each class, predictions for real targets.
@@ -187,7 +172,7 @@ class Fitted:
             found.append(self._ranked(self.fitted(part, order[:size]), part, order[:size]))
         return np.stack(found)
 
-    def _ranked(self, model: Any, part: Part, units: Units) -> np.ndarray:
+    def _ranked(self, model: BaseEstimator, part: Part, units: Units) -> np.ndarray:
         """Return the outputs of a fitted model for the new rows; 0 for a class that was not among the training rows."""
         rows = part.raw(units, part.fold.test)
         if part.classes is None:
@@ -211,13 +196,13 @@ class _Predicted(BaseEstimator):
     def __init__(self, outputs: Any, part: Any) -> None:
         self.outputs, self.part = outputs, part
 
-    def fit(self, X: Any, y: Any) -> _Predicted:  # scorers ask for estimators that have it
+    def fit(self, X: np.ndarray, y: np.ndarray) -> _Predicted:  # scorers ask for estimators that have it
         """Return itself."""
         return self
 
 
 class _PredictedNumbers(RegressorMixin, _Predicted):
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         return self.part.in_units_of_y(self.outputs[:, 0])
 
 
@@ -226,34 +211,25 @@ class _PredictedClasses(ClassifierMixin, _Predicted):
     def classes_(self) -> np.ndarray:
         return np.sort(self.part.classes)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
         shares = self.outputs if self.outputs.shape[1] > 1 else np.column_stack([1.0 - self.outputs, self.outputs])
         shares = np.clip(shares, 1e-9, 1.0)[:, np.argsort(self.part.classes)]
         return shares / shares.sum(axis=1, keepdims=True)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
 class Panel:
-    """Several judges, or one.
-
-    Attributes
-    ----------
-    judges : tuple of Judge
-        Who judges.
-    names : tuple of str
-        Of the judges: "5 nearest neighbours", "ridge regression" and "extra trees", or classes of estimators.
-    classes : array or None
-        The classes in the order in which they first appear; None for real targets.
-    scoring : str
-        What is scored: "roc_auc" (the mean over classes, one against the rest), "r2", or the scorer asked for.
-    seed : int
-        Of random judges.
-    """
+    """Several judges, or one."""
 
     def __init__(
-        self, judges: Sequence[Judge], classes: np.ndarray | None, scoring: str, scorer: Score | None, seed: int
+        self,
+        judges: Sequence[Judge],
+        classes: np.ndarray | None,  # in the order in which they first appear; None for real targets
+        scoring: str,  # "roc_auc" (the mean over classes, one against the rest), "r2", or the scorer asked for
+        scorer: Score | None,
+        seed: int,  # of random judges
     ) -> None:
         self.judges, self.classes, self.scoring, self.scorer, self.seed = tuple(judges), classes, scoring, scorer, seed
         names = [judge.name for judge in judges]
@@ -263,7 +239,7 @@ class Panel:
         )
 
     @classmethod
-    def of(cls, estimator: Any, scoring: Any, data: Data, seed: int = 0) -> Panel:
+    def of(cls, estimator: BaseEstimator, scoring: Scoring, data: Data, seed: int = 0) -> Panel:
         """Return the judges: the panel for None, an estimator, NeighbourVotes, or a list of estimators."""
         given = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
         if not given:
@@ -410,7 +386,7 @@ class Panel:
         return _mean_auc(outputs, part.new_y, part.weights)
 
 
-def _task(data: Data, one: Any) -> str:
+def _task(data: Data, one: BaseEstimator) -> str:
     if one is None or isinstance(one, NeighbourVotes):
         return task_for(data.y, one)
     if not (isinstance(one, BaseEstimator) and (is_classifier(one) or is_regressor(one))):
@@ -418,7 +394,7 @@ def _task(data: Data, one: Any) -> str:
     return "regression" if is_regressor(one) else "classification"
 
 
-def _judges(estimator: Any, seed: int, *, decides: bool) -> list[Judge]:
+def _judges(estimator: BaseEstimator, seed: int, *, decides: bool) -> list[Judge]:
     if estimator is None:
         return [Neighbours(), Ridge(), Trees()]
     if isinstance(estimator, NeighbourVotes):

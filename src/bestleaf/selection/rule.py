@@ -21,27 +21,13 @@ def sizes_of(least: int, limit: int, every: int, asked: int | None = None) -> tu
 
 
 class Rule(NamedTuple):
-    """How curves decide about a size.
+    """How curves decide about a size."""
 
-    Attributes
-    ----------
-    sizes : tuple of int
-        The sizes that were scored; the last one is that of all units.
-    limit : int
-        The largest size that may be chosen.
-    parsimony : float or None
-        How much score a smaller set may cost; None is 0.003 units.
-    asked : int or None
-        The size that is asked for.
-    unit : float
-        What a score of 1 is: 1, or the size of the score of all columns if scores have no bounds.
-    """
-
-    sizes: tuple[int, ...]
-    limit: int
-    parsimony: float | None = None
-    asked: int | None = None
-    unit: float = 1.0
+    sizes: tuple[int, ...]  # that were scored; the last one is that of all units
+    limit: int  # the largest size that may be chosen
+    parsimony: float | None = None  # how much score a smaller set may cost; None is 0.003 units
+    asked: int | None = None  # the size that is asked for
+    unit: float = 1.0  # what a score of 1 is: 1, or the size of the score of all columns if scores have no bounds
 
     @property
     def tolerance(self) -> float:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import structs
+from numpy.typing import ArrayLike
 from rich.console import Console
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
@@ -213,7 +214,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     certificate_: Certificate
     _data: Data | None
     __metadata_request__fit = dict.fromkeys(METADATA)
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  as in scikit-learn
+    _parameter_constraints: dict[str, list[object]] = {  # noqa: RUF012  as in scikit-learn
         "estimator": [HasMethods("fit"), NeighbourVotes, list, tuple, None],
         "scoring": [str, callable, None],
         "cv": ["cv_object"],
@@ -255,7 +256,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         estimator: BaseEstimator | Sequence[BaseEstimator] | None = None,
         *,
         scoring: str | Callable[..., float] | None = None,
-        cv: Any = None,
+        cv: object = None,
         encode: str | TableEncoder | None = None,
         choose: str = "new_data",
         parsimony: float | None = None,
@@ -295,16 +296,16 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.verbose = verbose
         self.search = search
 
-    def set_params(self, **params: Any) -> BestLeafSelector:
+    def set_params(self, **params: object) -> BestLeafSelector:
         """Set parameters, also ``estimator__n_neighbors`` and ``search__bound`` where these are None."""
-        defaults: dict[str, Any] = {"estimator": NeighbourVotes, "search": SearchOptions}
+        defaults = {"estimator": NeighbourVotes, "search": SearchOptions}
         for name in defaults:
             if params.get(name, getattr(self, name)) is None and any(one.startswith(f"{name}__") for one in params):
                 params[name] = defaults[name]()
         return super().set_params(**params)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, **metadata: Any) -> BestLeafSelector:
+    def fit(self, X: ArrayLike, y: ArrayLike, **metadata: ArrayLike | None) -> BestLeafSelector:
         """Select columns. Ctrl-C gives the answer known so far, at any time; pressed again, it ends at once.
 
         Parameters
@@ -470,7 +471,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 ConvergenceWarning,
             )
 
-    def _refitted(self) -> Any:
+    def _refitted(self) -> BaseEstimator:
         """Return the one estimator, fitted to the selected columns of all rows given."""
         data = getattr(self, "_data", None)
         if data is None:
@@ -483,7 +484,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         )
         return clone(self.estimator).fit(data.X[:, data.columns_of(np.flatnonzero(self.support_))], data.y, **given)
 
-    def _model_and_columns(self, X: Any) -> tuple[Any, np.ndarray]:
+    def _model_and_columns(self, X: ArrayLike) -> tuple[BaseEstimator, np.ndarray]:
         """Return the estimator on the selected columns, and these columns of X as numbers."""
         check_is_fitted(self)
         model = self.estimator_ if hasattr(self, "estimator_") else self._refitted()
@@ -496,7 +497,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return model, validate_data(self, X, reset=False, ensure_all_finite=missing)[:, chosen_ones]
 
     @available_if(_has_one_estimator)
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Return what the estimator predicts from the selected columns.
 
         Parameters
@@ -508,7 +509,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return model.predict(columns)
 
     @available_if(_has_one_estimator)
-    def score(self, X: Any, y: Any, **metadata: Any) -> float:
+    def score(self, X: ArrayLike, y: ArrayLike, **metadata: ArrayLike | None) -> float:
         """Return the score, by the measure of the fit, of the estimator on the selected columns.
 
         Parameters
@@ -526,7 +527,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             scoring = "roc_auc_ovr" if objective.classes > 2 and objective.scoring == "roc_auc" else objective.scoring
         return float(chosen_score(self.estimator, scoring).of(model, columns, np.asarray(y), **metadata))
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: ArrayLike) -> Any:
         """Return the selected columns of X; with `encode`, as they are, in a data frame of the same library.
 
         Parameters
@@ -545,7 +546,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.support_
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in super().__getstate__().items() if name != "_data"}  # the rows stay here
 
     def __sklearn_tags__(self) -> Tags:
@@ -559,7 +560,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _repr_html_inner(self) -> str:
         return super()._repr_html_inner() + self._certificate_html()
 
-    def _repr_mimebundle_(self, **keywords: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self, **keywords: object) -> dict[str, str]:
         shown = super()._repr_mimebundle_(**keywords)
         if "text/html" in shown:  # not when scikit-learn is told to display text
             shown["text/html"] += self._certificate_html()

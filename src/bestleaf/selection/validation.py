@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -83,13 +82,13 @@ class Validation:
 
 def validate(
     selector: BestLeafSelector,
-    X_test: Any,
+    X_test: ArrayLike,
     y_test: ArrayLike,
     *,
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     delta: float | None = None,
-    **gone: Any,
+    **gone: object,
 ) -> Validation:
     """Judge the answer of a fitted selector on test rows of your own, which it must not have seen.
 
@@ -187,7 +186,9 @@ def _together(seen: Data, new: Data) -> Data:
     return Data(np.concatenate([seen.X, new.X]), np.concatenate([seen.y, new.y]), seen.names, metadata, encoded)
 
 
-def _checked(selector: BestLeafSelector, seen: Data, X: Any, y: ArrayLike, given: dict[str, ArrayLike | None]) -> Data:
+def _checked(
+    selector: BestLeafSelector, seen: Data, X: ArrayLike, y: ArrayLike, given: dict[str, ArrayLike | None]
+) -> Data:
     """Return the test rows, after checks that they go with the rows of the fit and are not among them."""
     names, X, y = [str(name) for name in seen.names], dense(X), np.asarray(y)
     theirs = [str(name) for name in getattr(X, "columns", names)]

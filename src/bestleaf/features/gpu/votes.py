@@ -84,7 +84,9 @@ def shape_for(widest: int, queries: int) -> Shape | None:
 
 
 @cache
-def compiled(shape: Shape, size: int, neighbours: int, rounded: bool, about: tuple[tuple[str, bool], ...]) -> Any:
+def compiled(
+    shape: Shape, size: int, neighbours: int, rounded: bool, about: tuple[tuple[str, bool], ...]
+) -> ModuleType:
     """Return the module of the kernels with these constants; CuPy keeps it on disk."""
     given = {"K": neighbours, "GROUP": GROUP, "BUFFER": BUFFER, "ROUNDED": rounded, "SETTLERS": SETTLERS, **dict(about)}
     given |= {"THREADS": shape.threads, "TILE": shape.tile, "SIZE": size}
