@@ -526,12 +526,12 @@ class InvalidRecordError(ValueError):
     """A certificate has an unknown field, or one of another form; the text says which."""
 
 
-def schema() -> dict[str, Any]:
+def schema() -> dict[str, object]:
     """Return the JSON schema of a certificate."""
     return msgspec.json.schema(Certificate)
 
 
-def checksum(content: dict[str, Any]) -> str:
+def checksum(content: dict[str, object]) -> str:
     """Return the SHA-256 of everything but the checksum; it does not depend on the layout of the file."""
     kept = {name: value for name, value in content.items() if name != "checksum"}
     return hashlib.sha256(json.dumps(kept, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
@@ -552,7 +552,7 @@ def read_text(path: str | pathlib.Path) -> str:
         raise ValueError(f"{path} is not a certificate: no text") from None
 
 
-def content_of(text: str) -> dict[str, Any]:
+def content_of(text: str) -> dict[str, object]:
     """Return the JSON of a certificate of this format; refuse a name that is written twice and what is no number."""
     try:
         content = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
@@ -579,7 +579,7 @@ def decoded(text: bytes) -> Certificate:
         raise InvalidRecordError(f"a field is not as it must be ({in_line(str(error), 200)})") from None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return a JSON object; refuse a name that is there twice, because programs read that differently."""
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -591,7 +591,7 @@ def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return a number of numpy as a number of Python."""
     if hasattr(value, "item"):
         return value.item()
