@@ -112,16 +112,11 @@ def load_table(
         A file as in `read_frame`, or features and target.
     target : str
         Name of the target column.
-    drop : list of str, default=()
-        Columns that are left out before anything looks at them.
-    keep : list of str, default=()
-        Columns that are not left out, whatever they look like.
-    wanted : list of str, default=()
-        Columns that the search will include or group. They are kept, too, if they are there.
-    missing : list of str, default=()
-        Cells with one of these texts have no value, such as "?".
-    encoding, header
-        How a file of text is read, as in `read_frame`.
+    drop, keep, wanted : list of str, default=()
+        Columns that nothing looks at; columns that are not left out, whatever they look like; columns that the search
+        will include or group, which are kept, too, if they are there.
+    missing, encoding, header
+        How a file is read, as in `read_frame`.
     groups, weights : str, default=None
         Columns with the group and the weight of each row. They are no features.
     impute, dates, task
@@ -180,13 +175,9 @@ class RefusedTableError(ValueError):
 
 def _read_in_words(dropped: list[str], markers: list[str]) -> list[str]:
     """Return how a table was read, as lines."""
-    lines = []
-    if dropped:
-        names = first_of([in_words(name) for name in dropped])
-        lines.append(f"{counted(len(dropped), 'column')} dropped before the search: {names}.")
-    if markers:
-        lines.append(f"Cells that mean a missing value: {', '.join(map(repr, markers))}.")
-    return lines
+    names = first_of([in_words(name) for name in dropped])
+    lines = [f"{counted(len(dropped), 'column')} dropped before the search: {names}."] if dropped else []
+    return [*lines, f"Cells that mean a missing value: {', '.join(map(repr, markers))}."] if markers else lines
 
 
 def frame_of(
