@@ -197,26 +197,25 @@ class AllSubsetsClaim(Record, frozen=True, kw_only=True):
     least: Value  # every subset with a higher value is a leaf of the search
 
 
-class RankTable(Record, frozen=True, kw_only=True):
-    """The test rows that prove something, by the ranks of their predictions.
+class MatchedRows(Record, frozen=True, kw_only=True):
+    """What matched test rows say: in each matching, how many trials had each level.
 
-    `sets` are the sizes of the sets of the path that were compared: first the answer, then all columns, if they are not
-    the answer, then others.
-    Every line is a kind of row: its target (class number, or rank of a real target), then for every set, judge and
-    output a rank of the prediction (for accuracy: 1 if it is right, 0 if not), and at the end how many rows are alike.
-    Two classes have one output, more classes one each.
+    A trial is one row of each class (auc), two rows with different targets (concordance) or one row (accuracy). Its
+    level is by how many judges it is right: 2 for each, 1 for a tie, summed over the classes if there are more than
+    two. `sets` are the sizes of the sets of the path that were judged: first the answer, then all columns, if they are
+    not the answer, then others.
     """
 
     measure: Literal["auc", "concordance", "accuracy"]
-    judges: Positive
     sets: tuple[Positive, ...]
-    lines: tuple[tuple[Count, ...], ...]
+    score: tuple[tuple[Count, ...], ...]  # of the answer: for each matching the trials of each level, from 0
+    gains: tuple[tuple[tuple[Count, ...], ...], ...]  # level of the answer minus that of each other set, from the least
 
 
 class NewRowsClaim(Record, frozen=True, kw_only=True):
     """What is known about the score on new rows: proved by test rows, or estimated.
 
-    With `table` all numbers follow from them, each at its share of delta: half of it for the interval of the
+    With `table` the intervals follow from it, each at its share of delta: half of it for the interval of the
     score, half for the differences. Without, they are estimates with a standard error, and nothing is proved.
     """
 
@@ -231,7 +230,7 @@ class NewRowsClaim(Record, frozen=True, kw_only=True):
     guessing: float | None = None  # the score of a constant prediction, where that is known
     why_no_proof: Literal["folds", "groups", "weights", "classes", "scoring", "size"] | None = None
     delta: Share | None = None
-    table: RankTable | None = None
+    table: MatchedRows | None = None
     fingerprint: Digest | None = None  # of test rows that were given
     interval: tuple[float, float] | None = None  # of the score
     difference_interval: tuple[float, float] | None = None  # of score - all_columns

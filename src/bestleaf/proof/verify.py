@@ -136,7 +136,7 @@ def _without_data(content: dict[str, object], own: tuple[str, check.Bound] | Non
     if not report.holds:
         raise RefusedError(report.reason)
     unless = ", unless the data show it" if with_data else ""
-    return [*report.lines, f"Taken as written{unless}: {', '.join(report.taken_as_written)}."]
+    return [*report.lines, f"Taken as written{unless}: {'; '.join(report.taken_as_written)}."]
 
 
 def _own(bound: OwnBound | None, certificate: Certificate) -> tuple[str, check.Bound] | None:

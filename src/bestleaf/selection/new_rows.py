@@ -16,7 +16,7 @@ from bestleaf.search.budget import Budget
 from bestleaf.selection.data import Data
 from bestleaf.selection.folds import Fold, Part
 from bestleaf.selection.judges import Panel, finite
-from bestleaf.selection.matched import Measure, Rows, draws, proved, table_of
+from bestleaf.selection.matched import MATCHINGS, Measure, Rows, draws, proved
 from bestleaf.selection.space import Space
 
 BLOCKS = 20  # of test rows; a standard error follows from the scores without each of them
@@ -117,29 +117,27 @@ def on_test_rows(
     if why is None:
         known = [_predicted(panel, part, one) for one in asked]
         width = sum(outputs.shape[1] for outputs in known[0])
-        many = len(split.aside)
-        # The checker matches so many test rows in a minute; the table has so many numbers, fewer with other sets.
-        why = "size" if many > 200_000 or many * (2 + width * len(asked)) > 10**6 else None
+        # The table has so many numbers, fewer with other sets.
+        why = "size" if MATCHINGS * 4 * width * len(asked) > 10**6 else None
     if why is not None:
         blocks = _blocks(data, split, panel.task, seed)
         return _estimate(partial(claim, why_no_proof=why), part, panel, asked, blocks)
     # The distances between training rows and test rows take some seconds.
-    room = min(300_000 // width, 10**9 // len(split.kept)) // len(split.aside) - len(asked)
+    room = min(300_000 // (MATCHINGS * 4 * width), 10**9 // len(split.kept) // len(split.aside)) - len(asked)
     others = [one for one in sets[1:] if tuple(sorted(one)) not in asked]
     for one in others[: max(0, room)]:
         if budget is not None and budget.spent():
             break
         known.append(_predicted(panel, part, one))
         asked.append(one)
-    table = table_of(MEASURES[panel.scoring], part.new_y, known, [len(one) for one in asked])
-    scores = Rows.of(table).scores()
+    rows = Rows.of(MEASURES[panel.scoring], part.new_y, known, [len(one) for one in asked])
+    scores = rows.scores()
     return claim(
         score=float(scores[0].mean()),
         all_columns=float(scores[0 if answer == every else 1].mean()),
         judges=dict(zip(panel.names, scores[0].tolist(), strict=True)),
         delta=delta,
-        table=table,
-        **proved(table, delta, matching)._asdict(),
+        **proved(rows, delta, matching)._asdict(),
     )
 
 

@@ -13,11 +13,10 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.metrics import r2_score, roc_auc_score
 
-from bestleaf.proof.record import Certificate, PathRow, RankTable
+from bestleaf.proof.record import Certificate, MatchedRows, NewRowsClaim
 from bestleaf.proof.text import counted
 from bestleaf.proof.verify import RefusedError
 from bestleaf.selection.data import Data
-from bestleaf.selection.matched import Rows
 from bestleaf.selection.new_rows import Split, drawn
 
 EQUAL = 1e-9  # distances that differ by a smaller part are the same
@@ -47,25 +46,24 @@ def _checked(certificate: Certificate, again: Again) -> Iterator[int]:
     claim, path, left = certificate.new_rows, certificate.path, 1e10  # numbers added or compared: ten seconds
     assert claim is not None
     assert path is not None
-    table = claim.table
-    written = np.array([[*claim.judges.values()]])
-    sets = [next(row for row in path.rows if row.size == path.size)]
-    if table is not None:
-        written, sets = Rows.of(table).scores(), _sets(path.rows, table)
-        if table.measure == "auc":
-            _check_classes(table, again.labels)
-    for place, row in enumerate(sets):
+    if claim.table is not None:
+        _check_trials(claim, claim.table, again.labels)
+    answer = next(row for row in path.rows if row.size == path.size)
+    sets = [(answer, claim.judges)]
+    if len(claim.judges) == 1 and answer != path.rows[-1]:  # of several judges only the mean is written
+        sets.append((path.rows[-1], dict.fromkeys(claim.judges, claim.all_columns)))
+    for row, judges in sets:
         columns = again.columns(row.features)
         left -= float(len(again.known)) * len(again.new) * len(columns)
-        if left < 0 and place:
+        if left < 0 and row != answer:
             return
-        for number, judge in enumerate(claim.judges):
+        for judge, got in judges.items():
             bounds = again.score(judge, columns)
             if bounds is None:
                 continue
             low, high = bounds
-            if not low - CLOSE <= written[place, number] <= high + CLOSE:
-                size, got = counted(row.size, "column"), written[place, number]
+            if not low - CLOSE <= got <= high + CLOSE:
+                size = counted(row.size, "column")
                 raise RefusedError(f"with {size}, {judge} scores {low:.6g} on the test rows, not {got:.6g}")
             yield 1
 
@@ -142,18 +140,23 @@ def split_of(certificate: Certificate, rows: Data) -> Split:
     return split
 
 
-def _check_classes(table: RankTable, labels: np.ndarray) -> None:
-    """Check how many test rows there are of each class."""
-    written = np.bincount(Rows.of(table).target).tolist()
-    if written != (right := np.bincount(labels).tolist()):
-        raise RefusedError(f"the test rows are {right} of each class on these data, not {written}")
-
-
-def _sets(rows: tuple[PathRow, ...], table: RankTable) -> list[PathRow]:
-    by_size = {row.size: row for row in rows}
-    if lost := [size for size in table.sets if size not in by_size]:
-        raise RefusedError(f"the path must have the set of {lost[0]} that the test rows are about")
-    return [by_size[size] for size in table.sets]
+def _check_trials(claim: NewRowsClaim, table: MatchedRows, labels: np.ndarray) -> None:
+    """Check how many trials there are, and that their mean levels are the scores, as far as they must be."""
+    many = len(labels) // 2 if table.measure == "concordance" else len(labels)
+    if table.measure == "auc":
+        many = int(np.unique(labels, return_counts=True)[1].min())
+    trials = np.array(table.score).sum(axis=1)
+    if (trials > many).any() or (table.measure != "concordance" and (trials != many).any()):
+        raise RefusedError(f"these data make {counted(many, 'trial')} of test rows, not {trials.max():,}")
+    found = [(np.array(table.score), 0.0, claim.score)]
+    if table.sets[0] != max(table.sets):
+        found.append((np.array(table.gains[0]), -1.0, claim.score - claim.all_columns))
+    for counts, lowest, score in found:
+        means = counts @ np.linspace(lowest, 1, counts.shape[1]) / np.maximum(1, counts.sum(axis=1))
+        # The mean over matchings at random is that of all pairs but for six standard errors, and what no one has met.
+        slack = (6 * means.std() + 10 / many / len(means) ** 0.5) / len(means) ** 0.5
+        if abs(means.mean() - score) > (slack if len(means) > 1 else CLOSE):
+            raise RefusedError(f"the trials of test rows have a mean level of {means.mean():.6g}, not {score:.6g}")
 
 
 def _standardised(X: np.ndarray, split: Split) -> tuple[np.ndarray, np.ndarray]:
