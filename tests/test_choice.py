@@ -222,7 +222,7 @@ def test_weights_count_in_the_scores():
 def test_judges_have_names_of_their_own():
     panel = Panel.of([None, LogisticRegression(), RandomForestClassifier(3), LogisticRegression(C=2)], None, made())
     assert panel.names[3:] == ("LogisticRegression 1", "RandomForestClassifier", "LogisticRegression 2")
-    with pytest.raises(ValueError, match="some of both"):
+    with pytest.raises(ValueError, match="of one kind, got classifiers and regressors"):
         Panel.of([Ridge(), LogisticRegression()], None, made())
     with pytest.raises(TypeError, match="must be a scikit-learn classifier or regressor"):
         Panel.of(StandardScaler(), None, made())

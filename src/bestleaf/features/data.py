@@ -16,9 +16,7 @@ VALUE_COST = 10**9  # largest number of distances for one exact value if every r
 REFERENCE_ROWS = 20_000  # rows that vote, if there are so many rows that an exact value would take more distances
 QUERY_ROWS = 10_000  # other rows that are then ranked
 LARGEST = 1e15  # larger numbers have squared differences that single precision cannot add
-VOTES, IS_RANKED = 1, 2  # roles of rows
 LIGHTEST = 1e-6  # share of the weight that the rows beside the heaviest target must have
-VECTOR = 16  # single-precision numbers in the widest vector
 
 
 def in_order(subset: Iterable[int]) -> np.ndarray:
@@ -206,13 +204,13 @@ def row_roles(
     order = drawn_order if shuffle else np.arange(rows)
     if many == rows:
         return RowRoles(order, rows, 0)
-    role = np.zeros(rows, np.int8)
+    votes, ranked, role = 1, 2, np.zeros(rows, np.int8)
     by_class = drawn_order[np.argsort(labels[drawn_order], kind="stable")]
     ends = np.cumsum(np.bincount(labels))  # the quotas of the classes add up to `many`, because their sums are rounded
     quotas = np.diff(np.rint(ends * many / rows).astype(np.int64), prepend=0)
     starts = ends - np.diff(ends, prepend=0)
     for start, quota in zip(starts, quotas, strict=True):
-        role[by_class[start : start + quota]] = VOTES
+        role[by_class[start : start + quota]] = votes
     others = drawn_order[role[drawn_order] == 0]
     if weights is not None:
         others = others[np.argsort(weights[others] == 0, kind="stable")]
@@ -220,9 +218,9 @@ def row_roles(
     # Rows of each class among them.
     for some in [*(others[labels[others] == label][:20] for label in range(len(ends))), others]:
         some = some[role[some] == 0][:left]
-        role[some] = IS_RANKED
+        role[some] = ranked
         left -= len(some)
-    return RowRoles(np.concatenate([order[role[order] == one] for one in (VOTES, IS_RANKED)]), many, many)
+    return RowRoles(np.concatenate([order[role[order] == one] for one in (votes, ranked)]), many, many)
 
 
 def lanes(rows: int, n_neighbors: int) -> int:
@@ -231,7 +229,8 @@ def lanes(rows: int, n_neighbors: int) -> int:
     With more lanes it takes longer to find the bound, with fewer lanes it takes longer to search them. Measurements
     gave the shortest time for this number.
     """
-    return max(2 * VECTOR, VECTOR * round(0.6 * (n_neighbors * rows) ** 0.5 / VECTOR))
+    vector = 16  # single-precision numbers in the widest vector
+    return max(2 * vector, vector * round(0.6 * (n_neighbors * rows) ** 0.5 / vector))
 
 
 def lightest_share(labels: np.ndarray, weights: np.ndarray) -> float:

@@ -281,7 +281,7 @@ class KNNOracle:
     def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
         """Return the values of several subsets, computed together on a GPU or by several threads."""
         asked, distances = [self._features(subset) for subset in subsets], self.value_cost
-        if len(asked) > 1 and self._suits_gpu(asked, len(self.queries)):
+        if len(asked) > 1 and self._suits_gpu([len(features) for features in asked], len(self.queries)):
             found = self._values_on_gpu(PaddedSubsets.of(asked))
             if found is not None:
                 return found.tolist()
@@ -301,7 +301,7 @@ class KNNOracle:
 
         Any order will do; fewest distances are computed if subsets that begin with the same features stand together.
         """
-        if self._worth_a_gpu(len(columns), int(columns.sum(axis=1).max()), len(self.queries)):
+        if self._suits_gpu(columns.sum(axis=1).tolist(), len(self.queries)):
             found = self._values_on_gpu(PaddedSubsets.among(columns))
             if found is not None:
                 return found
@@ -362,15 +362,10 @@ class KNNOracle:
             return None
         return np.pad(self.groups, (0, self.columns.shape[1] - len(self.groups)), constant_values=-1)
 
-    def _suits_gpu(self, asked: Sequence[np.ndarray], queries: int) -> bool:
-        """Return whether these subsets fit on a GPU and, with so many queries, are worth the way to it."""
-        sizes = [len(features) for features in asked]
-        return min(sizes) > 0 and self._worth_a_gpu(len(asked), max(sizes), queries)
-
-    def _worth_a_gpu(self, many: int, widest: int, queries: int) -> bool:
-        """Return whether so many subsets of at most so many features are worth the way to a GPU, and fit on it."""
-        worth = many * queries * self.roles.references >= DISTANCES_A_GPU and self._gpu.is_there
-        return worth and CudaVotes.takes(widest, self.n_neighbors)
+    def _suits_gpu(self, sizes: Sequence[int], queries: int) -> bool:
+        """Return whether subsets of these sizes fit on a GPU and, with so many queries, are worth the way to it."""
+        worth = len(sizes) * queries * self.roles.references >= DISTANCES_A_GPU and self._gpu.is_there
+        return worth and min(sizes) > 0 and CudaVotes.takes(max(sizes), self.n_neighbors)
 
     def _values_on_gpu(self, subsets: PaddedSubsets) -> np.ndarray | None:
         """Return values, to the last digit as the processor computes them; None if there is no GPU."""
@@ -533,7 +528,7 @@ class KNNOracle:
 
     def _computed(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
         """Return the sums of some rows; several threads compute them if that is faster."""
-        if self._suits_gpu([features], len(queries)):
+        if self._suits_gpu([len(features)], len(queries)):
             found = self._gpu.tried(lambda votes: votes.sums(PaddedSubsets.of([features]), queries)[0])
             if found is not None:
                 return found

@@ -18,13 +18,9 @@ from bestleaf.proof.words_data import (
     objective_in_words,
     unit_names,
 )
+from bestleaf.proof.words_new_rows import about_new_rows, answer_lines, not_claimed_of_new_rows
 
 NOT_SETTLED = "Not settled"
-NOT_NEW_DATA = (
-    "anything about new data. The training value is the one the search maximised on these rows; keep some aside to "
-    "measure more."
-)
-
 
 # ---- the whole
 
@@ -40,8 +36,6 @@ def answer_in_words(record: Certificate) -> str:
     """Return the answer with what is known of its value; a selection takes several lines."""
     search, data = record.search, record.data
     if search is None:
-        from bestleaf.proof.words_new_rows import answer_lines
-
         return "\n".join(answer_lines(record))
     value = f"value {search.lower:.4f}"
     if search.lower < search.upper:
@@ -67,8 +61,6 @@ def claims_of(record: Certificate) -> list[str]:
         first = about_all or [_of_search(record, search), *_ceiling(record, search)]
         found = [*local, *first] if first[0].startswith(NOT_SETTLED) else [*first, *local]  # what is proved comes first
     if record.new_rows is not None:
-        from bestleaf.proof.words_new_rows import about_new_rows
-
         found += about_new_rows(record)
         found += _jointly(record)
     return found
@@ -80,10 +72,11 @@ def not_claimed(record: Certificate) -> list[str]:
     if record.data is None and search is not None:
         grown = [f"anything {more}about states that are not in the graph; it grew while it was searched."]
         return ([] if search.expansion is None else grown) + endless_play(search.graph)
-    new = [NOT_NEW_DATA]
+    new = [
+        "anything about new data. The training value is the one the search maximised on these rows; keep some aside to "
+        "measure more."
+    ]
     if record.new_rows is not None or record.path is not None:
-        from bestleaf.proof.words_new_rows import not_claimed_of_new_rows
-
         new = not_claimed_of_new_rows(record)
     if search is None or _of_all(record, search) or _ceiling(record, search):
         return new

@@ -242,12 +242,11 @@ class Panel:
     def of(cls, estimator: BaseEstimator, scoring: Scoring, data: Data, seed: int = 0) -> Panel:
         """Return the judges: the panel for None, an estimator, NeighbourVotes, or a list of estimators."""
         given = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
-        if not given:
-            raise ValueError("estimator must be an estimator or a list of some, got an empty list")
-        tasks = {_task(data, one) for one in given}
-        if len(tasks) > 1:
-            raise ValueError("estimator must list classifiers or regressors, got some of both")
-        real = tasks == {"regression"}
+        for one in given:
+            ours = one is None or isinstance(one, NeighbourVotes)
+            if not (ours or (isinstance(one, BaseEstimator) and (is_classifier(one) or is_regressor(one)))):
+                raise TypeError(f"estimator must be a scikit-learn classifier or regressor, got {shown(one)}")
+        real = task_for(data.y, given) == "regression"
         judges = [judge for one in given for judge in _judges(one, seed, decides=scoring == "accuracy")]
         name = ("r2" if real else "roc_auc") if scoring is None else scoring
         ranked = "roc_auc" if name == "roc_auc_ovr" else name
@@ -384,14 +383,6 @@ class Panel:
         if self.scoring == "concordance":
             return np.array([concordance(part.new_y, one[:, 0], part.weights) for one in outputs])
         return _mean_auc(outputs, part.new_y, part.weights)
-
-
-def _task(data: Data, one: BaseEstimator) -> str:
-    if one is None or isinstance(one, NeighbourVotes):
-        return task_for(data.y, one)
-    if not (isinstance(one, BaseEstimator) and (is_classifier(one) or is_regressor(one))):
-        raise TypeError(f"estimator must be a scikit-learn classifier or regressor, got {shown(one)}")
-    return "regression" if is_regressor(one) else "classification"
 
 
 def _judges(estimator: BaseEstimator, seed: int, *, decides: bool) -> list[Judge]:

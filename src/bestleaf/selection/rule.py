@@ -7,13 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 SLACK = 0.003  # a smaller set may cost so much score
-FEW = 6  # sizes up to this are all scored; then each is a quarter larger, beyond a hundred by half
 ORDERS = ("elimination", "forward")  # where both are equally good, the first one is taken
 
 
 def sizes_of(least: int, limit: int, every: int, asked: int | None = None) -> tuple[int, ...]:
-    """Return the sizes that are scored: from `least` to `limit`, then that of every unit."""
-    sizes = list(range(1, FEW + 1))
+    """Return the sizes that are scored: from `least` to `limit`, then that of every unit.
+
+    Sizes up to 6 are all scored; then each is a quarter larger, beyond a hundred by half.
+    """
+    sizes = list(range(1, 7))
     while sizes[-1] < every:
         sizes.append(max(sizes[-1] + 1, round(sizes[-1] * (1.25 if sizes[-1] < 100 else 1.5))))
     some = {size for size in (*sizes, limit, asked or limit) if least <= size <= limit and size < every}
