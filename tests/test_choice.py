@@ -20,10 +20,9 @@ from bestleaf.memory import Answers, Memory
 from bestleaf.search.budget import Budget, deferred_interrupt
 from bestleaf.search.executors import Joblib
 from bestleaf.selection import tasks
-from bestleaf.selection.choice import all_columns, choose
+from bestleaf.selection.choice import Rule, all_columns, choose, sizes_of
 from bestleaf.selection.data import Data
 from bestleaf.selection.judges import Panel
-from bestleaf.selection.rule import Rule, sizes_of
 from test_orders import made, space_of
 
 

@@ -15,6 +15,7 @@ from bestleaf.selection.folds import Part
 Units = Sequence[int] | np.ndarray
 Check = Callable[[], object]  # raises an error if time is over
 
+ORDERS = ("elimination", "forward")  # where both are equally good, the first one is taken
 RIDGE = 0.01
 DEPENDENT = 1e-6  # share of a column that the columns before leave; below it the column is one of their sums
 
