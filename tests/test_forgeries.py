@@ -210,9 +210,8 @@ def called_settled(content, rng):
 
 def other_gap(content, rng):
     """Write another gap or interval than follows."""
-    name = rng.choice(["gap", "known_gap", "lower", "upper", "compared"])
-    search = search_of(content)
-    search[name] = search[name] + 1 if name == "compared" else (search[name] + rng.choice([0.0, 0.5, 1.0])) / 2
+    search, name = search_of(content), rng.choice(["gap", "lower", "upper"])
+    search[name] = (search[name] + rng.choice([0.0, 0.5, 1.0])) / 2
     return WRITTEN_BY_HAND
 
 

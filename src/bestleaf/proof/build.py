@@ -1,8 +1,8 @@
 """Make records from what a search knows: labels, which leaves were compared, the gaps that follow.
 
 The gap says how much better than the answer another candidate may be; the known gap is the same among the leaves that
-were compared. Both are computed once, from the arrays of the search (`bestleaf.search.answer`), or here from the
-subsets that were evaluated. `bestleaf.proof.check` computes them again from the leaves, in its own way.
+were compared. A search computes both from its arrays (`bestleaf.search.answer`); here they follow from the record.
+`bestleaf.proof.check` computes the gap again from the leaves, in its own way.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bestleaf.proof.record import AllSubsetsClaim, Graph, Label, Leaf
+from bestleaf.proof.record import AllSubsetsClaim, Graph, Label, Leaf, SearchClaim
 
 
 def plain(value: object) -> Label:
@@ -73,10 +73,26 @@ def compared_leaves(
     return found
 
 
-def gaps_of_subsets(
-    values: np.ndarray, answer: int, all_subsets: AllSubsetsClaim, *, every: bool
-) -> tuple[float, float]:
-    """Return gap and known gap of an answer among subsets that were evaluated; `every`: no other may be chosen."""
+def gap_among_compared(search: SearchClaim) -> tuple[float, int]:
+    """Return the gap of an answer among the leaves that were compared, and how many these are."""
+    leaves, graph, exact = search.leaves, search.graph, np.array([leaf.exact for leaf in search.leaves])
+    value = max((leaf.lower for leaf in leaves if leaf.terminal), default=0.0)
+    upper, grown = np.array([leaf.upper for leaf in leaves]), search.expansion is not None
+    compared = compared_leaves(exact, upper, value, search.epsilon, grown=grown)
+    below, fresh = {search.answer}, [search.answer]
+    for node in fresh:  # grows in this loop
+        fresh += set(graph.children[node]) - below
+        below.update(graph.children[node])
+    inside = {repr(search.label_of(leaf)): leaf.terminal for leaf in leaves if leaf.node in below}
+    apart = [repr(search.label_of(leaf)) not in inside for leaf in leaves]
+    rivals, many = upper[compared & apart], int(compared.sum())
+    by_moves = graph.two_player or graph.chance is not None
+    if by_moves or not len(rivals) or (search.task == "leaf" and not any(inside.values())):
+        return search.gap, many
+    return min(search.gap, float(rivals.max()) - search.lower), many
+
+
+def gap_of_subsets(values: np.ndarray, answer: int, all_subsets: AllSubsetsClaim, *, every: bool) -> float:
+    """Return the gap of an answer among subsets that were evaluated; `every`: no other may be chosen."""
     others = np.append(np.delete(values, answer), all_subsets.least)  # subsets that are no leaves are at most so good
-    known = float(others.max() - values[answer])
-    return (known, known) if every else (max(known, 1.0 - float(values[answer])), known)
+    return float((others.max() if every else 1.0) - values[answer])

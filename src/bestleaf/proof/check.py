@@ -18,7 +18,7 @@ import os
 import re
 import stat
 import sys
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain, pairwise, repeat
@@ -40,8 +40,8 @@ certificate: format=bestleaf certificate, format_version=count, bestleaf=text, c
     all_subsets?=<all subsets>?, new_rows?=<new rows>?, path?=<path>?, data?=<data>?, told?={any}?, table?={any}?,
     checksum?=text?
 search: task=arm|leaf, epsilon=value, delta=fraction, rule=text, bound=text, stopping=text, proposal=text,
-    proof=none|conditional|rigorous, answer=count, lower=value, upper=value, gap=number, known_gap=number,
-    compared=count, graph=<graph>, leaves=[<leaf>], expansion?=value?, growth?=text?, seed?=any, plan?=[[count]]?
+    proof=none|conditional|rigorous, answer=count, lower=value, upper=value, gap=number, graph=<graph>, leaves=[<leaf>],
+    expansion?=value?, growth?=text?, seed?=any, plan?=[[count]]?
 graph: labels=[any], children=[[count]], minimizes?=[count], two_player?=flag, created?=count, inner_orders?={positive},
     chance?=[<chance node>]?, endless?=[<endless play>]
 leaf: node=count, terminal=flag, exact=flag, count=count, mean=value?, lower=value, upper=value, label?=any,
@@ -179,11 +179,6 @@ def check_data(c: Part, choice: Choice) -> None:
     need(fine, "the answer must be columns that may be chosen, in the order of the table")
 
 
-def columns_of(data: Part, units: Iterable[int]) -> list[str]:
-    """Return the names of the columns of some units, in the order of the table."""
-    return [data.names[column] for column in sorted(chain.from_iterable(data.units[unit] for unit in units))]
-
-
 # ---- leaves: every interval follows from samples in [0, 1], at its share of delta
 
 # `betting` spreads each sample over the nodes of GRID and bets the fractions BETS of its capital. The logarithm of what
@@ -276,6 +271,8 @@ class Graph:
             fine = len({*below}) == len(below) and max(below, default=0) < len(self.nodes)
             need(fine, "children, nodes of the opponent and the answer must be different nodes that exist")
         self.groups = components(self.children)
+        loops = [group for group in self.groups if len(group) > 1 or group[0] in self.children[group[0]]]
+        self.cycles = {*chain.from_iterable(loops)}
         need(sum(map(len, self.groups)) == len(self.nodes), "every node must be reached from the root, the first node")
         self.leaves.sort(key=lambda leaf: leaf.node)
         fine = [leaf.node for leaf in self.leaves] == [node for node in self.nodes if not self.children[node]]
@@ -298,11 +295,10 @@ class Graph:
             fine = fine and (self.grew or not weights or sum(weights) >= 1 - CLOSE)
             need(fine, f"chance node {node} must have no player, and probabilities of its children that sum to 1")
         need(len(self.chances) == len(self.graph.chance or ()), "the probabilities of a node must be written once")
-        cycles = sorted(node for group in self.groups for node in group if self.is_cycle(group))
-        fine = not self.endless or (self.two_player and cycles == sorted(one.node for one in self.graph.endless))
-        fine = fine and all(low <= high for low, high in self.endless.values()) and not (cycles and chance)
+        fine = not self.endless or (self.two_player and self.endless.keys() == self.cycles)
+        fine = fine and all(low <= high for low, high in self.endless.values()) and not (self.cycles and chance)
         need(fine, "play without end must have lower <= upper, and a value for each node on a cycle of a game")
-        plain = task == "leaf" and not (self.two_player or cycles or chance)
+        plain = task == "leaf" and not (self.two_player or self.cycles or chance)
         need(plain or self.c.data is None, "a choice of columns is about the best leaf of one player")
 
     def check_orders(self) -> int:
@@ -319,10 +315,6 @@ class Graph:
             need(place < least or node in terminal, f"node {node} entered early, so it must have an earlier place")
             late, least = late + (place > least), min(least, place)
         return late
-
-    def is_cycle(self, group: list[int]) -> bool:
-        """Whether nodes that reach each other are on a cycle."""
-        return len(group) > 1 or group[0] in self.children[group[0]]
 
     def check_lattice(self, choice: Choice) -> None:
         """Check that nodes are subsets that may be chosen, and that every edge adds one unit or STOP."""
@@ -356,35 +348,31 @@ class Graph:
             found[0][leaf.node], found[1][leaf.node] = leaf.lower, leaf.upper
         for group in self.groups:
             for rest, bounds in enumerate(found if below[group[0]] else ()):
-                if self.is_cycle(group):
-                    self.settle(group, bounds, self.worth_of_endless(group)[rest])
+                if group[0] in self.cycles:
+                    self.settle(group, bounds, rest)
                 else:
                     bounds[group[0]] = self.best_of(group[0], [bounds[one] for one in below[group[0]]], rest)
         return found
 
-    def worth_of_endless(self, group: list[int]) -> tuple[float, float]:
-        """Return the least and the most that play is worth that never leaves some nodes."""
-        written = [self.endless[node] for node in group if node in self.endless]
-        if written or not self.two_player:  # one player only loses by it
-            return min([low for low, _ in written] or [0.0]), max([high for _, high in written] or [0.0])
-        leaving = {node for node in group if not {*self.children[node]} <= {*group}}  # who could leave is to blame
-        opponent, player = not self.opponent.isdisjoint(leaving), not self.opponent.issuperset(leaving)
-        return (0.0, 1.0) if opponent == player else (1.0, 1.0) if opponent else (0.0, 0.0)
-
-    def settle(self, group: list[int], bounds: list[float], end: float) -> None:
+    def settle(self, group: list[int], bounds: list[float], rest: int) -> None:
         """Set the bounds of nodes on a cycle: that of endless play, unless somebody can force more or less."""
+        written = [self.endless[node][rest] for node in group if node in self.endless]
+        end = (max if rest else min)(written, default=0.0)  # one player only loses by it
+        if self.two_player and not written:  # who could leave is to blame
+            leaving = {node for node in group if not {*self.children[node]} <= {*group}}
+            opponent, player = not self.opponent.isdisjoint(leaving), not self.opponent.issuperset(leaving)
+            end = float(rest) if opponent == player else float(opponent)
         parents, gained = defaultdict(list), dict[int, float]()
         for node in group:
             for child in self.children[node]:
                 parents[child].append(node)
         for beyond in (max, min):
-            waiting = deque(group)
+            waiting = [*group]
             for node in group:
                 bounds[node] = end
-            while waiting:
-                node = waiting.popleft()
+            for node in waiting:  # grows in this loop
                 now = beyond(end, self.best_of(node, [bounds[one] for one in self.children[node]], 0))
-                waiting.extend(parents[node] if now != bounds[node] else ())
+                waiting += parents[node] if now != bounds[node] else ()
                 bounds[node] = now
             gained = gained or {node: bounds[node] for node in group}
         for node in group:
@@ -414,35 +402,26 @@ class Graph:
         return lows[0], highs[0], losses[0]
 
     def numbers(self) -> dict[str, float]:
-        """Return the interval of the answer and how much better another may be, among all and the leaves compared."""
+        """Return the interval of the answer and the gap: how much better another candidate may be."""
         answer, part, arm, (lower, upper) = self.answer, self.c.all_subsets, self.search.task == "arm", self.bounds()
         low, high = lower[answer], upper[answer]
         right = answer in self.children[0] if arm else not self.two_player and not self.children[answer]
         need(right or self.search.plan is not None, f"the answer must be a {'child of the root' if arm else 'leaf'}")
-        below, fresh = {answer}, [answer]
-        for node in fresh:  # grows in this loop
-            fresh += {*self.children[node]} - below
-            below.update(self.children[node])
+        below = {*searched([answer], self.children)[0]}
         inside = {json.dumps(leaf.label): leaf.terminal for leaf in self.leaves if leaf.node in below}
-        compared = {leaf.node for leaf in self.leaves if leaf.exact}
-        bounded = [leaf.node for leaf in self.leaves if not leaf.exact and leaf.upper < 1]
-        compared |= {*bounded[: max(0, self.search.compared - len(compared))]}  # the first so many, as it is written
-        apart = [leaf for leaf in self.leaves if json.dumps(leaf.label) not in inside]
-        gaps = [leaf.upper - low for leaf in apart]
-        known = [leaf.upper - low for leaf in apart if leaf.node in compared] or gaps
+        gaps = [leaf.upper - low for leaf in self.leaves if json.dumps(leaf.label) not in inside]
         if self.two_player or self.graph.chance is not None:
             others = [child for child in self.children[0] if child != answer]
-            gaps = known = [high - lower[one] if 0 in self.opponent else upper[one] - low for one in others]
+            gaps = [high - lower[one] if 0 in self.opponent else upper[one] - low for one in others]
         if part is not None:  # subsets that are not listed are at most so good
-            known = [*known, part.least - low]
-            gaps = known if part.evaluated == Choice(self.c.data.choice).count() else [*known, 1.0 - low]
+            every = part.evaluated == Choice(self.c.data.choice).count()
+            gaps.append((part.least if every else 1.0) - low)
         if not arm and not any(inside.values()):  # more is below the answer than the graph shows
-            gaps = known = [1.0]
+            gaps = [1.0]
         if self.search.plan is not None:
             low, high, loss = self.of_plan(upper)
-            gaps = known = [loss]
-        gap, known_gap = (min(1.0, max(some, default=0.0)) for some in (gaps, known))
-        return {"lower": low, "upper": min(1.0, high), "gap": gap, "known_gap": known_gap, "compared": len(compared)}
+            gaps = [loss]
+        return {"lower": low, "upper": min(1.0, high), "gap": min(1.0, max(gaps, default=0.0))}
 
 
 def components(children: list[list[int]]) -> list[list[int]]:
@@ -504,16 +483,10 @@ def check_all_subsets(c: Part, choice: Choice) -> None:
 
 
 def check_path(c: Part, choice: Choice) -> None:
-    """Check every row of the path, and that the answer is the row of the size chosen; its scores are estimates."""
-    path, sizes, last = c.path, [row.size for row in c.path.rows], c.path.rows[-1]
-    need(sizes == sorted({*sizes}) and path.size in sizes, "the sizes of the path must rise, one of them chosen")
-    for row in path.rows:
-        units = {c.data.unit.get(name, -1) for name in row.features}
-        fine = choice.forced <= units <= choice.units and len(units) == row.size <= max(choice.limit, last.size)
-        need(
-            fine and columns_of(c.data, units) == row.features, f"row {row.size} of the path must have {row.size} units"
-        )
-        need(row.size != path.size or row.features == c.features, f"row {row.size} must have the columns of the answer")
+    """Check that the answer is the row of its size, and that the last one is all columns: the rest are estimates."""
+    path, last, units = c.path, c.path.rows[-1], {c.data.unit[name] for name in c.features}
+    chosen = [row.features for row in path.rows if row.size == path.size]
+    need(chosen == [c.features] and path.size == len(units), "the answer must be the row of the path of its size")
     need(last.size == len(choice.units) and not last.difference, "the last row must be all columns, which differ by 0")
     unscored = path.asked or path.folds == 0 or c.reason in ("interrupted", "max_time")
     need(c.new_rows is not None or unscored, "an answer that was chosen must have a score on new rows")
@@ -537,27 +510,27 @@ MEASURES = {"accuracy": "accuracy", "concordance": "concordance", "roc_auc": "au
 def check_new_rows(c: Part, choice: Choice) -> None:
     """Check the scores against each other and, if there is a table of test rows, against it."""
     new, data, every, size = c.new_rows, c.data, len(choice.units), len({c.data.unit[one] for one in c.features})
-    fine = new.judges and abs(sum(new.judges.values()) / len(new.judges) - new.score) <= CLOSE
-    fine = fine and (c.path is None or c.path.judges in ([], [*new.judges]))
-    need(fine, "the score must be the mean over the judges")
-    nested = new.how == "nested folds"
-    fine = new.rows <= data.rows and new.trained < data.rows if nested else new.trained == data.rows
-    need(fine, f"trained and rows must fit the {data.rows:,} rows that were chosen from, got {new.trained}, {new.rows}")
-    fine = size < every or abs(new.score - new.all_columns) <= CLOSE
-    need(fine, "the answer is all columns, so it must have their score")
+    nested, judges = new.how == "nested folds", [*new.judges.values()]
     scored = data.objective.get("scoring", "roc_auc" if data.objective.get("classes") else "concordance")
-    measure, scores = MEASURES.get(scored), (new.score, new.all_columns, *new.judges.values())
-    need(measure is None or all(0 <= one <= 1 for one in scores), "a score by {} must be from 0 to 1", scored)
-    fine = measure in (None, "accuracy") or new.guessing == 0.5
-    need(fine, "guessing has the score 0.5 by {}, not {}", scored, new.guessing)
+    measure, chosen = MEASURES.get(scored), data.rows
     proof = {one is None for one in (new.delta, new.table, new.interval, new.difference_interval)}
-    fine = len(proof) == 1 and (new.table is None) != (new.why_no_proof is None)
-    need(fine and (new.table or new.best_other is None), "there must be a whole proof, or the reason why there is none")
+    estimate = (nested, data.row_groups, data.row_weights, *map(data.objective.get, ("grouped", "weighted")))
+    right = {
+        "score": judges and abs(sum(judges) / len(judges) - new.score) <= CLOSE,  # it is their mean
+        "judges": c.path is None or c.path.judges in ([], [*new.judges]),
+        "rows": new.rows <= chosen or not nested,
+        "trained": new.trained < chosen if nested else new.trained == chosen,
+        "all_columns": size < every or abs(new.score - new.all_columns) <= CLOSE,
+        "range of the scores": measure is None or all(0 <= one <= 1 for one in (new.score, new.all_columns, *judges)),
+        "guessing": measure in (None, "accuracy") or new.guessing == 0.5,
+        "why_no_proof": len(proof) == 1 and (new.table is None) != (new.why_no_proof is None),
+        "best_other": new.table or new.best_other is None,
+        "table": new.table is None or (new.table.measure == measure and not any(estimate)),
+    }
+    for field, fine in right.items():
+        need(fine, f"new_rows: {field} does not follow from the other fields")
     if new.table is None:
         return
-    plain = not any((nested, data.row_groups, data.row_weights, *map(data.objective.get, ("grouped", "weighted"))))
-    need(plain, "there is no proof for folds, groups or weights")
-    need(new.table.measure == measure, "the test rows must be scored by {}", scored)
     check_trials(new, {size, every} if c.path is None else {row.size for row in c.path.rows}, size, every)
 
 
@@ -592,11 +565,7 @@ def check_trials(new: Part, sizes: set[int], size: int, every: int) -> None:
         need(low <= score + CLOSE and score <= high + CLOSE, "a score on new rows must be in its interval")
 
 
-Counts = Sequence[Sequence[int]]  # how often each level was met, by matching
-Cells = Sequence[tuple[float, float, Sequence[float]]]  # candidates from, to, and the variances that bets are made for
-
-
-def ends_of(counts: Counts, evidence: float, level: float, cells: Cells) -> list[float]:
+def ends_of(counts: list[list[int]], evidence: float, level: float, cells: list[Any]) -> list[float]:
     """Return both ends of a mean in [0, 1]: how far from 0 upwards and from 1 downwards candidates are excluded."""
     found = []
     for rows in (counts, [row[::-1] for row in counts]):
@@ -610,7 +579,7 @@ def ends_of(counts: Counts, evidence: float, level: float, cells: Cells) -> list
     return [found[0], 1 - found[1]]
 
 
-def excluded(counts: Counts, bets: Sequence[float], level: float, first: float, last: float) -> float:
+def excluded(counts: list[list[int]], bets: Sequence[float], level: float, first: float, last: float) -> float:
     """Return how far from `first` to `last` all candidates are excluded: the capital against them reaches 1 / level."""
 
     def reaches(candidate: float) -> bool:
@@ -684,7 +653,7 @@ def checked(c: Part, taken: list[str], own: Bound | None) -> list[str]:
     if c.path is not None and choice is not None:
         check_path(c, choice)
         lines.append(f"The path has {len(c.path.rows)} sets of columns, the one of {c.path.size} is the answer.")
-        taken.append("scores by cross-validation, the order of the columns and the choice by them, which are estimates")
+        taken.append("the path: its sets, their scores by cross-validation and the choice by them, which are estimates")
     if (new := c.new_rows) is not None and choice is not None:
         check_new_rows(c, choice)
         lines.append(f"The score on new rows, {new.score:.4f}, is the mean over the judges.")
@@ -707,15 +676,16 @@ def of_search(c: Part, choice: Choice | None, taken: list[str], own: Bound | Non
     late, found = graph.check_orders(), check_leaves(search, own, subsets=c.data is not None)
     if choice is not None:
         graph.check_lattice(choice)
-        need(columns_of(c.data, graph.labels[search.answer][:-1]) == c.features, "the answer must be the columns named")
+        columns = sorted(chain.from_iterable(c.data.units[unit] for unit in graph.labels[search.answer][:-1]))
+        need([c.data.names[one] for one in columns] == c.features, "the answer must be the columns named")
     for name, value in graph.numbers().items():
         written = getattr(search, name)
         need(abs(written - value) <= CLOSE, f"{name!r} follows from the leaves as {value:.6g}, not {written:.6g}")
     settled = c.reason == "settled" and search.stopping == "sound"
     need(search.gap <= search.epsilon or not settled, "a settled answer must have a gap of at most epsilon")
-    sure = f"with probability at least 1 - {search.delta:g}"
-    sure += "" if search.proof == "rigorous" else f", provided that bound {search.bound} holds"
-    sure = f"as it seems, without proof by {search.bound}, {search.stopping}" if search.proof == "none" else sure
+    sure, bound = f"with probability at least 1 - {search.delta:g}", shown(search.bound).strip('"')
+    sure += "" if search.proof == "rigorous" else f", provided that bound {bound} holds"
+    sure = f"as it seems, without proof by {bound}, {shown(search.stopping)}" if search.proof == "none" else sure
     sure = "for certain" if found["exact"] == len(search.leaves) else sure
     open_ended = sum(not leaf.terminal for leaf in search.leaves)
     grew = f" (the graph grew, {open_ended:,} are unfinished and count as random play below them)" if graph.grew else ""
@@ -731,10 +701,9 @@ def of_search(c: Part, choice: Choice | None, taken: list[str], own: Bound | Non
     cases = {
         "edges, labels and players of the graph": c.data is None,
         "that no leaf was left out": c.data is None or graph.grew,
-        "the order in which nodes entered the graph": graph.grew or late,
-        f"that {late:,} leaves got their share of delta late": late,
+        "the order in which nodes entered the graph, or got their share of delta": graph.grew or late,
         "that the samples are those of the leaves and were drawn at random": found["exact"] < len(search.leaves),
-        f"intervals of {found['written']:,} leaves, because bound {search.bound} was not checked": found["written"],
+        f"intervals of {found['written']:,} leaves, because bound {bound} was not checked": found["written"],
         "probabilities of the chance nodes": graph.chances,
         "what play without end is worth": graph.endless,
         "exact values": found["exact"],

@@ -102,8 +102,7 @@ class Graph(Record, frozen=True, kw_only=True):
 class SearchClaim(Record, frozen=True, kw_only=True):
     """Of the candidates examined, none is better than the answer by more than `gap`, with probability 1 - delta.
 
-    The interval and both gaps follow from the leaves. `known_gap` is the gap among the `compared` leaves: those that
-    were sampled often enough to say anything, see `bestleaf.proof.build`.
+    The interval and the gap follow from the leaves.
     """
 
     task: Literal["arm", "leaf"]
@@ -120,8 +119,6 @@ class SearchClaim(Record, frozen=True, kw_only=True):
     lower: Value
     upper: Value
     gap: Annotated[float, Meta(ge=-1.0, le=1.0)]
-    known_gap: Annotated[float, Meta(ge=-1.0, le=1.0)]
-    compared: Count
     graph: Graph
     leaves: tuple[Leaf, ...]
     expansion: Value | None = None  # None: the graph was whole from the start
@@ -138,6 +135,20 @@ class SearchClaim(Record, frozen=True, kw_only=True):
     def certain(self) -> bool:
         """Whether every leaf is exact, so that nothing is left to chance."""
         return all(leaf.exact for leaf in self.leaves)
+
+    @property
+    def known_gap(self) -> float:
+        """The gap among the leaves that were sampled often enough to say anything."""
+        from bestleaf.proof.build import gap_among_compared
+
+        return gap_among_compared(self)[0]
+
+    @property
+    def compared(self) -> int:
+        """How many leaves were sampled often enough to say anything."""
+        from bestleaf.proof.build import gap_among_compared
+
+        return gap_among_compared(self)[1]
 
     @property
     def label(self) -> Label:

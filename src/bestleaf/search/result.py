@@ -115,15 +115,12 @@ class Result:
             plan, value = recommended_plan(state)
             lower, upper = value.lower, value.upper
         gap = gap_among_leaves(node, gap, state)
-        known_gap, compared = known_gap_of(node, gap, state)
         claim = SearchClaim(
             **how_searched(state.settings, state.seed, proposal, exact=state.has_exact),
             answer=node,
             lower=lower,
             upper=min(1.0, upper),
             gap=float(gap),
-            known_gap=float(known_gap),
-            compared=compared,
             graph=graph_of(state.graph, state.known.order, max(0, state.known.created)),
             leaves=state.known.list_leaves(),
             plan=None if plan is None else tuple(sorted(plan.items())),

@@ -23,7 +23,7 @@ from bestleaf.features.neighbours import KNNOracle
 from bestleaf.features.scoring import chosen_score, scorer_name
 from bestleaf.features.stages import EveryLeaf, SmallerAnswer, SubsetsOfAnswers
 from bestleaf.proof import record
-from bestleaf.proof.build import gaps_of_subsets, star
+from bestleaf.proof.build import gap_of_subsets, star
 from bestleaf.proof.text import first_of, part_name
 from bestleaf.proof.text import shown as name_shown
 from bestleaf.search import Progress, Search
@@ -347,7 +347,7 @@ class Selection:
         close = np.flatnonzero(numbers >= numbers.max() - (settings.epsilon if tolerance is None else tolerance))
         best = min(close.tolist(), key=lambda place: (len(states[place]), -numbers[place], states[place]))
         every = record.AllSubsetsClaim(evaluated=found.evaluated, least=found.least)
-        gap, known_gap = gaps_of_subsets(numbers, best, every, every=found.complete)
+        gap = gap_of_subsets(numbers, best, every, every=found.complete)
         graph, leaves = star([list(state) for state in states], list(lattice.root()), numbers)
         claim = record.SearchClaim(
             **how_searched(settings, fit.seed, "random", exact=True),
@@ -355,8 +355,6 @@ class Selection:
             lower=float(numbers[best]),
             upper=float(numbers[best]),
             gap=gap,
-            known_gap=known_gap,
-            compared=len(states),
             graph=graph,
             leaves=leaves,
         )
