@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 import numpy as np
 from msgspec import structs
 
@@ -153,7 +151,7 @@ def _record(
     objective = record.Panel(
         judges=panel.names,
         scoring=scorer_name(panel.scoring, panel.scorer),
-        task=cast("Any", panel.task),
+        task=panel.task,
         classes=0 if panel.classes is None else len(panel.classes),
         grouped="groups" in data.metadata,
         weighted="sample_weight" in data.metadata,

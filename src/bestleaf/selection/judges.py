@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from math import isfinite
 from numbers import Real
-from typing import Any, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 from scipy.stats import rankdata
@@ -265,7 +265,7 @@ class Panel:
         return panel
 
     @property
-    def task(self) -> str:
+    def task(self) -> Literal["classification", "regression"]:
         """Return "classification" or "regression"."""
         return "regression" if self.classes is None else "classification"
 
