@@ -166,7 +166,7 @@ def _record(
         new_rows=claim,
         path=path,
         data=fit.about(units, choice, objective, rows),
-        told=record.Told(**fit.told(notes)),
+        told=record.Told(repeat=fit.repeat, notes=(*fit.notes, *notes)),
     )
 
 

@@ -131,11 +131,16 @@ class Fit(NamedTuple):
             encoding=None if data.encoded is None else _encoding(data.encoded.encoder.settings()),
         )
 
-    def told(self, more: tuple[str, ...] = ()) -> dict[str, Any]:
-        """Return the call that repeats the fit, and what was done to the columns; `more` are further notes."""
+    @property
+    def repeat(self) -> str:
+        """The call that repeats the fit."""
         given = "".join(f", {name}={name}" for name in self.data.metadata)
-        notes = () if self.data.encoded is None else self.data.encoded.encoder.notes_
-        return {"repeat": f"{call_of(self.selector, self.seed)}.fit(X, y{given})", "notes": (*notes, *more)}
+        return f"{call_of(self.selector, self.seed)}.fit(X, y{given})"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was done to the columns."""
+        return () if self.data.encoded is None else tuple(self.data.encoded.encoder.notes_)
 
 
 def call_of(selector: BaseEstimator, seed: int) -> str:

@@ -420,7 +420,8 @@ class Selection:
             all_features=self._value_of_all(),
             training_score=self.score,
             standard_error=self._standard_error(),
-            **self.fit.told(),
+            repeat=self.fit.repeat,
+            notes=self.fit.notes,
         )
 
     def _standard_error(self) -> float | None:
