@@ -230,7 +230,6 @@ def forged(certificate, change):
 PROBABILITIES = [
     (lambda graph: graph["chance"][0].update(probabilities=[0.5, 0.6]), "that sum to 1"),
     (lambda graph: graph["chance"][0]["probabilities"].pop(), "probabilities of its children"),
-    (lambda graph: graph["chance"].append(graph["chance"][0]), "must be written once"),
     (lambda graph: graph["chance"][0].update(node=99), "chance node 99"),
     (lambda graph: graph.update(two_player=True, minimizes=[graph["chance"][0]["node"]]), "must have no player"),
 ]

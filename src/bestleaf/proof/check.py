@@ -18,9 +18,8 @@ import os
 import re
 import stat
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from itertools import chain, pairwise, repeat
 from math import ceil, comb, exp, isclose, isfinite, log, log1p, sqrt
 from operator import mul
@@ -37,12 +36,12 @@ STOP = -1  # ends the label of a complete subset
 FORM = """
 certificate: format=bestleaf certificate, format_version=count, bestleaf=text, cost={any}, features?=[text]?,
     reason=settled|max_samples|max_time|interrupted|exhausted|unfinished, search?=<search>?, local?=<local>?,
-    all_subsets?=<all subsets>?, new_rows?=<new rows>?, path?=<path>?, data?=<data>?, told?={any}?, table?={any}?,
+    all_subsets?=<all subsets>?, new_rows?=<new rows>?, path?={any}?, data?=<data>?, told?={any}?, table?={any}?,
     checksum?=text?
 search: task=arm|leaf, epsilon=value, delta=fraction, rule=text, bound=text, stopping=text, proposal=text,
     proof=none|conditional|rigorous, answer=count, lower=value, upper=value, gap=number, graph=<graph>, leaves=[<leaf>],
     expansion?=value?, growth?=text?, seed?=any, plan?=[[count]]?
-graph: labels=[any], children=[[count]], minimizes?=[count], two_player?=flag, created?=count, inner_orders?={positive},
+graph: labels=[any], children=[[count]], minimizes?=[count], two_player?=flag, created?=count, inner_orders?={count},
     chance?=[<chance node>]?, endless?=[<endless play>]
 leaf: node=count, terminal=flag, exact=flag, count=count, mean=value?, lower=value, upper=value, label?=any,
     order?=count, share?=value, lower_evidence?=numbers?, upper_evidence?=numbers?
@@ -50,18 +49,14 @@ chance node: node=count, probabilities=[value]
 endless play: node=count, lower=value, upper=value
 local: epsilon=value, compared=[<compared>], choice?=<choice>?
 compared: label=any, value=value
-choice: allowed=[count], forced?=[count], limit=positive
-all subsets: evaluated=positive, least=value
-new rows: score=number, all_columns=number, rows=positive, trained=positive, judges={number},
+choice: allowed=[count], forced?=[count], limit=count
+all subsets: evaluated=count, least=value
+new rows: score=number, all_columns=number, rows=count, trained=count, judges={number},
     how=nested folds|test rows|given rows, standard_error?=number?, difference_error?=number?, guessing?=number?,
     why_no_proof?=folds|groups|weights|classes|scoring|size?, delta?=fraction?, table?=<matched rows>?,
     interval?=[number]?, difference_interval?=[number]?, best_other?=number?, fingerprint?=text?
-matched rows: measure=auc|concordance|accuracy, sets=[positive], score=[[count]], gains=[[[count]]]
-path: rows=[<row of the path>], size=positive, order=text, judges=[text], folds=count, folds_planned=count,
-    tolerance=number, asked?=flag, chosen_in_folds?={value}, seed?=any
-row of the path: size=positive, features=[text], difference=number?, judges?=[number], score?=number?,
-    standard_error?=number?
-data: names=[text], rows=positive, fingerprint=text, units=[[count]], choice=<choice>, objective={any},
+matched rows: measure=auc|concordance|accuracy, sets=[count], score=[[count]], gains=[[[count]]]
+data: names=[text], rows=count, fingerprint=text, units=[[count]], choice=<choice>, objective={any},
     row_groups?=text?, row_weights?=text?, encoding?={any}?
 """
 
@@ -96,7 +91,6 @@ KINDS: dict[str, Callable[[Any], object]] = {
     "numbers": lambda value: type(value) is list and {*map(type, value)} <= {int, float} and all(map(isfinite, value)),
     "flag": lambda value: isinstance(value, bool),
     "count": lambda value: type(value) is int and 0 <= value <= 10**15,
-    "positive": lambda value: type(value) is int and 1 <= value <= 10**15,
     "number": lambda value: type(value) in (int, float) and -1e300 <= value <= 1e300,
     "value": lambda value: type(value) in (int, float) and 0 <= value <= 1,
     "fraction": lambda value: type(value) in (int, float) and 0 < value < 1,
@@ -168,15 +162,16 @@ class Choice:
         return frozenset(units)
 
 
-def check_data(c: Part, choice: Choice) -> None:
-    """Check names, units and the answer; add the unit of each column to the data."""
-    data, names = c.data, c.data.names
+def check_data(c: Part) -> Choice:
+    """Check names, units and the answer; return what may be chosen, add the unit of each column to the data."""
+    data, names, choice = c.data, c.data.names, Choice(c.data.choice)
     data.unit = {names[column]: number for number, columns in enumerate(data.units) for column in columns}
     fine = len(data.unit) == len(names) and all(data.units) and max(choice.units) < len(data.units)
     need(fine and sum(map(len, data.units)) == len(names), "every column must have its own name and be in one unit")
     fine = c.features and {data.unit.get(name, -1) for name in c.features} <= choice.units
     fine = fine and c.features == sorted({*c.features}, key=names.index)
     need(fine, "the answer must be columns that may be chosen, in the order of the table")
+    return choice
 
 
 # ---- leaves: every interval follows from samples in [0, 1], at its share of delta
@@ -187,7 +182,6 @@ _HALF_GRID = (0.0, 0.002, 0.004, 0.007, 0.011, 0.016, 0.023, 0.033, 0.047, 0.067
 GRID = (*_HALF_GRID, 0.5, *(1.0 - node for node in reversed(_HALF_GRID)))
 BETS = (0.01, 0.019, 0.036, 0.069, 0.13, 0.25, 0.47, 0.9)
 WEIGHTS = slice(5, 5 + len(GRID))  # of the grid, in the evidence: count, total and three more numbers come first
-RATES = ("theory", "beta1", "beta1_published", "beta2")  # of the paper; theory is proved for leaves known in advance
 Bound = Callable[[str, float, float, Sequence[float]], object]  # (side, value, share, evidence): whether it follows
 HALVES: dict[str, Callable[[float, float], float]] = {  # of the width at some count and share of delta
     "hoeffding": lambda n, share: 1.7 * sqrt((log(log(2 * n)) + 0.72 * log(10.4 / share)) / (4 * n)),  # Howard 2021
@@ -225,30 +219,28 @@ def log_mean(logs: Sequence[float]) -> float:
 def check_leaves(search: Part, own: Bound | None, *, subsets: bool) -> Counter[str]:
     """Check every leaf; return how many are exact, free, follow from their samples, or are taken as written."""
     leaves, delta, bound = search.leaves, search.delta, search.bound
-    equal = search.expansion is None and all(leaf.order for leaf in leaves)
-    equal = equal and all(isclose(leaf.share, delta / len(leaves), rel_tol=CLOSE) for leaf in leaves)
-    theory = bound == "theory" and equal and delta <= 0.1 * len(leaves)
-    ours = theory or bound in ("hoeffding", "betting")
-    judge = partial(follows, bound) if ours else own
-    best = "rigorous" if ours else "none" if bound in RATES else "conditional"
+    part = delta / len(leaves)  # of a graph that is known in advance
+    equal = search.expansion is None and all(one.order and isclose(one.share, part, rel_tol=CLOSE) for one in leaves)
+    ours = bound in ("hoeffding", "betting") or (bound == "theory" and equal and part <= 0.1)
+    judge = (lambda *given: follows(bound, *given)) if ours else own
+    best = "rigorous" if ours else "none" if bound in ("theory", "beta1", "beta1_published", "beta2") else "conditional"
     fine = search.proof == "none" or (search.stopping == "sound" and search.proof == best)
     need(fine, "bound {} with stopping {} is not {} here", bound, search.stopping, search.proof)
     found = Counter[str]()
     for leaf in leaves:
-        due = delta / (len(leaves) if equal else leaf.order * (leaf.order + 1)) if leaf.order else 0.0
+        due = part if equal else delta / (leaf.order * (leaf.order + 1)) if leaf.order else 0.0
         value = leaf.terminal and leaf.lower == leaf.upper == leaf.mean and leaf.count == 1 and not leaf.order
         waits = leaf.terminal and (leaf.lower, leaf.upper, leaf.count) == (0, 1, 0)
         fine = (value if leaf.exact else leaf.order or waits) and not (subsets and leaf.terminal and leaf.order)
         need(fine, "leaf {} must be exact, or wait for its value, or have a place in the order", leaf.label)
         need(isclose(leaf.share, due, rel_tol=CLOSE), "leaf {} must have the share of delta of its place", leaf.label)
-        free = not leaf.exact and (leaf.lower, leaf.upper) == (0, 1)
-        found["exact" if leaf.exact else "free" if free else "written" if judge is None else "follow"] += 1
-        now = [leaf.count, (leaf.mean or 0) * leaf.count] if theory else None
+        found["exact" if leaf.exact else "follows" if judge or leaf.upper - leaf.lower == 1 else "written"] += 1
+        now: Any = [leaf.count, (leaf.mean or 0) * leaf.count] if bound == "theory" else None
         for side, end in (("lower", 0), ("upper", 1)):
             look, value = getattr(leaf, f"{side}_evidence") or now, getattr(leaf, side)
-            if not leaf.exact and value != end:
-                fine = judge is None or (look and 1 <= look[0] <= leaf.count and 0 <= look[1] <= look[0] + CLOSE)
-                fine = fine and (judge is None or judge(side, value, leaf.share, look))
+            if judge and not leaf.exact and value != end:
+                fine = look and 1 <= look[0] <= leaf.count and 0 <= look[1] <= look[0] + CLOSE
+                fine = fine and judge(side, value, leaf.share, look)
                 need(fine, side + " of leaf {} does not follow from its samples", leaf.label)
     return found
 
@@ -271,8 +263,7 @@ class Graph:
             fine = len({*below}) == len(below) and max(below, default=0) < len(self.nodes)
             need(fine, "children, nodes of the opponent and the answer must be different nodes that exist")
         self.groups = components(self.children)
-        loops = [group for group in self.groups if len(group) > 1 or group[0] in self.children[group[0]]]
-        self.cycles = {*chain.from_iterable(loops)}
+        self.cycles = {one for group in self.groups for one in group if group[1:] or one in self.children[one]}
         need(sum(map(len, self.groups)) == len(self.nodes), "every node must be reached from the root, the first node")
         self.leaves.sort(key=lambda leaf: leaf.node)
         fine = [leaf.node for leaf in self.leaves] == [node for node in self.nodes if not self.children[node]]
@@ -291,10 +282,9 @@ class Graph:
         need(fine, "there must be a plan if and only if a best leaf may be decided by chance")
         for node, weights in self.chances.items():
             fine = node in self.nodes and len(weights) == len(self.children[node]) and node not in self.opponent
-            fine = fine and min(weights, default=1) > 0 and sum(weights) <= 1 + CLOSE
-            fine = fine and (self.grew or not weights or sum(weights) >= 1 - CLOSE)
+            partly = 1 if weights and not self.grew else 0  # so much of the probability must be there
+            fine = fine and min(weights, default=1) > 0 and partly - CLOSE <= sum(weights) <= 1 + CLOSE
             need(fine, f"chance node {node} must have no player, and probabilities of its children that sum to 1")
-        need(len(self.chances) == len(self.graph.chance or ()), "the probabilities of a node must be written once")
         fine = not self.endless or (self.two_player and self.endless.keys() == self.cycles)
         fine = fine and all(low <= high for low, high in self.endless.values()) and not (self.cycles and chance)
         need(fine, "play without end must have lower <= upper, and a value for each node on a cycle of a game")
@@ -304,9 +294,9 @@ class Graph:
     def check_orders(self) -> int:
         """Check that places in the order of creation rise with the nodes; return how many terminal leaves were late."""
         inner = {int(node): place for node, place in self.graph.inner_orders.items()}
-        need(all(self.children[node] for node in inner), "inner_orders must be about inner nodes")
         whole = not inner and all(leaf.terminal for leaf in self.leaves)
-        need(self.grew or whole, "the graph is not whole: a leaf has more below it, or an inner node was a leaf")
+        fine = all(self.children[node] for node in inner) and (self.grew or whole)
+        need(fine, "the graph is not whole: a leaf has more below it, or inner_orders are not of inner nodes")
         placed = sorted([*inner.items(), *((leaf.node, leaf.order) for leaf in self.leaves if leaf.order)])
         fine = sorted(place for _, place in placed) == [*range(1, self.graph.created + 1)]
         need(fine, f"the places in the order of creation must be 1 to {self.graph.created:,}")
@@ -362,19 +352,16 @@ class Graph:
             leaving = {node for node in group if not {*self.children[node]} <= {*group}}
             opponent, player = not self.opponent.isdisjoint(leaving), not self.opponent.issuperset(leaving)
             end = float(rest) if opponent == player else float(opponent)
-        parents, gained = defaultdict(list), dict[int, float]()
-        for node in group:
-            for child in self.children[node]:
-                parents[child].append(node)
+        gained = dict[int, float]()
         for beyond in (max, min):
-            waiting = [*group]
+            before: list[float] = []
             for node in group:
                 bounds[node] = end
-            for node in waiting:  # grows in this loop
-                now = beyond(end, self.best_of(node, [bounds[one] for one in self.children[node]], 0))
-                waiting += parents[node] if now != bounds[node] else ()
-                bounds[node] = now
-            gained = gained or {node: bounds[node] for node in group}
+            while before != (now := [bounds[node] for node in group]):
+                before = now
+                for node in group:
+                    bounds[node] = beyond(end, self.best_of(node, [bounds[one] for one in self.children[node]], 0))
+            gained = gained or dict(zip(group, before, strict=True))
         for node in group:
             bounds[node] = gained[node] if gained[node] > end else bounds[node]
 
@@ -397,8 +384,7 @@ class Graph:
             elif node in self.chances:
                 losses[node] = self.best_of(node, [losses[one] for one in self.children[node]], 1)
             else:
-                least = [min(losses[one], upper[node] - lows[one]) for one in self.children[node]]
-                losses[node] = max([0.0, *least])
+                losses[node] = max(0.0, *(min(losses[one], upper[node] - lows[one]) for one in self.children[node]))
         return lows[0], highs[0], losses[0]
 
     def numbers(self) -> dict[str, float]:
@@ -414,8 +400,7 @@ class Graph:
             others = [child for child in self.children[0] if child != answer]
             gaps = [high - lower[one] if 0 in self.opponent else upper[one] - low for one in others]
         if part is not None:  # subsets that are not listed are at most so good
-            every = part.evaluated == Choice(self.c.data.choice).count()
-            gaps.append((part.least if every else 1.0) - low)
+            gaps.append((part.least if part.evaluated == Choice(self.c.data.choice).count() else 1.0) - low)
         if not arm and not any(inside.values()):  # more is below the answer than the graph shows
             gaps = [1.0]
         if self.search.plan is not None:
@@ -427,7 +412,7 @@ class Graph:
 def components(children: list[list[int]]) -> list[list[int]]:
     """Return the nodes that the root reaches, in groups that reach each other, children first."""
     (found,) = searched([0], children)
-    parents: list[list[int]] = [[] for _ in children]
+    parents = [list[int]() for _ in children]
     for node in found:
         for child in children[node]:
             parents[child].append(node)
@@ -475,8 +460,7 @@ def check_all_subsets(c: Part, choice: Choice) -> None:
     """Check the count of subsets, and that there are as many leaves as there must be."""
     part, leaves, total = c.all_subsets, c.search.leaves, choice.count()
     need(c.search.expansion is None and all(leaf.exact for leaf in leaves), "subsets that were counted must be exact")
-    fine = len(leaves) <= part.evaluated <= min(total, 2**30)
-    need(fine, f"there are {total:,} subsets, {part.evaluated:,} of them cannot have been evaluated")
+    need(len(leaves) <= part.evaluated <= min(total, 2**30), f"there are {total:,} subsets, not {part.evaluated:,}")
     need(part.evaluated == total or c.reason != "settled", f"a settled answer needs all {total:,} subsets")
     listed = sum(leaf.lower >= part.least for leaf in leaves)
     need(listed >= min(1000, part.evaluated), f"the best subsets must be leaves, got {listed:,} of them")
@@ -484,11 +468,11 @@ def check_all_subsets(c: Part, choice: Choice) -> None:
 
 def check_path(c: Part, choice: Choice) -> None:
     """Check that the answer is the row of its size, and that the last one is all columns: the rest are estimates."""
-    path, last, units = c.path, c.path.rows[-1], {c.data.unit[name] for name in c.features}
-    chosen = [row.features for row in path.rows if row.size == path.size]
-    need(chosen == [c.features] and path.size == len(units), "the answer must be the row of the path of its size")
-    need(last.size == len(choice.units) and not last.difference, "the last row must be all columns, which differ by 0")
-    unscored = path.asked or path.folds == 0 or c.reason in ("interrupted", "max_time")
+    path, rows, units = c.path, c.path["rows"], {c.data.unit[name] for name in c.features}
+    chosen = [row["features"] for row in rows if row["size"] == path["size"]]
+    need(chosen == [c.features] and path["size"] == len(units), "the answer must be the row of the path of its size")
+    need(rows[-1]["size"] == len(choice.units) and not rows[-1].get("difference"), "the last row must be all columns")
+    unscored = path.get("asked") or path["folds"] == 0 or c.reason in ("interrupted", "max_time")
     need(c.new_rows is not None or unscored, "an answer that was chosen must have a score on new rows")
 
 
@@ -499,7 +483,6 @@ def check_path(c: Part, choice: Choice) -> None:
 # capital of 1 on every trial that the mean is above a candidate has at most 1 in expectation if it is not, also on
 # average over matchings. So candidates against which it reaches 1 / level are excluded: wrongly with that probability.
 # A bet is made for a variance: of a score that of the candidates in a cell, of a difference two that are typical.
-
 MATCHINGS, LOWEST = 50, 1e-9
 EDGES = (LOWEST, *(1 / (1 + exp(-step / 4)) for step in range(-16, 36)), 1.0)
 OF_SCORE = [(first, last, [2 / (first + last) - 1]) for first, last in pairwise(EDGES)]  # candidates and variances
@@ -516,22 +499,20 @@ def check_new_rows(c: Part, choice: Choice) -> None:
     proof = {one is None for one in (new.delta, new.table, new.interval, new.difference_interval)}
     estimate = (nested, data.row_groups, data.row_weights, *map(data.objective.get, ("grouped", "weighted")))
     right = {
-        "score": judges and abs(sum(judges) / len(judges) - new.score) <= CLOSE,  # it is their mean
-        "judges": c.path is None or c.path.judges in ([], [*new.judges]),
-        "rows": new.rows <= chosen or not nested,
-        "trained": new.trained < chosen if nested else new.trained == chosen,
+        "score": abs(sum(judges) / len(judges) - new.score) <= CLOSE,
+        "judges": c.path is None or c.path["judges"] in ([], [*new.judges]),
+        "trained": new.trained < chosen >= new.rows if nested else new.trained == chosen,
         "all_columns": size < every or abs(new.score - new.all_columns) <= CLOSE,
         "range of the scores": measure is None or all(0 <= one <= 1 for one in (new.score, new.all_columns, *judges)),
         "guessing": measure in (None, "accuracy") or new.guessing == 0.5,
         "why_no_proof": len(proof) == 1 and (new.table is None) != (new.why_no_proof is None),
-        "best_other": new.table or new.best_other is None,
-        "table": new.table is None or (new.table.measure == measure and not any(estimate)),
+        "table": new.table.measure == measure and not any(estimate) if new.table else new.best_other is None,
     }
     for field, fine in right.items():
         need(fine, f"new_rows: {field} does not follow from the other fields")
     if new.table is None:
         return
-    check_trials(new, {size, every} if c.path is None else {row.size for row in c.path.rows}, size, every)
+    check_trials(new, {size, every} if c.path is None else {row["size"] for row in c.path["rows"]}, size, every)
 
 
 def check_trials(new: Part, sizes: set[int], size: int, every: int) -> None:
@@ -557,12 +538,10 @@ def check_trials(new: Part, sizes: set[int], size: int, every: int) -> None:
     written.append((new.difference_interval, new.score - new.all_columns, found))
     lows += [2 * ends_of(gain, evidence, delta / 2 / len(others), OF_DIFFERENCE)[0] - 1 for gain in others]
     need((new.best_other is None) == (not lows), "best_other must be written if there are other sets")
-    if new.best_other is not None:
-        written.append(([-1.0, new.best_other], new.best_other, [-1.0, -min(lows)]))
+    written += [([-1.0, new.best_other], new.best_other, [-1.0, -min(lows)])] if lows else []
     for (low, high), score, (least, most) in written:
-        fine = low <= least + CLOSE and high >= most - CLOSE
-        need(fine, f"an interval of new rows follows from the trials as {least:.6g} to {most:.6g}")
-        need(low <= score + CLOSE and score <= high + CLOSE, "a score on new rows must be in its interval")
+        fine = low <= min(least, score) + CLOSE and high >= max(most, score) - CLOSE
+        need(fine, f"an interval of new rows must have in it {score:.6g} and, by the trials, {least:.6g} to {most:.6g}")
 
 
 def ends_of(counts: list[list[int]], evidence: float, level: float, cells: list[Any]) -> list[float]:
@@ -607,11 +586,8 @@ def content_of(path: str) -> dict[str, Any]:
         return found
 
     number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with open(number, "rb") as file:
-        is_file = stat.S_ISREG(os.fstat(number).st_mode)
-        text = file.read(LARGEST + 1) if is_file else b""  # whatever size the system says it has
-    if not is_file or len(text) > LARGEST:
-        raise ValueError(f"a file of at most {LARGEST // 10**6} MB is needed, no device, no pipe")
+    with open(number, "rb") as file:  # no device, no pipe; whatever size the system says it has
+        text = file.read(LARGEST) if stat.S_ISREG(os.fstat(number).st_mode) else b""
     content = json.loads(text.decode(), object_pairs_hook=once, parse_constant=int)  # which NaN is not
     if not isinstance(content, dict) or content.get("format_version") != 4 or not content.get("checksum"):
         raise ValueError("a certificate of bestleaf of format version 4 with its checksum is needed")
@@ -626,52 +602,46 @@ def checksum(content: dict[str, Any]) -> str:
 
 def check(content: dict[str, Any], *, own_bound: tuple[str, Bound] | None = None) -> Report:
     """Return whether a certificate holds, given as its JSON; `own_bound` is a user's bound by name, and its check."""
-    taken = ["times, counts of samples and values, seed, why the work ended, which version of bestleaf wrote it"]
     try:
-        c = read(content, "<certificate>", "the certificate")
-        need(c.checksum in (None, checksum(content)), "the checksum is not that of the content: something was changed")
-        lines = [f"Every field has its form{'' if c.checksum is None else ', the checksum is right'}."]
-        lines += checked(c, taken, own_bound[1] if own_bound and c.search and own_bound[0] == c.search.bound else None)
+        lines, taken = checked(read(content, "<certificate>", "the certificate"), checksum(content), own_bound)
+        return Report(True, tuple(lines), tuple(taken))
     except Refused as error:
         return Report(False, reason=str(error))
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         return Report(False, reason=f"the certificate is malformed ({shown(f'{type(error).__name__}: {error}', 200)})")
-    return Report(True, tuple(lines), tuple(taken))
 
 
-def checked(c: Part, taken: list[str], own: Bound | None) -> list[str]:
-    """Check all that belongs together; return what holds, add what is taken as written."""
-    lines, about_data = list[str](), (c.features, c.path, c.new_rows, c.all_subsets, c.table)
+def checked(c: Part, digest: str, own: tuple[str, Bound] | None) -> tuple[list[str], list[str]]:
+    """Check all that belongs together; return what holds, and what is taken as written."""
+    need(c.checksum in (None, digest), "the checksum is not that of the content: something was changed")
+    lines = [f"Every field has its form{'' if c.checksum is None else ', the checksum is right'}."]
+    taken = ["times, counts of samples and values, seed, why the work ended, version, and what a report also shows"]
+    about_data = c.features, c.path, c.new_rows, c.all_subsets, c.table
     need(c.format_version == 4 and (c.search or c.path or c.new_rows), "a certificate of format 4 must claim something")
     need(c.data or not any(about_data), "without data there are no columns, no path and no new rows")
     need(c.search or not (c.local or c.all_subsets), "without a search there is no other claim about it")
-    choice = Choice(c.data.choice) if c.data else None
-    if choice is not None:
-        check_data(c, choice)
+    choice = check_data(c) if c.data else None
     if c.search is not None:
-        lines += of_search(c, choice, taken, own)
+        lines += of_search(c, choice, taken, own[1] if own and own[0] == c.search.bound else None)
     if c.path is not None and choice is not None:
         check_path(c, choice)
-        lines.append(f"The path has {len(c.path.rows)} sets of columns, the one of {c.path.size} is the answer.")
         taken.append("the path: its sets, their scores by cross-validation and the choice by them, which are estimates")
     if (new := c.new_rows) is not None and choice is not None:
         check_new_rows(c, choice)
-        lines.append(f"The score on new rows, {new.score:.4f}, is the mean over the judges.")
         if new.table is not None:
-            sure = f"With probability at least 1 - {new.delta:g} it is in {new.interval}"
+            sure = f"With probability at least 1 - {new.delta:g} the score on new rows is in {new.interval}"
             lines.append(f"{sure}, and minus that of all columns in {new.difference_interval}.")
         kept = f"the trials of {new.rows:,} test rows, where in its interval the score is, "
         kept += "that they are like new rows and had no part in the choice"
         taken.append(kept if new.table else f"the score on new rows, an estimate without proof ({new.why_no_proof})")
         taken.append("the score of guessing, apart from that by AUC and concordance")
     taken += ["rows, names and objective of the data, what may be chosen, how the table was read"] if c.data else []
-    taken += ["what a report also shows: history, best subset by size, notes"] if c.told else []
-    return lines
+    return lines, taken
 
 
 def of_search(c: Part, choice: Choice | None, taken: list[str], own: Bound | None) -> list[str]:
     """Check the search and what belongs to it; return what holds, add what is taken as written."""
-    search, graph = c.search, Graph(c)
+    search, graph, many = c.search, Graph(c), len(c.search.leaves)
     graph.check()
     late, found = graph.check_orders(), check_leaves(search, own, subsets=c.data is not None)
     if choice is not None:
@@ -686,12 +656,11 @@ def of_search(c: Part, choice: Choice | None, taken: list[str], own: Bound | Non
     sure, bound = f"with probability at least 1 - {search.delta:g}", shown(search.bound).strip('"')
     sure += "" if search.proof == "rigorous" else f", provided that bound {bound} holds"
     sure = f"as it seems, without proof by {bound}, {shown(search.stopping)}" if search.proof == "none" else sure
-    sure = "for certain" if found["exact"] == len(search.leaves) else sure
+    sure = "for certain" if found["exact"] == many else sure
     open_ended = sum(not leaf.terminal for leaf in search.leaves)
     grew = f" (the graph grew, {open_ended:,} are unfinished and count as random play below them)" if graph.grew else ""
     gap, label = max(0.0, ceil(search.gap * 1e6) / 1e6), shown(c.features or graph.labels[search.answer])
-    many = f"{len(search.leaves):,} candidates examined{grew}"
-    lines = [f"Of the {many} none is better than {label} by more than {gap:g}, {sure}."]
+    lines = [f"Of {many:,} candidates examined{grew} none is better than {label} by more than {gap:g}, {sure}."]
     if c.all_subsets is not None and choice is not None:
         check_all_subsets(c, choice)
         lines.append(f"{c.all_subsets.evaluated:,} of {choice.count():,} subsets that may be chosen were evaluated.")
@@ -702,7 +671,7 @@ def of_search(c: Part, choice: Choice | None, taken: list[str], own: Bound | Non
         "edges, labels and players of the graph": c.data is None,
         "that no leaf was left out": c.data is None or graph.grew,
         "the order in which nodes entered the graph, or got their share of delta": graph.grew or late,
-        "that the samples are those of the leaves and were drawn at random": found["exact"] < len(search.leaves),
+        "that the samples are those of the leaves and were drawn at random": found["exact"] < many,
         f"intervals of {found['written']:,} leaves, because bound {bound} was not checked": found["written"],
         "probabilities of the chance nodes": graph.chances,
         "what play without end is worth": graph.endless,
