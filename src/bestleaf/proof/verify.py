@@ -110,6 +110,7 @@ def verify(
             from bestleaf.selection.recheck import recheck
 
             lines += recheck(record, X, y, groups=groups, sample_weight=sample_weight, oracle=oracle, audit=share)
+            lines.sort(key=lambda line: not line.startswith("Not checked: "))  # first what nobody may overlook
     except RefusedError as reason:
         return Verdict(False, f"Refused: {in_line(str(reason))}.", isinstance(reason, OtherDataError))
     return Verdict(True, "\n".join(["The certificate holds.", *lines]))

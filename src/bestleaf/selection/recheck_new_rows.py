@@ -6,6 +6,7 @@ votes, so a score must lie between the least and the largest that any of them gi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.metrics import r2_score, roc_auc_score
 
-from bestleaf.proof.record import Certificate, MatchedRows, NewRowsClaim
+from bestleaf.proof.record import Certificate, MatchedRows, NewRowsClaim, Panel
 from bestleaf.proof.text import counted
 from bestleaf.proof.verify import RefusedError
 from bestleaf.selection.data import Data
@@ -21,24 +22,38 @@ from bestleaf.selection.new_rows import Split, drawn
 
 EQUAL = 1e-9  # distances that differ by a smaller part are the same
 CLOSE = 1e-6
+DEFAULT = {"5 nearest neighbours", "ridge regression", "extra trees"}  # judge where no estimator is given
+JUDGE = re.compile(r"(\d+ nearest neighbours|ridge regression|extra trees|\w+)( \d+)?")  # or an estimator's class
 
 Bounds = tuple[np.ndarray, np.ndarray]  # of what a judge says, [rows, outputs]
 
 
 def check_new_rows(certificate: Certificate, rows: Data) -> list[str]:
     """Return what was found of the score on new rows, in words."""
-    claim, path = certificate.new_rows, certificate.path
+    claim = certificate.new_rows
     assert claim is not None
     if claim.how == "given rows":
-        return ["The test rows that were handed in are not among these data: their table is taken as written."]
-    if claim.how == "nested folds" or path is None or path.seed is None:
-        return ["The score on new rows is an estimate, and was not computed again."]
+        what = f"{counted(claim.rows, 'test row')} handed in after the fit"
+        return [f"Not checked: the score on new rows. It is of {what}, not among these data: their table is taken as written."]
+    _check_judges(certificate, claim)
+    if claim.how == "nested folds":
+        return ["Not checked: the score on new rows, an estimate that was not computed again."]
     split = split_of(certificate, rows)
     checked = sum(_checked(certificate, Again.of(certificate, rows, split)))
-    again = f"{counted(checked, 'score')} by nearest neighbours or ridge regression were computed again"
+    drawn_again = f"The {claim.rows:,} test rows are those that the seed draws"
     if not checked:
-        again = "their scores were not computed again"
-    return [f"The {claim.rows:,} test rows are those that the seed draws; {again}; the rest is taken as written."]
+        return ["Not checked: the score on new rows. It was not computed again.", f"{drawn_again}."]
+    again = f"{counted(checked, 'score')} by nearest neighbours or ridge regression were computed again"
+    return [f"{drawn_again}; {again}; the rest is taken as written."]
+
+
+def _check_judges(certificate: Certificate, claim: NewRowsClaim) -> None:
+    """Refuse judges that there are not: nobody could compute their scores again."""
+    objective, made, judges = certificate.data and certificate.data.objective, certificate.table, {*claim.judges}
+    same = isinstance(objective, Panel) and {*objective.judges} == judges
+    ours = not judges & {"ridge regression", "extra trees"} if made is None else made.estimator is not None
+    if not same or not (ours or judges >= DEFAULT) or not all(map(JUDGE.fullmatch, judges)):
+        raise RefusedError(f"the judges must be those of the choice, got {', '.join(sorted(judges))}")
 
 
 def _checked(certificate: Certificate, again: Again) -> Iterator[int]:
@@ -104,18 +119,17 @@ class Again(NamedTuple):
 
     def score(self, judge: str, columns: list[int]) -> tuple[float, float] | None:
         """Return the least and the largest score that a judge may have; None if it is not written here."""
-        known, new, real = self.known[:, columns], self.new[:, columns], self.scoring == "r2"
-        if self.scoring not in ("roc_auc", "r2") or judge not in ("5 nearest neighbours", "ridge regression"):
+        known, new, real = self.known[:, columns], self.new[:, columns], self.scoring in ("r2", "concordance")
+        scored = {"roc_auc": self._auc, "accuracy": self._accuracy, "r2": self._r2, "concordance": self._concordance}
+        if self.scoring not in scored or judge not in ("5 nearest neighbours", "ridge regression"):
             return None
-        if judge == "ridge regression":
-            low = high = _ridge(known, new, self.targets)
-        else:
+        if judge == "5 nearest neighbours":
             low, high = _votes(known, new, self.targets, real=real)
-        if real:  # of equally near rows any may vote
-            if not np.allclose(low, high, rtol=0, atol=EQUAL):
-                return None
-            score = float(r2_score(self.labels, low[:, 0], sample_weight=self.weights))
-            return score, score
+        else:
+            low = high = _ridge(known, new, self.targets)
+        return scored[self.scoring](low, high)
+
+    def _auc(self, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
         found = []
         for one, (least, most) in enumerate(zip(low.T, high.T, strict=True), start=int(low.shape[1] == 1)):
             ours = self.labels == one
@@ -123,6 +137,32 @@ class Again(NamedTuple):
             found.append([roc_auc_score(ours, end, sample_weight=self.weights) for end in ends])
         least, most = np.mean(found, axis=0).tolist()
         return least, most
+
+    def _accuracy(self, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
+        """Return the share of rows whose class has the largest output for sure, and of those where it may."""
+        if low.shape[1] == 1:
+            low, high = np.column_stack([1 - high, low]), np.column_stack([1 - low, high])
+        rows = np.arange(len(low))
+        ours = np.arange(low.shape[1]) == self.labels[:, None]
+        sure = low[rows, self.labels] > np.where(ours, -np.inf, high).max(axis=1) + EQUAL
+        may = high[rows, self.labels] >= np.where(ours, -np.inf, low).max(axis=1) - EQUAL
+        return float(np.average(sure, weights=self.weights)), float(np.average(may, weights=self.weights))
+
+    def _r2(self, low: np.ndarray, high: np.ndarray) -> tuple[float, float] | None:
+        if not np.allclose(low, high, rtol=0, atol=EQUAL):  # of equally near rows any may vote
+            return None
+        score = float(r2_score(self.labels, low[:, 0], sample_weight=self.weights))
+        return score, score
+
+    def _concordance(self, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
+        """Return the share of pairs with different targets that are in their order for sure, and of those that may."""
+        weights = np.ones(len(self.labels)) if self.weights is None else self.weights
+        slack, found = EQUAL * max(1.0, float(np.abs(self.targets).max())), np.zeros(3)
+        for target, weight, least, most in zip(self.labels, weights, low[:, 0], high[:, 0], strict=True):
+            above = np.where(self.labels > target, weight * weights, 0.0)
+            sure, may = low[:, 0] > most + slack, high[:, 0] >= least - slack
+            found += [above[sure].sum(), above[may].sum(), above.sum()]
+        return float(found[0] / found[2]), float(found[1] / found[2])
 
 
 def split_of(certificate: Certificate, rows: Data) -> Split:
@@ -173,7 +213,7 @@ def _standardised(X: np.ndarray, split: Split) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _votes(known: np.ndarray, new: np.ndarray, targets: np.ndarray, *, real: bool) -> Bounds:
-    """Return the fewest and the most votes for each class, over all ways to choose among equally near rows.
+    """Return the least and the largest share of votes for each class, over all ways to choose among equally near rows.
 
     Of real targets it is the mean, and anything where rows are equally near.
     """
@@ -191,7 +231,7 @@ def _votes(known: np.ndarray, new: np.ndarray, targets: np.ndarray, *, real: boo
             low[at], high[at] = sure + np.maximum(0, room - (tied - may)), sure + np.minimum(room, may)
         else:
             low[at], high[at] = (np.where(tied > room, end, (sure + may) / many) for end in (-np.inf, np.inf))
-    return low, high
+    return (low, high) if real else (low / many, high / many)
 
 
 def _ridge(known: np.ndarray, new: np.ndarray, targets: np.ndarray) -> np.ndarray:
