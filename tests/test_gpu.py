@@ -14,9 +14,9 @@ import pytest
 
 from bestleaf import KNNOracle, NeighbourVotes
 from bestleaf.features import neighbours
+from bestleaf.features.all_subsets import Numbering
 from bestleaf.features.gpu import device, votes
 from bestleaf.features.gpu.device import GpuError, cuda
-from bestleaf.features.numbering import Numbering
 from cuda_on_host import COMPILER, cupy_on_host
 from selecting import made_selector
 

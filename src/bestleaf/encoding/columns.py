@@ -262,9 +262,10 @@ def read_target(column: pd.Series) -> tuple[str, pd.Series]:
     kind = kind_of(column)
     if kind == TEXT and column.notna().any():
         read = read_column(column, "number")
-        if isinstance(read, Column) and read.kind == DATE and not read.odd:
+        if not isinstance(read, Column) or read.odd:
+            return kind, column
+        if read.kind == DATE:
             return DATE, column
-        numbers = isinstance(read, Column) and read.kind == NUMBER and not read.odd
-        if numbers and isinstance(read.written, Numbers) and read.written.unit is not None:
+        if isinstance(read.written, Numbers) and read.written.unit is not None:
             return NUMBER, pd.Series(read.plain(column)[:, 0], column.index, name=column.name)
     return kind, column

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 from sklearn import model_selection as splitters
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.model_selection._split import GroupsConsumerMixin
-from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
@@ -27,16 +26,13 @@ from bestleaf.encoding import takes_missing
 from bestleaf.features.closed_form import closed_form
 from bestleaf.features.data import checked_data, in_order, splits_by
 from bestleaf.features.rows import checked_weights
-from bestleaf.features.scoring import chosen_score, corrected_error
+from bestleaf.features.scoring import Scoring, chosen_score, corrected_error
 from bestleaf.search.executors import LATE
 
 DEFAULT_FOLDS = 5
-THREADS = ("n_jobs", "nthread", "num_threads", "thread_count")  # what libraries call the number of their threads
-QUICK = 10**5  # cost of a value by a closed form
 FEW_ROWS, FASTER = 500, 4  # rows on which a fit is tried first, to see how long it will take; then four times as many
 TRIED = 0.05  # seconds after which no larger fit is tried
 STEEPEST = 2.0  # power of the number of rows by which the time of fits may grow
-TOGETHER = 256  # values, or scores of single splits, that closed forms compute at once
 
 Split = tuple[np.ndarray, np.ndarray]  # rows to fit on, held-out rows
 
@@ -83,14 +79,14 @@ class EstimatorOracle:
     @moved(score_range="a scoring that has bounds, such as 'accuracy', 'roc_auc' or 'r2' (0 where it is negative)")
     def __init__(
         self,
-        X: Any,
-        y: Any,
+        X: ArrayLike,
+        y: ArrayLike,
         *,
-        estimator: Any,
-        scoring: Any = None,
-        cv: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
+        estimator: BaseEstimator,
+        scoring: Scoring = None,
+        cv: object = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         random_state: int = 0,
     ) -> None:
         known = isinstance(estimator, BaseEstimator) and (is_classifier(estimator) or is_regressor(estimator))
@@ -98,10 +94,7 @@ class EstimatorOracle:
             raise TypeError(f"estimator must be a scikit-learn classifier or regressor, got {shown(estimator)}")
         self.X, self.y = checked_data(X, missing=takes_missing(estimator)), np.asarray(y)
         self.n_samples, self.n_features = self.X.shape
-        self.estimator = clone(estimator)
-        fix_random_states(self.estimator, random_state)
-        keep_to_one_thread(self.estimator)
-        refuse_requests(self.estimator)
+        self.estimator = prepared(estimator, random_state)
         self.score = chosen_score(self.estimator, scoring)
         self.sample_weight = self._checked_weights(sample_weight)
         given = DEFAULT_FOLDS if cv is None else cv
@@ -117,9 +110,10 @@ class EstimatorOracle:
             with ONE_THREAD:  # sums of many threads would depend on their number
                 self.closed_form = closed_form(self.estimator, self.score, self.X, self.y, self.splits)
         if self.closed_form is not None:
-            self.value_cost = QUICK
-            self.at_once = self.parts_at_once = TOGETHER
-            self.part_cost = QUICK // self.parts
+            self.value_cost = 10**5
+            # Values, or scores of single splits, that closed forms compute at once.
+            self.at_once = self.parts_at_once = 256
+            self.part_cost = self.value_cost // self.parts
 
     def value(self, subset: Iterable[int]) -> float:
         """Return the mean score on the fixed splits."""
@@ -197,12 +191,7 @@ class EstimatorOracle:
 
     def fitted(self, subset: Iterable[int], rows: np.ndarray) -> BaseEstimator:
         """Return a clone of the estimator, fitted on some rows and the columns of a subset."""
-        columns = self.X[np.ix_(rows, in_order(subset))]
-        try:
-            return clone(self.estimator).fit(columns, self.y[rows], **self._weights(rows))
-        except ValueError as error:
-            why = sentence(str(error), 200)
-            raise ValueError(f"estimator {self.name} cannot be fitted to these data: {why}") from None
+        return fitted_to(self.X[np.ix_(rows, in_order(subset))], self.y[rows], self.estimator, **self._weights(rows))
 
     def standard_error(self, subset: Iterable[int], known: Sequence[float] | None = None) -> float:
         """Return the standard error of the value, from the scores of the fixed splits; nan if there is only one.
@@ -216,8 +205,7 @@ class EstimatorOracle:
     @property
     def name(self) -> str:
         """The name of the estimator; of a pipeline, that of its last step."""
-        last = self.estimator.steps[-1][1] if isinstance(self.estimator, Pipeline) else self.estimator
-        return type(last).__name__
+        return name_of(self.estimator)
 
     def settings(self) -> dict[str, object]:
         """Return the settings that values depend on."""
@@ -233,10 +221,6 @@ class EstimatorOracle:
             "grouped": self.groups is not None,
         }
 
-    def counts(self) -> dict[str, int | None]:
-        """Return None for both counts, which are about nearest neighbours."""
-        return {"classes": None, "queries": None}
-
     def fingerprint(self) -> str:
         """Return the SHA-256 of the data, the estimator, the weights and the fixed splits."""
         digest = sha256(repr((self.X.shape, self.y.tolist())).encode())
@@ -249,7 +233,9 @@ class EstimatorOracle:
     def _weights(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         return {} if self.sample_weight is None else {"sample_weight": self.sample_weight[rows]}
 
-    def _plain_scores(self, subsets: Sequence[np.ndarray], numbers: Sequence[int] | None = None) -> Iterator[list[Any]]:
+    def _plain_scores(
+        self, subsets: Sequence[np.ndarray], numbers: Sequence[int] | None = None
+    ) -> Iterator[list[object]]:
         """Yield the scores of each subset on some of the fixed splits, by default on all of them.
 
         Where there is no closed form, or rounding makes it doubtful, the estimator is fitted.
@@ -257,27 +243,27 @@ class EstimatorOracle:
         numbers = range(self.parts) if numbers is None else numbers
         known = None if self.closed_form is None else self.closed_form.scores(subsets, numbers)
         for place, features in enumerate(subsets):
-            scores: list[Any] = [None] * len(numbers) if known is None else known[place].tolist()
+            scores: list[float | None] = [None] * len(numbers) if known is None else known[place].tolist()
             yield [
                 self._timed_score(features, self.splits[number]) if score is None or isnan(score) else score
                 for score, number in zip(scores, numbers, strict=True)
             ]
 
-    def _timed_score(self, features: np.ndarray, split: Split) -> Any:
+    def _timed_score(self, features: np.ndarray, split: Split) -> float:
         """Return the score of one split, and note how long it took."""
         begun, size = perf_counter(), len(features)
         score = self._plain_score(features, split)
         self._took[size] = perf_counter() - begun
         return score
 
-    def _plain_score(self, features: np.ndarray, split: Split) -> Any:
+    def _plain_score(self, features: np.ndarray, split: Split) -> float:
         """Return the score of one split. Each fit uses one thread, because many fits run at a time."""
         train, test = split
         with ONE_THREAD:
             fitted = self.fitted(features, train)
             return self.score.of(fitted, self.X[np.ix_(test, features)], self.y[test], **self._weights(test))
 
-    def _checked_weights(self, given: Any) -> np.ndarray | None:
+    def _checked_weights(self, given: ArrayLike | None) -> np.ndarray | None:
         if given is None:
             return None
         weights = checked_weights(given, self.n_samples)
@@ -360,6 +346,29 @@ def described(thing: object) -> str:
     return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(text.split()))
 
 
+def name_of(estimator: BaseEstimator) -> str:
+    """Return the name of an estimator; of a pipeline, that of its last step."""
+    return type(estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator).__name__
+
+
+def fitted_to(X: np.ndarray, y: np.ndarray, estimator: BaseEstimator, **weights: np.ndarray) -> BaseEstimator:
+    """Return a clone of an estimator, fitted to some rows."""
+    try:
+        return clone(estimator).fit(X, y, **weights)
+    except ValueError as error:
+        why = sentence(str(error), 200)
+        raise ValueError(f"estimator {name_of(estimator)} cannot be fitted to these data: {why}") from None
+
+
+def prepared(estimator: BaseEstimator, seed: int) -> BaseEstimator:
+    """Return a clone with fixed random states and one thread; refuse one that asks for other metadata than weights."""
+    found = clone(estimator)
+    fix_random_states(found, seed)
+    keep_to_one_thread(found)
+    refuse_requests(found)
+    return found
+
+
 def fix_random_states(estimator: BaseEstimator, seed: int) -> None:
     """Replace every random state that is None by a number that follows from the seed."""
     rng = np.random.RandomState(seed % 2**32)
@@ -379,7 +388,8 @@ def keep_to_one_thread(estimator: BaseEstimator) -> None:
         owner, _, parameter = name.rpartition("__")
         one = given[owner] if owner else estimator
         ours = type(one).__module__.startswith("sklearn.")
-        if parameter in THREADS and (value == -1 or (value is None and not ours)):
+        threads = parameter in ("n_jobs", "nthread", "num_threads", "thread_count")  # what libraries call their number
+        if threads and (value == -1 or (value is None and not ours)):
             estimator.set_params(**{name: 1})
 
 

@@ -17,7 +17,6 @@ from functools import cached_property, lru_cache
 from hashlib import sha256
 from itertools import chain, pairwise, repeat
 from threading import local
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +24,7 @@ from sklearn.base import BaseEstimator
 
 from bestleaf.checks import one_of, shown, whole
 from bestleaf.engine.records import Workplace
+from bestleaf.features.all_subsets import MOST_NUMBERS
 from bestleaf.features.data import (
     LIGHTEST,
     checked_data,
@@ -43,7 +43,6 @@ from bestleaf.features.kernels import all_subsets as together
 from bestleaf.features.kernels import neighbours as kernels
 from bestleaf.features.kernels import ranking
 from bestleaf.features.kernels.records import NEIGHBOURS, TIES
-from bestleaf.features.numbering import MOST_NUMBERS
 from bestleaf.features.ranking import counted_pairs, pulls
 from bestleaf.features.rows import check_voters, checked_weights, group_numbers
 
@@ -119,8 +118,8 @@ class NeighbourVotes(BaseEstimator):
 
     def oracle(
         self,
-        X: Any,
-        y: Any,
+        X: ArrayLike,
+        y: ArrayLike,
         *,
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -192,8 +191,8 @@ class KNNOracle:
 
     def __init__(
         self,
-        X: Any,
-        y: Any,
+        X: ArrayLike,
+        y: ArrayLike,
         *,
         task: str = "classification",
         n_neighbors: int = 5,
@@ -286,7 +285,7 @@ class KNNOracle:
     def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
         """Return the values of several subsets, computed together on a GPU or by several threads."""
         asked, distances = [self._features(subset) for subset in subsets], self.value_cost
-        if len(asked) > 1 and self._suits_gpu(asked, len(self.queries)):
+        if len(asked) > 1 and self._suits_gpu([len(features) for features in asked], len(self.queries)):
             found = self._values_on_gpu(PaddedSubsets.of(asked))
             if found is not None:
                 return found.tolist()
@@ -306,7 +305,7 @@ class KNNOracle:
 
         Any order will do; fewest distances are computed if subsets that begin with the same features stand together.
         """
-        if self._worth_a_gpu(len(columns), int(columns.sum(axis=1).max()), len(self.queries)):
+        if self._suits_gpu(columns.sum(axis=1).tolist(), len(self.queries)):
             found = self._values_on_gpu(PaddedSubsets.among(columns))
             if found is not None:
                 return found
@@ -367,15 +366,10 @@ class KNNOracle:
             return None
         return np.pad(self.groups, (0, self.columns.shape[1] - len(self.groups)), constant_values=-1)
 
-    def _suits_gpu(self, asked: Sequence[np.ndarray], queries: int) -> bool:
-        """Return whether these subsets fit on a GPU and, with so many queries, are worth the way to it."""
-        sizes = [len(features) for features in asked]
-        return min(sizes) > 0 and self._worth_a_gpu(len(asked), max(sizes), queries)
-
-    def _worth_a_gpu(self, many: int, widest: int, queries: int) -> bool:
-        """Return whether so many subsets of at most so many features are worth the way to a GPU, and fit on it."""
-        worth = many * queries * self.roles.references >= DISTANCES_A_GPU and self._gpu.is_there
-        return worth and CudaVotes.takes(widest, self.n_neighbors)
+    def _suits_gpu(self, sizes: Sequence[int], queries: int) -> bool:
+        """Return whether subsets of these sizes fit on a GPU and, with so many queries, are worth the way to it."""
+        worth = len(sizes) * queries * self.roles.references >= DISTANCES_A_GPU and self._gpu.is_there
+        return worth and min(sizes) > 0 and CudaVotes.takes(max(sizes), self.n_neighbors)
 
     def _values_on_gpu(self, subsets: PaddedSubsets) -> np.ndarray | None:
         """Return values, to the last digit as the processor computes them; None if there is no GPU."""
@@ -453,7 +447,7 @@ class KNNOracle:
         roles |= {"query_rows": self.roles.queries} if self.roles.apart else {}
         return {"task": task, **{name: getattr(self, name) for name in names}, **flags, **roles}
 
-    def counts(self) -> dict[str, int | None]:
+    def counts(self) -> dict[str, int]:
         """Return the number of classes (0 for real targets) and of the rows that a value ranks."""
         return {"classes": 0 if self.classes is None else len(self.classes), "queries": len(self.queries)}
 
@@ -535,7 +529,7 @@ class KNNOracle:
 
     def _computed(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
         """Return the sums of some rows; several threads compute them if that is faster."""
-        if self._suits_gpu([features], len(queries)):
+        if self._suits_gpu([len(features)], len(queries)):
             found = self._gpu.tried(lambda votes: votes.sums(PaddedSubsets.of([features]), queries)[0])
             if found is not None:
                 return found

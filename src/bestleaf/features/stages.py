@@ -97,7 +97,7 @@ class SmallerAnswer(Stage):
     taken. A leaf for which it cannot be proved is left out.
     """
 
-    def __init__(self, size: Callable[[Any], int], tolerance: float | None = None) -> None:
+    def __init__(self, size: Callable[[Subset], int], tolerance: float | None = None) -> None:
         self.size, self.tolerance = size, tolerance
         self.reset()
 

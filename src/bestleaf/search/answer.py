@@ -22,7 +22,7 @@ from bestleaf.engine.intervals import Knowledge
 from bestleaf.engine.kernels.reach import list_below, strongest_rival_of
 from bestleaf.engine.records import EXACT, INNER, NOISY, SOLVED, TEMPORARY, Decision
 from bestleaf.problems import State
-from bestleaf.proof.gaps import compared_leaves
+from bestleaf.proof.build import compared_leaves
 from bestleaf.search.plans import (
     CHANCE,
     LEAF,
@@ -148,7 +148,7 @@ def _gaps(candidates: np.ndarray, leaves: np.ndarray, state: SearchState) -> np.
 
 
 def compared_now(state: SearchState) -> np.ndarray:
-    """Return which nodes are leaves that were compared; see `bestleaf.proof.gaps`."""
+    """Return which nodes are leaves that were compared; see `bestleaf.proof.build`."""
     kinds, rows = state.graph.kinds, state.known.known[: len(state.graph)]
     leaves = np.flatnonzero(kinds != INNER)
     exact = (kinds[leaves] == EXACT) & (rows["count"][leaves] > 0)

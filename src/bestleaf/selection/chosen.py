@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 import numpy as np
 from msgspec import structs
 
@@ -22,7 +20,7 @@ from bestleaf.selection.judges import Panel, finite
 from bestleaf.selection.new_rows import Split, matching_of, on_test_rows, rivals, rows_aside
 from bestleaf.selection.space import Space
 
-FEWEST_ROWS, FEWEST_OF_A_CLASS = 20, 5  # without them cross-validation says nothing
+FEWEST_OF_A_CLASS = 5  # with fewer rows cross-validation says nothing
 
 
 def chosen(fit: Fit) -> record.Certificate:
@@ -66,7 +64,7 @@ def check_targets(data: Data, task: str) -> None:
 def too_few(data: Data, task: str) -> str | None:
     """Return what a table has too little of for cross-validation, in words; None if it has enough."""
     rows, groups = len(data.y), data.metadata.get("groups")
-    if rows < FEWEST_ROWS:
+    if rows < 20:
         return f"X has {rows} rows"
     if task == "classification":
         second = np.sort(np.unique(data.y, return_counts=True)[1])[-2]
@@ -153,7 +151,7 @@ def _record(
     objective = record.Panel(
         judges=panel.names,
         scoring=scorer_name(panel.scoring, panel.scorer),
-        task=cast("Any", panel.task),
+        task=panel.task,
         classes=0 if panel.classes is None else len(panel.classes),
         grouped="groups" in data.metadata,
         weighted="sample_weight" in data.metadata,
@@ -168,7 +166,7 @@ def _record(
         new_rows=claim,
         path=path,
         data=fit.about(units, choice, objective, rows),
-        told=record.Told(**fit.told(notes)),
+        told=record.Told(repeat=fit.repeat, notes=(*fit.notes, *notes)),
     )
 
 

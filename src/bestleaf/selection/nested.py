@@ -8,7 +8,7 @@ nor any row that they were judged on, knew a row of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,9 +16,11 @@ from bestleaf.features.scoring import corrected_error
 from bestleaf.proof.record import NewRowsClaim
 from bestleaf.selection.folds import Fold, rounds_of
 from bestleaf.selection.judges import finite
-from bestleaf.selection.orders import pooled
-from bestleaf.selection.rule import ORDERS, Rule
+from bestleaf.selection.orders import ORDERS, pooled
 from bestleaf.selection.tasks import Plan, Run, Scored, Task
+
+if TYPE_CHECKING:
+    from bestleaf.selection.choice import Rule
 
 
 class Ring(NamedTuple):

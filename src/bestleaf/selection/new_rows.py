@@ -16,19 +16,11 @@ from bestleaf.search.budget import Budget
 from bestleaf.selection.data import Data
 from bestleaf.selection.folds import Fold, Part
 from bestleaf.selection.judges import Panel, finite
-from bestleaf.selection.matched import Measure, Rows, draws, proved, table_of
+from bestleaf.selection.matched import MATCHINGS, Measure, Rows, draws, proved
 from bestleaf.selection.space import Space
 
-ENOUGH, SHARE, MOST = 2000, 0.25, 5000  # by default: a quarter of 2,000 rows or more, but no more than 5,000
-NUMBERS, MOST_NUMBERS = 300_000, 1_000_000  # in the table of test rows: with other sets, and with two sets
-MOST_PROVED = 200_000  # test rows, which the checker matches in a minute
-DISTANCES = 10**9  # between training rows and test rows, with other sets: some seconds
 BLOCKS = 20  # of test rows; a standard error follows from the scores without each of them
-MEASURES: dict[str, Measure] = {
-    "roc_auc": "auc",
-    "concordance": "concordance",
-    "accuracy": "accuracy",
-}  # that have a proof
+MEASURES: dict[str, Measure] = {"roc_auc": "auc", "concordance": "concordance", "accuracy": "accuracy"}  # have a proof
 Why = Literal["folds", "groups", "weights", "classes", "scoring", "size"]
 
 
@@ -61,7 +53,7 @@ def rows_aside(data: Data, holdout: object, task: str, seed: int) -> Split | Non
 def _how_many(rows: int, holdout: object) -> int:
     """Return how many test rows there should be."""
     if holdout is None:
-        return min(int(np.ceil(rows * SHARE)), MOST) if rows >= ENOUGH else 0
+        return min(int(np.ceil(rows * 0.25)), 5000) if rows >= 2000 else 0
     if isinstance(holdout, bool) or not isinstance(holdout, Real) or not 0 <= float(holdout) < 1:
         raise ValueError(f"holdout must be None, 0 or a fraction below 1, got {shown(holdout)}")
     return int(np.ceil(rows * float(holdout)))
@@ -125,27 +117,27 @@ def on_test_rows(
     if why is None:
         known = [_predicted(panel, part, one) for one in asked]
         width = sum(outputs.shape[1] for outputs in known[0])
-        many = len(split.aside)
-        why = "size" if many > MOST_PROVED or many * (2 + width * len(asked)) > MOST_NUMBERS else None
+        # The table has so many numbers, fewer with other sets.
+        why = "size" if MATCHINGS * 4 * width * len(asked) > 10**6 else None
     if why is not None:
         blocks = _blocks(data, split, panel.task, seed)
         return _estimate(partial(claim, why_no_proof=why), part, panel, asked, blocks)
-    room = min(NUMBERS // width, DISTANCES // len(split.kept)) // len(split.aside) - len(asked)
+    # The distances between training rows and test rows take some seconds.
+    room = min(300_000 // (MATCHINGS * 4 * width), 10**9 // len(split.kept) // len(split.aside)) - len(asked)
     others = [one for one in sets[1:] if tuple(sorted(one)) not in asked]
     for one in others[: max(0, room)]:
         if budget is not None and budget.spent():
             break
         known.append(_predicted(panel, part, one))
         asked.append(one)
-    table = table_of(MEASURES[panel.scoring], part.new_y, known, [len(one) for one in asked])
-    scores = Rows.of(table).scores()
+    rows = Rows.of(MEASURES[panel.scoring], part.new_y, known, [len(one) for one in asked])
+    scores = rows.scores()
     return claim(
         score=float(scores[0].mean()),
         all_columns=float(scores[0 if answer == every else 1].mean()),
         judges=dict(zip(panel.names, scores[0].tolist(), strict=True)),
         delta=delta,
-        table=table,
-        **proved(table, delta, matching)._asdict(),
+        **proved(rows, delta, matching)._asdict(),
     )
 
 

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bestleaf.encoding import EncodedRows, TableEncoder
+from bestleaf.features.all_subsets import Numbering
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import KNNOracle
-from bestleaf.features.numbering import Numbering
 from bestleaf.features.rows import column_checksums, fingerprint, groups_digest, weights_digest
 from bestleaf.proof.record import STOP, Certificate, Data, Label, Neighbours
 from bestleaf.proof.text import counted, in_line
@@ -29,7 +29,6 @@ from bestleaf.selection.recheck_new_rows import check_new_rows
 from bestleaf.selection.searched import objective_of
 
 WORK = 4e9  # numbers that are added or compared: about ten seconds
-A_FIT = 1e7  # what a fit of an estimator counts
 AT_ONCE = 2**20  # distances that are held at a time
 CLOSE = 1e-9
 
@@ -251,7 +250,7 @@ class PlainFits:
     def __init__(self, oracle: EstimatorOracle) -> None:
         self.oracle = copy(oracle)
         self.oracle.closed_form = None
-        self.cost = A_FIT * oracle.parts
+        self.cost = 1e7 * oracle.parts  # what a fit of an estimator counts
 
     @classmethod
     def of(cls, data: Data, oracle: EstimatorOracle) -> PlainFits:

@@ -1,9 +1,8 @@
-"""Read tables from files: CSV and TSV (also compressed), Excel, ARFF, Parquet, Feather, .data with .labels beside it."""
+"""Read tables from files: CSV, TSV (also compressed), Excel, ARFF, Parquet, Feather, .data with .labels beside it."""
 
 from __future__ import annotations
 
 import bz2
-import codecs
 import csv
 import gzip
 import io
@@ -13,6 +12,7 @@ import re
 import warnings
 import zlib
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -147,11 +147,11 @@ def _opened(path: Path) -> Any:
 def _read_text(path: Path, usual: str, encoding: str, markers: list[str], header: bool) -> pd.DataFrame:
     """Return a table of text, with a note if it is not separated as usual."""
     encoding = USUAL if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
-    with _opened(path) as file:
-        head = list(islice(codecs.getreader(encoding)(file), LOOK))
+    with _opened(path) as file, io.TextIOWrapper(file, encoding, newline="") as lines:
+        head = list(islice(lines, LOOK))
     if not "".join(head[:1]).strip():
         raise ValueError("it is empty")
-    separator = _separator(head, usual)
+    separator = _separator(head, usual, header)
     names = next(csv.reader(head, delimiter=separator, skipinitialspace=True))
     names = names if header else [f"column {place + 1}" for place in range(len(names))]
     how: dict[str, Any] = {
@@ -170,12 +170,17 @@ def _read_text(path: Path, usual: str, encoding: str, markers: list[str], header
     return frame
 
 
-def _separator(head: list[str], usual: str) -> str:
-    """Return the separator that divides the first lines best: into as many cells each, the more the better."""
+def _separator(head: list[str], usual: str, header: bool) -> str:
+    """Return the separator that divides the first lines best: into as many cells each; commas may be decimal."""
 
-    def agreement(separator: str) -> tuple[bool, float, bool]:
+    def agreement(separator: str) -> tuple[bool, float, int, bool]:
         cells = [len(row) for row in csv.reader(head, delimiter=separator, skipinitialspace=True) if row]
-        return cells[0] > 1, sum(many == cells[0] for many in cells) / len(cells), separator == usual
+        return (
+            cells[0] > 1,
+            sum(many == cells[0] for many in cells) / len(cells),
+            cells[0] if header else separator != ",",
+            separator == usual,
+        )
 
     marks = [one for one in SEPARATORS if one in head[0].strip()]
     plain = [one for one in marks if one != " "] or marks  # spaces stand inside of cells, too
@@ -256,7 +261,7 @@ def read_arff(path: Path) -> pd.DataFrame:
 
 SEPARATED = {".csv": ",", ".tsv": "\t", ".txt": "\t"}  # files of text, by ending, with the usual separator
 OTHERS: dict[str, Callable[[Path], pd.DataFrame]] = {
-    ".xlsx": pd.read_excel,
+    ".xlsx": partial(pd.read_excel, engine="openpyxl"),
     ".arff": read_arff,
     ".parquet": pd.read_parquet,
     ".feather": pd.read_feather,
