@@ -224,8 +224,6 @@ def test_groups_and_weights_are_columns_that_are_no_features(frame):
         (["--weights", "patient", "--groups", "a"], "--weights must be numbers of at least 0, got 'p0' in 'patient'"),
     ):
         assert sentence in refused("select", "t.csv", *about, *changed)
-    told = refused("verify", "c.json", "--groups", "patient")
-    assert "the certificate says how the table was read" in told
 
 
 def test_an_estimator_gets_folds_by_groups(frame):
