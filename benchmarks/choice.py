@@ -240,7 +240,7 @@ def main(options: Namespace) -> None:
                     file.write(json.dumps(records[-1]) + "\n")
                 told = found.get("failed") or f"{found['columns']} columns, {found['seconds']:.1f} s, {found['scores']}"
                 console.print(f"{name}, split {split}, {method}: {told}", markup=False)
-    show([one for one in records if one["junk"] == options.junk and one["method"] in options.methods])
+    show([one for one in records if one["junk"] == options.junk and one["method"] in {*options.methods, "all"}])
 
 
 def _warm_up() -> None:

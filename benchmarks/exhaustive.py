@@ -28,9 +28,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
-from bestleaf.features.numbering import Numbering
 from bestleaf.features import FeatureLattice
-from bestleaf.features.all_subsets import Exhaustion
+from bestleaf.features.all_subsets import Exhaustion, Numbering
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.paper import load_linear
 from bestleaf.search.budget import Budget, run_in_slices

@@ -1,15 +1,15 @@
-"""How much of two workers a search uses: the same selection in this process, by joblib's processes and by Dask's.
+"""How much of two workers a search uses: the same selection in this process, by joblib's processes, by Dask and by Ray.
 
-All take the same samples, so the efficiency is the ratio of their times over 2. The machine itself may give two
-processes less than twice what it gives one; so the same fits are also done by two processes that have nothing to do
-with each other, and the efficiency is given as a share of that as well.
-`python benchmarks/workers.py [SAMPLES [TREES]]`.
+All take the same samples. The machine itself may give two processes less than twice what it gives one; so the same fits
+are also done by two processes that have nothing to do with each other.
+`python benchmarks/workers.py [TREES [SAMPLES...]]`; the default is 20 trees, 60 and 400 samples.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from multiprocessing import get_context
@@ -26,7 +26,7 @@ from bestleaf.features import FeatureLattice
 from bestleaf.features.estimator import ONE_THREAD
 from bestleaf.search.executors import Joblib, exact_values
 
-ESTIMATOR = RandomForestClassifier(int(sys.argv[2]) if len(sys.argv) > 2 else 20)
+ESTIMATOR = RandomForestClassifier(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
 WORKERS = 2
 
 
@@ -79,31 +79,54 @@ def start_processes() -> None:
     Joblib(WORKERS).map(exact_values, lattice, [(number, -1) for number in range(8)])
 
 
-def main(samples: int) -> None:
-    warnings.simplefilter("ignore")
-    possible = machine_ratio()
-    print(f"one fit and score: {1000 * fit_time():.1f} ms; {samples} samples")
-    print(f"two processes on their own do {possible:.2f} times the fits of one")
-    start_processes()
-    alone, expected = selection(samples, 1)
-    print(f"this process       {alone:6.1f} s")
-    ways: dict[str, Any] = {"joblib, 2 processes": (nullcontext(), WORKERS)}
+def ways() -> Iterator[tuple[str, Any, int | None]]:
+    """Yield the ways to share fits out: the name, a function that returns a context, and `n_jobs`."""
+    yield "this process", nullcontext, 1
+    yield "joblib, 2 processes", nullcontext, WORKERS
     try:
         from distributed import Client, LocalCluster
     except ImportError:
         print("no Dask: pip install 'bestleaf[dask]'")
     else:
-        cluster = LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=None)
-        client = Client(cluster)
-        client.run(_import_all)
-        ways["Dask, 2 workers    "] = (parallel_config("dask", client=client), None)
-    for name, (context, n_jobs) in ways.items():
-        with context:
-            seconds, found = selection(samples, n_jobs)
-        same = found.certificate_.search == expected.certificate_.search
-        ratio = alone / seconds
-        shares = f"efficiency {ratio / WORKERS:.0%}, {ratio / possible:.0%} of what the machine gives"
-        print(f"{name} {seconds:6.1f} s, ratio {ratio:.2f}, {shares}, same answer: {same}")
+        with LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=None) as cluster:
+            client = Client(cluster)
+            client.run(_import_all)
+            yield "Dask, 2 workers", lambda: parallel_config("dask", client=client), None
+            client.close()
+    try:
+        import ray
+        from ray.util.joblib import register_ray
+    except ImportError:
+        print("no Ray: pip install ray")
+    else:
+        register_ray()
+        ray.init(num_cpus=WORKERS, include_dashboard=False, log_to_driver=False)
+        yield "Ray, 2 workers", lambda: parallel_config("ray"), WORKERS
+        ray.shutdown()
+
+
+def compare(numbers: Sequence[int]) -> None:
+    """Print the seconds of every way for each number of samples, and whether its answer is that of this process."""
+    alone: dict[int, tuple[float, Any]] = {}
+    for name, context, n_jobs in ways():
+        for samples in numbers:
+            with context():
+                seconds, found = selection(samples, n_jobs)
+            leaves = found.certificate_.search.leaves
+            alone.setdefault(samples, (seconds, leaves))
+            ratio, same = alone[samples][0] / seconds, leaves == alone[samples][1]
+            drawn = found.certificate_.cost.samples
+            print(
+                f"{name:20}{samples:5} samples ({drawn} drawn) {seconds:6.1f} s, ratio {ratio:.2f}, same answer: {same}"
+            )
+
+
+def main(numbers: Sequence[int]) -> None:
+    warnings.simplefilter("ignore")
+    print(f"one fit and score: {1000 * fit_time():.1f} ms")
+    print(f"two processes on their own do {machine_ratio():.2f} times the fits of one")
+    start_processes()
+    compare(numbers)
 
 
 def _import_all() -> None:
@@ -113,4 +136,4 @@ def _import_all() -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 600)
+    main([int(one) for one in sys.argv[2:]] or [60, 400])

@@ -107,7 +107,6 @@ def aspects(content):
             "lower": search["lower"],
             "epsilon": -search["epsilon"],
             "gap": -max(0.0, search["gap"]),
-            "known_gap": -max(0.0, search["known_gap"]),
             "settled": content["reason"] == "settled",
         }
     if content["all_subsets"] is not None:
@@ -153,7 +152,7 @@ def strengthened(genuine, forged):
     same = {name: other.get(name) == mine.get(name) for name in mine}
     untouched = same["leaves"] and same["graph"] and all(forged[name] == genuine[name] for name in ("data", "local"))
     if untouched and all(same[name] for name in ("task", "delta", "bound", "stopping", "expansion", "proof")):
-        found -= {"answer", "lower", "epsilon", "gap", "known_gap", "proof"}
+        found -= {"answer", "lower", "epsilon", "gap", "proof"}
     if untouched and same["delta"] and same["expansion"] and other["bound"] in ("hoeffding", "betting", "theory"):
         found.discard("proof")  # the same samples prove it by the formula of a bound that holds
     return found

@@ -14,9 +14,8 @@ from sklearn.linear_model import Ridge
 
 from bestleaf import EstimatorOracle, verify
 from bestleaf.features import FeatureLattice
-from bestleaf.features.all_subsets import Exhaustion
+from bestleaf.features.all_subsets import LISTED, Exhaustion, Numbering, count_subsets
 from bestleaf.features.neighbours import KNNOracle
-from bestleaf.features.numbering import LISTED, Numbering, count_subsets
 from bestleaf.paper import make_linear
 from bestleaf.search.budget import Budget, run_in_slices
 from selecting import made_selector
@@ -93,7 +92,9 @@ def test_the_best_are_those_of_all_subsets(limits, every):
         one: every[tuple(lattice.features_of(one))]
         for size in range(1, 14)
         for one in combinations(range(len(lattice.groups)), size)
-        if lattice.holds((*one, -1))
+        if lattice.root() == tuple(unit for unit in one if unit in lattice.forced)
+        and {*one} <= {*lattice.forced, *lattice.allowed}
+        and len(one) <= lattice.limit
     }
     assert (found.reason, found.evaluated) == ("settled", len(right))
     assert found.best_values.tolist() == sorted(right.values(), reverse=True)[:LISTED]
@@ -171,7 +172,6 @@ def test_ctrl_c_ends_it(monkeypatch):
             os.kill(os.getpid(), signal.SIGINT)
         return original(self, columns)
 
-    monkeypatch.setattr("bestleaf.features.all_subsets.FIRST", 50)
     monkeypatch.setattr(KNNOracle, "table_values", pressed)
     with pytest.warns(ConvergenceWarning, match="Ctrl-C or a callback ended the search"):
         broken = fitted().certificate_

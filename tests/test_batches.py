@@ -63,6 +63,43 @@ def test_ctrl_c_ends_the_wait_for_processes():
     assert long not in found
 
 
+class Deadly(problems.ScoreLattice):
+    """Kills the process that draws a sample: once, which a file remembers, or always."""
+
+    def __init__(self, file, *, always):
+        super().__init__([0.1, 0.2, 0.3, 0.4], 2)
+        self.file, self.always, self.home = file, always, os.getpid()
+
+    def sample(self, state, rng):
+        if os.getpid() != self.home and (self.always or not self.file.exists()):
+            self.file.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().sample(state, rng)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes cannot be killed here")
+def test_a_worker_that_is_killed_in_a_batch_changes_nothing(tmp_path):
+    keywords = {"task": "leaf", "epsilon": 0.2, "delta": 0.1, "seed": 0, "batch_size": 20}
+    problem = Deadly(tmp_path / "killed", always=False)
+    alone = Search(problem, **keywords).run()
+    assert told(Search(problem, **keywords, inside=Inside(Joblib(2))).run()) == told(alone)
+    assert problem.file.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes cannot be killed here")
+def test_if_all_workers_are_killed_again_and_again_there_is_an_answer_and_one_warning(tmp_path):
+    problem = Deadly(tmp_path / "killed", always=True)
+    keywords = {"task": "leaf", "epsilon": 0.2, "delta": 0.1, "seed": 0, "batch_size": 20}
+    with pytest.warns(RuntimeWarning) as warned:
+        found = Search(problem, **keywords, inside=Inside(Joblib(2))).run()
+    told_once = "all workers were lost 5 times in the same batch: the search ends with what it has found"
+    assert [str(one.message) for one in warned] == [told_once]
+    assert (found.reason, found.samples) == ("exhausted", 0)
+    assert problem.is_terminal(found.answer)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["arm", "leaf"])
 @pytest.mark.parametrize("size", [4, 33])

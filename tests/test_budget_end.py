@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bestleaf import Search, best_arm, best_leaf, verify
 from bestleaf.problems import ScoreLattice, paper_lattice, random_game_tree
-from bestleaf.proof.gaps import compared_leaves
+from bestleaf.proof.build import compared_leaves
 from bestleaf.proof.words import unsettled_in_words
 from bestleaf.search.growth.pausing import Pause
 from selecting import made_selector

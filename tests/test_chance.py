@@ -227,19 +227,18 @@ def forged(certificate, change):
     return refused(content)
 
 
-PROBABILITIES = {
-    "must be positive and sum to 1, got 1.1": lambda graph: graph["chance"][0].update(probabilities=[0.5, 0.6]),
-    "must have a probability for each of its children": lambda graph: graph["chance"][0]["probabilities"].pop(),
-    "must be written once": lambda graph: graph["chance"].append(graph["chance"][0]),
-    "chance node 99": lambda graph: graph["chance"][0].update(node=99),
-    "and no player": lambda graph: graph.update(two_player=True, minimizes=[graph["chance"][0]["node"]]),
-}
+PROBABILITIES = [
+    (lambda graph: graph["chance"][0].update(probabilities=[0.5, 0.6]), "that sum to 1"),
+    (lambda graph: graph["chance"][0]["probabilities"].pop(), "probabilities of its children"),
+    (lambda graph: graph["chance"][0].update(node=99), "chance node 99"),
+    (lambda graph: graph.update(two_player=True, minimizes=[graph["chance"][0]["node"]]), "must have no player"),
+]
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_forged_probabilities_are_refused(written, task):
     assert forged(written[task], lambda search: None) == ""
-    for words, change in PROBABILITIES.items():
+    for change, words in PROBABILITIES:
         assert words in forged(written[task], lambda search, change=change: change(search["graph"]))
     assert "probabilities of the chance nodes" in check.check(content_of(written[task])).taken_as_written
 

@@ -156,6 +156,25 @@ def test_strange_columns_are_named():
     assert found.left_out == []
 
 
+def test_a_lone_cell_sums_and_leaks_of_two_columns_are_named():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(200, 4)), columns=["rent", "food", "paid", "owed"])
+    frame["spent"], frame["heavy"] = frame.rent + frame.food, rng.lognormal(0, 2, 200)
+    frame["lone"] = rng.integers(100, 900, 200)
+    frame.loc[7, "lone"] = 1_000_000
+    for y, pair in ((frame.paid > frame.owed, "paid - owed"), (frame.paid * frame.owed, "paid * owed")):
+        found = check_table(frame.assign(y=y), "y")
+        assert {one.kind: one.columns for one in found.findings} == {
+            "lone": ("lone",),
+            "leak of two": ("paid",),
+            "sum": ("spent",),
+        }
+        told = " ".join(found.notes)
+        assert "lone is 1,000,000 in row 8, and 10" in told
+        assert f"{pair} ranks the target perfectly" in told
+        assert "spent is the sum rent + food, apart from a constant" in told
+
+
 @pytest.mark.parametrize(
     ("y", "words"),
     [
@@ -220,7 +239,7 @@ def test_dropped_columns_are_not_looked_at_and_kept_ones_stay():
 
 def test_a_leak_is_a_warning_in_python():
     frame = pd.DataFrame({"paid": Y + 0.01 * RNG.normal(size=ROWS), "a": RNG.normal(size=ROWS), "y": Y})
-    with pytest.warns(UserWarning, match="a leak\\? 'paid' alone ranks the target almost perfectly"):
+    with pytest.warns(UserWarning, match="A leak\\? paid alone ranks the target almost perfectly"):
         table = load_table(frame, "y")
     assert table.notes[0].startswith("A leak? paid alone ranks the target almost perfectly (AUC 1.0000).")
 

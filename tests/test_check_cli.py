@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from msgspec.structs import replace
 
@@ -54,6 +56,14 @@ UGLY = {  # how the file is written, the options that read it, and words of `bes
         [],
         "customer_id is an identifier (120 different whole numbers); left out of the search.",
     ),
+    "money": (
+        lambda one: one.assign(
+            age=one.age.map("€ {}.000".format),
+            size=one["size"].map("{:.2f}".format).str.replace(".", ","),
+        ).to_csv("t.csv", index=False),
+        [],
+        "numbers written as text, '€ 71.000' is 71000",
+    ),
     "compressed": (lambda one: one.to_csv("t.csv.gz", index=False), [], "Nothing strange"),
 }
 
@@ -100,6 +110,45 @@ def test_files_and_options_that_cannot_be_used_are_one_sentence(tmp_path, monkey
     for command in ("check", "select", "compare"):
         assert words in refused(command, "t.csv", "--target", "y", *options)
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_file_without_a_header_is_checked_again_with_its_certificate(shop):
+    shop.to_csv("t.csv", index=False, header=False)
+    target = ("--target", f"column {shop.columns.get_loc('bought') + 1}")
+    assert bestleaf("select", "t.csv", *target, "--no-header", "--certificate", "proof.json", *QUICK).code == 0
+    code, shown, _ = bestleaf("verify", "proof.json", "--data", "t.csv")
+    assert code == 0, shown
+    assert "got 'column" in refused("select", "t.csv", *target)
+
+
+def test_cells_that_a_spreadsheet_would_run_are_quoted(shop):
+    shop.assign(size=shop["size"].astype(str), city=shop.city.map("={}".format)).to_csv("t.csv", index=False)
+    files = ("--include", "city", "--out", "o.csv", "--force-overwrite")
+    for options, begins in (([], "="), (["--safe-csv"], "'=")):
+        assert bestleaf("select", "t.csv", "--target", "bought", *files, *options, *QUICK).code == 0
+        assert pd.read_csv("o.csv").city.str.startswith(begins).all()
+
+
+def test_two_pages_of_one_name_stay(shop):
+    shop.to_csv("t.csv", index=False)
+    files = ("--certificate", "proof.json", "--report", "proof.html")
+    assert bestleaf("select", "t.csv", "--target", "bought", *files, *QUICK).code == 0
+    first = Path("proof.html").read_text()
+    assert bestleaf("report", "proof.json").out == "Page: proof.certificate.html\n"
+    assert Path("proof.html").read_text() == first
+
+
+def test_what_is_no_file_has_a_sentence_of_its_own(shop):
+    Path("gone.csv").symlink_to("nowhere.csv")
+    os.mkfifo("pipe.csv")
+    assert "gone.csv is a link that leads to no file" in refused("check", "gone.csv", "--target", "y")
+    assert "pipe.csv is no ordinary file but a pipe" in refused("check", "pipe.csv", "--target", "y")
+
+
+def test_folds_without_effect_are_an_error(shop):
+    shop.to_csv("t.csv", index=False)
+    said = refused("select", "t.csv", "--target", "bought", "--choose", "training", "--cv", "3")
+    assert "--cv needs an --estimator to score with --choose training, got 3" in said
 
 
 def test_check_says_what_select_refuses(shop):

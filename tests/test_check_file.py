@@ -43,7 +43,7 @@ def test_it_imports_the_standard_library_alone():
     names |= {one.module or "" for one in imports if isinstance(one, ast.ImportFrom)}
     assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
     assert not any(one.level for one in imports if isinstance(one, ast.ImportFrom))
-    assert FILE.read_text(encoding="utf-8").count("\n") <= 960, "a sceptic reads it in an hour: it must not grow"
+    assert FILE.read_text(encoding="utf-8").count("\n") <= 700, "a sceptic reads it in an hour: it must not grow"
 
 
 def parts_of(kind):
@@ -64,8 +64,10 @@ def test_it_knows_every_field_of_the_record_and_no_other():
         for part in {one for kind in hints.values() for one in parts_of(kind)} - set(seen.values()):
             words = re.sub("(?<!^)([A-Z])", r" \1", part.__name__).lower()
             waiting.append((names.get(part.__name__, words), part))
-    assert seen.keys() == check.FIELDS.keys()
-    for name, struct in seen.items():
+    # What is taken as written, and how it is checked with the data: the record alone knows its form.
+    told = {"cost", "told", "step", "table", "encoding", "neighbours", "estimator", "panel", "path", "row of the path"}
+    assert seen.keys() - told == check.FIELDS.keys()
+    for name, struct in ((name, seen[name]) for name in check.FIELDS):
         required = {field.name: field.required for field in msgspec.structs.fields(struct)}
         if struct.__struct_config__.tag is not None:
             required[struct.__struct_config__.tag_field] = True
@@ -150,7 +152,7 @@ def test_devices_pipes_and_endless_files_are_not_read(tmp_path, monkeypatch):
 
 def test_unknown_fields_and_wrong_kinds_are_refused():
     content = content_of(SAMPLED)
-    for path in ((), ("search",), ("search", "graph"), ("search", "leaves", 0), ("cost",)):
+    for path in ((), ("search",), ("search", "graph"), ("search", "leaves", 0)):
         forged = changed(content, (*path, "proved_twice"), True) if path else {**content, "proved_twice": True}
         assert 'unknown field "proved_twice"' in check.check(forged).reason
     for value in (None, "0.1", -0.1, 1.0, True, [], 1e999):

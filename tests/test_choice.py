@@ -20,10 +20,9 @@ from bestleaf.memory import Answers, Memory
 from bestleaf.search.budget import Budget, deferred_interrupt
 from bestleaf.search.executors import Joblib
 from bestleaf.selection import tasks
-from bestleaf.selection.choice import all_columns, choose
+from bestleaf.selection.choice import Rule, all_columns, choose, sizes_of
 from bestleaf.selection.data import Data
 from bestleaf.selection.judges import Panel
-from bestleaf.selection.rule import Rule, sizes_of
 from test_orders import made, space_of
 
 
@@ -222,7 +221,7 @@ def test_weights_count_in_the_scores():
 def test_judges_have_names_of_their_own():
     panel = Panel.of([None, LogisticRegression(), RandomForestClassifier(3), LogisticRegression(C=2)], None, made())
     assert panel.names[3:] == ("LogisticRegression 1", "RandomForestClassifier", "LogisticRegression 2")
-    with pytest.raises(ValueError, match="some of both"):
+    with pytest.raises(ValueError, match="of one kind, got classifiers and regressors"):
         Panel.of([Ridge(), LogisticRegression()], None, made())
     with pytest.raises(TypeError, match="must be a scikit-learn classifier or regressor"):
         Panel.of(StandardScaler(), None, made())

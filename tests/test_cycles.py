@@ -1,4 +1,4 @@
-"""Graphs with cycles: knots and levels, wrong at most delta, a grid, a puzzle, a game; certificates."""
+"""Graphs with cycles: components and levels, wrong at most delta, a grid, a puzzle, a game; certificates."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ HOUSE = {"a": "bd", "b": "ace", "c": "bfh", "d": "ae", "e": "bdf", "f": "cei", "
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_any_order_of_growth_ends_with_the_same_knots_and_levels(seed):
+def test_any_order_of_growth_ends_with_the_same_components_and_levels(seed):
     problem, rng = random_cyclic_graph(seed, inner=10, leaves=4), np.random.default_rng(seed)
     whole, grown = GrowingGraph.whole(problem), GrowingGraph.opening(problem)
     while absent := [state for node in range(len(grown)) for state in grown.relatives.absent(node)]:
         grown.add(absent[int(rng.integers(len(absent)))])
-        assert grown.knotted == any(is_cycle(group, grown) for group in check.components(children_of(grown)))
+        assert grown.has_components == any(is_cycle(group, grown) for group in check.components(children_of(grown)))
     for one, other in ((whole, grown), (grown, whole)):
         for node, state in enumerate(one.states):
             twin_node = other.node_of[state]
             assert one.nodes["level"][node] == other.nodes["level"][twin_node]
-            assert knot_of(one, node) == knot_of(other, twin_node)
+            assert component_of(one, node) == component_of(other, twin_node)
     for node, below in enumerate(children_of(whole)):
         for child in below:
-            inside = whole.nodes["knot"][node] == whole.nodes["knot"][child] > 0
+            inside = whole.nodes["component"][node] == whole.nodes["component"][child] > 0
             assert whole.nodes["level"][child] - whole.nodes["level"][node] >= 1 - inside
 
 
@@ -50,9 +50,9 @@ def children_of(graph):
     return [graph.linked("child", node).tolist() for node in range(len(graph))]
 
 
-def knot_of(graph, node):
-    """Return the states that a node shares a knot with, by its ring."""
-    if not graph.nodes["knot"][node]:
+def component_of(graph, node):
+    """Return the states that a node shares a component with, by its ring."""
+    if not graph.nodes["component"][node]:
         return set()
     found, here = set(), node
     while graph.states[here] not in found:
@@ -113,7 +113,7 @@ def test_bounds_hold_whatever_play_without_end_is_worth(endless):
         assert verify(result.certificate)
         low, high = (0.0, 1.0) if endless is None else endless
         values = [value_in(problem, result, result.answer, end) for end in (low, high)]
-        if endless is None:  # there are knots that only one player can leave
+        if endless is None:  # there are components that only one player can leave
             missed += result.lower > values[1] or result.upper < values[0]
             narrow += result.upper - result.lower < values[1] - values[0]
         else:
@@ -318,3 +318,9 @@ def test_the_checker_agrees_with_the_engine_on_every_node():
         known = search.state.known.known[: len(search.state.graph)]
         assert lower == known["lower"].tolist()
         assert upper == known["upper"].tolist()
+
+
+def test_play_without_end_is_no_rival():
+    below = {0: ["on", "around"], "on": ["leaf"], "around": ["around"]}
+    result = best_leaf(TableProblem(below, {"leaf": 0.1}), epsilon=0.05, delta=0.1, bound="beta1", seed=0)
+    assert (result.answer, result.gap, result.samples) == ("leaf", 0.0, 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -18,6 +20,7 @@ from bestleaf import BestLeafSelector, TableEncoder, verify
 from bestleaf.report import report_html
 from selecting import bestleaf, configured, made_selector, refused
 
+pytestmark = pytest.mark.filterwarnings("ignore:X has columns")
 ALONE = {"choose": "training", "random_state": 0, "epsilon": 0.1}
 
 
@@ -196,6 +199,19 @@ def test_several_targets_are_refused_with_advice(y, words):
     for encode in (None, "auto"):
         with pytest.raises(ValueError, match=words):
             BestLeafSelector(encode=encode).fit(np.random.default_rng(0).normal(size=(40, 3)), y)
+
+
+def test_ids_leaks_of_two_columns_and_sums_are_warned_about_once():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(120, 3)), columns=["paid", "owed", "noise"])
+    frame = frame.assign(id=[f"u{number}" for number in range(120)], total=frame.paid + frame.noise)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        BestLeafSelector(encode="auto", **ALONE).fit(frame, frame.paid > frame.owed)
+    told = [str(one.message) for one in caught if str(one.message).startswith("X has")]
+    assert len(told) == 1
+    for words in ("look like identifiers ['id']", "a leak ['paid - owed']", "sums of others ['total']"):
+        assert words in told[0]
 
 
 # ---- the command line

@@ -134,6 +134,7 @@ def test_a_few_odd_cells_are_missing_values_and_named():
         (pd.Categorical(["1", "2"] * 10), "category"),
         ([Decimal(one) for one in range(30)], "number"),
         ([True, None] * 10, "category"),
+        (["$5", "€5", "5"] * 10, "category"),  # of different currencies
         (pd.array([True, None] * 10, "boolean"), "number"),
     ],
 )
@@ -141,6 +142,26 @@ def test_numbers_stay_numbers_and_categories_categories(column, kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert (made(column) == ["a"]) == (kind == "number")
+
+
+NUMBERS = [  # cells and the numbers that they are
+    (["12,34", "5,1", "7"], [12.34, 5.1, 7]),
+    (["1.234,56", "12,1", "-3,5"], [1234.56, 12.1, -3.5]),
+    (["12 %", "3%", "4,5 %"], [12, 3, 4.5]),
+    (["€ 5", "€ 6,50", "-€ 1.234"], [5, 6.5, -1234]),
+    (["$1,234", "$5", "$ 7.50"], [1234, 5, 7.5]),
+    (["1,234", "5,678", "9,100"], [1234, 5678, 9100]),
+    (["0,123", "1,234", "2,345"], [0.123, 1.234, 2.345]),
+    (["1'234 CHF", "5 CHF"], [1234, 5]),
+]
+
+
+@pytest.mark.parametrize(("cells", "numbers"), NUMBERS, ids=lambda one: str(one[0]))
+def test_numbers_are_read_as_people_write_them(cells, numbers):
+    encoder = TableEncoder().fit(pd.DataFrame({"a": cells * 3}))
+    assert encoder.transform(pd.DataFrame({"a": cells}))[:, 0].tolist() == numbers
+    assert f"is {numbers[0]:g}" in encoder.notes_[0]
+    assert encoder.transform(pd.DataFrame({"a": [2.5]})).tolist() == [[2.5]]
 
 
 # ---- categories

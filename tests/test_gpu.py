@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 
 from bestleaf import KNNOracle, NeighbourVotes
-from bestleaf.features.numbering import Numbering
 from bestleaf.features import neighbours
+from bestleaf.features.all_subsets import Numbering
 from bestleaf.features.gpu import device, votes
 from bestleaf.features.gpu.device import GpuError, cuda
-from bestleaf.features.unseen import UnseenVotes
 from cuda_on_host import COMPILER, cupy_on_host
 from selecting import made_selector
 
@@ -142,16 +141,6 @@ def test_doubtful_queries_are_settled_by_rounded_sums():
     ours, theirs = pair(X, rng.integers(2, size=48))
     assert np.array_equal(ours.sums([0, 1, 2, 3]), theirs.sums([0, 1, 2, 3]))
     assert ours._gpu.tried(lambda gpu: gpu.rounded)  # so many were doubtful that rounding costs less
-
-
-@pytest.mark.usefixtures("kernels_run")
-def test_scores_on_other_rows_are_those_of_the_processor():
-    X, y = table("real numbers", 50, 6), np.random.default_rng(1).integers(2, size=50)
-    pairs = pair(X[:30], y[:30], groups=np.arange(30) // 3)
-    ours, theirs = (UnseenVotes(oracle, X[:30], X[30:], y[30:]) for oracle in pairs)
-    asked = subsets(3, 6, 4)
-    assert ours.scores(asked) == theirs.scores(asked)
-    assert ours._gpu.device == "cuda"
 
 
 def test_a_missing_gpu_is_one_sentence_and_the_same_values(monkeypatch):

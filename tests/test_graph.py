@@ -1,4 +1,4 @@
-"""The growing graph: links, levels, growth times; cones and rivals against plain Python."""
+"""The growing graph: links, levels, growth times; rivals against plain Python."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_tiny_exponents_never_grow_again():
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), samples=st.integers(1, 300))
-def test_cones_and_rivals_agree_with_plain_python(seed, samples):
+def test_rivals_agree_with_plain_python(seed, samples):
     from bestleaf.engine.kernels.reach import strongest_rival_of
 
     search = Search(random_dag(seed, layers=3, width=6), epsilon=0, delta=0.1, seed=seed, max_samples=samples)
@@ -65,7 +65,7 @@ def test_cones_and_rivals_agree_with_plain_python(seed, samples):
 
     for node in range(1, len(graph)):
         outside = [n for n in range(len(graph)) if graph.kinds[n] == NOISY and n not in below(node)]
-        expected = max(outside, key=lambda n: (known["upper"][n], known["lot"][n]), default=-1)
+        expected = max(outside, key=lambda n: (known["upper"][n], known["tie_break"][n]), default=-1)
         assert strongest_rival_of(node, search.state.known.world) == expected
 
 

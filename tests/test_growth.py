@@ -11,6 +11,7 @@ from sklearn.utils import Bunch
 from bestleaf import BestLeafSelector, Search, SearchOptions, best_leaf, verify
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
+from bestleaf.problems import BernoulliProblem
 
 pytestmark = pytest.mark.slow
 
@@ -72,3 +73,31 @@ def test_features_that_matter_only_together_are_found():
         found = BestLeafSelector(choose="training", random_state=seed).fit(X, y)
         assert found.subset_.tolist() == [3, 7]
         assert found.certificate_.settled
+
+
+class Onwards(BernoulliProblem):
+    """Two moves from every state; with `stops` one of them ends there."""
+
+    def __init__(self, *, stops=False):
+        self.stops = stops
+
+    def root(self):
+        return 1
+
+    def children(self, state):
+        return [2 * state, -state if self.stops else 2 * state + 1]
+
+    def is_terminal(self, state):
+        return state < 0
+
+    def mean(self, state):
+        return 0.2 + 0.6 / abs(state)
+
+
+def test_a_best_leaf_of_walks_without_end_is_refused_or_warned_of():
+    keywords = {"epsilon": 0.05, "delta": 0.1, "expansion": 0.5, "seed": 0}
+    with pytest.raises(ValueError, match=r"a walk of 10,000 moves came to none; give a stop move: .* or set max_samp"):
+        best_leaf(Onwards(), **keywords)
+    with pytest.warns(RuntimeWarning, match="give a stop move"):
+        assert not best_leaf(Onwards(), **keywords, max_samples=3000).settled
+    assert best_leaf(Onwards(stops=True), **keywords).answer == -1

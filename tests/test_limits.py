@@ -20,10 +20,11 @@ from bestleaf import BestLeafSelector, Rate, Search, SearchOptions, best_arm, be
 from bestleaf.engine import compile as compiler
 from bestleaf.engine.graph import AbsentParents, GrowingGraph
 from bestleaf.features import FeatureLattice
+from bestleaf.features.estimator import expected_seconds
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.problems import ScoreLattice
 from bestleaf.search.ask_tell import Inside
-from bestleaf.search.executors import Joblib, Serial
+from bestleaf.search.executors import Joblib, Serial, fold_scores
 
 IGNORING = """
 import os, signal
@@ -330,3 +331,70 @@ def test_ctrl_c_at_any_moment_of_a_fit_gives_the_answer_known_so_far(monkeypatch
     assert selector.n_features_ == (20 if choose == "new_data" else selector.support_.sum())
     assert verify(selector.certificate_)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_value_given_up_midway_leaves_no_trace(clock, monkeypatch):
+    """Time ends in the middle of a value: it counts for nothing; the values are the first of a longer search."""
+    monkeypatch.setattr("bestleaf.features.neighbours.A_PIECE", 1)  # a piece is a row
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8))
+    y = X[:, 0] + X[:, 1] + rng.normal(size=60)
+    plain = KNNOracle._computed
+
+    def slowly(self, features, queries):
+        clock.advance(0.1 if len(queries) == 1 else 0.0)
+        return plain(self, features, queries)
+
+    monkeypatch.setattr(KNNOracle, "_computed", slowly)
+
+    def search(max_time):
+        lattice = FeatureLattice(KNNOracle(X, y, task="regression"))
+        found = Search(lattice, task="leaf", epsilon=0.05, delta=0.1, expansion=0.3, seed=0, max_time=max_time)
+        found.finish()
+        return found
+
+    whole = search(500.0)
+    for seconds in (3.0, 20.0, 50.0):
+        short = search(seconds)
+        assert short.reason == "max_time"
+        assert short.budget.seconds < seconds + 0.5
+        assert len(short.state.values) == int(seconds / 6.0)  # the last one was given up
+        assert list(short.state.values.items()) == list(whole.state.values.items())[: len(short.state.values)]
+
+
+def test_without_time_for_one_value_the_answer_has_a_rough_one(monkeypatch):
+    monkeypatch.setattr("bestleaf.search.evaluator.LATE", 0.0)
+    monkeypatch.setattr("bestleaf.features.neighbours.A_PIECE", 1)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8))
+    selector = BestLeafSelector(
+        choose="training", max_time=1e-6, random_state=0, search=SearchOptions(guarantee="grown")
+    )
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        selector.fit(X, X[:, 0] + rng.normal(size=60))
+    assert selector.certificate_.cost.exact_evaluations == 0
+    assert 0 < selector.score_ < 1
+    assert selector.score_interval_ == (0.0, 1.0)
+    assert verify(selector.certificate_)
+
+
+def test_a_fit_that_would_end_far_too_late_is_not_begun():
+    class Scores(ScoreLattice):
+        def part(self, state, number):
+            begun.append(number)
+            return 0.5
+
+        def seconds(self, items):
+            return 3.0 * len(items)
+
+    begun, problem = [], Scores([0.5] * 4, 2)
+    executor, left = Serial(), iter([9.0, 3.0, 2.0])
+    executor.until(lambda: False, lambda: next(left))
+    assert executor.map(fold_scores, problem, [((0,), number) for number in range(5)]) == [0.5, 0.5]
+    assert (begun, executor.ended) == ([0, 1], "max_time")
+
+
+@pytest.mark.parametrize(("power", "fixed"), [(1.0, 0.0), (1.5, 0.0), (1.0, 2.0)])
+def test_the_time_of_a_fit_follows_from_smaller_ones(power, fixed):
+    took = [fixed + 1e-4 * rows**power for rows in (100, 400)]
+    assert expected_seconds(10_000, (100, 400), took) == pytest.approx(fixed + 1e-4 * 10_000**power)

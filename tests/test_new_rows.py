@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 from bestleaf import BestLeafSelector, verify
 from bestleaf.features.ranking import concordance
-from bestleaf.proof.record import Choice, RankTable
+from bestleaf.proof.record import Choice, MatchedRows
 from bestleaf.proof.words_new_rows import (
     about_new_rows,
     answer_lines,
@@ -25,9 +25,9 @@ from bestleaf.proof.words_new_rows import (
     path_in_words,
     smallest_within_error,
 )
-from bestleaf.selection import matched
 from bestleaf.selection.data import Data
-from bestleaf.selection.matched import Rows, Tally, draws, log_capital, proved, table_of
+from bestleaf.selection.judges import Panel
+from bestleaf.selection.matched import Rows, Tally, draws, log_capital, proved, tallies
 from bestleaf.selection.new_rows import Split, matching_of, on_test_rows, rows_aside
 from made import chosen, new_rows, path_of
 
@@ -82,8 +82,8 @@ def test_all_three_claims_together_fail_no_more_often_than_promised(kind):
     rng, wrong = np.random.default_rng(0), 0
     for number in range(TABLES):
         measure, y, predicted, true = kind(rng, number)
-        table = table_of(measure, y, predicted, (2, 9, 4))
-        found, scores = proved(table, DELTA, number), Rows.of(table).scores().mean(axis=1)
+        rows = Rows.of(measure, y, predicted, (2, 9, 4))
+        found, scores = proved(rows, DELTA, number), rows.scores().mean(axis=1)
         low, high = found.interval
         least, most = found.difference_interval
         assert low <= scores[0] <= high
@@ -104,7 +104,7 @@ def test_intervals_are_narrow_enough_to_be_of_use(rows, widest):
     found = []
     for number in range(3):
         judged = [judges_of(rng, shift(0.7) * y[:, None]) for _ in range(2)]
-        found.append(proved(table_of("auc", y, judged, (2, 9)), 0.05, number))
+        found.append(proved(Rows.of("auc", y, judged, (2, 9)), 0.05, number))
     widths = [[high - low for low, high in (one.interval, one.difference_interval)] for one in found]
     assert (np.mean(widths, axis=0) < (widest, 1.8 * widest)).all()  # the sets agree in nothing but the target
 
@@ -115,9 +115,9 @@ def test_bets_are_fair():
     for number in range(300):
         y, aucs = np.repeat(np.arange(3), (6, 7, 8)), (0.7, 0.7)
         judged = [judges_of(rng, shift(one) * np.eye(3)[y]) for one in aucs]
-        score, gain = matched._tallies(Rows.of(table_of("auc", y, judged, (2, 9))), number)
-        scores.append(np.exp(log_capital(score[0], np.array([0.5]), 0.7, 0.0)))
-        gains.append(np.exp(log_capital(gain[1][0], np.array([0.3, 0.6]), 0.0, -1.0)))
+        score, gain = tallies(Rows.of("auc", y, judged, (2, 9)), number)
+        scores.append(np.exp(log_capital(score, np.array([0.5]), 0.7)))
+        gains.append(np.exp(log_capital(gain, np.array([0.3, 0.6]), 0.5)))
     for capital in (np.array(scores), np.array(gains)):
         assert 0.5 < capital.mean() < 1 + 3 * capital.std() / sqrt(len(capital))
 
@@ -127,8 +127,8 @@ def test_bets_are_fair_for_rows_of_different_kinds():
     chances = np.array([[0.3, 0.6, 0.1], [0.0, 0.5, 0.5]])  # of -1, 0 and 1; the mean of all rows is 0.15
     for _ in range(3000):
         counts = sum(rng.multinomial(10, one) for one in chances)
-        tally = Tally(np.array([-1.0, 0.0, 1.0]), counts[None, :].astype(float), 20.0)
-        found.append(np.exp(log_capital(tally, np.array([0.3]), 0.15, -1.0)))
+        tally = Tally(counts[None, :], 20.0)
+        found.append(np.exp(log_capital(tally, np.array([0.3]), (1 + 0.15) / 2)))
     assert np.mean(found) < 1 + 3 * np.std(found) / sqrt(len(found))
 
 
@@ -137,16 +137,16 @@ def test_scores_are_those_of_scikit_learn():
     y, first, second = rng.integers(0, 2, 80), rng.integers(0, 6, 80), rng.integers(0, 6, 80)
     judged = [[first[:, None], second[:, None]], [second[:, None], first[:, None]]]
     one, other = (roc_auc_score(y, score) for score in (first, second))
-    found = Rows.of(table_of("auc", y, judged, (1, 3))).scores()
+    found = Rows.of("auc", y, judged, (1, 3)).scores()
     assert found == pytest.approx(np.array([[one, other], [other, one]]))
     labels, chances = rng.integers(0, 4, 90), rng.dirichlet(np.ones(4), size=90)
-    found = Rows.of(table_of("auc", labels, [[chances]], (3,))).scores()
+    found = Rows.of("auc", labels, [[chances]], (3,)).scores()
     assert found[0, 0] == pytest.approx(roc_auc_score(labels, chances, multi_class="ovr"))
     target, score = rng.normal(size=120).round(1), rng.normal(size=120).round(1)
-    found = Rows.of(table_of("concordance", target, [[score[:, None]]], (3,))).scores()
+    found = Rows.of("concordance", target, [[score[:, None]]], (3,)).scores()
     assert found[0, 0] == pytest.approx(concordance(target, score))
     right = np.arange(5) < 2
-    assert Rows.of(table_of("accuracy", np.arange(5), [[right[:, None]]], (3,))).scores() == 0.4
+    assert Rows.of("accuracy", np.arange(5), [[right[:, None]]], (3,)).scores() == 0.4
 
 
 @pytest.mark.parametrize("kind", [of_two_classes, of_three_classes, of_real_targets, of_predictions])
@@ -154,17 +154,17 @@ def test_the_checker_computes_the_same_by_code_of_its_own(kind):
     rng, scorings = np.random.default_rng(7), {"auc": "roc_auc"}
     for number in range(4):
         measure, y, judged, _ = kind(rng, number)
-        table = table_of(measure, y, judged, (4, 12, 5))
-        scores = Rows.of(table).scores()
+        rows = Rows.of(measure, y, judged, (4, 12, 5))
+        scores = rows.scores()
         by_judge = dict(zip(("one", "two"), scores[0].tolist(), strict=True))
         record, classes = chosen(), 0 if measure == "concordance" else len(np.unique(y))
         settings = {"judges": ("one", "two"), "scoring": scorings.get(measure, measure), "classes": classes}
         settings["task"] = "classification" if classes else "regression"
         data = replace(record.data, objective=replace(record.data.objective, **settings))
-        found = proved(table, 0.05, matching_of(data.fingerprint))
+        found = proved(rows, 0.05, matching_of(data.fingerprint))
         claim = new_rows(how="test rows", why_no_proof=None, standard_error=None, difference_error=None)
         means = {"score": float(scores[0].mean()), "all_columns": float(scores[1].mean()), "judges": by_judge}
-        about = {"table": table, "delta": 0.05, "rows": len(y), "trained": data.rows, "guessing": 0.5}
+        about = {"delta": 0.05, "rows": len(y), "trained": data.rows, "guessing": 0.5}
         claim = replace(claim, **found._asdict(), **means, **about)
         path = replace(record.path, judges=("one", "two"), rows=tuple(replace(r, judges=()) for r in record.path.rows))
         genuine = replace(record, data=data, path=path, new_rows=claim)
@@ -177,22 +177,21 @@ def test_the_checker_computes_the_same_by_code_of_its_own(kind):
 def test_only_the_order_of_predictions_and_the_seed_matter():
     rng = np.random.default_rng(5)
     measure, y, judged, _ = of_two_classes(rng, 1)
-    found = proved(table_of(measure, y, judged, (2, 9, 4)), 0.05, 1)
+    found = proved(Rows.of(measure, y, judged, (2, 9, 4)), 0.05, 1)
     order = rng.permutation(len(y))
     again = [[np.exp(one[order]) for one in judges] for judges in judged]
-    assert proved(table_of(measure, y[order], again, (2, 9, 4)), 0.05, 1) == found
-    assert proved(table_of(measure, y, judged, (2, 9, 4)), 0.05, 2) != found
+    assert proved(Rows.of(measure, y[order], again, (2, 9, 4)), 0.05, 1) == found
+    assert proved(Rows.of(measure, y, judged, (2, 9, 4)), 0.05, 2) != found
 
 
 def test_one_row_of_a_class_proves_next_to_nothing_and_all_columns_do_not_differ_from_themselves():
     y = np.array([0] * 30 + [1])
-    table = table_of("auc", y, [[y[:, None]]], (9,))
-    found = proved(table, 0.05, 0)
+    found = proved(Rows.of("auc", y, [[y[:, None]]], (9,)), 0.05, 0)
     assert found.interval[0] < 0.1
     assert found.interval[1] == 1
     assert found.difference_interval == (0, 0)
     assert found.best_other is None
-    more = table_of("auc", np.arange(40) % 2, [[np.arange(40)[:, None]], [np.arange(40)[::-1, None]]], (9, 3))
+    more = Rows.of("auc", np.arange(40) % 2, [[np.arange(40)[:, None]], [np.arange(40)[::-1, None]]], (9, 3))
     assert proved(more, 0.05, 0).difference_interval == (0, 0)
     assert 0 < proved(more, 0.05, 0).best_other < 1
 
@@ -251,7 +250,7 @@ def test_what_is_no_share_is_refused(holdout):
 # ---- claims that hold, and estimates where there is no proof
 
 
-class Known:
+class Known(Panel):
     """A panel with one judge whose predictions are known."""
 
     names, task, scoring, scorer, classes = ("judge",), "classification", "roc_auc", None, np.array([0, 1])
@@ -335,7 +334,7 @@ def test_a_proof_has_the_answer_all_columns_and_other_sets():
 def test_words_do_not_round_a_claim_up_and_name_what_may_be_chosen():
     record = chosen()
     data = replace(record.data, choice=Choice(allowed=tuple(range(11)), limit=11))
-    table = RankTable(measure="auc", judges=3, sets=(4, 11, 5), lines=((0, 1, 1),))
+    table = MatchedRows(measure="auc", sets=(4, 11, 5), score=(), gains=())
     numbers = {"interval": (0.90006, 0.92001), "difference_interval": (-0.00201, 0.0109), "best_other": 0.00401}
     proof = {"how": "test rows", "why_no_proof": None, "delta": 0.05, "table": table, **numbers}
     found = replace(record, data=data, new_rows=new_rows(**proof, standard_error=None, difference_error=None))

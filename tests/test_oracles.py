@@ -13,7 +13,9 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import NearestNeighbors
 
+from bestleaf.features.kernels.records import TIES
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
+from bestleaf.features.ranking import counted_pairs
 from bestleaf.paper import load_linear, make_linear
 
 # strict, half and row-order ties on the paper's linear data
@@ -178,3 +180,19 @@ def test_parameters_of_the_votes_make_the_oracle():
 def test_bad_parameters_of_the_votes_get_one_clear_sentence(keywords, kind, sentence):
     with pytest.raises(kind, match=sentence):
         NeighbourVotes(**keywords).oracle(*load_linear(return_X_y=True))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("ties", TIES)
+def test_pairs_are_counted_as_if_they_were_looked_at_one_by_one(ties, weighted):
+    rng, row = np.random.default_rng(0), np.arange(40)
+    for most in (2, 5, 100):
+        truth, score = rng.integers(0, most, (2, 40)).astype(np.float32)
+        score[:4] = -0.0, 0.0, np.inf, np.nan
+        weights = rng.random(40) * rng.integers(0, 2, 40) if weighted else None
+        heavy = np.outer(weights, weights) if weighted else 1.0
+        differ = truth[:, None] < truth
+        tie = {"half": 0.5, "strict": 0.0, "row_order": row[:, None] < row}[ties]
+        good = (score[:, None] < score) + tie * (score[:, None] == score)
+        expected = (heavy * differ * good).sum(), (heavy * differ).sum()
+        assert counted_pairs(truth, score, TIES[ties], weights) == (pytest.approx(expected) if weighted else expected)

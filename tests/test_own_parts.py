@@ -20,11 +20,11 @@ KEYWORDS = {"epsilon": 0.15, "delta": 0.1}
 
 
 def boldest(root, graph, known):
-    """The child with the highest upper bound; of equals, the one with the larger lot."""
+    """The child with the highest upper bound; of equals, the one with the larger tie-break."""
     best = children(graph, root)[0]
     for child in children(graph, root):
         above = known[child].upper > known[best].upper
-        if above or (known[child].upper == known[best].upper and known[child].lot > known[best].lot):
+        if above or (known[child].upper == known[best].upper and known[child].tie_break > known[best].tie_break):
             best = child
     return best, strongest_rival(best, root, graph, known)
 

@@ -159,3 +159,9 @@ def test_a_rule_that_does_not_compile_is_told_so():
 
     with pytest.raises(TypeError, match="the rule wordy does not compile"):
         best_arm(paper_lattice(), epsilon=0.1, delta=0.1, rule=wordy)
+
+    def astray(root, graph, known):
+        return graph.nodes[root].nothing, -1
+
+    with pytest.raises(TypeError, match=r"^the rule astray does not compile: KeyError: 'nothing'$"):
+        best_arm(paper_lattice(), epsilon=0.1, delta=0.1, rule=astray)

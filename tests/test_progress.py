@@ -14,9 +14,7 @@ from bestleaf.search import Progress
 from bestleaf.search.progress import LiveLine, ProgressLine
 from selecting import made_selector
 
-NOW = Progress(
-    samples=12_000, exact_evaluations=1, growths=3, leaves=9, gap=0.25, best=(0, 1), seconds=4.0, compared=9
-)
+NOW = Progress(samples=12_000, exact_evaluations=1, growths=3, leaves=9, gap=0.25, best=(0, 1), seconds=4.0, compared=9)
 
 
 def shown_by(*, terminal, width=200, now=NOW, value=0.875, **budgets):

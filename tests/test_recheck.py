@@ -177,25 +177,19 @@ def test_test_rows_are_drawn_again_and_judged_again(judged):
     assert "scores by nearest neighbours or ridge regression were computed again" in str(verdict)
 
 
-def swapped(lines):
-    """Return lines in which two rows of different classes have exchanged their targets."""
-    first = next(place for place, line in enumerate(lines) if line[0] == 0)
-    return (*lines[:first], (1, *lines[first][1:]), *lines[first + 1 :])
-
-
-def inverted(lines):
-    """Return lines in which all predictions are turned round."""
-    return tuple((line[0], *(500 - rank for rank in line[1:-1]), line[-1]) for line in lines)
+def with_score(claim, change):
+    """Return a claim in which the counts of the levels of each matching are others."""
+    return replace(claim, table=replace(claim.table, score=tuple(map(change, claim.table.score))))
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda claim: replace(claim, rows=119, trained=281), "test rows are"),
+        (lambda claim: replace(claim, rows=119, trained=281), "on the test rows, not"),
         (lambda claim: replace(claim, trained=279), "the seed draws 120 of 400 rows, not 120 beside 279"),
-        (lambda claim: replace(claim, table=replace(claim.table, lines=swapped(claim.table.lines))), "of each class"),
-        (lambda claim: replace(claim, table=replace(claim.table, lines=inverted(claim.table.lines))), "scores 0"),
-        (lambda claim: replace(claim, table=replace(claim.table, sets=(1, 6, 99))), "the path must have the set of"),
+        (lambda claim: with_score(claim, lambda counts: (*counts[:-1], counts[-1] + 1)), "trials of test rows, not"),
+        (lambda claim: with_score(claim, lambda counts: counts[::-1]), "mean level of"),
+        (lambda claim: replace(claim, judges=dict.fromkeys(claim.judges, claim.score)), " scores 0"),
     ],
 )
 def test_a_table_of_test_rows_that_does_not_follow_is_refused(judged, change, words):
@@ -208,5 +202,5 @@ def test_a_table_of_test_rows_that_does_not_follow_is_refused(judged, change, wo
 
 def test_test_rows_of_another_seed_are_refused(judged):
     frame, y, record = judged
-    with pytest.raises(RefusedError, match=r"of each class|on the test rows, not"):
+    with pytest.raises(RefusedError, match=r"trials of test rows|on the test rows, not"):
         recheck(replace(record, path=replace(record.path, seed=5)), frame, y)

@@ -13,7 +13,6 @@ from bestleaf import BestLeafSelector, KNNOracle, NeighbourVotes, SearchOptions,
 from bestleaf.features import FeatureLattice, data
 from bestleaf.features import neighbours as features_neighbours
 from bestleaf.features.data import row_roles
-from bestleaf.features.unseen import UnseenVotes
 
 ROWS, REFERENCE = 400, 120
 
@@ -189,18 +188,6 @@ def test_values_of_another_reference_are_refused(low_bound):
 def test_a_reference_that_cannot_be_used_gets_one_clear_sentence(keywords, kind, sentence):
     with pytest.raises(kind, match=sentence):
         NeighbourVotes(**keywords).oracle(*table("two classes"))
-
-
-def test_new_rows_are_ranked_by_the_reference():
-    X, y = table("two classes")
-    oracle = KNNOracle(X[:300], y[:300], reference_rows=100)
-    voters = oracle.rows[:100]
-    alone = KNNOracle(X[:300], y[:300])
-    found = UnseenVotes(oracle, X[:300], X[300:], y[300:]).sums([0, 3])[:, 0]
-    scaled = (X - X[:300].mean(axis=0)) / X[:300].std(axis=0)
-    far = ((scaled[300:, None, [0, 3]] - scaled[voters][None, :, [0, 3]]) ** 2).sum(axis=2)
-    assert found.tolist() == y[voters][np.argsort(far, axis=1)[:, :5]].sum(axis=1).tolist()
-    assert alone.value([0, 3]) == pytest.approx(oracle.value([0, 3]), abs=0.1)
 
 
 def test_an_oracle_with_a_reference_survives_pickling():

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
 from sklearn.naive_bayes import GaussianNB
 
@@ -14,7 +13,6 @@ from bestleaf import BestLeafSelector, Certificate, verify
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.features.ranking import concordance, pulls
-from bestleaf.features.unseen import UnseenVotes
 from naive import naive_value
 from selecting import bestleaf, configured, made_selector, refused
 from test_features import draws
@@ -123,19 +121,6 @@ def test_the_standard_error_counts_groups_not_rows_and_names_do_not_matter():
     assert named.fingerprint() == oracle.fingerprint() != oracle_of("two classes", X, y).fingerprint()
 
 
-def test_left_out_rows_are_ranked_by_the_votes_of_all_training_rows_and_count_by_their_weights():
-    X, y = patients()
-    train = GROUPS < 8
-    aside, weights = (X[train], X[~train], y[~train]), WEIGHTS[~train]
-    plain = UnseenVotes(oracle_of("two classes", X[train], y[train]), *aside)
-    grouped = UnseenVotes(oracle_of("two classes", X[train], y[train], groups=GROUPS[train]), *aside)
-    assert grouped.sums([0, 1]).tolist() == plain.sums([0, 1]).tolist()
-    oracle = oracle_of("two classes", X[train], y[train], sample_weight=WEIGHTS[train])
-    weighted = UnseenVotes(oracle, *aside, weights)
-    right = roc_auc_score(y[~train], weighted.sums([0, 1])[:, 0], sample_weight=weights)
-    assert weighted.score([0, 1]) == pytest.approx(right)
-
-
 WORDS = {
     "groups": "leave-one-group-out AUC of the votes of 5 nearest neighbours from other groups",
     "weights": ", rows weighted",
@@ -239,8 +224,6 @@ def test_groups_and_weights_are_columns_that_are_no_features(frame):
         (["--weights", "patient", "--groups", "a"], "--weights must be numbers of at least 0, got 'p0' in 'patient'"),
     ):
         assert sentence in refused("select", "t.csv", *about, *changed)
-    told = refused("verify", "c.json", "--groups", "patient")
-    assert "the certificate says how the table was read" in told
 
 
 def test_an_estimator_gets_folds_by_groups(frame):

@@ -99,14 +99,21 @@ def test_all_kinds_of_targets_can_be_predicted(targets):
         ([[1]] * 30, "lists, dictionaries or bytes"),
         (pd.Series([1, "one"] * 15, dtype=object), "both in one column"),
         (pd.date_range("2020", periods=30), "dates"),
+        (pd.date_range("2020", periods=30).strftime("%d.%m.%Y"), "dates"),
         ([f"a{number}" for number in range(30)], "classes with several rows each"),
+        (["a", "b"] * 30 + ["c"], "several rows each, got one row of 'c'"),
         ([1.0, float("inf")] * 15, "infinite"),
         (pd.array([1, None] * 15, "Int64"), "15 of 30 rows"),
     ],
 )
 def test_targets_that_cannot_be_predicted_are_refused(targets, words):
     with pytest.raises(ValueError, match=f"the target 'target' must .*{words}"):
-        prepared(pd.DataFrame({"a": range(30), "target": targets}), "target")
+        prepared(pd.DataFrame({"a": range(len(targets)), "target": targets}), "target")
+
+
+def test_a_target_with_decimal_commas_is_numbers():
+    targets = [f"{number},5" for number in range(30)]
+    assert prepared(pd.DataFrame({"a": range(30), "y": targets}), "y").y.tolist() == [one + 0.5 for one in range(30)]
 
 
 @pytest.mark.parametrize(
@@ -119,6 +126,62 @@ def test_another_separator_is_found_and_noted(tmp_path, separator, words):
     pd.testing.assert_frame_equal(read, frame)
     expected = [f"the file is separated by {words}"] if words else []
     assert list(prepared(read, "y").notes) == [*expected, "b: 2 categories"]
+
+
+def test_the_separator_is_the_one_that_divides_all_lines_alike(tmp_path):
+    (tmp_path / "a.csv").write_text('"size, in cm";colour, or so;y\n' + "1;red;0\n2;blue;1\n" * 15)
+    assert read_frame(tmp_path / "a.csv").columns.tolist() == ["size, in cm", "colour, or so", "y"]
+    (tmp_path / "b.txt").write_text("a b y\n" + "1 2 0\n2 3 1\n" * 15)
+    assert read_frame(tmp_path / "b.txt").shape == (30, 3)
+
+
+def test_a_wide_table_is_read_in_one_piece(tmp_path):
+    pd.DataFrame(np.ones((3, 500))).add_prefix("g").assign(y=1).to_csv(tmp_path / "a.csv", index=False)
+    assert len(read_frame(tmp_path / "a.csv")._mgr.blocks) == 2  # with one for each column all that follows is slow
+
+
+def test_a_table_without_a_header(tmp_path):
+    (tmp_path / "a.csv").write_text("1,u,0\n2,v,1\n")
+    found = read_frame(tmp_path / "a.csv", header=False)
+    assert found.to_dict("list") == {"column 1": [1, 2], "column 2": ["u", "v"], "column 3": [0, 1]}
+    (tmp_path / "b.csv").write_text("1,5;u;0\n2,5;v;1\n")
+    assert read_frame(tmp_path / "b.csv", header=False)["column 1"].tolist() == [1.5, 2.5]
+    with pytest.raises(ValueError, match="header must be True for a file that is no CSV"):
+        read_frame(tmp_path / "a.parquet", header=False)
+
+
+ARFF = """% a comment
+@RELATION weather
+@attribute 'the size' numeric
+@attribute colour {red,'light blue'}
+@attribute play {0,1}
+@data
+1.5, red, 0
+?, 'light blue', 1
+% another
+"""
+
+
+def test_arff(tmp_path):
+    (tmp_path / "a.arff").write_text(ARFF)
+    found = read_frame(tmp_path / "a.arff")
+    assert found.columns.tolist() == ["the size", "colour", "play"]
+    assert found["the size"].tolist()[0] == 1.5
+    assert found["the size"].isna().tolist() == [False, True]
+    assert found[["colour", "play"]].to_numpy().tolist() == [["red", "0"], ["light blue", "1"]]
+
+
+def test_excel(tmp_path, monkeypatch):
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(b"PK")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(ValueError, match=r"reading a.xlsx needs openpyxl \(pip install openpyxl\)"):
+        read_frame(path)
+    monkeypatch.undo()
+    pytest.importorskip("openpyxl")
+    frame = pd.DataFrame({"a": np.arange(30) / 4, "b": ["u", "v"] * 15})
+    frame.to_excel(path, index=False)
+    pd.testing.assert_frame_equal(read_frame(path), frame)
 
 
 WRITTEN = {

@@ -75,6 +75,12 @@ def test_a_broken_problem_gets_a_sentence(methods, sentence, monkeypatch):
         testing.check_problem(Broken(**methods), walks=10)
 
 
+def test_a_problem_may_sample_terminal_states_only():
+    problem = problems.TableProblem({0: ["a", "b"]}, {"a": 0.2, "b": 0.7})
+    problem.sample = lambda state, rng: {"a": 0.2, "b": 0.7}[state]
+    testing.check_problem(problem, walks=5)
+
+
 @pytest.mark.parametrize("name", RULES)
 def test_our_rules_pass(name):
     testing.check_ingredients(rule=name)
@@ -92,6 +98,18 @@ def test_a_bound_that_is_too_narrow_is_told():
 
     with pytest.raises(AssertionError, match=r"bound bold must hold with probability 0.9: at mean 0.3 it failed in"):
         testing.check_bound(bold, runs=50, means=(0.3,))
+
+
+def test_a_bound_for_a_fixed_number_of_samples_is_told():
+    @Bound
+    def fixed(mean, count, delta, row):
+        half = sqrt(log(2.0 / delta) / (2.0 * count))
+        return mean - half, mean + half
+
+    with pytest.raises(
+        AssertionError, match=r"bound fixed must hold with probability 0.9: at mean 0.[35] it failed in"
+    ):
+        testing.check_bound(fixed)
 
 
 def last_first(children, node, state):

@@ -15,8 +15,6 @@ from secrets import token_hex
 
 from bestleaf.checks import cut, shown
 
-NEVER_A_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-
 
 def in_words(error: OSError) -> str:
     """Return what went wrong with a file as a sentence without the error number."""
@@ -88,7 +86,8 @@ def write_all_atomically(texts: Mapping[Path, str]) -> None:
 def create_beside(path: Path) -> tuple[int, str]:
     """Return handle and hidden name of a new empty file beside `path`, with the permissions of the file at `path`."""
     name = str(path.with_name(f".{token_hex(16)}.partial"))
-    handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | NEVER_A_LINK, 0o666)
+    never_a_link = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | never_a_link, 0o666)
     with suppress(OSError):  # no file there yet, or a disk without permissions
         os.chmod(handle if os.chmod in os.supports_fd else name, 0o777 & os.stat(path).st_mode)
     return handle, name

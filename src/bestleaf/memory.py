@@ -30,10 +30,9 @@ MARK = 0x6265734C  # the number by which SQLite knows our files
 FORMAT = 1
 TABLE = "CREATE TABLE answers (question BLOB PRIMARY KEY, answer BLOB NOT NULL) WITHOUT ROWID"
 EVERY = 1.0  # seconds between two times that fresh answers are written
-WAIT = 20.0  # seconds to wait for another process that writes to the same file
 NUMBER = struct.Struct("<d")
 
-Json = Any  # numbers, text, booleans, None, and lists and objects of them
+Json = object  # numbers, text, booleans, None, and lists and objects of them
 
 
 class Memory:
@@ -70,7 +69,7 @@ class Memory:
 
     def _opened(self) -> sqlite3.Connection:
         """Return the connection to the file; a file that is no memory is refused."""
-        base = sqlite3.connect(self.path, timeout=WAIT, isolation_level=None, check_same_thread=False)
+        base = sqlite3.connect(self.path, timeout=20.0, isolation_level=None, check_same_thread=False)
         try:
             if self._is_new(base):
                 base.execute("BEGIN IMMEDIATE")
@@ -226,7 +225,7 @@ class Answers:
         self._about = sha256(text.encode()).digest()
 
     @classmethod
-    def of(cls, memory: Memory | None, problem: Any) -> Answers | None:
+    def of(cls, memory: Memory | None, problem: object) -> Answers | None:
         """Return the answers about a problem, which its fingerprint or its first moves tell from others."""
         return None if memory is None else cls(memory, described(problem))
 
@@ -242,7 +241,7 @@ class Answers:
             return None
         return (NUMBER.unpack(answer)[0],) if answer else (None,)
 
-    def keep_number(self, question: bytes, value: Any) -> None:
+    def keep_number(self, question: bytes, value: object) -> None:
         """Keep a number, or None; what is neither is not kept, because it will be refused."""
         if value is None:
             self.memory.put(question, b"")

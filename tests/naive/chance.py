@@ -99,7 +99,11 @@ class NaiveChance(NaiveSearch):
             return super().representative_child(state)
 
         def key(child):
-            return chances[child] * self.gain(child), self.lot(self.representative_leaf(child)), self.lot(child)
+            return (
+                chances[child] * self.gain(child),
+                self.tie_break(self.representative_leaf(child)),
+                self.tie_break(child),
+            )
 
         return max(self.children[state], key=key)
 

@@ -1,7 +1,7 @@
 """A search on a graph with cycles, in plain dictionaries and sets.
 
-States that reach each other are a knot. What its states are worth is found from the definition: play that is cut off
-after as many moves as the knot has states is worth what play without limit is worth.
+States that reach each other are a component. What its states are worth is found from the definition: play that is cut
+off after as many moves as the component has states is worth what play without limit is worth.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class NaiveCycles(NaiveSearch):
         return all(self.children[other] for other in self.below(state))
 
     @once
-    def knot(self, state):
+    def component(self, state):
         """Return the states that a state reaches and that reach it, oldest first; none if it is on no cycle."""
         if not any(state in self.below(child) for child in self.children[state]):
             return []
@@ -113,114 +113,118 @@ class NaiveCycles(NaiveSearch):
 
     def adversarial(self):
         """Whether play is a game, also because play without end has a value of its own."""
-        own = self.b is None and hasattr(self.problem, "endless") and any(map(self.knot, self.children))
+        own = self.b is None and hasattr(self.problem, "endless") and any(map(self.component, self.children))
         return own or super().adversarial()
 
     def level(self, state):
-        knot = self.knot(state) or [state]
-        above = {parent for one in knot for parent in self.parents[one]} - set(knot)
+        component = self.component(state) or [state]
+        above = {parent for one in component for parent in self.parents[one]} - set(component)
         return max((1 + self.level(parent) for parent in above), default=0)
 
-    def ends(self, knot):
-        """Return what play that never leaves a knot is worth, in the lower and in the upper game."""
+    def ends(self, component):
+        """Return what play that never leaves a component is worth, in the lower and in the upper game."""
         if not self.adversarial():
             return 0.0, 0.0
         if hasattr(self.problem, "endless"):
-            said = [self.problem.endless(state) for state in knot]
+            said = [self.problem.endless(state) for state in component]
             pairs = [one if isinstance(one, tuple) else (one, one) for one in said]
             return min(low for low, _ in pairs), max(high for _, high in pairs)
-        leavers = {self.minimizes(state) for state in knot if set(self.children[state]) - set(knot)}
+        leavers = {self.minimizes(state) for state in component if set(self.children[state]) - set(component)}
         return (0.0, 0.0) if leavers == {False} else (1.0, 1.0) if leavers == {True} else (0.0, 1.0)
 
     # ---- intervals
 
     @once
     def interval(self, state):
-        knot = self.knot(state)
-        if not knot:
+        component = self.component(state)
+        if not component:
             return super().interval(state)
         if self.cannot_end(state) and not self.adversarial():
             return 0.0, 0.0
-        outside = {child: self.interval(child) for one in knot for child in self.children[one] if child not in knot}
-        return tuple(self.cut_off(knot, outside, side)[state] for side in (0, 1))
+        outside = {
+            child: self.interval(child) for one in component for child in self.children[one] if child not in component
+        }
+        return tuple(self.cut_off(component, outside, side)[state] for side in (0, 1))
 
-    def cut_off(self, knot, outside, side):
+    def cut_off(self, component, outside, side):
         """Return what the states are worth if play is cut off after as many moves as there are states."""
-        end = self.ends(knot)[side]
+        end = self.ends(component)[side]
         if not self.adversarial():
             best = max(pair[side] for pair in outside.values())
-            return dict.fromkeys(knot, best)
-        worth = dict.fromkeys(knot, end)
-        for _ in knot:
+            return dict.fromkeys(component, best)
+        worth = dict.fromkeys(component, end)
+        for _ in component:
             values = {**{child: pair[side] for child, pair in outside.items()}, **worth}
             worth = {
                 state: (min if self.minimizes(state) else max)(values[child] for child in self.children[state])
-                for state in knot
+                for state in component
             }
         return worth
 
-    def lot(self, state):
+    def tie_break(self, state):
         """A state that stands for play without end loses every tie."""
-        knot = self.knot(state) if self.children[state] else []
-        if knot and knot[0] == state and not self.plays(tuple(knot))[state][1]:
+        component = self.component(state) if self.children[state] else []
+        if component and component[0] == state and not self.plays(tuple(component))[state][1]:
             return -1
-        return super().lot(state)
+        return super().tie_break(state)
 
     def representative_child(self, state):
-        knot = self.knot(state)
-        return self.plays(tuple(knot))[state][0] if knot else super().representative_child(state)
+        component = self.component(state)
+        return self.plays(tuple(component))[state][0] if component else super().representative_child(state)
 
     @once
     def representative_leaf(self, state):
-        knot = self.knot(state)
-        if not knot:
+        component = self.component(state)
+        if not component:
             return super().representative_leaf(state)
-        leaf = self.plays(tuple(knot))[state][1]
-        return leaf[0] if leaf else knot[0]
+        leaf = self.plays(tuple(component))[state][1]
+        return leaf[0] if leaf else component[0]
 
-    def plain_lot(self, state):
-        return NaiveSearch.lot(self, state)
+    def plain_tie_break(self, state):
+        return NaiveSearch.tie_break(self, state)
 
     @once
-    def plays(self, knot):
-        """Return for every state of a knot its representative child and its leaf (in a list, empty for none)."""
-        inside = set(knot)
-        outside = {child: self.interval(child) for one in knot for child in self.children[one] if child not in inside}
+    def plays(self, component):
+        """Return for every state of a component its representative child and its leaf (in a list, empty for none)."""
+        inside = set(component)
+        outside = {
+            child: self.interval(child) for one in component for child in self.children[one] if child not in inside
+        }
         if not self.adversarial():
             if not outside:
-                return {state: (knot[0], []) for state in knot}
+                return {state: (component[0], []) for state in component}
             leaf = max(
                 (self.representative_leaf(child) for child in outside),
-                key=lambda one: (self.interval(one)[1], self.lot(one)),
+                key=lambda one: (self.interval(one)[1], self.tie_break(one)),
             )
             plays: dict = {}
-            self.lead(leaf, knot, plays)
+            self.lead(leaf, component, plays)
             return plays
         picks = {}
         for side, minimizes in ((1, False), (0, True)):
             payoff = {child: pair[side] for child, pair in outside.items()}
-            worth, rank = self.solved(knot, payoff, self.ends(knot)[side])
-            for state in (one for one in knot if self.minimizes(one) == minimizes):
+            worth, rank = self.solved(component, payoff, self.ends(component)[side])
+            for state in (one for one in component if self.minimizes(one) == minimizes):
                 picks[state] = self.picked(state, payoff, worth, rank)
         plays = {}
-        for state in knot:
+        for state in component:
             way = [state]
             while way[-1] in inside and way[-1] not in way[:-1]:
                 way.append(picks[way[-1]])
             if way[-1] not in inside and not self.children[self.representative_leaf(way[-1])]:
                 plays[state] = picks[state], [self.representative_leaf(way[-1])]
-        while len(plays) < len(knot):
+        while len(plays) < len(component):
             beside = {
                 leaf
-                for state in knot
+                for state in component
                 if state not in plays
                 for child in self.children[state]
                 for leaf in self.leaf_beside(child, inside, plays)
                 if not self.children[leaf]
             }
             if not beside:
-                return {state: (knot[0], []) for state in knot}
-            self.lead(max(beside, key=lambda leaf: (self.width(leaf), self.lot(leaf))), knot, plays)
+                return {state: (component[0], []) for state in component}
+            self.lead(max(beside, key=lambda leaf: (self.width(leaf), self.tie_break(leaf))), component, plays)
         return plays
 
     def leaf_beside(self, child, inside, plays):
@@ -228,33 +232,33 @@ class NaiveCycles(NaiveSearch):
             return plays[child][1] if child in plays else []
         return [self.representative_leaf(child)]
 
-    def lead(self, leaf, knot, plays):
-        """Let the states without a leaf lead to one by shortest ways; of equally short ones to the larger lot."""
-        inside, before, layer = set(knot), dict(plays), {}
-        for state in knot:
+    def lead(self, leaf, component, plays):
+        """Let the states without a leaf lead to one by shortest ways; of equally short ones to the larger tie-break."""
+        inside, before, layer = set(component), dict(plays), {}
+        for state in component:
             near = [child for child in self.children[state] if leaf in self.leaf_beside(child, inside, before)]
             if state not in before and near:
-                layer[state] = max(near, key=self.plain_lot)
+                layer[state] = max(near, key=self.plain_tie_break)
         while layer:
             plays.update({state: (child, [leaf]) for state, child in layer.items()})
             reached, layer = layer, {}
-            for state in (one for one in knot if one not in plays):
+            for state in (one for one in component if one not in plays):
                 near = [child for child in self.children[state] if child in reached]
                 if near:
-                    layer[state] = max(near, key=self.plain_lot)
+                    layer[state] = max(near, key=self.plain_tie_break)
 
-    def solved(self, knot, payoff, end):
+    def solved(self, component, payoff, end):
         """Return (worth, rank): what the states are worth, and in which round that was found for its payoff."""
         worth, rank = {}, {}
         for high in (True, False):
             beyond = {one for one in payoff.values() if (one > end if high else one < end)}
             for value in sorted(beyond, reverse=high):
-                for number in range(1, len(knot) + 1):
+                for number in range(1, len(component) + 1):
                     known = {**payoff, **worth}
-                    fresh = [one for one in knot if one not in worth and self.is_worth(one, value, high, known)]
+                    fresh = [one for one in component if one not in worth and self.is_worth(one, value, high, known)]
                     worth.update(dict.fromkeys(fresh, value))
                     rank.update(dict.fromkeys(fresh, number))
-        for state in knot:
+        for state in component:
             worth.setdefault(state, end)
         return worth, rank
 
@@ -265,22 +269,24 @@ class NaiveCycles(NaiveSearch):
         return any(good) if self.minimizes(state) != high else all(good)
 
     def picked(self, state, payoff, worth, rank):
-        """Return a child worth as much as the state: one outside the knot, or one found earlier; ties: by lots."""
+        """Return a child worth as much as the state: one outside the component, or one found earlier."""
         equal = [child for child in self.children[state] if {**payoff, **worth}[child] == worth[state]]
         leaving = [child for child in equal if child in payoff]
         if leaving:
-            return max(leaving, key=lambda child: (self.lot(self.representative_leaf(child)), self.lot(child)))
+            return max(
+                leaving, key=lambda child: (self.tie_break(self.representative_leaf(child)), self.tie_break(child))
+            )
         nearer = [child for child in equal if state not in rank or rank.get(child, rank[state]) < rank[state]]
-        return max(nearer, key=self.plain_lot)
+        return max(nearer, key=self.plain_tie_break)
 
-    # ---- a best leaf: a knot is taken as one
+    # ---- a best leaf: a component is taken as one
 
     def as_one(self, root):
-        return self.task == "leaf" and self.knot(root) != []
+        return self.task == "leaf" and self.component(root) != []
 
     def choices(self, root):
-        knot = self.knot(root) if self.as_one(root) else []
-        found = [child for one in knot or [root] for child in self.children[one] if child not in knot]
+        component = self.component(root) if self.as_one(root) else []
+        found = [child for one in component or [root] for child in self.children[one] if child not in component]
         return [child for child in dict.fromkeys(found) if not self.cannot_end(child)]
 
     def cannot_sample(self, leaf):
@@ -290,7 +296,7 @@ class NaiveCycles(NaiveSearch):
         return super().has_one_way(root) and not self.as_one(root)
 
     def place(self, state):
-        return self.knot(state)[0] if self.as_one(state) else state
+        return self.component(state)[0] if self.as_one(state) else state
 
     def may_deepen(self, root, times, many):
         return self.as_one(root) or super().may_deepen(root, times, many)
@@ -298,9 +304,9 @@ class NaiveCycles(NaiveSearch):
     def between(self, root, child):
         if child is None or not self.as_one(root) or child in self.children[root]:
             return []
-        return [next(one for one in self.knot(root) if child in self.children[one])]
+        return [next(one for one in self.component(root) if child in self.children[one])]
 
     def node_above(self, state):
-        knot = self.knot(state) or [state]
-        turned = knot[knot.index(state) :] + knot[: knot.index(state)]
-        return next(parent for one in turned for parent in self.parents[one] if parent not in knot)
+        component = self.component(state) or [state]
+        turned = component[component.index(state) :] + component[: component.index(state)]
+        return next(parent for one in turned for parent in self.parents[one] if parent not in component)

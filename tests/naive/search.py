@@ -44,8 +44,8 @@ class NaiveSearch:
         self.bound, self.stopping, self.b = bound, stopping, expansion
         self.rule = rule or ("lucb" if stopping == "paper" else "smallest_gap")
         self.rng = np.random.default_rng(seed)
-        self.lots = int(self.rng.integers(2**63)) if stopping == "sound" else None
-        self.drawn: dict = {}  # state -> its lot
+        self.tie_seed = int(self.rng.integers(2**63)) if stopping == "sound" else None
+        self.drawn: dict = {}  # state -> its tie-break
         self.samples: dict = {}  # state -> list of values
         self.running: dict = {}  # state -> running intersection
         self.children: dict = {}  # state -> children in D_t, in the order they were linked
@@ -163,20 +163,26 @@ class NaiveSearch:
         best = min if self.minimizes(state) else max
         return best(low for low, _ in pairs), best(high for _, high in pairs)
 
-    def lot(self, state):
-        """Return the lot of a node, which breaks ties; with the published test the later node goes first."""
+    def tie_break(self, state):
+        """Return the tie-break of a node, which breaks ties; with the published test the later node goes first."""
         if state not in self.drawn:
             place = list(self.children).index(state)
-            mixed = splitmix(self.lots + (place + 1) * 0x9E3779B97F4A7C15) >> 1 if self.lots is not None else place
+            mixed = (
+                splitmix(self.tie_seed + (place + 1) * 0x9E3779B97F4A7C15) >> 1 if self.tie_seed is not None else place
+            )
             self.drawn[state] = mixed
         return self.drawn[state]
 
     def representative_child(self, state):
-        """Return the child of largest U (least L for the opponent); ties: by the lots of its leaf, then its own."""
+        """Return the child of largest U (least L for the opponent); ties: by its leaf, then its own."""
 
         def key(child):
             low, high = self.interval(child)
-            return -low if self.minimizes(state) else high, self.lot(self.representative_leaf(child)), self.lot(child)
+            return (
+                -low if self.minimizes(state) else high,
+                self.tie_break(self.representative_leaf(child)),
+                self.tie_break(child),
+            )
 
         return max(self.children[state], key=key)
 
@@ -194,8 +200,8 @@ class NaiveSearch:
         return -low if self.minimizes(root) else high
 
     def highest(self, arms, value):
-        """Return the arm of highest value; ties go to the larger lot."""
-        return max(arms, key=lambda arm: (value(arm), self.lot(arm)), default=None)
+        """Return the arm of highest value; ties go to the larger tie-break."""
+        return max(arms, key=lambda arm: (value(arm), self.tie_break(arm)), default=None)
 
     def best_child(self, root):
         arms = self.children[root]
@@ -384,7 +390,7 @@ class NaiveSearch:
     def chances(self, state):
         return None
 
-    def knot(self, state):
+    def component(self, state):
         return []
 
     def is_unfinished(self, state):
@@ -435,10 +441,10 @@ class NaiveSearch:
                 return state
             below = self.children[state]
             opposed = hasattr(self.problem, "maximizes") and self.minimizes(state) == lower
-            if below and self.chances(state) is None and not self.knot(state) and not opposed:
+            if below and self.chances(state) is None and not self.component(state) and not opposed:
                 side = 0 if lower else 1
                 same = [child for child in below if self.interval(child)[side] == self.interval(state)[side]]
-                below = [max(same, key=lambda child: NaiveSearch.lot(self, child))] if same else []
+                below = [max(same, key=lambda child: NaiveSearch.tie_break(self, child))] if same else []
             found += [child for child in below if child not in found and child not in seen]
         return None
 

@@ -15,9 +15,9 @@ import bestleaf
 from bestleaf.cli import INTERRUPTED, at_once
 from bestleaf.cli.check import check
 from bestleaf.cli.compare import compare
-from bestleaf.cli.messages import StillWriting, UsageError, complaint, help_without_command, say
+from bestleaf.cli.messages import StillWriting, UsageError, complaint, say
 from bestleaf.cli.options import PAGE, Overwrite, Seed, check_ending, check_new_file
-from bestleaf.cli.reproduce import app as experiments
+from bestleaf.cli.reproduce import reproduce
 from bestleaf.cli.select import select
 
 REFUSED, OTHER_DATA = 1, 4  # exit codes of verify
@@ -43,7 +43,7 @@ app = typer.Typer(
 app.command()(check)
 app.command()(select)
 app.command()(compare)
-app.add_typer(experiments, name="reproduce")
+app.command()(reproduce)
 
 
 def run() -> None:
@@ -67,7 +67,9 @@ def _root(
     if version:
         print(bestleaf.__version__)
         raise typer.Exit
-    help_without_command(context)
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit
 
 
 @app.command()
@@ -111,7 +113,10 @@ def report(
         from bestleaf import proof as proofs
         from bestleaf.report import save_report
 
-    out = file.with_suffix(".html") if out is None else out
+    if out is None:
+        out = file.with_suffix(".html")
+        if out.exists() and not force_overwrite:  # the page of `bestleaf select` with the same name stays
+            out = file.with_suffix(".certificate.html")
     if os.path.realpath(out) == os.path.realpath(file):
         raise ValueError(f"--out must not be the certificate itself, got {out}")
     check_ending("--out", out, PAGE)

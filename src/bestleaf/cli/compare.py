@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from math import isnan
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -57,30 +57,23 @@ def compare(
     with at_once():
         from bestleaf.features.data import task_of
         from bestleaf.tables.compare import compare as compared
-        from bestleaf.tables.compare import standings
-        from bestleaf.tables.peers import installed_peers
+        from bestleaf.tables.compare import methods, standings
 
     table, estimator = options.table(include or ()), options.estimator
     console = Console() if Console().is_terminal else Console(width=160)
     tell_notes(console, table)
-    results = compared(
-        table,
-        holdout=holdout,
-        splits=splits,
-        peers=peers or None,
-        estimator=estimator,
-        random_state=random_state,
-        task=options.task,
-        max_time=max_time,
-        n_jobs=n_jobs,
-        max_features=max_features,
-        include=include or (),
-        exclude=exclude or (),
-        scoring=scoring,
-    )
-    rows, code, many = [], 0, splits * (2 + len(peers or installed_peers()))
+    limits: dict[str, Any] = {
+        "max_features": max_features,
+        "include": include or (),
+        "exclude": exclude or (),
+        "scoring": scoring,
+    }
+    how: dict[str, Any] = {"task": options.task, "max_time": max_time, "n_jobs": n_jobs, "random_state": random_state}
+    chosen = methods(peers or None)
+    results = compared(table, holdout=holdout, splits=splits, peers=chosen, estimator=estimator, **limits, **how)
+    rows, code = [], 0
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task_id = bar.add_task("Selecting", total=many)
+        task_id = bar.add_task("Selecting", total=splits * (2 + len(chosen)))
         try:
             for row in results:
                 rows.append(row)
@@ -94,13 +87,11 @@ def compare(
     title = f"{options.data.name}, {holdout:.0%} of the rows are test rows{again}"
     console.print(_as_table(title, standings(rows), splits), markup=False)
     usual = "AUC" if task_of(table.y.to_numpy(), options.task) == "classification" else "R2"
-    measure = f"mean {usual} of 5 nearest neighbours, a linear model and boosting"
-    if estimator is not None or scoring is not None:
-        measure = f"{scoring or usual} of {estimator or '5 nearest neighbours, a linear model and boosting'}"
+    measure = f"{'' if estimator else 'mean '}{scoring or usual}"
     print(
-        f"score: {measure} on rows that no method has seen; difference: score minus that of bestleaf on the same rows. "
-        "A category or a date is one column for all methods; --max-features limits bestleaf only. Peers use 5 folds "
-        "and one core."
+        f"score: {measure} of {estimator or '5 nearest neighbours, a linear model and boosting'} on rows that no "
+        "method has seen; difference: score minus that of bestleaf on the same rows. A category or date is one column "
+        "for all methods; --max-features limits bestleaf only. Peers use 5 folds and one core."
     )
     print(ONE_SPLIT if splits == 1 else SEVERAL)
     raise typer.Exit(code)

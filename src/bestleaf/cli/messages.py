@@ -22,30 +22,6 @@ PARAMETERS = (  # that are options with the same name
 )
 
 
-READ = ("--target", "--groups", "--weights", "--drop", "--missing", "--encoding")  # that only select has now
-SEARCH = ("guarantee", "max-samples", "proposal", "bound", "stopping", "expansion")
-GONE = {  # options of earlier versions, and what to use instead
-    "--checkpoint": "--memory run.db",
-    **{f"--{name}": f"{name.replace('-', '_')} = ... below [search] in the file of --config" for name in SEARCH},
-    "--feature-groups": "feature_groups = {name = [...]} in the file of --config",
-    "--n-features-to-select": "--n-features",
-    **dict.fromkeys(("--reference-rows", "--device"), "NeighbourVotes in Python"),
-    **dict.fromkeys(("--forced", "--force"), "--include"),
-    **dict.fromkeys(("--forbidden", "--forbid"), "--exclude"),
-    **dict.fromkeys(("--costs", "--max-cost", "--at-most"), "--exclude or --max-features to limit the choice"),
-    **dict.fromkeys(("--n-repeats", "--repeats", "--resample"), "bestleaf compare --splits"),
-    **dict.fromkeys(("--batch-size", "--terminal"), "nothing instead: it follows from the estimator and the rows"),
-    **dict.fromkeys(READ, "nothing instead: the certificate says how the table was read"),
-    "--json": "bestleaf.tables.check_table in Python",
-    "--seed": "--random-state",
-    "--quiet": "verbose = 0 in the file of --config",
-    "--dask": "joblib.parallel_config('dask') in Python",
-    "--algorithm": "bestleaf.fuse_search in Python",
-    "--score-range": "a scoring that has bounds",
-    "--max-memory": "--max-features or --exclude; the memory beside the data is limited anyway",
-}
-
-
 def say(told: str) -> None:
     """Print what is wrong in one line."""
     print(sentence(f"bestleaf: {told}"), file=sys.stderr)
@@ -65,8 +41,6 @@ def _usage(error: Exception) -> str:
     parameter = getattr(error, "param", None)
     if parameter is None or not isinstance(error, typer.BadParameter):
         told = error.format_message().strip()  # type: ignore[attr-defined]
-        if (now := GONE.get(getattr(error, "option_name", ""))) is not None:
-            return f"no such option: {error.option_name}; use {now}"  # type: ignore[attr-defined]
         return (told[:1].lower() + told[1:]).removesuffix(".")
     written = [text for text in parameter.opts if text.startswith("-")]
     name = max(written, key=len) if written else str(parameter.name).upper()
@@ -90,7 +64,7 @@ def _with_options(told: str) -> str:
     """Return a sentence about Python parameters with the names of the command-line options instead."""
     told = re.sub(r"The '(\w+)' parameter of \w+ must", r"\1 must", told)  # as scikit-learn says it
     told = told.replace("estimator=NeighbourVotes()", "--estimator neighbours")
-    told = re.sub(r"\b(impute|dates|encoding)='([\w-]+)'", r"--\1 \2", told)
+    told = re.sub(r"\b(impute|dates|encoding|choose)='([\w-]+)'", r"--\1 \2", told)
     told = re.sub(r"^sample_weight\b", "weights", told)
     told = re.sub(r"^(groups|target|task|weights)\b", r"--\1", told)
     told = re.sub(r"^(encoding|missing|drop|keep)\b(?= must| and keep)", r"--\1", told)
@@ -98,13 +72,6 @@ def _with_options(told: str) -> str:
     told = told.replace("--task 'regression'", "--task regression")
     told = re.sub(r"(?<![\w'/-])X(?![\w'.])", "the table", told)
     return re.sub(rf"(?<![\w'/-])({PARAMETERS})(?![\w'.])", lambda found: f"--{found[1].replace('_', '-')}", told)
-
-
-def help_without_command(context: typer.Context) -> None:
-    """Show the help of a group of commands if no command is given."""
-    if context.invoked_subcommand is None:
-        print(context.get_help())
-        raise typer.Exit
 
 
 class StillWriting:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from inspect import Parameter, Signature, signature
 from math import inf, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, get_type_hints
 
 import typer
 from rich.console import Console
@@ -25,7 +25,7 @@ LOUD = ("A leak?", "Leaks?")  # how lines that must not be overlooked begin
 ANSWERS = {  # by kinds of findings, what can be done about them
     frozenset({"unnamed", "row number", "id", "empty"}): "--keep COLUMN takes a column in that is left out.",
     frozenset({"marker"}): "--missing TEXT takes cells with this text as missing values.",
-    frozenset({"leak", "duplicate"}): "--drop COLUMN leaves a column out.",
+    frozenset({"leak", "leak of two", "duplicate", "sum"}): "--drop COLUMN leaves a column out.",
 }
 
 
@@ -83,33 +83,6 @@ def _in(panel: str) -> Callable[..., Any]:
 _table, selected, in_files, seldom = map(_in, (TABLE, SELECTED, FILES, SELDOM))
 COLUMN = {"metavar": "COLUMN"}
 
-Data = Annotated[
-    Path,
-    typer.Argument(help="CSV or TSV file (also .gz, .bz2, .xz), Parquet, Feather, or .data with .labels beside it."),
-]
-Target = Annotated[str, _table("Column to predict (of a .data file: label).")]
-Task = Annotated[Literal["auto", "classification", "regression"], _table("Whether to predict classes or numbers.")]
-Groups = Annotated[str | None, _table("Rows with the same value in it belong together.", **COLUMN)]
-Weights = Annotated[str | None, _table("How many rows each row counts as.", **COLUMN)]
-Drop = Annotated[list[str] | None, _table("Column that nothing looks at; may be repeated.", **COLUMN)]
-Keep = Annotated[list[str] | None, _table("Column to take in although it looks like an id; may be repeated.", **COLUMN)]
-Missing = Annotated[
-    list[str] | None, _table('Text that means a missing value, such as "?"; may be repeated.', metavar="TEXT")
-]
-Encoding = Annotated[str | None, _table("Encoding of the file: latin-1, cp1252 (default: UTF-8).", metavar="NAME")]
-Impute = Annotated[
-    Literal["median", "mean", "most_frequent"] | None,
-    _table("How missing values are filled (default: median, unless the model takes them)."),
-]
-Dates = Annotated[Literal["parts", "number", "drop"], _table("Dates as year, month, ..., as days, or dropped.")]
-Estimator = Annotated[
-    str | None,
-    selected(
-        "The model that columns are chosen for: neighbours, linear, logistic, ridge, svm, forest, boosting, lightgbm, "
-        "xgboost, catboost (default: columns that work for any model).",
-        metavar="NAME",
-    ),
-]
 Include = Annotated[list[str] | None, selected("Column that is always selected; may be repeated.", **COLUMN)]
 Exclude = Annotated[list[str] | None, selected("Column that is never selected; may be repeated.", **COLUMN)]
 MaxFeatures = Annotated[int | None, selected("Largest number of columns.", min=1)]
@@ -118,45 +91,49 @@ Scoring = Annotated[str | None, selected("How columns are scored: accuracy, roc_
 Seed = Annotated[int, Option(min=0, max=2**32 - 1, help="Everything random follows from it.")]
 Jobs = Annotated[int | None, seldom("Threads or processes (default: all cores).", min=1, max=10_000)]
 Overwrite = Annotated[bool, in_files("Replace files that exist.", "--force-overwrite")]
+FILE = "CSV, TSV or TXT file (also .gz, .bz2, .xz), XLSX, ARFF, Parquet, Feather, or .data with .labels."
+MODELS = (
+    "The model that columns are chosen for: neighbours, linear, logistic, ridge, svm, forest, boosting, lightgbm, "
+    "xgboost, catboost (default: columns that work for any model)."
+)
+Names: TypeAlias = list[str] | None
+Text: TypeAlias = str | None
 
 
 class TableOptions(NamedTuple):
     """The table of a command, the options that say how it is read and made ready, and the estimator it is for."""
 
-    data: Data
-    target: Target
-    task: Task = "auto"
-    groups: Groups = None
-    weights: Weights = None
-    drop: Drop = None
-    keep: Keep = None
-    missing: Missing = None
-    encoding: Encoding = None
-    impute: Impute = None
-    dates: Dates = "parts"
-    estimator: Estimator = None
+    data: Annotated[Path, typer.Argument(help=FILE)]
+    target: Annotated[str, _table("Column to predict (of a .data file: label).")]
+    task: Annotated[Literal["auto", "classification", "regression"], _table("To predict classes or numbers.")] = "auto"
+    groups: Annotated[Text, _table("Rows with the same value in it belong together.", **COLUMN)] = None
+    weights: Annotated[Text, _table("How many rows each row counts as.", **COLUMN)] = None
+    drop: Annotated[Names, _table("Column that nothing looks at; may be repeated.", **COLUMN)] = None
+    keep: Annotated[Names, _table("Column to take in although it looks like an id; may be repeated.", **COLUMN)] = None
+    missing: Annotated[Names, _table('Text that means a missing value, as "?"; repeatable.', metavar="TEXT")] = None
+    encoding: Annotated[Text, _table("Encoding of the file: latin-1, cp1252 (default: UTF-8).", metavar="NAME")] = None
+    no_header: Annotated[bool, _table("The first line has no names: they are 'column 1', ...", "--no-header")] = False
+    impute: Annotated[
+        Literal["median", "mean", "most_frequent"] | None,
+        _table("How missing values are filled (default: median, unless the model takes them)."),
+    ] = None
+    dates: Annotated[Literal["parts", "number", "drop"], _table("Dates as year, month, ..., as days, or dropped.")] = (
+        "parts"
+    )
+    estimator: Annotated[Text, selected(MODELS, metavar="NAME")] = None
 
     def table(self, wanted: Iterable[str] = ()) -> Table:
         """Return the table ready for a search; columns that other options name are kept like those of --keep."""
         from bestleaf.tables.load import load_table
         from bestleaf.tables.models import default_impute
 
+        how = self._asdict()
+        data, target, without, estimator = (how.pop(name) for name in ("data", "target", "no_header", "estimator"))
+        how |= {"impute": self.impute or default_impute(estimator), "header": not without, "wanted": wanted}
+        how |= {name: how[name] or () for name in ("drop", "keep", "missing")}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the notes say it
-            return load_table(
-                self.data,
-                self.target,
-                drop=self.drop or (),
-                keep=self.keep or (),
-                wanted=wanted,
-                missing=self.missing or (),
-                encoding=self.encoding,
-                groups=self.groups,
-                weights=self.weights,
-                impute=default_impute(self.estimator) if self.impute is None else self.impute,
-                dates=self.dates,
-                task=self.task,
-            )
+            return load_table(data, target, **how)
 
 
 def of_a_table(command: Callable[..., None]) -> Callable[..., None]:

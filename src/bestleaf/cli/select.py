@@ -79,6 +79,9 @@ def select(
     certificate: Annotated[Path | None, in_files("Proof of the result, for bestleaf verify.")] = None,
     memory: Annotated[Path | None, in_files("File of answers to go on from after a stop.")] = None,
     force_overwrite: Overwrite = False,
+    safe_csv: Annotated[
+        bool, in_files("In --out, a ' before cells that a spreadsheet would run, as =1+1.", "--safe-csv")
+    ] = False,
     explain: Annotated[bool, Option("--explain", help="Print everything that is known of the result.")] = False,
     scoring: Scoring = None,
     cv: Annotated[int | None, seldom("Number of folds.", min=2)] = None,
@@ -132,7 +135,7 @@ def select(
             raise ValueError(str(error)) from error  # a setting of another kind
     tell(console, *(_everything(found.certificate) if explain else _answer(found, report)))
     name = options.data.name.encode("utf-8", "replace").decode("utf-8")  # without bytes that are no text
-    _write_files(found, files, f"{name}: columns that predict {options.target}")
+    _write_files(found, files, safe_csv, f"{name}: columns that predict {options.target}")
     tell(console, *(f"{option[2:]}: {path}" for option, path in files.items() if path is not None))
     raise typer.Exit(0 if found.certificate.settled else EXIT_CODES.get(found.certificate.reason, 0))
 
@@ -192,14 +195,14 @@ def _check_files(data: Path, files: Files, memory: Path | None, *, overwrite: bo
         raise ValueError(f"{itself} must not be the table itself, got {data}")
 
 
-def _write_files(found: TableSelection, files: Files, title: str) -> None:
+def _write_files(found: TableSelection, files: Files, safe: bool, title: str) -> None:
     """Write all files that were asked for; none if one of them cannot be written."""
     from bestleaf.report import report_html
 
     certificate = found.certificate
     separator = "\t" if str(files["--out"]).lower().endswith(".tsv") else ","
     texts: dict[str, Callable[[], str]] = {
-        "--out": lambda: found.reduced().to_csv(index=False, sep=separator),
+        "--out": lambda: found.reduced(safe=safe).to_csv(index=False, sep=separator),
         "--json": found.to_json,
         "--certificate": lambda: certificate.to_json() + "\n",
         "--report": lambda: report_html(certificate, title=title),

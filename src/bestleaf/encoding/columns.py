@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,11 +25,15 @@ MARKERS = frozenset(  # unless it says that a value is missing
         *("unknown", "missing", "not available", "not known"),
     )
 )
-AT_ONCE = 5 * 10**6  # cells that are looked at together
 SOME = 200  # different texts that are looked at to tell what they are
-MOST_TEXTS = 20_000  # different texts that are looked at to find odd ones
-# A number with a unit or a currency is no identifier, although all of its texts may differ.
-MEASURED = re.compile(r"[-+]?\s*[$€£¥]?\s*[-+]?\d[\d.,' ]*\s*(%|°?[A-Za-zµ]{1,6}(/[A-Za-z]{1,4})?|[$€£¥])?")
+UNIT = "[%‰$€£¥]|EUR|USD|GBP|CHF"
+WRITTEN_NUMBER = re.compile(
+    rf"\s*(?P<sign>[-+]?)\s*(?P<before>{UNIT})?\s*(?P<inner>[-+]?)(?P<digits>\d[\d.,'\u00a0\u202f]*)\s*(?P<after>{UNIT})?\s*"
+)
+THOUSANDS = {
+    mark: rf"[1-9]\d{{0,2}}(?:[{other}'\u00a0\u202f]\d{{3}})+" for mark, other in (".,", ",.")
+}  # by decimal mark
+FORMS = {mark: rf"(?:{many}|\d+)(?:[{mark}]\d+)?" for mark, many in THOUSANDS.items()}
 FEW = 0.1  # the largest share of odd cells in a column that stays numeric, or stays a date
 MISSING = "(missing)"  # the category of missing values
 
@@ -48,6 +52,13 @@ REFUSED = {  # the sentence about features, and what is said about the target
 }
 
 
+class Numbers(NamedTuple):
+    """How numbers are written in a text."""
+
+    decimal: str = "."  # or a comma
+    unit: str | None = None  # such as "%", before or after the number; None: as Python writes numbers
+
+
 @dataclass(frozen=True)
 class Column:
     """What a column becomes in a table of numbers."""
@@ -56,20 +67,22 @@ class Column:
     note: str = ""
     odd: str = ""  # cells that are no numbers or dates, in words; they are missing values
     levels: tuple[str, ...] = ()  # of a category, or the parts of a date
-    written: times.Written | None = None  # how dates are written in text; None if the cells are dates
+    written: times.Written | Numbers | None = None  # how dates or numbers are written in text; None if they are not
 
     def plain(self, column: pd.Series) -> np.ndarray:
         """Return the cells as numbers, [rows, plain columns]; of a category, the number of the level or -1."""
         if self.kind == LEFT_OUT:
             return np.empty((len(column), 0))
         if self.kind == DATE:
-            if self.written is None:
+            if not isinstance(self.written, times.Written):
                 return times.parts_of(times.times_of(column), self.levels)
             return times.parts_of(times.times_in_text(_known(column), self.written), self.levels)
         if self.kind == LENGTH:
             return times.length_in_days(column)[:, None]
         if self.kind == CATEGORY:
             return pd.Index(self.levels).get_indexer(pd.Index(_texts(column))).astype(np.float64)[:, None]
+        if isinstance(self.written, Numbers) and column.dtype.kind not in "biuf":
+            return _finite(column, numbers_in_text(_known(column), self.written).to_numpy(np.float64))[:, None]
         return _finite(column, floats_of(column))[:, None]
 
     def names(self, name: str) -> list[str]:
@@ -119,17 +132,52 @@ def read_column(column: pd.Series, way: str) -> Column | str:
 def _numbers_in_text(column: pd.Series) -> Column | None:
     """Return a column of text as numbers, if almost all of its cells are; numbers with zeros in front are codes."""
     known = _known(column).dropna()
-    numbers = pd.to_numeric(known, errors="coerce")
+    written = _how_numbers_are_written(known)
+    numbers = numbers_in_text(known, written)
     odd = numbers.isna()
     codes = known[~odd].str.match(r"\s*0\d")
     if not _is_few(odd) or codes.any():
         return None
     if not odd.any():
-        return Column(NUMBER, "numbers written as text")
+        first = "" if written.unit is None else f", {shown(known.iloc[0].strip())} is {numbers.iloc[0]:g}"
+        return Column(NUMBER, f"numbers written as text{first}", written=written)
     repeated = {cell.strip().casefold() for cell in known[odd][known[odd].duplicated()]}
     if numbers.nunique() <= FEW_NUMBERS and repeated - MARKERS:  # such as 0, 1, 2, 3+
         return None
-    return Column(NUMBER, odd=_odd_cells(known[odd], "number"))
+    return Column(NUMBER, odd=_odd_cells(known[odd], "number"), written=written)
+
+
+def _how_numbers_are_written(texts: pd.Series) -> Numbers:
+    """Return the decimal mark and the unit of most texts.
+
+    "1,234" has thousands, as has "€ 1.234"; "1,234 %" has a decimal comma. Texts with different units are no numbers.
+    """
+    if _is_few(pd.to_numeric(texts, errors="coerce").isna()):
+        return Numbers()
+    found = texts.drop_duplicates()[:SOME].str.extract(WRITTEN_NUMBER)
+    if found["digits"].isna().mean() > 0.5:
+        return Numbers()
+    units = _units(found.dropna(subset="digits"))
+    unit = str(units.mode().iloc[0])
+    digits = found["digits"].dropna()
+    fits = {mark: int(digits.str.fullmatch(FORMS[mark]).sum()) for mark in ".,"}
+    many = {mark: int(digits.str.match(THOUSANDS[mark]).sum()) * (-1 if unit in "%‰" and unit else 1) for mark in ".,"}
+    return Numbers(max(".,", key=lambda mark: (fits[mark], many[mark])), unit)
+
+
+def _units(found: pd.DataFrame) -> pd.Series:
+    return found["before"].fillna("") + found["after"].fillna("")
+
+
+def numbers_in_text(texts: pd.Series, written: Numbers) -> pd.Series:
+    """Return texts as numbers, with NaN for those that are none."""
+    if written.unit is None:
+        return pd.to_numeric(texts, errors="coerce")
+    found = texts.str.extract(f"^{WRITTEN_NUMBER.pattern}$")
+    digits = found["digits"].where(found["digits"].str.fullmatch(FORMS[written.decimal]).eq(True))
+    plain = digits.str.replace(rf"[^\d{written.decimal}]", "", regex=True).str.replace(",", ".")
+    numbers = pd.to_numeric(found["sign"].fillna("") + found["inner"].fillna("") + plain, errors="coerce")
+    return numbers.where(_units(found) == written.unit)
 
 
 def _dates_in_text(column: pd.Series, way: str) -> Column | None:
@@ -209,105 +257,15 @@ def _finite(column: pd.Series, found: np.ndarray) -> np.ndarray:
     return found
 
 
-# ---- what a look at a table finds
-
-
-@dataclass(frozen=True)
-class Look:
-    """What a column looks like."""
-
-    name: str
-    missing: float  # share of the values that are missing
-    text: bool = False  # neither numbers nor dates
-    value: str | None = None  # its only value; None if it has several
-    whole: bool = False  # all of its numbers are whole numbers
-    low: float = np.nan  # of its numbers
-    high: float = np.nan
-    different: int | None = None  # how many different texts it has, or whole numbers where that was counted
-    rising: bool = False  # whole numbers that are all different are in order
-    measured: bool = False  # its texts are numbers with a unit
-    marker: tuple[int, str] | None = None  # cells that often mean a missing value: how many, and which
-    digest: int | None = None  # the same for columns with the same values
-
-
-def looked_at(features: pd.DataFrame) -> list[Look]:
-    """Return what each column of a table looks like, in the order of the table."""
-    blocks = (zip(names, columns, strict=True) for names, columns in numbers(features))
-    found = {name: _of_numbers(name, column) for block in blocks for name, column in block}
-    found |= {name: _of_texts(features[name], codes, values) for name, codes, values in texts(features)}
-    return [found.get(name) or Look(name, float(features[name].isna().mean())) for name in features.columns]
-
-
-def numbers(features: pd.DataFrame) -> Iterator[tuple[list[str], np.ndarray]]:
-    """Yield the columns of numbers [columns, rows], many at a time, with their names; missing values are nan."""
-    for some in _blocks(features, "biuf"):
-        yield list(some.columns), np.ascontiguousarray(some.to_numpy(np.float64, na_value=np.nan).T)
-
-
-def texts(features: pd.DataFrame) -> Iterator[tuple[str, np.ndarray, list[object]]]:
-    """Yield the other columns, except dates: the number of each value (-1 if it is missing), and the values."""
-    for some in _blocks(features, "OSUT"):
-        for name, column in zip(some.columns, some.to_numpy(object).T, strict=True):
-            try:
-                codes, values = pd.factorize(column)
-            except TypeError:  # lists and dictionaries
-                continue
-            yield name, codes, list(values)
-
-
-def _blocks(features: pd.DataFrame, kinds: str) -> Iterator[pd.DataFrame]:
-    """Yield the columns of some kinds of types, as many at a time as memory allows."""
-    types = enumerate(features.dtypes)
-    places = [place for place, one in types if one.kind in kinds and not isinstance(one, pd.PeriodDtype)]
-    many = max(1, AT_ONCE // max(1, len(features)))
-    for start in range(0, len(places), many):
-        yield features.iloc[:, places[start : start + many]]
-
-
-def _of_numbers(name: str, column: np.ndarray) -> Look:
-    """Return what a column of numbers looks like."""
-    low, high, known = column.min(), column.max(), column
-    if not (np.isfinite(low) and np.isfinite(high)):
-        known = column[np.isfinite(column)]
-        low, high = (known.min(), known.max()) if len(known) else (np.nan, np.nan)
-    gaps = int(np.isnan(column).sum()) if len(known) < len(column) else 0
-    whole = len(known) > 0 and _are_whole(known[:100]) and _are_whole(known)
-    apart = whole and len(known) - 1 <= high - low  # otherwise two of its numbers are the same
-    return Look(
-        name,
-        gaps / len(column),
-        value=f"{low:g}" if low == high and len(known) == len(column) else None,
-        whole=whole,
-        low=float(low),
-        high=float(high),
-        different=len(np.unique(known)) if apart else None,
-        rising=apart and bool((np.diff(known) > 0).all()),
-        digest=hash((column + 0.0).tobytes()),  # so that -0.0 is 0.0
-    )
-
-
-def _are_whole(values: np.ndarray) -> bool:
-    return bool((values == np.floor(values)).all())
-
-
-def _of_texts(column: pd.Series, codes: np.ndarray, values: list[object]) -> Look:
-    """Return what a column of objects looks like: the encoder says whether it holds numbers, dates or text."""
-    name, missing, read = str(column.name), float((codes < 0).mean()), read_column(column, "parts")
-    texts = [str(value).strip() for value in values[:MOST_TEXTS]]
-    value = repr(texts[0]) if len(values) == 1 and missing == 0 else None
-    digest = hash((codes.tobytes(), *texts[:SOME]))
-    if isinstance(read, Column) and read.kind in (DATE, LENGTH, NUMBER):
-        return Look(name, missing, value=value, digest=digest)
-    counts = np.bincount(codes[codes >= 0], minlength=len(values))[: len(texts)]
-    marks = [text.casefold() in MARKERS for text in texts]
-    named = [repr(text) for text, taken in zip(texts, marks, strict=True) if taken]
-    return Look(
-        name,
-        missing,
-        text=True,
-        value=value,
-        different=len(values),
-        measured=2 * sum(MEASURED.fullmatch(text) is not None for text in texts[:SOME]) > len(texts[:SOME]),
-        marker=(int(counts[marks].sum()), ", ".join(named[:MOST_CELLS])) if named else None,
-        digest=digest,
-    )
+def read_target(column: pd.Series) -> tuple[str, pd.Series]:
+    """Return the kind of a target, and the target; numbers with decimal commas or units become numbers."""
+    kind = kind_of(column)
+    if kind == TEXT and column.notna().any():
+        read = read_column(column, "number")
+        if not isinstance(read, Column) or read.odd:
+            return kind, column
+        if read.kind == DATE:
+            return DATE, column
+        if isinstance(read.written, Numbers) and read.written.unit is not None:
+            return NUMBER, pd.Series(read.plain(column)[:, 0], column.index, name=column.name)
+    return kind, column

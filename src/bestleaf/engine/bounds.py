@@ -104,10 +104,6 @@ def hoeffding(mean, count, delta, row):
     return mean - half, mean + half
 
 
-HALVINGS = 8  # a bound is found to 1/256 of its distance from the mean
-SCHEDULE = 20  # an interval is computed again when the samples have grown by a twentieth
-
-
 @helper
 def apart(lower, upper, least, most):
     """Return an interval inside [least, most], the last one; it is not empty even if the bound has failed."""
@@ -164,7 +160,7 @@ def farthest(mean, before, threshold, row, mirrored):
     if before == mean or (not certain and log_capital(before, row, mirrored) < threshold):
         return before
     rejected, kept = before, mean
-    for _ in range(HALVINGS):
+    for _ in range(8):  # to 1/256 of the distance from the mean
         middle = 0.5 * (rejected + kept)
         if log_capital(middle, row, mirrored) < threshold:
             kept = middle
@@ -179,7 +175,7 @@ def betting(mean, count, delta, row):
     if count == 1:
         row[1], row[2] = 0.0, 1.0
     if count >= row[0]:
-        row[0] = count + 1 + count // SCHEDULE
+        row[0] = count + 1 + count // 20  # computed again when the samples have grown by a twentieth
         threshold = log(2.0 / delta)
         least, most = row[1], row[2]
         for side in range(1, 3):

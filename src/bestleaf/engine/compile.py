@@ -30,7 +30,7 @@ from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype
 
-from bestleaf.engine.records import CONE, EXIT, INTERVAL, KNOT, NODE, TRACK, WORLD, Graph
+from bestleaf.engine.records import COMPONENT, EXIT, INTERVAL, NODE, REACHABLE, TRACK, WORLD, Graph
 from bestleaf.problems import Bernoulli
 
 
@@ -64,12 +64,12 @@ class _CacheImpl(caching.CompileResultCacheImpl):
         for one in (caching.UserProvidedCacheLocator, caching.InTreeCacheLocator, caching.UserWideCacheLocator)
     )
 
-    def reduce(self, data: Any) -> tuple[bytes, bytes]:
+    def reduce(self, data: object) -> tuple[bytes, bytes]:
         """Return a compiled kernel as bytes, after their hash."""
         code = dumps(super().reduce(data))
         return hashlib.sha256(code).digest(), code
 
-    def rebuild(self, target_context: Any, payload: tuple[bytes, bytes]) -> Any:
+    def rebuild(self, target_context: object, payload: tuple[bytes, bytes]) -> object:
         """Return a kernel from its bytes; damaged ones are never run."""
         stamp, code = payload
         if hashlib.sha256(code).digest() != stamp:
@@ -82,7 +82,7 @@ class _Cache(caching.FunctionCache):
 
     _impl_class = _CacheImpl
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    def load_overload(self, sig: object, target_context: object) -> object:
         """Return the kernel from the disk; None if it is not there or damaged."""
         try:
             return super().load_overload(sig, target_context)
@@ -94,7 +94,7 @@ class _Cache(caching.FunctionCache):
             self.disable()
         return None
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, sig: object, data: object) -> None:
         """Save the kernel; go on without the cache if that fails."""
         try:
             super().save_overload(sig, data)
@@ -122,8 +122,8 @@ def clock() -> float:
 if getattr(numba.config, "DISABLE_JIT", 0):
     raise ImportError("bestleaf runs on numba's compiler; unset NUMBA_DISABLE_JIT to use it")
 
-njit: Any = numba.njit
-_OPTIONS: dict[str, Any] = {
+njit: Any = numba.njit  # with options that its types do not know
+_OPTIONS: dict[str, object] = {
     "nogil": True,
     "error_model": "numpy",
     "_nrt": False,  # kernels own no memory; without reference counting a sample takes a quarter of the time
@@ -132,7 +132,7 @@ _OPTIONS: dict[str, Any] = {
 plain = njit(**_OPTIONS)  # without the disk cache
 
 
-def kernel(function: Callable, *, nogil: bool = True) -> Any:
+def kernel(function: Callable, *, nogil: bool = True) -> Callable:
     """Return `function` as a cached kernel that Python may call, compiled on its first call."""
     compiled = njit(**{**_OPTIONS, "nogil": nogil})(function)
     with suppress(RuntimeError, OSError):  # if no cache folder can be written, every process compiles anew
@@ -140,7 +140,7 @@ def kernel(function: Callable, *, nogil: bool = True) -> Any:
     return compiled
 
 
-def _piece(**options: Any) -> Any:
+def _piece(**options: object) -> Callable[[Callable], Callable]:
     """Return a decorator for functions that only kernels call, not Python."""
     return njit(**_OPTIONS, **options, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
@@ -151,7 +151,7 @@ pasted = _piece(inline="always")  # its source becomes part of the caller: the o
 bounded = _piece(boundscheck=True)  # an index out of bounds is an error: for a user's functions
 
 
-def _type(given: Any) -> Any:
+def _type(given: Any) -> types.Type:
     """Return the numba type of a numpy type; [T] stands for an array of T, a tuple for a tuple."""
     if isinstance(given, list):
         return types.Array(_type(given[0]), 1, "C")
@@ -160,7 +160,7 @@ def _type(given: Any) -> Any:
     return given if isinstance(given, types.Type) else from_dtype(np.dtype(given))
 
 
-def signature(result: Any, *arguments: Any) -> Any:
+def signature(result: object, *arguments: object) -> Any:
     """Return the signature of a function that kernels call by address, from numpy types."""
     return _type(result)(*map(_type, arguments))
 
@@ -174,10 +174,9 @@ SIGNATURES = {
     "observe": signature(types.void, [np.float64], np.float64, np.int64),
 }
 AT_NODE = signature(np.int64, np.int64, WORLD)
-AT_ARMS = signature(np.int64, np.int64, np.int64, WORLD)
 
 
-def _array(context: Any, builder: Any, array_type: Any, address: Any, length: Any) -> Any:
+def _array(context, builder, array_type, address, length):
     """Generate an array of `length` elements at `address` that owns no memory."""
     array = make_array(array_type)(context, builder)
     size = context.get_constant(types.intp, as_dtype(array_type.dtype).itemsize)
@@ -186,7 +185,7 @@ def _array(context: Any, builder: Any, array_type: Any, address: Any, length: An
     return array._getvalue()
 
 
-def array_at(dtype: Any) -> Any:
+def array_at(dtype: np.dtype | type) -> Callable:
     """Return an intrinsic ``(address, length)`` that views an array of `dtype`."""
     array_type = types.Array(from_dtype(np.dtype(dtype)), 1, "C")
 
@@ -200,7 +199,7 @@ def array_at(dtype: Any) -> Any:
     return view
 
 
-def _array_of(dtype: Any, address: str, length: str | None = None) -> Any:
+def _array_of(dtype: np.dtype | type, address: str, length: str | None = None) -> Callable:
     """Return an intrinsic ``(world)`` that views the array whose address the world holds.
 
     Arrays that rules see have their true length. Other arrays have a nominal length; kernels never ask for it.
@@ -212,7 +211,7 @@ def _array_of(dtype: Any, address: str, length: str | None = None) -> Any:
         def generate(context, builder, _, arguments):
             integer = context.get_value_type(types.int64)
 
-            def field(name: str) -> Any:
+            def field(name):
                 offset = WORLD.fields[name][1]  # type: ignore[index]
                 place = cgutils.pointer_add(builder, arguments[0], offset, integer.as_pointer())
                 return builder.load(place, typ=integer)
@@ -231,8 +230,10 @@ known_of = _array_of(INTERVAL, "known", "size")
 track_of = _array_of(TRACK, "track")
 bucket_of = _array_of(np.int64, "bucket")
 stack_of = _array_of(np.int64, "stack")
-cones_of = _array_of(CONE, "cones")
-knots_of = _array_of(KNOT, "knots")
+reachable_of = _array_of(REACHABLE, "reachable")
+inside_of = _array_of(np.uint64, "inside")
+ranking_of = _array_of(np.int64, "ranking")
+components_of = _array_of(COMPONENT, "components")
 exits_of = _array_of(EXIT, "exits")
 nodes_at = array_at(NODE)
 floats_at = array_at(np.float64)
@@ -243,7 +244,7 @@ ints_at = array_at(np.int32)
 bytes_at = array_at(np.int8)
 
 
-def function_at(signature: Any) -> Any:
+def function_at(signature: Any) -> Callable:
     """Return an intrinsic that turns an address into a numba function type of `signature`."""
     function_type = types.FunctionType(signature)
 
@@ -268,15 +269,13 @@ rate_at = function_at(SIGNATURES["rate"])
 interval_at = function_at(SIGNATURES["interval"])
 observe_at = function_at(SIGNATURES["observe"])
 node_kernel_at = function_at(AT_NODE)
-arms_kernel_at = function_at(AT_ARMS)
 sampler_at = function_at(signature(np.float64, np.int64))
-
-
-_COMPILING = RLock()
 
 
 class Compiled:
     """A function with a fixed signature, compiled when its address is first needed; errors call it by its `kind`."""
+
+    _compiling = RLock()
 
     def __init__(self, function: Callable, signature: Any, kind: str = "kernel") -> None:
         self.function = function
@@ -287,20 +286,22 @@ class Compiled:
     @property
     def address(self) -> int:
         """The address of the machine code."""
-        with _COMPILING:
+        with self._compiling:
             if self._code is None:
                 self._code = self._compile()
             return int(self._code.address)
 
     def _compile(self) -> Any:
-        compiled = self._compiled()
+        compiled: Any = self._compiled()
         try:
             compiled.compile(self.signature)
-        except NumbaError as error:
-            raise TypeError(f"the {self.kind} {self.function.__name__} does not compile: {error}") from None
+        except Exception as error:  # numba raises what it stumbles over, for example a KeyError for a field
+            said = [line for line in str(error).splitlines() if line.strip() and not line.startswith("Failed in")]
+            why = said[0] if isinstance(error, NumbaError) and said else f"{type(error).__name__}: {error}"
+            raise TypeError(f"the {self.kind} {self.function.__name__} does not compile: {why}") from None
         return CompileResultWAP(compiled.overloads[self.signature.args])
 
-    def _compiled(self) -> Any:
+    def _compiled(self) -> Callable:
         return kernel(self.function)
 
 
@@ -314,10 +315,9 @@ def separate(signature: Any) -> Callable[[Callable], Compiled]:
 
 
 node_kernel = separate(AT_NODE)
-arms_kernel = separate(AT_ARMS)
 
 
-def draw(oracle: Any, leaf: int, rng: np.random.Generator) -> float:
+def draw(oracle: object, leaf: int, rng: np.random.Generator) -> float:
     """Return one sample of `leaf`; only for kernels. The type of the oracle decides how it is drawn."""
     raise NotImplementedError
 

@@ -1,14 +1,15 @@
 """Cycles and chance in the graph: states that reach each other, levels, what endless play is worth, probabilities.
 
-States that all reach each other are a *knot*: a strong component that has a cycle in it. The nodes of a knot have the
-same level; every edge that leaves a knot goes to a larger level.
+States that all reach each other are a *component*: a strong one, with a cycle in it. The nodes of a component have the
+same level; every edge that leaves a component goes to a larger level.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import fsum, inf
 from numbers import Real
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,35 +21,31 @@ if TYPE_CHECKING:
     from bestleaf.engine.graph import GrowingGraph
 
 
-from math import fsum, inf
-from typing import Any
-
-
 class Order(NamedTuple):
     """Where the nodes of a graph stand, as fields of their records."""
 
-    level: np.ndarray  # longest path from the root, if every knot is taken for one node
-    knot: np.ndarray  # 1 + the oldest node of the knot, 0 for a node on no cycle
-    ring: np.ndarray  # the next node of the knot, in the order in which they entered
+    level: np.ndarray  # longest path from the root, if every component is taken for one node
+    component: np.ndarray  # 1 + the oldest node of the component, 0 for a node on no cycle
+    ring: np.ndarray  # the next node of the component, in the order in which they entered
 
 
 def ordered(parents: np.ndarray, children: np.ndarray, size: int) -> Order:
-    """Find the knots and the levels of a graph from the two nodes of every edge."""
+    """Find the components and the levels of a graph from the two nodes of every edge."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
 
     links = csr_matrix((np.ones(len(parents), np.int8), (parents, children)), (size, size))
-    many, component = connected_components(links, connection="strong")
-    knot, ring = np.zeros(size, np.int64), np.arange(size)
-    cyclic = np.bincount(component, minlength=many) > 1
-    cyclic[component[parents[parents == children]]] = True  # a state that is its own child
-    members = np.flatnonzero(cyclic[component])
-    members = members[np.argsort(component[members], kind="stable")]
-    for knotted in np.split(members, np.flatnonzero(np.diff(component[members])) + 1):
-        knot[knotted], ring[knotted] = 1 + knotted[:1], np.roll(knotted, -1)
-    above, below = component[parents], component[children]
+    many, group = connected_components(links, connection="strong")
+    component, ring = np.zeros(size, np.int64), np.arange(size)
+    cyclic = np.bincount(group, minlength=many) > 1
+    cyclic[group[parents[parents == children]]] = True  # a state that is its own child
+    members = np.flatnonzero(cyclic[group])
+    members = members[np.argsort(group[members], kind="stable")]
+    for ring_of in np.split(members, np.flatnonzero(np.diff(group[members])) + 1):
+        component[ring_of], ring[ring_of] = 1 + ring_of[:1], np.roll(ring_of, -1)
+    above, below = group[parents], group[children]
     apart = above != below
-    return Order(longest_paths(above[apart], below[apart], many)[0][component], knot, ring)
+    return Order(longest_paths(above[apart], below[apart], many)[0][group], component, ring)
 
 
 def longest_paths(above: np.ndarray, below: np.ndarray, size: int) -> tuple[np.ndarray, int]:
@@ -86,16 +83,16 @@ def checked_endless(value: object, state: State) -> tuple[float, float]:
 
 def closing_children(graph: GrowingGraph, node: int, parents: list[int], present: list[int]) -> list[int]:
     """Return the children of a new node that lead back to it; on the way to its parents levels do not fall."""
-    level, knot = graph.nodes["level"], graph.nodes["knot"]
+    level, component = graph.nodes["level"], graph.nodes["component"]
     top = max((int(level[parent]) for parent in parents), default=-1)
-    ends, knots = {node, *parents}, {int(knot[parent]) for parent in parents} - {0}
+    ends, components = {node, *parents}, {int(component[parent]) for parent in parents} - {0}
     closing = []
     elsewhere: set[int] = set()  # nodes that do not lead back
     for child in present:
         met, stack = {child}, [child]
         while stack:
             current = stack.pop()
-            if current in ends or int(knot[current]) in knots:
+            if current in ends or int(component[current]) in components:
                 closing.append(child)
                 break
             if level[current] <= top:
@@ -107,22 +104,22 @@ def closing_children(graph: GrowingGraph, node: int, parents: list[int], present
     return closing
 
 
-def knot_around(graph: GrowingGraph, node: int) -> int:
-    """Return the knot that all parents of a node and all its children but the first, a new leaf, are in; 0 for none."""
-    knot, below = graph.nodes["knot"], graph.linked("child", node)
-    around = {*knot[graph.linked("parent", node)].tolist(), *knot[below[1:]].tolist()}
+def component_around(graph: GrowingGraph, node: int) -> int:
+    """Return the component of all parents of a node and of its children but the first, a new leaf; 0 for none."""
+    component, below = graph.nodes["component"], graph.linked("child", node)
+    around = {*component[graph.linked("parent", node)].tolist(), *component[below[1:]].tolist()}
     return around.pop() if len(around) == 1 else 0
 
 
 def end_of_play(graph: GrowingGraph, members: np.ndarray) -> float:
-    """Return about what play that never leaves a knot is worth: the middle of its interval."""
+    """Return about what play that never leaves a component is worth: the middle of its interval."""
     if not graph.adversarial:
         return 0.0
     ends = graph.ends[members[0]]
     if not np.isnan(ends[0]):
         return float(ends.mean())
-    knot = graph.nodes["knot"][members[0]]
-    leaving = [one for one in members if (graph.nodes["knot"][graph.linked("child", one)] != knot).any()]
+    component = graph.nodes["component"][members[0]]
+    leaving = [one for one in members if (graph.nodes["component"][graph.linked("child", one)] != component).any()]
     return float(graph.nodes["minimizes"][leaving].mean() if leaving else 0.5)
 
 
@@ -147,8 +144,6 @@ def short_of_leaves(graph: GrowingGraph) -> list[int]:
     return [node for node in np.flatnonzero(graph.nodes["missing"][: len(graph)]).tolist() if node not in met]
 
 
-CLOSE = 1e-9  # by how much a sum of probabilities may differ from 1
-
 Chances = dict[State, float]  # probability of each child
 
 
@@ -172,7 +167,7 @@ def chances_of(problem: Any, state: State) -> Chances | None:
         if not isinstance(one, Real) or not 0.0 <= float(one) < inf:
             raise ValueError(f"{call} must return probabilities of at least 0, got {shown(one)}")
     total = fsum(listed)
-    if abs(total - 1.0) > CLOSE:
+    if abs(total - 1.0) > 1e-9:
         raise ValueError(f"{call} must return probabilities that sum to 1, got the sum {total:.12g}")
     found: Chances = {}
     for child, one in zip(children, listed, strict=True):

@@ -20,18 +20,16 @@ from bestleaf.engine.components import (
     chances_of,
     checked_endless,
     closing_children,
-    knot_around,
+    component_around,
     longest_paths,
     ordered,
     reaches_leaf,
     short_of_leaves,
 )
 from bestleaf.engine.records import EXACT, INNER, NODE, NOISY, TEMPORARY, enlarged
-from bestleaf.problems import State
+from bestleaf.problems import Problem, State
 
 MAX_NODES = 5_000_000  # about 3 GB of records and states
-
-AT_ONCE = 1000  # nodes that are built between two checks of the budget
 
 
 class Description(NamedTuple):
@@ -139,14 +137,14 @@ def contradiction(child: State) -> ValueError:
 class GrowingGraph:
     """The current graph D_t: records of nodes and edges for the kernels, and the state of each node."""
 
-    def __init__(self, problem: Any) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem) -> None:
+        self.problem: Any = problem  # with the methods that only some problems have
         self.two_player = hasattr(problem, "maximizes")
         self.has_chance = hasattr(problem, "chance")
         self.states: list[Any] = []
         self.node_of: dict[State, int] = {}
-        self.labels: dict[State, int] = {}
-        self._first_of: dict[int, int] = {}  # the first node with each label
+        self.labels: dict[State, int] = {} if hasattr(problem, "label") else self.node_of
+        self._first_of: list[int] = []  # the first node with each label, unless every state is its own label
         self.knows_parents = all(callable(getattr(problem, name, None)) for name in ("parents", "count_children"))
         self.knows_parents &= not self.has_chance  # the children of a chance node have to be listed
         self.relatives = KnownParents(self) if self.knows_parents else ListedRelatives(self)
@@ -158,10 +156,10 @@ class GrowingGraph:
         self._used = 0
         self._room: dict[tuple[str, int], int] = {}
         self.cyclic = False  # some child leads back to its parent
-        self.knotted = False  # there are knots: not all links that close a cycle wait
+        self.has_components = False  # there are components: not all links that close a cycle wait
         self.waiting: dict[int, list[int]] = {}  # temporary leaf -> its children in D_t, which all lead back to it
-        self.endless: dict[int, tuple[float, float]] = {}  # what play without end is worth, by node of a knot
-        self.ends = np.full((64, 2), np.nan)  # the same for a knot, at its oldest node; NaN where the problem is silent
+        self.endless: dict[int, tuple[float, float]] = {}  # what play without end is worth, by node of a component
+        self.ends = np.full((64, 2), np.nan)  # of a component, at its oldest node; NaN where the problem is silent
 
     def __len__(self) -> int:
         return len(self.states)
@@ -245,11 +243,14 @@ class GrowingGraph:
         self.node_of[given.state] = node
         self.states.append(given.state)
         self.nodes = enlarged(self.nodes, node + 1)
-        label = self.labels.setdefault(given.label, len(self.labels))
-        first = self._first_of.setdefault(label, node)
-        twins = self.nodes["twin"]
-        twins[node] = node if first == node else twins[first]
-        twins[first] = node
+        twins, label = self.nodes["twin"], node
+        twins[node] = node
+        if self.labels is not self.node_of:
+            label = self.labels.setdefault(given.label, len(self.labels))
+            if label == len(self._first_of):
+                self._first_of.append(node)
+            first = self._first_of[label]
+            twins[node], twins[first] = twins[first], node
         self.nodes["label"][node] = label
         self.nodes["minimizes"][node] = given.minimizes
         if given.chances is not None:
@@ -294,12 +295,12 @@ class GrowingGraph:
             self._link(node, child)
             links.append((node, child))
         turned = dict.fromkeys(parent for parent, _ in waited)  # they are on cycles now
-        joined = {parent: knot_around(self, parent) for parent in turned} if not present else {}
-        if (present and (closing or self.knotted)) or not all(joined.get(parent) for parent in turned):
+        joined = {parent: component_around(self, parent) for parent in turned} if not present else {}
+        if (present and (closing or self.has_components)) or not all(joined.get(parent) for parent in turned):
             self._find_order()
         else:
-            for parent, knot in joined.items():
-                self._join(parent, knot)
+            for parent, component in joined.items():
+                self._join(parent, component)
             self._sink(links)
         return node, relieved
 
@@ -321,31 +322,31 @@ class GrowingGraph:
                 pending += [(below, int(lower)) for lower in self.linked("child", below)]
 
     def _find_order(self) -> None:
-        """Find knots and levels of the whole graph, and what the problem says about play that stays in a knot."""
+        """Find components and levels of the whole graph, and what the problem says about play that stays in one."""
         size = len(self)
         order = ordered(*self.arrows(), size)
         for name, numbers in order._asdict().items():
             self.nodes[name][:size] = numbers
-        self.knotted = bool(order.knot.any())
+        self.has_components = bool(order.component.any())
         self.ends = np.full((len(self.nodes), 2), np.nan)
-        for node in np.flatnonzero(order.knot).tolist():
+        for node in np.flatnonzero(order.component).tolist():
             self._ask_endless(node)
 
     def _ask_endless(self, node: int) -> None:
-        """Note what the problem says about play that stays in the knot of a node."""
+        """Note what the problem says about play that stays in the component of a node."""
         if not (self.adversarial and callable(getattr(self.problem, "endless", None))):
             return
         if node not in self.endless:
             state = self.states[node]
             self.endless[node] = checked_endless(self.problem.endless(state), state)
-        head, (lower, upper) = self.nodes["knot"][node] - 1, self.endless[node]
+        head, (lower, upper) = self.nodes["component"][node] - 1, self.endless[node]
         self.ends[head] = np.fmin(self.ends[head, 0], lower), np.fmax(self.ends[head, 1], upper)
 
-    def _join(self, node: int, knot: int) -> None:
-        """Let a node that was a leaf enter the knot of all its parents; no other level changes."""
+    def _join(self, node: int, component: int) -> None:
+        """Let a node that was a leaf enter the component of all its parents; no other level changes."""
         nodes = self.nodes[: len(self)]
-        nodes["knot"][node], nodes["level"][node] = knot, nodes["level"][knot - 1]
-        members = np.flatnonzero(nodes["knot"] == knot)
+        nodes["component"][node], nodes["level"][node] = component, nodes["level"][component - 1]
+        members = np.flatnonzero(nodes["component"] == component)
         nodes["ring"][members] = np.roll(members, -1)
         self._ask_endless(node)
 
@@ -367,7 +368,7 @@ class GrowingGraph:
                 place += 1
 
     @classmethod
-    def opening(cls, problem: Any, *, with_children: bool = True) -> GrowingGraph:
+    def opening(cls, problem: Problem, *, with_children: bool = True) -> GrowingGraph:
         """Return the first graph of a growing search: the root and its children, or the root alone."""
         graph = cls(problem)
         graph.add(problem.root())
@@ -391,7 +392,7 @@ class GrowingGraph:
         return self.weights[start : start + self.nodes["child_count"][node]].tolist()
 
     @classmethod
-    def whole(cls, problem: Any, check: Callable[[int, int], None] | None = None) -> GrowingGraph:
+    def whole(cls, problem: Problem, check: Callable[[int, int], None] | None = None) -> GrowingGraph:
         """Return the complete graph D, built breadth first.
 
         `check` gets the numbers of nodes and edges now and then; it raises an error if they are too many.
@@ -413,7 +414,7 @@ class GrowingGraph:
             edges += len(below)
             if len(queue) > MAX_NODES:
                 raise ValueError(f"the graph has more than {MAX_NODES:,} nodes; give expansion=b to grow it instead")
-            if node % AT_ONCE == AT_ONCE - 1 and check is not None:
+            if node % 1000 == 999 and check is not None:
                 check(len(queue), edges)
         graph._adopt(lists)
         return graph

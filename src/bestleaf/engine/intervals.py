@@ -14,19 +14,19 @@ from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.kernels.backup import backup, narrow, recompute
 from bestleaf.engine.kernels.chance import plan_choice, renew
 from bestleaf.engine.kernels.contest import contest
-from bestleaf.engine.kernels.cycles import refresh_knot
+from bestleaf.engine.kernels.cycles import catch_up, refresh_component
 from bestleaf.engine.kernels.finish import unfinished
 from bestleaf.engine.kernels.loop import mark_descent
-from bestleaf.engine.kernels.reach import count_ancestors, find_cone, strongest_outside
+from bestleaf.engine.kernels.reach import count_ancestors, find_reachable, rank, strongest_outside
 from bestleaf.engine.parts import Stopping
 from bestleaf.engine.records import (
-    CONE,
+    COMPONENT,
     EXACT,
     EXIT,
     INNER,
     INTERVAL,
-    KNOT,
     NOISY,
+    REACHABLE,
     TEMPORARY,
     TRACK,
     UNLIMITED,
@@ -37,14 +37,11 @@ from bestleaf.engine.rules import Rule
 from bestleaf.proof.build import named
 from bestleaf.proof.record import Leaf
 
-ARRAYS = ("known", "track", "rows", "evidence", "bucket", "stack", "cones", "inside")  # see `WORLD`
 WITH_CHANCE = ("gains", "losses", "reliefs")  # see `WORLD`
-CONES = 64  # cones remembered at least: more than a descent has levels
-WORDS_OF_CONES = 2**22  # numbers in all cones at most, where a node has many children
 Evidence = tuple[float, ...] | None  # count, total and the bound's own numbers when an end of an interval was set
 
 
-def drawn_lots(seed: int, nodes: int) -> np.ndarray:
+def drawn_tie_breaks(seed: int, nodes: int) -> np.ndarray:
     """Return a random number for every node; it does not depend on the number of nodes (splitmix64)."""
     mixed = np.uint64(seed) + np.arange(1, nodes + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -55,9 +52,9 @@ def drawn_lots(seed: int, nodes: int) -> np.ndarray:
 class Knowledge:
     """Intervals on every node of a graph under one bound; `settings` are fields of the `WORLD` record.
 
-    Ties are broken by random lots; `lots` is their seed. Without a seed the later node wins a tie, as in the published
-    program. `stopping` is the user's own test, if there is one. With `finishes` an answer is settled only where what it
-    rests on is finished; see `bestleaf.engine.kernels.finish`.
+    `tie_seed` is the seed of the tie-breaks, random numbers. Without a seed the later node wins a tie, as in the
+    published program. `stopping` is the user's own test, if there is one. With `finishes` an answer is settled only
+    where what it rests on is finished; see `bestleaf.engine.kernels.finish`.
     """
 
     def __init__(
@@ -67,33 +64,34 @@ class Knowledge:
         bound: Rate | Bound,
         settings: dict[str, float],
         *,
-        lots: int | None,
+        tie_seed: int | None,
         stopping: Stopping | None = None,
         finishes: bool = False,
     ) -> None:
         self.graph = graph
         self.bound = bound
-        self.lots = lots
+        self.tie_seed = tie_seed
         self.uniform_share: float | None = None
         self.created = 0
         self.order = np.zeros(64, np.int64)
-        self.known = np.zeros(64, INTERVAL)
+        self._known = np.zeros(64, INTERVAL)
         self.track = np.zeros(64, TRACK)
         width = bound.width if isinstance(bound, Bound) else 0
         self.rows = np.zeros((64, width))
         self.evidence = np.zeros((64, 2, 2 + width))
         self.bucket = np.full(64, -1, np.int64)
         self.stack = np.zeros(128, np.int64)
-        self.cones = np.zeros(CONES, CONE)
-        self.inside = np.zeros((CONES, 1), np.uint64)
+        self.reachable = np.zeros(1, REACHABLE)
+        self.inside = np.zeros(1, np.uint64)
+        self.ranking = np.zeros(1, np.int64)
         self.gains, self.losses, self.reliefs = np.zeros((3, 1))
-        self.knots, self.exits = np.zeros(1, KNOT), np.zeros(1, EXIT)  # room only for a graph with cycles
+        self.components, self.exits = np.zeros(1, COMPONENT), np.zeros(1, EXIT)  # room only for a graph with cycles
         self.world = np.zeros(1, WORLD)[0]
         self._enter_world(rule, stopping, settings, finishes)
         self._reserve()
 
     def _enter_world(self, rule: Rule, stopping: Stopping | None, settings: dict[str, float], finishes: bool) -> None:
-        kernels = [contest, mark_descent, narrow, backup, count_ancestors, find_cone, strongest_outside]
+        kernels = [contest, mark_descent, narrow, backup, count_ancestors, find_reachable, strongest_outside]
         parts = {"rule": rule.part}
         if finishes:
             kernels.append(unfinished)
@@ -118,43 +116,63 @@ class Knowledge:
         world["nodes"], world["size"] = graph.nodes.ctypes.data, len(graph)
         world["edges"], world["pool"] = graph.edges.ctypes.data, len(graph.edges)
         world["weights"] = graph.weights.ctypes.data
-        for name in ARRAYS + WITH_CHANCE:
+        places = ("known", "track", "rows", "evidence", "bucket", "stack", "reachable", "inside", "ranking")
+        for name in places + WITH_CHANCE:
             world[name] = getattr(self, name).ctypes.data
-        world["width"], world["words"] = self.rows.shape[1], self.inside.shape[1]
-        world["rows_of_cones"] = len(self.cones)
-        if graph.knotted:
-            self.knots, self.exits = enlarged(self.knots, len(graph)), enlarged(self.exits, len(graph.edges))
-            world["knots"], world["exits"] = self.knots.ctypes.data, self.exits.ctypes.data
-            world["ends"], world["refresh_knot"] = graph.ends.ctypes.data, refresh_knot.address
+        world["width"], world["most_words"], world["most_sets"] = (
+            self.rows.shape[1],
+            len(self.inside),
+            len(self.reachable),
+        )
+        world["rank"] = rank.address if world["sound"] and not graph.adversarial else 0
+        if graph.has_components:
+            self.components, self.exits = enlarged(self.components, len(graph)), enlarged(self.exits, len(graph.edges))
+            world["components"], world["exits"] = self.components.ctypes.data, self.exits.ctypes.data
+            world["ends"], world["refresh_component"] = graph.ends.ctypes.data, refresh_component.address
 
     def _reserve(self) -> None:
         """Make room for all nodes, levels and labels, and forget what is no longer true after growth."""
         nodes = len(self.graph)
-        for name in ("known", "track", "rows", "evidence", "order"):
-            setattr(self, name, enlarged(getattr(self, name), nodes))
+        for name in ("_known", "track", "rows", "evidence", "order"):
+            setattr(self, name, enlarged(getattr(self, name), nodes + 1))
         for name in WITH_CHANCE if self.graph.has_chance else ():
             setattr(self, name, enlarged(getattr(self, name), nodes))
         self.stack = enlarged(self.stack, nodes + 64)
         self.bucket = enlarged(self.bucket, self.graph.depth + 1, -1)
-        self.known["lot"][:nodes] = np.arange(nodes) if self.lots is None else drawn_lots(self.lots, nodes)
+        seed = self.tie_seed
+        self.known["tie_break"][:nodes] = np.arange(nodes) if seed is None else drawn_tie_breaks(seed, nodes)
         self.track["ancestors"] = 0
-        self._forget_cones()
+        self._place_leaves()
         self._survey()
 
-    def _forget_cones(self) -> None:
-        """Forget all cones; make room for the cones of the children of one node."""
-        nodes, labels = len(self.graph), 1 + len(self.graph.labels) // 64
-        words, room = labels + 1 + nodes // 64, self.inside.shape[1]
-        room = room if room >= words else 2 * words
-        wanted = CONES + int(self.graph.nodes["child_count"][:nodes].max(initial=0))
-        rows = max(CONES, min(wanted, WORDS_OF_CONES // room))
-        if room > self.inside.shape[1] or rows > len(self.cones):
-            self.inside, self.cones = np.zeros((rows, room), np.uint64), np.zeros(rows, CONE)
-        self.track["cone"] = -1
-        self.cones["node"] = -1
-        self.world["next_cone"] = 0
-        self.world["first_node"] = 64 * labels
-        self.world["labelled"] = len(self.graph.labels) < nodes
+    def _place_leaves(self) -> None:
+        """Give every label of a leaf a place; forget all reachable sets; make room for new ones and for the ranking."""
+        graph, world, nodes = self.graph, self.world, len(self.graph)
+        leaves = np.flatnonzero(graph.kinds != INNER)
+        labels = graph.nodes["label"][leaves]
+        used = np.zeros(len(graph.labels), np.int64)
+        used[labels] = 1
+        self.track["place"][leaves] = np.cumsum(used)[labels] - 1
+        self.track["reached"] = -1
+        places, labelled = int(used.sum()), len(graph.labels) < nodes
+        first = 1 + places // 64
+        words = first + (1 + nodes // 64 if labelled else 0)
+        room, most = words + min(nodes * words, max(2**20, 8 * nodes, 64 * words)), min(nodes, 2**16)
+        if room > len(self.inside) or most > len(self.reachable):
+            self.inside = np.zeros(max(room, 2 * len(self.inside)), np.uint64)
+            self.reachable = np.zeros(2 * most, REACHABLE)
+        half = 1 << (places - 1).bit_length()
+        self.ranking = enlarged(self.ranking, 2 * half)
+        numbers = {"sets": 0, "taken": 0, "places": places, "half": half, "words": words, "first_node": 64 * first}
+        for name, number in {**numbers, "labelled": labelled}.items():
+            world[name] = number
+
+    @property
+    def known(self) -> np.ndarray:
+        """What is known of every node."""
+        if self.world["stale"]:
+            catch_up(self.world)
+        return self._known
 
     @property
     def intersects(self) -> bool:
@@ -163,11 +181,11 @@ class Knowledge:
 
     def _make_leaves(self, nodes: np.ndarray) -> None:
         """Give new leaves the widest interval and, if they have no exact value, their shares of delta."""
-        lots = self.known["lot"][nodes]
+        tie_breaks = self.known["tie_break"][nodes]
         self.known[nodes] = np.zeros(1, INTERVAL)
         self.known["lower"][nodes], self.known["upper"][nodes] = (0.0, 1.0) if self.intersects else (-np.inf, np.inf)
         self.known["child"][nodes] = self.known["leaf"][nodes] = nodes
-        self.known["lot"][nodes] = lots
+        self.known["tie_break"][nodes] = tie_breaks
         self.share_delta(nodes[self.graph.kinds[nodes] != EXACT])
 
     def share_delta(self, nodes: np.ndarray) -> None:
@@ -260,10 +278,9 @@ class Knowledge:
 
     def _evidence(self, nodes: np.ndarray) -> Iterator[tuple[Evidence, Evidence]]:
         """Yield what the lower and the upper bound of each leaf follow from; None for a bound that was never set."""
-        improved: np.ndarray = np.any(self.evidence[nodes, :, 0] > 0, axis=1)
-        for node, some in zip(nodes.tolist(), improved.tolist(), strict=True):
-            if not some:
+        for slot in self.track["slot"][nodes].tolist():
+            if not slot:
                 yield None, None
                 continue
-            lower, upper = (tuple(side) if side[0] > 0 else None for side in self.evidence[node].tolist())
+            lower, upper = (tuple(side) if side[0] > 0 else None for side in self.evidence[slot].tolist())
             yield lower, upper

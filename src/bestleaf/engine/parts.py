@@ -90,7 +90,7 @@ class Guarded(Compiled):
         super().__init__(function, signature, kind)
         self._flag = np.zeros(1, np.int64)
 
-    def _compiled(self) -> Any:
+    def _compiled(self) -> Callable:
         return plain(GUARDS[self.kind](bounded(self.function), self._flag.ctypes.data))
 
     def failed(self) -> bool:

@@ -16,16 +16,18 @@ from bestleaf.checks import UNLIMITED as UNLIMITED  # also for `grow_at`, where 
 
 
 def record(**fields: str) -> np.dtype:
-    """Return a numpy record type; "i" is a whole number, "f" a floating-point number."""
-    return np.dtype([(name, {"i": np.int64, "f": np.float64}[kind]) for name, kind in fields.items()])
+    """Return a numpy record type; "i" is a whole number, "s" one of 32 bits, "f" a floating-point number."""
+    return np.dtype([(name, {"i": np.int64, "f": np.float64, "s": np.int32}[kind]) for name, kind in fields.items()])
 
 
 def enlarged(array: np.ndarray, size: int, fill: int = 0) -> np.ndarray:
     """Return `array` if it has `size` entries, otherwise a copy at least twice as long; new entries are `fill`."""
     if size <= len(array):
         return array
-    longer = np.full((max(size, 2 * len(array)), *array.shape[1:]), fill, array.dtype)
+    longer = np.zeros((max(size, 2 * len(array)), *array.shape[1:]), array.dtype)  # takes memory once it is written to
     longer[: len(array)] = array
+    if fill:
+        longer[len(array) :] = fill
     return longer
 
 
@@ -50,31 +52,31 @@ class Workplace:
 
 
 NODE = record(
-    child_start="i",  # where the block of children begins in the edges
-    child_count="i",
-    parent_start="i",
-    parent_count="i",
-    level="i",  # longest path from the root; a knot (see `components`) counts as one node
-    knot="i",  # 1 + the oldest node of the knot that the node is in, 0 for none
-    ring="i",  # the next node of the knot
-    label="i",  # nodes with equal labels have the same value
-    twin="i",  # the next node with the same label, in a ring of all of them
-    kind="i",  # INNER, TEMPORARY, NOISY or EXACT
-    missing="i",  # number of children in D that are not in D_t
-    minimizes="i",  # 1 where the opponent moves
-    chance="i",  # 1 where chance decides
-    adversarial="i",  # only of the root: 1 if there is an opponent or chance, so that moves are compared, not leaves
+    child_start="s",  # where the block of children begins in the edges
+    child_count="s",
+    parent_start="s",
+    parent_count="s",
+    level="s",  # longest path from the root; a component (see `components`) counts as one node
+    component="s",  # 1 + the oldest node of the component that the node is in, 0 for none
+    ring="s",  # the next node of the component
+    label="s",  # nodes with equal labels have the same value
+    twin="s",  # the next node with the same label, in a ring of all of them
+    kind="s",  # INNER, TEMPORARY, NOISY or EXACT
+    missing="s",  # number of children in D that are not in D_t
+    minimizes="s",  # 1 where the opponent moves
+    chance="s",  # 1 where chance decides
+    adversarial="s",  # only of the root: 1 if there is an opponent or chance, so that moves are compared, not leaves
 )
 
 # What is known of a node; for an inner node it follows from its children alone.
 INTERVAL = record(
     lower="f",  # L
     upper="f",  # U
-    child="i",  # representative child (of a leaf: itself)
-    leaf="i",  # representative leaf (of a leaf: itself)
+    child="s",  # representative child (of a leaf: itself)
+    leaf="s",  # representative leaf (of a leaf: itself)
     count="i",  # N, samples of a leaf
     total="f",  # sum of the samples of a leaf
-    lot="i",  # a random number of the node; the larger one wins a tie
+    tie_break="i",  # a random number of the node; the larger one wins a tie
 )
 
 # How often the search was at a node, and what kernels note about the node.
@@ -83,24 +85,30 @@ TRACK = record(
     visits="i",  # T_s, how often the search went through the node
     rounds="i",  # t_s, rounds spent on the choice at the node
     grow_at="i",  # the value of t_s at which the graph grows next under the node
-    opened="i",  # 1 once the search has been asked to choose here
-    deepened="i",  # how often the graph has grown under the node because there was no rival
-    waiting="i",  # 1 while the node waits for a refresh
-    following="i",  # the next node that waits on the same level
+    opened="s",  # 1 once the search has been asked to choose here
+    deepened="s",  # how often the graph has grown under the node because there was no rival
+    waiting="s",  # 1 while the node waits for a refresh
+    following="s",  # the next node that waits on the same level
     seen="i",  # number of the last walk that came to the node
-    ancestors="i",  # 1 + number of ancestors, 0 for unknown
-    cone="i",  # row of `inside` that belongs to the node, -1 for none
+    ancestors="s",  # 1 + number of ancestors, 0 for unknown
+    slot="s",  # where the numbers of a leaf are in `rows` and `evidence`, from 1 on; 0 as long as it has no samples
+    place="s",  # number of a leaf's label among the labels of all leaves
+    reached="s",  # record of `reachable` that belongs to the node, -1 for none
 )
 
-# What is remembered of a cone: of the nodes below a node, and the labels of the leaves among them.
-CONE = record(
-    node="i",  # whose cone it is, -1 for none
+# The reachable set of a node: the labels of the leaves below it. Its bits lie in `inside`, without empty words around.
+REACHABLE = record(
+    node="i",  # whose set it is
+    start="i",  # where its words begin in `inside`
+    first="i",  # the number of its first word
+    words="i",
+    size="i",  # how many labels are in it
     rival="i",  # the strongest leaf outside, -1 for none
     upper="f",  # the upper bound of the rival when it was found; NaN if none was looked for
 )
 
-# What is worked out for a node while a knot is computed again.
-KNOT = record(
+# What is worked out for a node while its component is computed. The last four are of one player, at the oldest node.
+COMPONENT = record(
     value="f",  # in the game that is being solved: that of the lower or that of the upper bounds
     rank="i",  # how many moves before its exit play came to this node, 0 for never
     left="i",  # children whose value is not known yet
@@ -108,12 +116,17 @@ KNOT = record(
     upper="f",
     pick="i",  # representative child
     leaf="i",  # representative leaf, -1 for unknown
+    size="i",  # nodes of the component
+    first="i",  # where in `exits` the component's begin, and after them its nodes that are looked at from outside
+    gates="i",  # where these nodes begin
+    last="i",  # where they end
+    stale="i",  # the next component whose other nodes are not up to date
 )
 
-# An edge that leaves a knot.
+# An edge that leaves a component.
 EXIT = record(
     payoff="f",  # the bound of its child
-    node="i",  # its parent
+    node="i",  # its parent; with one player its child
 )
 
 # The settings, the counters, the outcome of the last contest, and the addresses of the parts and of the arrays.
@@ -131,12 +144,14 @@ WORLD = record(
     plans="i",  # the answer is a plan: best leaf, with chance
     stochastic="i",  # number of leaves that share delta
     samples="i",
+    slots="i",  # leaves with numbers in `rows` and `evidence`
     updates="i",  # the leaf and its ancestors, summed over the samples
     refreshes="i",  # nodes that were computed again
     limit="i",  # samples allowed
     walk="i",  # number of the last walk
-    next_cone="i",  # row for the next cone
-    rows_of_cones="i",
+    sets="i",  # reachable sets that are remembered
+    most_sets="i",
+    taken="i",  # words of `inside` that these sets take
     at="i",  # for plans: the node of the last contest
     best="i",  # of the last contest: the best child,
     first="i",  # the leaf to sample, the wider of the two,
@@ -152,34 +167,41 @@ WORLD = record(
     narrow="i",
     backup="i",
     count_ancestors="i",
-    find_cone="i",
+    rank="i",  # 0 where the stopping test does not ask for rivals
+    find_reachable="i",
     strongest_outside="i",
     renew="i",  # this one and the next only with chance
     plan_choice="i",
-    refresh_knot="i",  # 0 as long as there are no knots
+    refresh_component="i",  # 0 as long as there are no components
+    stale="i",  # 1 + the first component whose nodes are not up to date, 0 for none
+    listed="i",  # entries of `exits` in use; only with one player
     unfinished="i",  # 0 unless an answer is settled only where what it rests on is finished
     nodes="i",  # addresses of arrays; this one has the shape [size] and holds NODE records
     edges="i",  # -> [pool] nodes; children and parents of a node are contiguous blocks
     known="i",  # -> [size] INTERVAL
     track="i",  # -> [size] TRACK
-    rows="i",  # -> [size, width] numbers that belong to the bound in use
-    evidence="i",  # -> [size, 2, 2 + width] count, total and row of a leaf when its lower and its upper bound were set
+    rows="i",  # -> [size + 1, width] by slot: numbers that belong to the bound in use
+    evidence="i",  # -> [size + 1, 2, 2 + width] by slot: count, total and row when lower and upper were set
     bucket="i",  # -> [levels] first node waiting for a refresh, -1 for none
     stack="i",  # -> [size + 64] scratch
-    cones="i",  # -> [rows_of_cones] CONE
-    inside="i",  # -> [rows_of_cones, words] bit sets: labels of the leaves below a node, then the nodes below it
+    reachable="i",  # -> [most_sets] REACHABLE
+    inside="i",  # -> [most_words] bit sets: places of leaves; if nodes share labels, then the leaves themselves
+    ranking="i",  # -> [2 * half] the strongest leaf of each place, and before them that of each pair; -1 for none
     weights="i",  # -> [pool] probabilities of the edges from chance nodes to their children; only with chance
     gains="i",  # -> [size] how much one more sample may narrow the interval of an inner node; only with chance
     losses="i",  # -> [size] how much better than the plan another may be from each node on; only for plans
     reliefs="i",  # -> [size] how much one more sample may reduce the loss of an inner node; only for plans
-    ends="i",  # -> [size, 2] what play that never leaves a knot is worth, at the oldest node; NaN: see `cycles`
-    knots="i",  # -> [size] KNOT, scratch
-    exits="i",  # -> [pool] EXIT, scratch
+    ends="i",  # -> [size, 2] what play that never leaves a component is worth, at the oldest node; NaN: see `cycles`
+    components="i",  # -> [size] COMPONENT, scratch
+    exits="i",  # -> [pool] EXIT, scratch with two players
     size="i",  # nodes
     pool="i",  # edges
     width="i",  # numbers of the bound for each leaf
-    words="i",  # 64-bit numbers of a cone
-    first_node="i",  # the bit of node 0 in a cone
+    words="i",  # 64-bit words of a reachable set without gaps
+    most_words="i",  # of all sets, with `words` more to build one in
+    places="i",  # labels of leaves
+    half="i",  # the place where the ranking begins, a power of 2
+    first_node="i",  # the bit of node 0 in a reachable set
     labelled="i",  # some nodes have the same label
 )
 

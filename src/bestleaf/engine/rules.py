@@ -6,8 +6,8 @@ largest upper bound below it is sampled next. So a rule decides what is sampled.
 decide when the search is over: the stopping test does. One round in ten samples the pair of the stopping test. So a
 poor rule costs samples, but the guarantee holds and the search ends.
 
-A rule is a plain function. It may call the helpers of this module. Break ties by ``known[child].lot``, a random number
-of each node, not by the order in which children are listed.
+A rule is a plain function. It may call the helpers of this module. Break ties by ``known[child].tie_break``, a random
+number of each node, not by the order in which children are listed.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def optimistic(child, root, graph, known):
 
 @inlined
 def highest_lower_bound(root, graph, known):
-    """Return the child of largest pessimistic value; ties: larger lot."""
+    """Return the child of largest pessimistic value; ties: larger tie-break."""
     start = graph.nodes[root].child_start
     best, highest = graph.edges[start], -np.inf
     for edge in range(start, start + graph.nodes[root].child_count):
         child = graph.edges[edge]
         value = pessimistic(child, root, graph, known)
-        if value > highest or (value == highest and known[child].lot > known[best].lot):
+        if value > highest or (value == highest and known[child].tie_break > known[best].tie_break):
             best, highest = child, value
     return best
 
@@ -81,14 +81,14 @@ def strongest_rival(best, root, graph, known):
         if child == best or (single_player and nodes[known[child].leaf].label == shared):
             continue
         value = optimistic(child, root, graph, known)
-        if rival < 0 or value > highest or (value == highest and known[child].lot > known[rival].lot):
+        if rival < 0 or value > highest or (value == highest and known[child].tie_break > known[rival].tie_break):
             rival, highest = child, value
     return rival
 
 
 @inlined
 def smallest_regret(root, graph, known):
-    """Return the child with the smallest possible regret, and this regret; ties: larger lot.
+    """Return the child with the smallest possible regret, and this regret; ties: larger tie-break.
 
     The regret of a child is the largest optimistic value of the others minus its own pessimistic value.
     """
@@ -106,7 +106,7 @@ def smallest_regret(root, graph, known):
         child = graph.edges[edge]
         others = second if optimistic(child, root, graph, known) == first else first
         value = others - pessimistic(child, root, graph, known)
-        if value < regret or (value == regret and known[child].lot > known[best].lot):
+        if value < regret or (value == regret and known[child].tie_break > known[best].tie_break):
             best, regret = child, value
     return best, regret
 
@@ -158,13 +158,12 @@ def lucb_mcts(root, graph, known):
         mean = known[leaf].total / known[leaf].count if known[leaf].count > 0 else 0.5
         if graph.nodes[root].minimizes:
             mean = -mean
-        if mean > highest or (mean == highest and known[child].lot > known[best].lot):
+        if mean > highest or (mean == highest and known[child].tie_break > known[best].tie_break):
             best, highest = child, mean
     return best, strongest_rival(best, root, graph, known)
 
 
 RULES = {rule.name: rule for rule in (smallest_gap, lucb, ugape, lucb_mcts)}
-ALIASES = {"lucb_exmcds": "lucb", "lucb_mcds": "lucb", "ugape_mcts": "ugape", "ugape_mcds": "ugape"}
 
 
 def named_rule(given: str | Rule | Callable) -> Rule:
@@ -174,7 +173,8 @@ def named_rule(given: str | Rule | Callable) -> Rule:
     if callable(given):
         return own_part(Rule, given)
     key = str(given).lower().replace("-", "_")
-    found = RULES.get(ALIASES.get(key, key))
+    others = {"lucb_exmcds": "lucb", "lucb_mcds": "lucb", "ugape_mcts": "ugape", "ugape_mcds": "ugape"}
+    found = RULES.get(others.get(key, key))
     if found is None:
         raise ValueError(f"rule must be one of {', '.join(RULES)} or a function, got {shown(given)}")
     return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,14 +21,6 @@ from sklearn.preprocessing import StandardScaler
 from bestleaf.features.kernels import fits
 from bestleaf.features.ranking import auc, concordance
 from bestleaf.features.scoring import Score
-
-MOST_NUMBERS = 30_000_000  # that may be kept: products of two columns, and test rows, of all folds
-MOST_WORK = 3 * 10**10  # multiplications for the products of two columns: some seconds
-AT_ONCE = 1_000_000  # outputs that are computed at a time
-FAR_OFF = 1e4  # a mean that is so many standard deviations from 0 costs too many digits
-UNEVEN = 0.05  # smallest share of its spread on all rows that a column must have on the training rows of a fold
-SAFETY = 100.0  # how much larger than the doubt a difference must be that decides about a label or an order
-EXACT_SOLVERS = ("auto", "cholesky", "svd")  # the others stop when they are close enough
 
 Split = tuple[np.ndarray, np.ndarray]  # rows to fit on, test rows
 
@@ -54,32 +46,25 @@ class Fold(NamedTuple):
 
 
 class ClosedForm:
-    """Scores of a linear model on the fixed splits, for many subsets at once.
-
-    Parameters
-    ----------
-    folds : list of Fold
-        The normal equations and the test rows.
-    measure : str
-        The name of the score, one of MEASURES.
-    usable : array of bool
-        The columns that the closed form can be trusted with.
-    """
+    """Scores of a linear model on the fixed splits, for many subsets at once."""
 
     def __init__(self, folds: list[Fold], measure: str, usable: np.ndarray) -> None:
-        self.folds, self.measure, self.usable = folds, measure, usable
+        self.folds, self.measure = folds, measure
+        self.usable = usable  # the columns that the closed form can be trusted with
 
     def scores(self, subsets: Sequence[np.ndarray], numbers: Sequence[int]) -> np.ndarray:
         """Return the scores [subset, fold] of sorted subsets; not a number where the estimator has to be fitted."""
         found = np.full((len(subsets), len(numbers)), np.nan)
         able = [place for place, one in enumerate(subsets) if len(one) and self._can(one)]
-        many = max(1, AT_ONCE // max(fold.columns.shape[1] for fold in self.folds))
+        # Outputs that are computed at a time.
+        many = max(1, 1_000_000 // max(fold.columns.shape[1] for fold in self.folds))
         for some in (able[start : start + many] for start in range(0, len(able), many)):
             for column, number in enumerate(numbers):
                 fold = self.folds[number]
                 outputs, doubt = outputs_of([subsets[place] for place in some], fold)
                 fine = np.isfinite(doubt)
-                margin = SAFETY * np.where(fine, doubt, 0.0) * (1.0 + np.abs(outputs).max(axis=(1, 2)))
+                # How much larger than the doubt a difference must be that decides about a label or an order.
+                margin = 100.0 * np.where(fine, doubt, 0.0) * (1.0 + np.abs(outputs).max(axis=(1, 2)))
                 scores = MEASURES[self.measure](outputs, margin, fold.truth)
                 found[some, column] = np.where(fine, scores, np.nan)
         return found
@@ -140,7 +125,7 @@ def model_of(estimator: BaseEstimator) -> tuple[float, bool] | None:
 
     None if the estimator is none with an intercept, or has a parameter that is not known here.
     """
-    last: Any = estimator
+    last = estimator
     scaled = type(estimator) is Pipeline
     if scaled:
         known = len(estimator.steps) == 2 and estimator.memory is None
@@ -157,7 +142,8 @@ def model_of(estimator: BaseEstimator) -> tuple[float, bool] | None:
         return 0.0, scaled
     if isinstance(last.alpha, bool) or not isinstance(last.alpha, Real) or not 0.0 <= float(last.alpha) < np.inf:
         return None  # an array has a penalty for each target
-    if last.solver not in EXACT_SOLVERS or getattr(last, "class_weight", None) is not None:
+    # The others stop when they are close enough.
+    if last.solver not in ("auto", "cholesky", "svd") or getattr(last, "class_weight", None) is not None:
         return None
     return float(last.alpha), scaled
 
@@ -189,7 +175,9 @@ def _can_take(X: np.ndarray, y: np.ndarray, splits: Sequence[Split], *, classifi
         return False
     features, tested, trained = X.shape[1], sum(len(test) for _, test in splits), sum(len(rows) for rows, _ in splits)
     kept = features * (tested + features * len(splits))
-    small = kept <= MOST_NUMBERS and trained * features**2 <= MOST_WORK
+    # That may be kept: products of two columns, and test rows, of all folds.
+    # Multiplications for the products of two columns: some seconds.
+    small = kept <= 30_000_000 and trained * features**2 <= 3 * 10**10
     return small and all(len(rows) and len(test) for rows, test in splits)
 
 
@@ -216,11 +204,13 @@ def _trusted(X: np.ndarray, splits: Sequence[Split], *, constant: bool) -> np.nd
     With `constant` they may also be exactly constant there.
     """
     spread = X.std(axis=0)
-    fine = (np.abs(X.mean(axis=0)) <= FAR_OFF * spread) & (spread > 0)
+    # A mean that is so many standard deviations from 0 costs too many digits.
+    fine = (np.abs(X.mean(axis=0)) <= 1e4 * spread) & (spread > 0)
     fine |= constant & (np.ptp(X, axis=0) == 0)
     for train, _ in splits:
         rows = X[train]
-        fine &= (rows.std(axis=0) > UNEVEN * spread) | (constant & (np.ptp(rows, axis=0) == 0))
+        # Smallest share of its spread on all rows that a column must have on the training rows of a fold.
+        fine &= (rows.std(axis=0) > 0.05 * spread) | (constant & (np.ptp(rows, axis=0) == 0))
     return fine
 
 

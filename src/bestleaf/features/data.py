@@ -15,14 +15,8 @@ from bestleaf.checks import sentence, shown
 VALUE_COST = 10**9  # largest number of distances for one exact value if every row votes (a second for each feature)
 REFERENCE_ROWS = 20_000  # rows that vote, if there are so many rows that an exact value would take more distances
 QUERY_ROWS = 10_000  # other rows that are then ranked
-FEWEST_OF_A_CLASS = 20  # rows of each class among them
-MOST_CLASSES = 20  # more different whole numbers than this are taken for real targets
-FAR_OFF = 1000  # a mean that is so many standard deviations from 0 is subtracted, to keep single precision
 LARGEST = 1e15  # larger numbers have squared differences that single precision cannot add
-LARGE = 10**7  # numbers that are copied at once
-VOTES, IS_RANKED = 1, 2  # roles of rows
 LIGHTEST = 1e-6  # share of the weight that the rows beside the heaviest target must have
-VECTOR = 16  # single-precision numbers in the widest vector
 
 
 def in_order(subset: Iterable[int]) -> np.ndarray:
@@ -85,7 +79,8 @@ def task_of(y: ArrayLike, task: str) -> str:
     with np.errstate(over="ignore", invalid="ignore"):  # y may hold the largest numbers there are
         kind = type_of_target(y, input_name="y", raise_unknown=True)
     targets = np.asarray(y)
-    many = kind == "multiclass" and targets.dtype.kind in "iuf" and len(np.unique(targets)) > MOST_CLASSES
+    # More different whole numbers than this are taken for real targets.
+    many = kind == "multiclass" and targets.dtype.kind in "iuf" and len(np.unique(targets)) > 20
     return "regression" if many or kind.startswith("continuous") else "classification"
 
 
@@ -125,25 +120,22 @@ def unit_range(values: np.ndarray) -> np.ndarray:
     return (half - half.min()) / (half.max() - half.min())
 
 
-def scaled(column: np.ndarray, scale: bool, like: np.ndarray | None = None) -> np.ndarray:
-    """Return a column standardised; without `scale` it is only shifted, if single precision needs that.
-
-    Mean and standard deviation are those of `like`, the same column on the rows of the search; None is the column.
-    """
-    like = column if like is None else like
-    size = np.abs(like).max()
+def scaled(column: np.ndarray, scale: bool) -> np.ndarray:
+    """Return a column standardised; without `scale` it is only shifted, if single precision needs that."""
+    size = np.abs(column).max()
     if size > 0:
-        column, like = column / size, like / size  # so that no square overflows
-    middle, spread = like.mean(), like.std()
+        column = column / size  # so that no square overflows
+    middle, spread = column.mean(), column.std()
     if scale:
         return (column - middle) / (spread if spread > 0 else 1.0)
-    return (column - middle if abs(middle) > FAR_OFF * spread else column) * size
+    # A mean that is so many standard deviations from 0 is subtracted, to keep single precision.
+    return (column - middle if abs(middle) > 1000 * spread else column) * size
 
 
 def copied_columns(data: np.ndarray, scale: bool, width: int, rows: np.ndarray) -> np.ndarray:
     """Return a copy of the data, [features, width] in single precision; rows in the order `rows`, then zeros."""
     found = np.zeros((data.shape[1], width), np.float32)
-    many = max(1, LARGE // len(rows))
+    many = max(1, 10**7 // len(rows))  # numbers that are copied at once
     with np.errstate(over="ignore"):
         for start in range(0, len(found), many):
             columns = data[rows, start : start + many].T.astype(np.float64, order="C")
@@ -199,47 +191,36 @@ def reference_size(rows: int, reference_rows: int | None) -> int:
 
 
 def row_roles(
-    labels: np.ndarray,
+    labels: np.ndarray,  # classes of the rows by number, which are all the same for real targets
     reference_rows: int | None,
     query_rows: int | None,
     *,
-    weights: np.ndarray | None = None,
-    shuffle: bool = True,
+    weights: np.ndarray | None = None,  # of the rows; those of weight 0 are ranked only if there are no others left
+    shuffle: bool = True,  # whether an oracle keeps the rows in a random order; reference rows come first anyway
 ) -> RowRoles:
-    """Return which rows vote and which are ranked; always the same ones.
-
-    Parameters
-    ----------
-    labels : array of int
-        The classes of the rows by number; all the same for real targets.
-    reference_rows, query_rows : int or None
-        As in `NeighbourVotes`. The reference has the same share of every class.
-    weights : array, default=None
-        Weights of the rows; those of weight 0 are ranked only if there are no others left.
-    shuffle : bool, default=True
-        Whether an oracle keeps the rows in a random order or in their own. In both cases reference rows come first.
-    """
+    """Return which rows vote, with the same share of every class, and which are ranked; always the same ones."""
     rows = len(labels)
     many, drawn_order = reference_size(rows, reference_rows), np.random.default_rng(2019).permutation(rows)
     order = drawn_order if shuffle else np.arange(rows)
     if many == rows:
         return RowRoles(order, rows, 0)
-    role = np.zeros(rows, np.int8)
+    votes, ranked, role = 1, 2, np.zeros(rows, np.int8)
     by_class = drawn_order[np.argsort(labels[drawn_order], kind="stable")]
     ends = np.cumsum(np.bincount(labels))  # the quotas of the classes add up to `many`, because their sums are rounded
     quotas = np.diff(np.rint(ends * many / rows).astype(np.int64), prepend=0)
     starts = ends - np.diff(ends, prepend=0)
     for start, quota in zip(starts, quotas, strict=True):
-        role[by_class[start : start + quota]] = VOTES
+        role[by_class[start : start + quota]] = votes
     others = drawn_order[role[drawn_order] == 0]
     if weights is not None:
         others = others[np.argsort(weights[others] == 0, kind="stable")]
     left = QUERY_ROWS if query_rows is None else query_rows
-    for some in [*(others[labels[others] == label][:FEWEST_OF_A_CLASS] for label in range(len(ends))), others]:
+    # Rows of each class among them.
+    for some in [*(others[labels[others] == label][:20] for label in range(len(ends))), others]:
         some = some[role[some] == 0][:left]
-        role[some] = IS_RANKED
+        role[some] = ranked
         left -= len(some)
-    return RowRoles(np.concatenate([order[role[order] == one] for one in (VOTES, IS_RANKED)]), many, many)
+    return RowRoles(np.concatenate([order[role[order] == one] for one in (votes, ranked)]), many, many)
 
 
 def lanes(rows: int, n_neighbors: int) -> int:
@@ -248,7 +229,8 @@ def lanes(rows: int, n_neighbors: int) -> int:
     With more lanes it takes longer to find the bound, with fewer lanes it takes longer to search them. Measurements
     gave the shortest time for this number.
     """
-    return max(2 * VECTOR, VECTOR * round(0.6 * (n_neighbors * rows) ** 0.5 / VECTOR))
+    vector = 16  # single-precision numbers in the widest vector
+    return max(2 * vector, vector * round(0.6 * (n_neighbors * rows) ** 0.5 / vector))
 
 
 def lightest_share(labels: np.ndarray, weights: np.ndarray) -> float:

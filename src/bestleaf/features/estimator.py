@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from math import isnan
 from threading import Lock
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -14,7 +17,6 @@ from numpy.typing import ArrayLike
 from sklearn import model_selection as splitters
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.model_selection._split import GroupsConsumerMixin
-from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
@@ -24,12 +26,13 @@ from bestleaf.encoding import takes_missing
 from bestleaf.features.closed_form import closed_form
 from bestleaf.features.data import checked_data, in_order, splits_by
 from bestleaf.features.rows import checked_weights
-from bestleaf.features.scoring import chosen_score, corrected_error
+from bestleaf.features.scoring import Scoring, chosen_score, corrected_error
+from bestleaf.search.executors import LATE
 
 DEFAULT_FOLDS = 5
-THREADS = ("n_jobs", "nthread", "num_threads", "thread_count")  # what libraries call the number of their threads
-QUICK = 10**5  # cost of a value by a closed form
-TOGETHER = 256  # values, or scores of single splits, that closed forms compute at once
+FEW_ROWS, FASTER = 500, 4  # rows on which a fit is tried first, to see how long it will take; then four times as many
+TRIED = 0.05  # seconds after which no larger fit is tried
+STEEPEST = 2.0  # power of the number of rows by which the time of fits may grow
 
 Split = tuple[np.ndarray, np.ndarray]  # rows to fit on, held-out rows
 
@@ -76,14 +79,14 @@ class EstimatorOracle:
     @moved(score_range="a scoring that has bounds, such as 'accuracy', 'roc_auc' or 'r2' (0 where it is negative)")
     def __init__(
         self,
-        X: Any,
-        y: Any,
+        X: ArrayLike,
+        y: ArrayLike,
         *,
-        estimator: Any,
-        scoring: Any = None,
-        cv: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
+        estimator: BaseEstimator,
+        scoring: Scoring = None,
+        cv: object = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         random_state: int = 0,
     ) -> None:
         known = isinstance(estimator, BaseEstimator) and (is_classifier(estimator) or is_regressor(estimator))
@@ -91,10 +94,7 @@ class EstimatorOracle:
             raise TypeError(f"estimator must be a scikit-learn classifier or regressor, got {shown(estimator)}")
         self.X, self.y = checked_data(X, missing=takes_missing(estimator)), np.asarray(y)
         self.n_samples, self.n_features = self.X.shape
-        self.estimator = clone(estimator)
-        fix_random_states(self.estimator, random_state)
-        keep_to_one_thread(self.estimator)
-        refuse_requests(self.estimator)
+        self.estimator = prepared(estimator, random_state)
         self.score = chosen_score(self.estimator, scoring)
         self.sample_weight = self._checked_weights(sample_weight)
         given = DEFAULT_FOLDS if cv is None else cv
@@ -104,14 +104,16 @@ class EstimatorOracle:
         if not self.splits:
             raise ValueError(f"cv must give at least one split, got none from {shown(cv)}")
         self.parts = len(self.splits)
+        self._took: dict[int, float] = {}  # by number of columns: how long the last fit and its score took
         self.closed_form = None
         if self.sample_weight is None:
             with ONE_THREAD:  # sums of many threads would depend on their number
                 self.closed_form = closed_form(self.estimator, self.score, self.X, self.y, self.splits)
         if self.closed_form is not None:
-            self.value_cost = QUICK
-            self.at_once = self.parts_at_once = TOGETHER
-            self.part_cost = QUICK // self.parts
+            self.value_cost = 10**5
+            # Values, or scores of single splits, that closed forms compute at once.
+            self.at_once = self.parts_at_once = 256
+            self.part_cost = self.value_cost // self.parts
 
     def value(self, subset: Iterable[int]) -> float:
         """Return the mean score on the fixed splits."""
@@ -147,55 +149,49 @@ class EstimatorOracle:
                 found[place] = self.score.value(scores[0], features.tolist())
         return [found[place] for place in range(len(items))]
 
+    def seconds(self, subset: Iterable[int]) -> float:
+        """Return about how long a score will take, by the fits so far; the first time, by fits on few rows."""
+        if self.closed_form is not None:
+            return 0.0
+        features = in_order(subset)
+        size, took = len(features), self._took
+        if not took:
+            return self._tried(features)[0]
+        larger = [seconds for other, seconds in took.items() if other >= size]
+        return min(larger) if larger else took[max(took)] * size / max(1, max(took))
+
+    def rough(self, subset: Iterable[int]) -> float:
+        """Return the score on the first split or, if it takes more than half a second, that of a fit on fewer rows."""
+        features = in_order(subset)
+        if self.closed_form is not None:
+            return self.part(features, 0)
+        seconds, score = self._tried(features)
+        return self.part(features, 0) if seconds <= LATE else self.score.value(score, features.tolist())
+
+    def _tried(self, features: np.ndarray) -> tuple[float, Any]:
+        """Return the seconds that a fit and its score on the first split will take, and the score of one on fewer rows.
+
+        Two fits on few rows, or more if they take no time, show how the time grows. A fit that fails says nothing.
+        """
+        (train, test), rows = self.splits[0], FEW_ROWS
+        many, seconds, score = [0.0], [0.0], 0.0
+        while many[-1] < len(train) and (len(many) < 3 or seconds[-1] < TRIED):
+            some = train[:: -(-len(train) // rows)], test[:: -(-len(train) // rows)]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                begun = perf_counter()
+                with suppress(Exception):
+                    score = self._plain_score(features, some)
+            many, seconds, rows = [*many, float(len(some[0]))], [*seconds, perf_counter() - begun], FASTER * rows
+        return expected_seconds(len(train), many, seconds), score
+
     def drawn_part(self, rng: np.random.Generator) -> int:
         """Return the number of the split that `sample` takes."""
         return int(rng.integers(len(self.splits)))
 
     def fitted(self, subset: Iterable[int], rows: np.ndarray) -> BaseEstimator:
         """Return a clone of the estimator, fitted on some rows and the columns of a subset."""
-        columns = self.X[np.ix_(rows, in_order(subset))]
-        try:
-            return clone(self.estimator).fit(columns, self.y[rows], **self._weights(rows))
-        except ValueError as error:
-            why = sentence(str(error), 200)
-            raise ValueError(f"estimator {self.name} cannot be fitted to these data: {why}") from None
-
-    def unseen(
-        self, subset: Iterable[int], new_X: np.ndarray, new_y: np.ndarray, new_weight: np.ndarray | None
-    ) -> tuple[float, np.ndarray | None]:
-        """Fit the estimator on all rows; return its score on held-out rows, and the numbers that it follows from.
-
-        These are [rows, outputs]: right or not, predictions, or what ranks the rows for each class.
-        """
-        features = in_order(subset)
-        fitted = self.fitted(features, np.arange(self.n_samples))
-        score = self.score_of(fitted, features, new_X, new_y, new_weight)
-        return score, self._ranked(fitted, new_X[:, features], new_y)
-
-    def score_of(
-        self,
-        fitted: BaseEstimator,
-        subset: Iterable[int],
-        new_X: np.ndarray,
-        new_y: np.ndarray,
-        new_weight: np.ndarray | None,
-    ) -> float:
-        """Return the score of a fitted estimator on other rows, as the scorer gives it."""
-        weights = {} if new_weight is None else {"sample_weight": new_weight}
-        return float(self.score.of(fitted, new_X[:, in_order(subset)], new_y, **weights))
-
-    def _ranked(self, fitted: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray | None:
-        """Return the numbers of each row that the score follows from; None if the scorer is none of those known."""
-        if self.score.name == "accuracy":
-            return (fitted.predict(X) == y)[:, None]
-        if self.score.name == "concordance":
-            return np.asarray(fitted.predict(X))[:, None]
-        if self.score.name not in ("roc_auc", "roc_auc_ovr"):
-            return None
-        if self.score.name == "roc_auc" and hasattr(fitted, "decision_function"):
-            return np.asarray(fitted.decision_function(X))[:, None]
-        chances = fitted.predict_proba(X)
-        return chances if chances.shape[1] > 2 else chances[:, 1:]
+        return fitted_to(self.X[np.ix_(rows, in_order(subset))], self.y[rows], self.estimator, **self._weights(rows))
 
     def standard_error(self, subset: Iterable[int], known: Sequence[float] | None = None) -> float:
         """Return the standard error of the value, from the scores of the fixed splits; nan if there is only one.
@@ -209,8 +205,7 @@ class EstimatorOracle:
     @property
     def name(self) -> str:
         """The name of the estimator; of a pipeline, that of its last step."""
-        last = self.estimator.steps[-1][1] if isinstance(self.estimator, Pipeline) else self.estimator
-        return type(last).__name__
+        return name_of(self.estimator)
 
     def settings(self) -> dict[str, object]:
         """Return the settings that values depend on."""
@@ -226,10 +221,6 @@ class EstimatorOracle:
             "grouped": self.groups is not None,
         }
 
-    def counts(self) -> dict[str, int | None]:
-        """Return None for both counts, which are about nearest neighbours."""
-        return {"classes": None, "queries": None}
-
     def fingerprint(self) -> str:
         """Return the SHA-256 of the data, the estimator, the weights and the fixed splits."""
         digest = sha256(repr((self.X.shape, self.y.tolist())).encode())
@@ -242,7 +233,9 @@ class EstimatorOracle:
     def _weights(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         return {} if self.sample_weight is None else {"sample_weight": self.sample_weight[rows]}
 
-    def _plain_scores(self, subsets: Sequence[np.ndarray], numbers: Sequence[int] | None = None) -> Iterator[list[Any]]:
+    def _plain_scores(
+        self, subsets: Sequence[np.ndarray], numbers: Sequence[int] | None = None
+    ) -> Iterator[list[object]]:
         """Yield the scores of each subset on some of the fixed splits, by default on all of them.
 
         Where there is no closed form, or rounding makes it doubtful, the estimator is fitted.
@@ -250,20 +243,27 @@ class EstimatorOracle:
         numbers = range(self.parts) if numbers is None else numbers
         known = None if self.closed_form is None else self.closed_form.scores(subsets, numbers)
         for place, features in enumerate(subsets):
-            scores: list[Any] = [None] * len(numbers) if known is None else known[place].tolist()
+            scores: list[float | None] = [None] * len(numbers) if known is None else known[place].tolist()
             yield [
-                self._plain_score(features, self.splits[number]) if score is None or isnan(score) else score
+                self._timed_score(features, self.splits[number]) if score is None or isnan(score) else score
                 for score, number in zip(scores, numbers, strict=True)
             ]
 
-    def _plain_score(self, features: np.ndarray, split: Split) -> Any:
+    def _timed_score(self, features: np.ndarray, split: Split) -> float:
+        """Return the score of one split, and note how long it took."""
+        begun, size = perf_counter(), len(features)
+        score = self._plain_score(features, split)
+        self._took[size] = perf_counter() - begun
+        return score
+
+    def _plain_score(self, features: np.ndarray, split: Split) -> float:
         """Return the score of one split. Each fit uses one thread, because many fits run at a time."""
         train, test = split
         with ONE_THREAD:
             fitted = self.fitted(features, train)
             return self.score.of(fitted, self.X[np.ix_(test, features)], self.y[test], **self._weights(test))
 
-    def _checked_weights(self, given: Any) -> np.ndarray | None:
+    def _checked_weights(self, given: ArrayLike | None) -> np.ndarray | None:
         if given is None:
             return None
         weights = checked_weights(given, self.n_samples)
@@ -272,6 +272,16 @@ class EstimatorOracle:
         if not self.score.takes_weights:
             raise ValueError(f"sample_weight cannot be used: scoring {self.score.name} does not take it")
         return weights
+
+
+def expected_seconds(rows: int, many: Sequence[float], seconds: Sequence[float]) -> float:
+    """Return how long a fit on all rows will take, by times of fits on fewer: on a line, or a power if that is more."""
+    (few, more), (short, long) = many[-2:], seconds[-2:]
+    line = long + max(0.0, long - short) / (more - few) * (rows - more)
+    if few == 0.0 or long <= short:
+        return line
+    power = min(STEEPEST, np.log(long / short) / np.log(more / few))
+    return float(max(line, long * (rows / more) ** power))
 
 
 class _OneThread:
@@ -336,6 +346,29 @@ def described(thing: object) -> str:
     return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(text.split()))
 
 
+def name_of(estimator: BaseEstimator) -> str:
+    """Return the name of an estimator; of a pipeline, that of its last step."""
+    return type(estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator).__name__
+
+
+def fitted_to(X: np.ndarray, y: np.ndarray, estimator: BaseEstimator, **weights: np.ndarray) -> BaseEstimator:
+    """Return a clone of an estimator, fitted to some rows."""
+    try:
+        return clone(estimator).fit(X, y, **weights)
+    except ValueError as error:
+        why = sentence(str(error), 200)
+        raise ValueError(f"estimator {name_of(estimator)} cannot be fitted to these data: {why}") from None
+
+
+def prepared(estimator: BaseEstimator, seed: int) -> BaseEstimator:
+    """Return a clone with fixed random states and one thread; refuse one that asks for other metadata than weights."""
+    found = clone(estimator)
+    fix_random_states(found, seed)
+    keep_to_one_thread(found)
+    refuse_requests(found)
+    return found
+
+
 def fix_random_states(estimator: BaseEstimator, seed: int) -> None:
     """Replace every random state that is None by a number that follows from the seed."""
     rng = np.random.RandomState(seed % 2**32)
@@ -355,7 +388,8 @@ def keep_to_one_thread(estimator: BaseEstimator) -> None:
         owner, _, parameter = name.rpartition("__")
         one = given[owner] if owner else estimator
         ours = type(one).__module__.startswith("sklearn.")
-        if parameter in THREADS and (value == -1 or (value is None and not ours)):
+        threads = parameter in ("n_jobs", "nthread", "num_threads", "thread_count")  # what libraries call their number
+        if threads and (value == -1 or (value is None and not ours)):
             estimator.set_params(**{name: 1})
 
 

@@ -8,8 +8,8 @@ before each one it goes on with probability q^size. Its value is one sample of t
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, pairwise
-from typing import Any, Protocol, cast
+from itertools import combinations
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -58,9 +58,6 @@ class Oracle(Protocol):
 
     def settings(self) -> dict[str, object]:
         """Return the settings that values depend on, for memories and certificates."""
-
-    def counts(self) -> dict[str, int | None]:
-        """Return the number of classes and the number of rows that a value is computed on."""
 
     def fingerprint(self) -> str:
         """Return a hash of the data."""
@@ -131,7 +128,6 @@ class FeatureLattice:
         self._always = frozenset(self.forced)
         taken = self._always.union(banned)
         self.allowed = [unit for unit in range(len(self.groups)) if unit not in taken]
-        self._known = self._always.union(self.allowed)
         most, least = len(self.forced) + len(self.allowed), max(1, len(self.forced))
         if most == 0:
             raise ValueError(f"exclude must leave at least one of the {what}, got all {len(self.groups)}")
@@ -232,16 +228,6 @@ class FeatureLattice:
         """Return the object that finds the children of a subset among the nodes of a graph."""
         return SubsetFamily(self, node_of)
 
-    def holds(self, state: object) -> bool:
-        """Return whether something read from a file is a state of this lattice."""
-        if not isinstance(state, tuple) or not all(type(unit) is int for unit in state):
-            return False
-        subset = self.subset_of(state)
-        ordered = all(one < other for one, other in pairwise(subset))
-        known = self._known.issuperset(subset) and self._always.issubset(subset)
-        within = len(subset) <= self.limit and known
-        return ordered and within and bool(subset or state == self.forced)
-
     def count_subsets(self) -> int:
         """Return the number of subsets that may be chosen; counting ends beyond `MANY`."""
         return count_subsets(self.allowed, self.forced, self.limit, MANY)
@@ -266,6 +252,11 @@ class FeatureLattice:
     def exact(self, state: Subset) -> float:
         """Return the exact value of a terminal leaf."""
         return self.oracle.value(self.features_of(state))
+
+    def in_pieces(self, state: Subset) -> Iterator[None]:
+        """Do the long part of `exact` piece by piece, if the oracle can."""
+        if type(self).exact is FeatureLattice.exact and hasattr(self.oracle, "in_pieces"):
+            yield from self.oracle.in_pieces(self.features_of(state))
 
     def values(self, states: Sequence[Subset]) -> list[float]:
         """Return the exact values of several terminal leaves."""
@@ -316,6 +307,17 @@ class FeatureLattice:
             return self.oracle.part_scores([(self.features_of(state), number) for state, number in items])
         return [self.part(state, number) for state, number in items]
 
+    def seconds(self, items: Sequence[tuple[Subset, int]]) -> float:
+        """Return about how long the scores of some terminal leaves will take; 0 if the oracle does not know."""
+        seconds = getattr(self.oracle, "seconds", None)
+        return 0.0 if seconds is None else sum(seconds(self.features_of(state)) for state, _ in items)
+
+    def rough(self, state: Subset) -> float:
+        """Return an estimate of the value of a terminal leaf that takes little time, or one of its scores."""
+        if hasattr(self.oracle, "rough") and type(self).part is FeatureLattice.part:
+            return self.oracle.rough(self.features_of(state))
+        return self.part(state, 0)
+
     @property
     def parts_at_once(self) -> int:
         """How many scores the oracle computes in less time together than one by one; 1 if it does not."""
@@ -336,7 +338,7 @@ class FeatureLattice:
         return {**self.oracle.settings(), "groups": self.groups, "data": self.oracle.fingerprint()}
 
 
-def checked_groups(argument: str, groups: Mapping[Any, Iterable[int]], names: Sequence[str]) -> list[list[int]]:
+def checked_groups(argument: str, groups: Mapping[Hashable, Iterable[int]], names: Sequence[str]) -> list[list[int]]:
     """Return the features of each group; refuse groups that do not hold every feature exactly once.
 
     `names` says what errors call each feature.

@@ -7,7 +7,8 @@ from math import log, sqrt
 
 import numpy as np
 
-from bestleaf.features.rave import RaveProposals, Subset
+from bestleaf.features.rave import RaveProposals
+from bestleaf.features.rollouts import Subset
 from bestleaf.problems import State
 from bestleaf.search.evaluator import Evaluator
 from bestleaf.search.state import SearchState
@@ -152,7 +153,7 @@ class LookaheadProposals(RaveProposals):
         self._climb()
         self.values_of(self.finalists(self.state.rollouts.best_subsets()))
         self._climb()
-        return self.lattice.path_to(self.lattice.terminal(self.best[1])) if self.best[0] >= 0 else []
+        return [*self.lattice.path_to(self.lattice.terminal(self.best[1]))] if self.best[0] >= 0 else []
 
     def _climb(self) -> None:
         """Improve the best subset by single steps with promising units; always take the best step."""

@@ -11,13 +11,12 @@ rows are ranked. So no row that is ranked has voted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from hashlib import sha256
-from itertools import pairwise, repeat
+from itertools import chain, pairwise, repeat
 from threading import local
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +24,7 @@ from sklearn.base import BaseEstimator
 
 from bestleaf.checks import one_of, shown, whole
 from bestleaf.engine.records import Workplace
+from bestleaf.features.all_subsets import MOST_NUMBERS
 from bestleaf.features.data import (
     LIGHTEST,
     checked_data,
@@ -43,21 +43,14 @@ from bestleaf.features.kernels import all_subsets as together
 from bestleaf.features.kernels import neighbours as kernels
 from bestleaf.features.kernels import ranking
 from bestleaf.features.kernels.records import NEIGHBOURS, TIES
-from bestleaf.features.numbering import MOST_NUMBERS
-from bestleaf.features.ranking import pulls
+from bestleaf.features.ranking import counted_pairs, pulls
 from bestleaf.features.rows import check_voters, checked_weights, group_numbers
 
 TASKS = ("auto", "classification", "regression")
-DISTANCES_AT_ONCE, MOST_AT_ONCE = 2 * 10**10, 4096  # on a GPU: distances and values that take about 50 ms
-MOST_SUBSETS = 2**22  # whose values are all computed without a GPU
-SHARE_OF_A_THREAD = 8  # values that a thread gets at once
-VOTES = 256 * 2**20  # bytes for votes that are kept
-SUBSAMPLE = 50  # rows that a sample is computed on, as in the paper
-ERROR_ROWS = 2000  # rows that a standard error is computed on, at most
-A_SUBSET = 600  # bytes of Python objects for each subset whose votes are kept
-VOTES_A_PART = 2 * 10**6  # votes on many subsets that one call of their kernel writes
-FEWEST_A_PART = 16  # subsets; the first one of a part shares no distances with the one before
 DISTANCES_A_THREAD = 10**6  # fewer are not worth a thread
+TOGETHER = 16  # outputs whose votes are copied together: those of a row in one line of the cache
+A_PIECE = 5 * 10**8  # distances on one feature that are computed between two looks at the clock: about 50 ms
+AN_OUTPUT = 1000  # how many of them the votes of a row on one output take
 DISTANCES_A_GPU = 4 * 10**6  # fewer take less time on the processor than the way to the GPU and back
 
 
@@ -125,8 +118,8 @@ class NeighbourVotes(BaseEstimator):
 
     def oracle(
         self,
-        X: Any,
-        y: Any,
+        X: ArrayLike,
+        y: ArrayLike,
         *,
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -198,8 +191,8 @@ class KNNOracle:
 
     def __init__(
         self,
-        X: Any,
-        y: Any,
+        X: ArrayLike,
+        y: ArrayLike,
         *,
         task: str = "classification",
         n_neighbors: int = 5,
@@ -211,7 +204,7 @@ class KNNOracle:
         query_rows: int | None = None,
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        memory: int = VOTES,
+        memory: int = 256 * 2**20,
         n_jobs: int = 1,
         device: str = "auto",
     ) -> None:
@@ -236,14 +229,13 @@ class KNNOracle:
         self.cumulative = np.empty(0)  # shares of the weight, to draw rows by
         self._check_roles()
         most = self.roles.queries
-        self.subsample = min(SUBSAMPLE, most) if subsample is None else subsample
+        self.subsample = min(50, most) if subsample is None else subsample
         if not 2 <= self.subsample <= most:
             which = "rows that are ranked" if self.roles.apart else "rows"
             raise ValueError(f"subsample must be between 2 and the number of {which} ({most}), got {subsample}")
         self._lanes = lanes(self.roles.references, n_neighbors)
         self.padded = -(-self.roles.references // self._lanes) * self._lanes
         self.columns = copied_columns(data, scale, max(len(self.rows), self.padded), self.rows)
-        self.weights = self._weights()
         self.queries = np.arange(self.roles.first_query, len(self.rows))
         self.value_cost = len(self.queries) * self.roles.references
 
@@ -272,56 +264,55 @@ class KNNOracle:
             sums = np.cumsum(self.row_weights[first:])
             self.cumulative = sums / sums[-1]
 
-    def _weights(self) -> np.ndarray:
-        """Return the targets of classes plus `ONE`, as whole numbers for `sum_nearest`; empty for real targets."""
-        sums_fit = self.classes is not None and self.n_neighbors < kernels.ONE // 2
-        weights, many = np.zeros((len(self.targets) if sums_fit else 0, self.padded), np.int32), self.roles.references
-        weights[:, :many] = self.targets[: len(weights), :many] + kernels.ONE
-        return weights
-
     def __getstate__(self) -> dict[str, object]:
         """Leave out votes and scratch memory, which are made again."""
         return {name: value for name, value in vars(self).items() if name not in ("_votes", "_scratch", "_gpu")}
 
-    def value(self, subset: Iterable[int], queries: np.ndarray | None = None) -> float:
-        """Return the exact value of a subset, or that on some of the rows, given by their places in `rows`."""
-        queries = self.queries if queries is None else queries
-        weights = None if self.row_weights is None else self.row_weights[queries]
-        return self._value(self._features(subset), queries, weights)
+    def value(self, subset: Iterable[int]) -> float:
+        """Return the exact value of a subset."""
+        weights = None if self.row_weights is None else self.row_weights[self.queries]
+        return self._value(self._features(subset), self.queries, weights)
 
-    def values(self, subsets: Iterable[Iterable[int]], queries: np.ndarray | None = None) -> list[float]:
+    def in_pieces(self, subset: Iterable[int]) -> Iterator[None]:
+        """Compute the votes of a subset piece by piece; they are kept, so that then its value takes little time."""
+        features, rows, outputs = self._features(subset), len(self.queries), len(self.targets)
+        a_row = self.roles.references * (1 + len(features)) + AN_OUTPUT * outputs
+        many = max(1, A_PIECE // a_row)
+        for start in range(0, rows if rows > many else 0, many):
+            self._sums(features, self.queries[start : start + many])
+            yield
+
+    def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
         """Return the values of several subsets, computed together on a GPU or by several threads."""
-        queries = self.queries if queries is None else queries
-        asked = [self._features(subset) for subset in subsets]
-        distances = len(queries) * self.roles.references
-        if len(asked) > 1 and self.suits_gpu(asked, len(queries)):
-            found = self._values_on_gpu(PaddedSubsets.of(asked), queries)
+        asked, distances = [self._features(subset) for subset in subsets], self.value_cost
+        if len(asked) > 1 and self._suits_gpu([len(features) for features in asked], len(self.queries)):
+            found = self._values_on_gpu(PaddedSubsets.of(asked))
             if found is not None:
                 return found.tolist()
         threads = min(self.n_jobs, len(asked), len(asked) * distances // DISTANCES_A_THREAD)
         if threads < 2 or distances >= DISTANCES_A_THREAD:  # then the threads share the work of each value
-            return [self.value(features, queries) for features in asked]
+            return [self.value(features) for features in asked]
         with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(self.value, asked, repeat(queries)))
+            return list(pool.map(self.value, asked))
 
     @property
     def most_subsets(self) -> int:
         """How many subsets may all be evaluated, more of them on a GPU."""
-        return MOST_NUMBERS if self._gpu.is_there and not self.roles.apart else MOST_SUBSETS
+        return MOST_NUMBERS if self._gpu.is_there and not self.roles.apart else 2**22
 
     def table_values(self, columns: np.ndarray) -> np.ndarray:
         """Return the exact values of many subsets; `columns` [subsets, features] says which features each has.
 
         Any order will do; fewest distances are computed if subsets that begin with the same features stand together.
         """
-        if self._worth_a_gpu(len(columns), int(columns.sum(axis=1).max()), len(self.queries)):
-            found = self._values_on_gpu(PaddedSubsets.among(columns), self.queries)
+        if self._suits_gpu(columns.sum(axis=1).tolist(), len(self.queries)):
+            found = self._values_on_gpu(PaddedSubsets.among(columns))
             if found is not None:
                 return found
         if self.n_neighbors > together.NEAREST or self.drop_zero or self.roles.apart:
             return np.array(self.values([np.flatnonzero(row) for row in columns]))
-        many, largest = len(columns), max(1, VOTES_A_PART // self.targets.size)
-        threads = max(1, min(self.n_jobs, many // FEWEST_A_PART))
+        many, largest = len(columns), max(1, 2 * 10**6 // self.targets.size)
+        threads = max(1, min(self.n_jobs, many // 16))  # the first one of a part shares no distances with another
         edges = np.linspace(0, many, max(-(-many // largest), threads) + 1).astype(int)
         parts = [columns[start:stop] for start, stop in pairwise(edges.tolist()) if start < stop]
         if threads < 2:
@@ -355,42 +346,34 @@ class KNNOracle:
     @property
     def at_once(self) -> int:
         """How many values take less time together than one by one: many on a GPU, some for several threads."""
-        distances = len(self.queries) * self.roles.references
-        if self._gpu.is_there:
-            return int(np.clip(DISTANCES_AT_ONCE // distances, 1, MOST_AT_ONCE))
-        return 1 if self.n_jobs < 2 or distances >= DISTANCES_A_THREAD else SHARE_OF_A_THREAD * self.n_jobs
+        if self._gpu.is_there:  # distances and values that take about 50 ms
+            return int(np.clip(2 * 10**10 // self.value_cost, 1, 4096))
+        return 1 if self.n_jobs < 2 or self.value_cost >= DISTANCES_A_THREAD else 8 * self.n_jobs
 
     @cached_property
     def _gpu(self) -> Gpu[CudaVotes]:
         """The GPU, to which the data are copied when there is work for it."""
-        return self.gpu_for(None, self.groups)
-
-    def gpu_for(self, columns: np.ndarray | None, groups: np.ndarray | None) -> Gpu[CudaVotes]:
-        """Return the GPU for other columns, as `workplace_on` does for the processor; None are those of the data."""
 
         def made() -> CudaVotes:
-            given, by_row = self.columns if columns is None else columns, groups
-            if groups is not None and len(groups) < given.shape[1]:  # further rows belong to no group
-                by_row = np.concatenate([groups, np.full(given.shape[1] - len(groups), -1)])
-            real = self.classes is None
-            about = given, self.targets, self.n_neighbors, self.roles.references, by_row
-            return CudaVotes(*about, drop_zero=self.drop_zero, real=real)
+            about = self.columns, self.targets, self.n_neighbors, self.roles.references, self._padded_groups()
+            return CudaVotes(*about, drop_zero=self.drop_zero, real=self.classes is None)
 
         return Gpu(self.device, made)
 
-    def suits_gpu(self, asked: Sequence[np.ndarray], queries: int) -> bool:
-        """Return whether these subsets fit on a GPU and, with so many queries, are worth the way to it."""
-        sizes = [len(features) for features in asked]
-        return min(sizes) > 0 and self._worth_a_gpu(len(asked), max(sizes), queries)
+    def _padded_groups(self) -> np.ndarray | None:
+        """Return the group of each row, -1 where columns have no row."""
+        if self.groups is None:
+            return None
+        return np.pad(self.groups, (0, self.columns.shape[1] - len(self.groups)), constant_values=-1)
 
-    def _worth_a_gpu(self, many: int, widest: int, queries: int) -> bool:
-        """Return whether so many subsets of at most so many features are worth the way to a GPU, and fit on it."""
-        worth = many * queries * self.roles.references >= DISTANCES_A_GPU and self._gpu.is_there
-        return worth and CudaVotes.takes(widest, self.n_neighbors)
+    def _suits_gpu(self, sizes: Sequence[int], queries: int) -> bool:
+        """Return whether subsets of these sizes fit on a GPU and, with so many queries, are worth the way to it."""
+        worth = len(sizes) * queries * self.roles.references >= DISTANCES_A_GPU and self._gpu.is_there
+        return worth and min(sizes) > 0 and CudaVotes.takes(max(sizes), self.n_neighbors)
 
-    def _values_on_gpu(self, subsets: PaddedSubsets, queries: np.ndarray) -> np.ndarray | None:
-        """Return values on some rows, to the last digit as the processor computes them; None if there is no GPU."""
-        targets = self.targets[:, queries]
+    def _values_on_gpu(self, subsets: PaddedSubsets) -> np.ndarray | None:
+        """Return values, to the last digit as the processor computes them; None if there is no GPU."""
+        queries, targets = self.queries, self.targets[:, self.queries]
         if self.row_weights is not None or self.ties == "row_order":  # the processor ranks the rows by their votes
             sums = self._gpu.tried(lambda votes: votes.sums(subsets, queries))
             weights = None if self.row_weights is None else self.row_weights[queries]
@@ -430,7 +413,9 @@ class KNNOracle:
         would change, too, is left out. Rows of a group may resemble each other, so groups count as a whole. With very
         many rows it is computed on some and scaled.
         """
-        rows = self.with_weight(self.queries[:: -(-len(self.queries) // ERROR_ROWS)])
+        rows = self.queries[:: -(-len(self.queries) // 2000)]
+        if self.row_weights is not None:
+            rows = rows[self.row_weights[rows] > 0]
         sums, found = self._sums(self._features(subset), rows), []
         for score, target in zip(sums.T, self.targets[:, rows], strict=True):
             if target.min() < target.max():
@@ -441,10 +426,6 @@ class KNNOracle:
             by_row = np.bincount(np.unique(self.groups[rows], return_inverse=True)[1], by_row)
         shrunk = len(rows) / len(self.queries) * len(by_row) / (len(by_row) - 1)
         return float(np.sqrt(shrunk * (by_row**2).sum()))
-
-    def with_weight(self, queries: np.ndarray) -> np.ndarray:
-        """Return those of some rows whose weight is not 0."""
-        return queries if self.row_weights is None else queries[self.row_weights[queries] > 0]
 
     def sums(self, subset: Iterable[int]) -> np.ndarray:
         """Return [rows, outputs]: the sums of the targets of the nearest neighbours, rows as in `X`.
@@ -466,7 +447,7 @@ class KNNOracle:
         roles |= {"query_rows": self.roles.queries} if self.roles.apart else {}
         return {"task": task, **{name: getattr(self, name) for name in names}, **flags, **roles}
 
-    def counts(self) -> dict[str, int | None]:
+    def counts(self) -> dict[str, int]:
         """Return the number of classes (0 for real targets) and of the rows that a value ranks."""
         return {"classes": 0 if self.classes is None else len(self.classes), "queries": len(self.queries)}
 
@@ -480,39 +461,27 @@ class KNNOracle:
 
     def workplace(self) -> Workplace:
         """Return what one thread of the kernels needs: the data and scratch memory."""
-        return self.workplace_on(self.columns, self.groups)
-
-    def workplace_on(self, columns: np.ndarray, groups: np.ndarray | None) -> Workplace:
-        """Return a workplace on other columns, with the rows that vote at the first places and queries behind them.
-
-        `groups` are those of the first rows; the others belong to none.
-        """
-        place, by_row = Workplace(NEIGHBOURS), np.full(0 if groups is None else columns.shape[1], -1, np.int32)
-        if groups is not None:
-            by_row[: len(groups)] = groups
+        place, groups = Workplace(NEIGHBOURS), self._padded_groups()
         place.set(
             examples=self.roles.references,
             padded=self.padded,
             rows=len(self.rows),
-            stride=columns.shape[1],
+            stride=self.columns.shape[1],
             lanes=self._lanes,
             outputs=len(self.targets),
             neighbours=self.n_neighbors,
             drop_zero=self.drop_zero,
             real=self.classes is None,
-            weighed=len(self.weights) > 0,
             grouped=groups is not None,
             sum_nearest=kernels.sum_nearest.address,
             pairs_in_order=ranking.pairs_in_order.address if self.classes is None else 0,
         )
         place.point(
-            columns=columns,
+            columns=self.columns,
             targets=self.targets,
-            weights=self.weights,
-            groups=by_row,
+            groups=np.empty(0, np.int32) if groups is None else groups,
             distance=np.zeros(self.padded, np.float32),
             minima=np.zeros(self._lanes, np.int32),
-            tally=np.zeros(self._lanes, np.int32),
             nearest=np.zeros(self.n_neighbors, np.int32),
             who=np.zeros(self.n_neighbors, np.int64),
             sums=np.zeros(len(self.targets), np.float32),
@@ -524,7 +493,7 @@ class KNNOracle:
     def _votes(self) -> Callable[[bytes], tuple[np.ndarray, np.ndarray]]:
         """A function of a subset that returns its sums and which of them are known; it forgets the oldest subsets."""
         rows, outputs = len(self.rows), len(self.targets)
-        most = max(1, self.memory // (A_SUBSET + rows * (1 + 4 * outputs)))
+        most = max(1, self.memory // (600 + rows * (1 + 4 * outputs)))  # 600 bytes are the objects of Python
         return lru_cache(most)(lambda key: (np.empty((rows, outputs), np.float32), np.zeros(rows, np.bool_)))
 
     @cached_property
@@ -556,11 +525,11 @@ class KNNOracle:
         missing = queries[~known[queries]]
         if len(missing):
             sums[missing], known[missing] = self._computed(features, missing), True
-        return sums[queries]
+        return sums[self.roles.first_query :] if queries is self.queries else sums[queries]  # the same, but no copy
 
     def _computed(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
         """Return the sums of some rows; several threads compute them if that is faster."""
-        if self.suits_gpu([features], len(queries)):
+        if self._suits_gpu([len(features)], len(queries)):
             found = self._gpu.tried(lambda votes: votes.sums(PaddedSubsets.of([features]), queries)[0])
             if found is not None:
                 return found
@@ -578,18 +547,19 @@ class KNNOracle:
         return sums
 
     def _value(self, features: np.ndarray, queries: np.ndarray, weights: np.ndarray | None = None) -> float:
-        return self.fraction_in_order(self.targets[:, queries], self._sums(features, queries), weights)
+        whole = queries is self.queries
+        targets = self.targets[:, self.roles.first_query :] if whole else self.targets[:, queries]
+        return self.fraction_in_order(targets, self._sums(features, queries), weights)
 
     def fraction_in_order(self, targets: np.ndarray, sums: np.ndarray, weights: np.ndarray | None = None) -> float:
         """Return the fraction of pairs in the right order, averaged over the outputs with different targets."""
         fractions, ties = [], TIES[self.ties]
-        for target, score in zip(targets, sums.T, strict=True):
-            if weights is not None and self.classes is None:
-                good, pairs = ranking.weighted_pairs(target, score, weights, ties)
+        some = (np.ascontiguousarray(sums[:, first : first + TOGETHER].T) for first in range(0, len(targets), TOGETHER))
+        for target, score in zip(targets, chain.from_iterable(some), strict=True):
+            if self.classes is None:
+                good, pairs = counted_pairs(target, score, ties, weights)
             elif weights is not None:
                 good, pairs = ranking.weighted_votes(target, score, weights, ties, *np.zeros((2, self.n_neighbors + 1)))
-            elif self.classes is None:
-                good, pairs = ranking.counted_pairs(target, score, ties, ranking.pairs_in_order.address)
             else:
                 good, pairs = ranking.votes_in_order(target, score, ties, *self._of_this_thread()[1])
             if pairs:

@@ -5,7 +5,25 @@ from __future__ import annotations
 import numpy as np
 
 from bestleaf.features.kernels import ranking as kernels
-from bestleaf.features.kernels.records import HALF
+from bestleaf.features.kernels.records import HALF, ROW_ORDER
+
+
+def counted_pairs(
+    truth: np.ndarray, score: np.ndarray, ties: int, weights: np.ndarray | None = None
+) -> tuple[float, float]:
+    """Return the pairs of rows with different targets that the scores put in the right order, and all such pairs.
+
+    It is what the kernel `pairs_in_order` returns, but takes far less time with many rows. With weights a pair counts
+    their product.
+    """
+    order, many = np.argsort(truth, kind="stable"), len(truth)
+    if ties == ROW_ORDER:  # of equal scores the one of the later row is higher
+        ranks = np.argsort(np.argsort(score, kind="stable"), kind="stable")
+    else:
+        ranks = np.unique(score, return_inverse=True)[1]
+    ranks = np.where(np.isnan(score), -1, ranks)[order]
+    heavy, tie = np.ones(many) if weights is None else weights[order], 0.5 if ties == HALF else 0.0
+    return kernels.pairs_of_sorted(truth[order], ranks, heavy, tie, np.zeros(many + 1))
 
 
 def concordance(truth: np.ndarray, score: np.ndarray, weights: np.ndarray | None = None) -> float:
@@ -14,10 +32,7 @@ def concordance(truth: np.ndarray, score: np.ndarray, weights: np.ndarray | None
     Scores are compared in single precision.
     """
     ranks, score = np.unique(truth, return_inverse=True)[1].astype(np.float32), np.asarray(score, np.float32)
-    if weights is None:
-        good, pairs = kernels.counted_pairs(ranks, score, HALF, kernels.pairs_in_order.address)
-    else:
-        good, pairs = kernels.weighted_pairs(ranks, score, np.asarray(weights, np.float64), HALF)
+    good, pairs = counted_pairs(ranks, score, HALF, None if weights is None else np.asarray(weights, np.float64))
     if not pairs:
         raise ValueError(f"concordance needs two different targets, got {len(ranks)} that are the same")
     return float(good / pairs)

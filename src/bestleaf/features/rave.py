@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,35 +13,8 @@ from bestleaf.search.evaluator import Evaluator
 from bestleaf.search.growth.proposals import RandomProposals
 from bestleaf.search.state import SearchState
 
-Subset = tuple[int, ...]
-
-
-class SubsetProblem(Protocol):
-    """What `RaveProposals` needs of a problem whose states are subsets of units (features or groups)."""
-
-    groups: list[list[int]]  # features of each unit
-    limit: int  # most units of a subset
-    parts: int  # number of scores whose mean is the value; 0 or 1 if it is computed at once
-    oracle: Any  # has `rollouts_a_unit` and, where scores are computed one by one, `part_cost`
-    value_cost: float  # number of distances computed for one exact value
-
-    def grown(self, subset: Subset, unit: int) -> Subset:
-        """Return the subset with one unit more."""
-
-    def missing(self, subset: Subset) -> list[int]:
-        """Return the units that may be added."""
-
-    def terminal(self, subset: Subset) -> Subset:
-        """Return the terminal state of a subset: no more units are added."""
-
-    def count_children(self, state: Subset) -> int:
-        """Return how many children a state has."""
-
-    def neighbours(self, state: Subset, units: list[int] | None = None) -> list[Subset]:
-        """Return the terminal states one step away: one of the units is added, dropped or exchanged."""
-
-    def path_to(self, state: State) -> list[State]:
-        """Return the states on the way to a terminal state, without the root."""
+if TYPE_CHECKING:
+    from bestleaf.features.lattice import FeatureLattice
 
 
 def rave_scores(here: np.ndarray, everywhere: np.ndarray, locality: float) -> np.ndarray:
@@ -72,7 +45,7 @@ class RaveProposals(RandomProposals):
 
     def __init__(self, state: SearchState, evaluator: Evaluator) -> None:
         super().__init__(state, evaluator)
-        self.lattice: SubsetProblem = state.problem
+        self.lattice: FeatureLattice = state.problem
         self._left: dict[int, int] = {}  # warm-up rollouts still to draw at a node
 
     def warm_up(self, node: int, rounds: int) -> int:

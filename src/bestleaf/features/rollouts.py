@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from bestleaf.features.lattice import FeatureLattice
 
 KEPT = 16  # best rollouts that are kept
-ROWS_OF_VOTES = 2**20  # subsets whose votes are kept, at most
 MOST_SUMS = 3 * 2**27  # bytes for sums by node
-LARGEST_COUNT = 2.0**53
 
 Subset = tuple[int, ...]
 
@@ -116,7 +114,7 @@ class NeighbourRollouts(Rollouts):
         outputs, queries, first = len(oracle.targets), oracle.roles.queries, oracle.roles.first_query
         small = oracle.classes is not None and oracle.n_neighbors <= np.iinfo(np.int8).max
         kind = np.dtype(np.int8 if small else np.float32)  # small numbers of votes fit into a byte
-        memory = int(np.clip(oracle.memory // (kind.itemsize * outputs * queries), 1, ROWS_OF_VOTES))
+        memory = int(np.clip(oracle.memory // (kind.itemsize * outputs * queries), 1, 2**20))
         words, stream = -(-units // 64), rng.bit_generator.ctypes
         self.place.set(
             draw=draw_neighbours.address,

@@ -54,14 +54,9 @@ def weights_digest(weights: ArrayLike, rows: int) -> str:
     return sha256(checked_weights(weights, rows).tobytes()).hexdigest()
 
 
-def rows_of_others(numbers: np.ndarray) -> int:
-    """Return how many rows of other groups every row has, at least."""
-    return len(numbers) - int(np.bincount(numbers).max())
-
-
 def check_voters(numbers: np.ndarray, n_neighbors: int) -> None:
     """Refuse groups that leave too few rows of other groups to vote."""
-    if (left := rows_of_others(numbers)) < n_neighbors:
+    if (left := len(numbers) - int(np.bincount(numbers).max())) < n_neighbors:
         raise ValueError(
             f"groups must leave every row at least {n_neighbors} rows of other groups, which vote on it, got {left} "
             "beside the largest group"

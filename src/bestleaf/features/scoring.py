@@ -10,14 +10,15 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_regressor
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.metrics import check_scoring, get_scorer_names, make_scorer
 
 from bestleaf.checks import sentence, shown
 from bestleaf.features.ranking import auc, concordance
 from bestleaf.proof.text import call_name
 
-ROUNDING = 1e-9  # a perfect average precision may be 1.0000000000000002
+Scoring = str | Callable[..., float] | None  # as users give it
 
 
 @dataclass(frozen=True)
@@ -46,14 +47,15 @@ class Score:
             raise ValueError(
                 f"scoring {self.name} must give a finite number, got {shown(score)} for the features {shown(subset)}"
             )
-        if float(score) > 1.0 + ROUNDING or (float(score) < 0.0 and not self.is_bounded):
+        # A perfect average precision may be 1.0000000000000002.
+        if float(score) > 1.0 + 1e-9 or (float(score) < 0.0 and not self.is_bounded):
             raise ValueError(
                 f"scoring {self.name} must give scores from 0 to 1 to value subsets, got {float(score):g} for the "
                 f"features {shown(subset)}"
             )
         return min(1.0, max(0.0, float(score)))
 
-    def of(self, fitted: Any, X: Any, y: Any, **weights: Any) -> Any:
+    def of(self, fitted: BaseEstimator, X: np.ndarray, y: np.ndarray, **weights: ArrayLike | None) -> Any:
         """Return the score of a fitted estimator."""
         try:
             quick = quick_score(self.name, fitted, X, y) if self.by_name and not weights else None
@@ -76,7 +78,7 @@ class Score:
         return function is not None and "sample_weight" in inspect.signature(function).parameters
 
 
-def chosen_score(estimator: Any, scoring: Any) -> Score:
+def chosen_score(estimator: BaseEstimator, scoring: Scoring) -> Score:
     """Return the score asked for; the default is the accuracy of a classifier, the concordance index of a regressor."""
     if scoring is None:
         scoring = "concordance" if is_regressor(estimator) else "accuracy"
@@ -91,7 +93,7 @@ def chosen_score(estimator: Any, scoring: Any) -> Score:
         raise ValueError(f"scoring {rule}, got {shown(scoring)}") from None
 
 
-def quick_score(name: str, fitted: Any, X: np.ndarray, y: np.ndarray) -> float | None:
+def quick_score(name: str, fitted: BaseEstimator, X: np.ndarray, y: np.ndarray) -> float | None:
     """Return the score that scikit-learn has under this name, computed in less time; None for other scores or data.
 
     On few rows the checks inside the scorer of the AUC take as long as the fit of a linear model.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from bestleaf.search.evaluator import Evaluator
 from bestleaf.search.stages import DONE, REOPEN, Stage, evaluate_waiting
 from bestleaf.search.state import SearchState
 
+if TYPE_CHECKING:
+    from bestleaf.features.lattice import FeatureLattice
+    from bestleaf.features.rollouts import Subset
+
 
 class EveryLeaf(Stage):
     """Evaluate every leaf that has an exact value, even if the answer is settled without it."""
@@ -21,16 +25,6 @@ class EveryLeaf(Stage):
         """Evaluate for one slice."""
         waiting = [state.graph.states[leaf] for leaf in state.waiting_leaves()[::-1]]
         return DONE if evaluate_waiting(waiting, state, evaluator) else None
-
-
-class Subsets(Protocol):
-    """What `SubsetsOfAnswers` needs of a problem whose terminal states are subsets."""
-
-    def subsets_of(self, state: Any, largest: int) -> Iterable[State]:
-        """Return terminal states: all subsets or, of more than `largest` units, those without one or two of them."""
-
-    def path_to(self, state: Any) -> Sequence[State]:
-        """Return the states on the way to a terminal state, without the root."""
 
 
 class SubsetsOfAnswers(Stage):
@@ -45,7 +39,7 @@ class SubsetsOfAnswers(Stage):
     CLOSE = 32  # how many subsets of highest value enter, and how many of the smallest
     LARGEST = 8  # up to this size all subsets of an answer are evaluated; of a larger one, those without one or two
 
-    def __init__(self, lattice: Subsets) -> None:
+    def __init__(self, lattice: FeatureLattice) -> None:
         self.lattice = lattice
         self.reset()
 
@@ -66,7 +60,7 @@ class SubsetsOfAnswers(Stage):
             return REOPEN  # leaves that are only sampled have to be compared with the best one, too
         return DONE
 
-    def _close(self, state: SearchState, best: float) -> list[State]:
+    def _close(self, state: SearchState, best: float) -> list[Subset]:
         """Return the states within epsilon of the best that may enter, in the order in which they were evaluated."""
         values = state.values
         close: list[Any] = [one for one, value in values.items() if value >= best - state.settings.epsilon]
@@ -79,15 +73,12 @@ class SubsetsOfAnswers(Stage):
 
     def _candidates(self, state: SearchState) -> list[State]:
         """Return the subsets of the best answers that have no value yet, the largest last."""
-        present = [one for one in state.values if one in state.graph.node_of]
+        present: list[Any] = [one for one in state.values if one in state.graph.node_of]
         best = sorted(present, key=lambda one: -state.values[one])[: self.ANSWERS]
         found: dict[Any, None] = dict.fromkeys(
             subset for one in best for subset in self.lattice.subsets_of(one, self.LARGEST)
         )
         return sorted((one for one in found if one not in state.values), key=len)
-
-
-AIMED = 256  # samples after which another leaf may be tried
 
 
 class Aim(NamedTuple):
@@ -106,7 +97,7 @@ class SmallerAnswer(Stage):
     taken. A leaf for which it cannot be proved is left out.
     """
 
-    def __init__(self, size: Callable[[Any], int], tolerance: float | None = None) -> None:
+    def __init__(self, size: Callable[[Subset], int], tolerance: float | None = None) -> None:
         self.size, self.tolerance = size, tolerance
         self.reset()
 
@@ -139,7 +130,7 @@ class SmallerAnswer(Stage):
         candidates = leaves[within][order]
         if not len(candidates) or candidates[0] == best:
             return DONE
-        leaf, until = int(candidates[0]), min(self._allowed, state.samples + AIMED)
+        leaf, until = int(candidates[0]), min(self._allowed, state.samples + 256)
         self._aim = Aim(leaf, float(state.known.known["lower"][leaf]) + state.settings.epsilon, until)
         return self._narrow(state, evaluator, self._aim)
 

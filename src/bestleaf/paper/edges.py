@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from bestleaf.checks import shown
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.records import EXACT, Workplace, enlarged
 from bestleaf.paper.kernels import CROSSING, DESCENT, EDGE, SAMPLED, UNKNOWN_VALUE, judged_mean, moment, refresh_above
-from bestleaf.problems import State
+from bestleaf.problems import Problem, State
 
 
 class Arm(NamedTuple):
@@ -28,7 +28,7 @@ class EdgeStatistics:
     The graph knows all parents of a node from the start. Descents take an edge only after `connect` has made it.
     """
 
-    def __init__(self, problem: Any, fields: dict[str, float]) -> None:
+    def __init__(self, problem: Problem, fields: dict[str, float]) -> None:
         self.graph = GrowingGraph.opening(problem, with_children=False)
         self._place = Workplace(DESCENT)
         self._place.set(moment=moment.address, **fields)

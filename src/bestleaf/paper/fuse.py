@@ -13,8 +13,7 @@ from bestleaf.features import STOP, FeatureLattice, NeighbourRollouts, Subset
 from bestleaf.features.rave import rave_scores
 from bestleaf.paper.uct import UCT, UCTResult, UCTSettings, full_signature
 from bestleaf.search.result import Progress
-
-REFRESH_RATIO = 1.1  # priors are computed again when the visits of a node have grown by this factor
+from bestleaf.search.settings import Seed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +87,7 @@ class Fuse(UCT):
     settings: FuseSettings
     oracle: NeighbourRollouts
 
-    def __init__(self, lattice: FeatureLattice, settings: FuseSettings, seed: Any = None) -> None:
+    def __init__(self, lattice: FeatureLattice, settings: FuseSettings, seed: Seed = None) -> None:
         if not isinstance(lattice, FeatureLattice):
             raise TypeError(f"lattice must be a FeatureLattice, got a {type(lattice).__name__}")
         if not lattice.samples_compiled:
@@ -135,7 +134,7 @@ class Fuse(UCT):
         for edge in self.statistics.leaving(node):
             child = edges["child"][edge]
             edges["prior"][edge] = scores[child] if child != STOP else (total / count if count else 0.5)
-        crossing["refresh_at"] = int(REFRESH_RATIO * int(crossing["visits"])) + 1
+        crossing["refresh_at"] = int(1.1 * int(crossing["visits"])) + 1  # after a tenth more visits
 
     def result(self) -> FuseResult:
         """Return what is recommended now, with its exact value.
@@ -165,7 +164,7 @@ class Fuse(UCT):
 def fuse_search(
     lattice: FeatureLattice,
     *,
-    seed: Any = None,
+    seed: Seed = None,
     callback: Callable[[Progress], object] | None = None,
     **settings: Any,
 ) -> FuseResult:

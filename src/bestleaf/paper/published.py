@@ -10,7 +10,8 @@ from __future__ import annotations
 from itertools import combinations
 from typing import cast
 
-from bestleaf.features.rave import RaveProposals, Subset
+from bestleaf.features.rave import RaveProposals
+from bestleaf.features.rollouts import Subset
 from bestleaf.problems import State
 
 

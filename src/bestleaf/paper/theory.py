@@ -16,19 +16,18 @@ from __future__ import annotations
 
 from graphlib import CycleError, TopologicalSorter
 from math import exp, inf, log, sqrt
-from typing import Any
 
 from scipy.optimize import brentq
 from scipy.special import lambertw
 
 from bestleaf.checks import shown
-from bestleaf.problems import State
+from bestleaf.problems import Problem, State
 
 LARGEST_LOGARITHM = 700.0  # of a floating-point number, about
 MOST_STATES = 1_000_000
 
 
-def children_of_all(problem: Any) -> dict[State, list[State]]:
+def children_of_all(problem: Problem) -> dict[State, list[State]]:
     """Return the children of every state of a problem, in the order in which a breadth-first walk meets the states."""
     root = problem.root()
     waiting, found = [root], {root: list[State]()}
@@ -42,7 +41,7 @@ def children_of_all(problem: Any) -> dict[State, list[State]]:
     return found
 
 
-def values(problem: Any) -> dict[State, float]:
+def values(problem: Problem) -> dict[State, float]:
     """Return V(s) of every state of a graph whose leaf means are known; children come before their parents."""
     if not hasattr(problem, "mean"):
         raise TypeError(f"problem must know mean(state) of its leaves, {type(problem).__name__} does not")
@@ -57,7 +56,7 @@ def values(problem: Any) -> dict[State, float]:
     return found
 
 
-def arm_gap(problem: Any, value: dict[State, float] | None = None) -> float:
+def arm_gap(problem: Problem, value: dict[State, float] | None = None) -> float:
     """Return Delta_*: how much better the best arm is than the best arm with a lower value (0 if all are equal).
 
     `value` are the values of all states, if they are known.
@@ -66,7 +65,7 @@ def arm_gap(problem: Any, value: dict[State, float] | None = None) -> float:
     return min({abs(value[root] - value[arm]) for arm in problem.children(root)} - {0.0}, default=0.0)
 
 
-def leaf_gaps(problem: Any, epsilon: float = 0.0) -> dict[State, float]:
+def leaf_gaps(problem: Problem, epsilon: float = 0.0) -> dict[State, float]:
     """Return the gap of every leaf: max(Delta_l, Delta_*, epsilon).
 
     Delta_l is the largest difference between the values of a parent and its child on any path to the leaf. So it is the
@@ -81,7 +80,7 @@ def leaf_gaps(problem: Any, epsilon: float = 0.0) -> dict[State, float]:
     return {state: gap[state] for state in below if not below[state]}
 
 
-def complexity(problem: Any, epsilon: float = 0.0) -> float:
+def complexity(problem: Problem, epsilon: float = 0.0) -> float:
     """Return H_eps, the sum of 1 / gap^2 over all leaves; infinite if all arms tie and epsilon is 0."""
     return _inverse_squares(leaf_gaps(problem, epsilon))
 
@@ -90,7 +89,7 @@ def _inverse_squares(gaps: dict[State, float]) -> float:
     return sum(1.0 / gap**2 for gap in gaps.values()) if min(gaps.values()) > 0 else inf
 
 
-def tau_ub(problem: Any, delta: float, epsilon: float = 0.0) -> float:
+def tau_ub(problem: Problem, delta: float, epsilon: float = 0.0) -> float:
     """Return 8 H_eps ln(n / delta), the first term of theorem 1, for a fixed graph with n leaves.
 
     Examples
@@ -104,7 +103,7 @@ def tau_ub(problem: Any, delta: float, epsilon: float = 0.0) -> float:
     return 8.0 * _inverse_squares(gaps) * log(len(gaps) / delta)
 
 
-def iterated_logarithms(problem: Any, epsilon: float = 0.0) -> float:
+def iterated_logarithms(problem: Problem, epsilon: float = 0.0) -> float:
     """Return the second term of theorem 1, the sum of 16 / gap^2 ln ln(1 / gap^2) over all leaves.
 
     A leaf with a gap of at least e^(-1/2), about 0.61, counts 0. There the iterated logarithm is negative or does not
@@ -116,7 +115,7 @@ def iterated_logarithms(problem: Any, epsilon: float = 0.0) -> float:
     return sum(16.0 / gap**2 * log(-2.0 * log(gap)) for gap in gaps if gap < exp(-0.5))
 
 
-def theorem_1(problem: Any, delta: float, epsilon: float = 0.0) -> float:
+def theorem_1(problem: Problem, delta: float, epsilon: float = 0.0) -> float:
     """Return both terms of theorem 1: `tau_ub` plus `iterated_logarithms`; what the paper writes as o(...) is left out.
 
     Examples

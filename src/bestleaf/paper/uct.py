@@ -13,10 +13,10 @@ from bestleaf.engine.compile import clock
 from bestleaf.engine.records import EVALUATE, GROW, REFRESH
 from bestleaf.paper.edges import Arm, EdgeStatistics
 from bestleaf.paper.kernels import DEEP, SAMPLED, credit, descend, play
-from bestleaf.problems import State
+from bestleaf.problems import Problem, State
 from bestleaf.search.budget import SLICE, Budget, run_in_slices
 from bestleaf.search.result import Progress
-from bestleaf.search.settings import checked_problem, checked_value, stream
+from bestleaf.search.settings import Seed, checked_problem, checked_value, stream
 
 # Depths d1, d2, d3 of UCD: how many levels below an edge its mean, the count of its parent and its count are taken.
 VARIANTS = {"uct1": (0, 0, 0), "uct2": (1, 0, 0), "uct3": (inf, 0, 0), "ucd": (1, 1, 1)}
@@ -111,8 +111,8 @@ class UCTResult:
         How long the search took, and the seed to repeat it.
     """
 
-    answer: Any
-    path: tuple[Any, ...]
+    answer: State
+    path: tuple[State, ...]
     value: float
     arms: tuple[Arm, ...] = field(repr=False)
     samples: int
@@ -135,8 +135,8 @@ class UCTResult:
 class UCT:
     """One search: it descends to a leaf, samples it, adds the sample to the edges taken, and gives nodes more edges."""
 
-    def __init__(self, problem: Any, settings: UCTSettings, seed: Any = None) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, settings: UCTSettings, seed: Seed = None) -> None:
+        self.problem: Any = problem  # with the methods that only some problems have
         self.settings = settings
         self.rng, self.seed = stream(seed)
         self.oracle = self.compiled_oracle()
@@ -219,7 +219,7 @@ class UCT:
         """Return the exact value of a terminal leaf, None if it has none."""
         return self.problem.exact(state)
 
-    def next_child(self, node: int, edge: int) -> Any:
+    def next_child(self, node: int, edge: int) -> State:
         """Return the child for a new edge of a node, here a random one; None if all edges were made at once."""
         if node not in self._left:
             self._left[node] = list(dict.fromkeys(self.problem.children(self.statistics.graph.states[node])))
@@ -259,7 +259,7 @@ class UCT:
 
 
 def uct_search(
-    problem: Any, *, seed: Any = None, callback: Callable[[Progress], object] | None = None, **settings: Any
+    problem: Problem, *, seed: Seed = None, callback: Callable[[Progress], object] | None = None, **settings: Any
 ) -> UCTResult:
     """Search a problem by UCT and recommend a child of the root, without a guarantee.
 

@@ -208,8 +208,8 @@ def _made(env: str | gymnasium.Env, settings: Mapping[str, object]) -> gymnasium
     gymnasium = library("gymnasium", "gymnasium", "GymnasiumModel")
     try:
         return gymnasium.make(env, **settings)
-    except gymnasium.error.Error:
-        raise ValueError(f"env must be the name of an environment of Gymnasium, got {shown(env)}") from None
+    except gymnasium.error.Error as error:
+        raise ValueError(f"env must be the name of an environment of Gymnasium, got {shown(env)}: {error}") from None
 
 
 def _read_model(env: gymnasium.Env) -> dict[int, Actions]:

@@ -8,7 +8,7 @@ children have not entered the graph yet.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -30,13 +30,13 @@ class Problem(Protocol):
     def root(self) -> State:
         """Return the state where the search starts."""
 
-    def children(self, state: State) -> Iterable[State]:
+    def children(self, state: Any) -> Iterable[State]:
         """Return all states one move below `state`."""
 
-    def is_terminal(self, state: State) -> bool:
+    def is_terminal(self, state: Any) -> bool:
         """Return whether `state` has no children."""
 
-    def sample(self, state: State, rng: np.random.Generator) -> float:
+    def sample(self, state: Any, rng: np.random.Generator) -> float:
         """Return one sample of `state` in [0, 1]; if it is not terminal, of a random terminal state below it."""
 
 
@@ -44,7 +44,7 @@ class Problem(Protocol):
 class Exact(Protocol):
     """The values of terminal states can be computed."""
 
-    def exact(self, state: State) -> float | None:
+    def exact(self, state: Any) -> float | None:
         """Return the exact value of a terminal state, or None if it can only be sampled."""
 
 
@@ -52,7 +52,7 @@ class Exact(Protocol):
 class TwoPlayer(Protocol):
     """An opponent moves in some states."""
 
-    def maximizes(self, state: State) -> bool:
+    def maximizes(self, state: Any) -> bool:
         """Return False where the opponent moves."""
 
 
@@ -77,7 +77,7 @@ class Endless(Protocol):
 class Chance(Protocol):
     """In some states nobody moves: chance decides which child comes next, as the roll of a die does."""
 
-    def chance(self, state: State) -> Sequence[float] | None:
+    def chance(self, state: Any) -> Sequence[float] | None:
         """Return the probability of each child, in the order of `children`; None where somebody moves.
 
         The value of a chance state is the mean of the values of its children, weighted with these probabilities. They
@@ -102,7 +102,7 @@ class Batched(Protocol):
 
     parts: int  # how many scores
 
-    def part(self, state: State, number: int) -> float:
+    def part(self, state: Any, number: int) -> float:
         """Return one score of a terminal state; numbers begin at 0."""
 
     def drawn_part(self, rng: np.random.Generator) -> int | None:
@@ -113,7 +113,7 @@ class Batched(Protocol):
 class Prior(Protocol):
     """The problem has an opinion of its moves before any sample is drawn, by a rule of thumb or a network."""
 
-    def prior(self, state: State) -> Sequence[float] | None:
+    def prior(self, state: Any) -> Sequence[float] | None:
         """Return a weight of at least 0 for each child, in the order of `children`; a larger one enters sooner.
 
         None is no opinion, and all children are alike.

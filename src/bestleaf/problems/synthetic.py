@@ -12,7 +12,7 @@ import numpy as np
 
 from bestleaf.checks import shown
 from bestleaf.memory import encoded
-from bestleaf.problems.protocols import State
+from bestleaf.problems.protocols import Problem, State
 
 
 class Bernoulli(NamedTuple):
@@ -24,7 +24,7 @@ class Bernoulli(NamedTuple):
 class BernoulliTable:
     """The mean of every node of one search."""
 
-    def __init__(self, mean: Callable[[Any], float]) -> None:
+    def __init__(self, mean: Callable[[State], float]) -> None:
         self.mean = mean
         self.means = np.zeros(64)
 
@@ -91,7 +91,7 @@ class ScoreLattice(BernoulliProblem):
         """Return sigmoid of the sum of the scores."""
         return 1.0 / (1.0 + exp(-sum(self.scores[f] for f in state)))
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> dict[str, object]:
         """Return what distinguishes this lattice from others."""
         return {"scores": self.scores, "depth": self.depth}
 
@@ -111,7 +111,7 @@ class Unrolled:
     with cycles has paths without end, so it is refused.
     """
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
         if hasattr(problem, "maximizes"):
             self.maximizes = lambda path: problem.maximizes(path[-1])
@@ -147,7 +147,7 @@ class Unrolled:
         """Return the label of the state at the end, which is the state itself unless the problem has labels."""
         return self.problem.label(path[-1]) if hasattr(self.problem, "label") else path[-1]
 
-    def fingerprint(self) -> dict[str, Any]:
+    def fingerprint(self) -> dict[str, object]:
         """Return what distinguishes the unrolled problem from others."""
         own = getattr(self.problem, "fingerprint", lambda: repr(list(self.problem.children(self.problem.root()))))
         return {"unrolled": type(self.problem).__name__, "of": own()}
@@ -164,8 +164,8 @@ class TableProblem(BernoulliProblem):
 
     def __init__(
         self,
-        children_of: dict[Any, Sequence[State]],
-        means: dict[Any, float],
+        children_of: Mapping[Any, Sequence[State]],
+        means: Mapping[Any, float],
         *,
         root: State = 0,
         opponent: Iterable[State] = (),
@@ -243,7 +243,7 @@ def random_dag(
         Share of the states between the root and the terminal states where chance decides.
     """
     rng = np.random.default_rng(seed)
-    children_of: dict[Any, Sequence[State]] = {}
+    children_of: dict[State, Sequence[State]] = {}
     current, opponent = [(0, 0)], []
     for layer in range(1, layers + 1):
         used: dict[tuple[int, int], None] = {}
@@ -270,7 +270,7 @@ def random_dag(
 def random_game_tree(seed: int | np.random.Generator, *, depth: int = 3, branching: int = 3) -> TableProblem:
     """Return a two-player tree with uniform random leaf values; states are tuples of moves."""
     rng = np.random.default_rng(seed)
-    children_of: dict[Any, list[tuple[int, ...]]] = {}
+    children_of: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
     layer: list[tuple[int, ...]] = [()]
     for _ in range(depth):
         children_of.update({state: [(*state, move) for move in range(branching)] for state in layer})
@@ -289,7 +289,7 @@ def transposition_trap(shared: int = 60) -> TableProblem:
     against "left". So "left" looks well explored and bad, and is not tried again.
     """
     bad = [f"bad {place}" for place in range(shared)]
-    children_of: dict[Any, Sequence[State]] = {
+    children_of: dict[State, Sequence[State]] = {
         "root": ["left", "right"],
         "left": ["door", *bad],
         "door": ["good", "pit"],

@@ -25,7 +25,7 @@ from math import comb
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from bestleaf.files import write_atomically
 from bestleaf.proof.text import in_line
@@ -102,8 +102,7 @@ class Graph(Record, frozen=True, kw_only=True):
 class SearchClaim(Record, frozen=True, kw_only=True):
     """Of the candidates examined, none is better than the answer by more than `gap`, with probability 1 - delta.
 
-    The interval and both gaps follow from the leaves. `known_gap` is the gap among the `compared` leaves: those that
-    were sampled often enough to say anything, see `bestleaf.proof.gaps`.
+    The interval and the gap follow from the leaves.
     """
 
     task: Literal["arm", "leaf"]
@@ -120,8 +119,6 @@ class SearchClaim(Record, frozen=True, kw_only=True):
     lower: Value
     upper: Value
     gap: Annotated[float, Meta(ge=-1.0, le=1.0)]
-    known_gap: Annotated[float, Meta(ge=-1.0, le=1.0)]
-    compared: Count
     graph: Graph
     leaves: tuple[Leaf, ...]
     expansion: Value | None = None  # None: the graph was whole from the start
@@ -138,6 +135,20 @@ class SearchClaim(Record, frozen=True, kw_only=True):
     def certain(self) -> bool:
         """Whether every leaf is exact, so that nothing is left to chance."""
         return all(leaf.exact for leaf in self.leaves)
+
+    @property
+    def known_gap(self) -> float:
+        """The gap among the leaves that were sampled often enough to say anything."""
+        from bestleaf.proof.build import gap_among_compared
+
+        return gap_among_compared(self)[0]
+
+    @property
+    def compared(self) -> int:
+        """How many leaves were sampled often enough to say anything."""
+        from bestleaf.proof.build import gap_among_compared
+
+        return gap_among_compared(self)[1]
 
     @property
     def label(self) -> Label:
@@ -197,26 +208,25 @@ class AllSubsetsClaim(Record, frozen=True, kw_only=True):
     least: Value  # every subset with a higher value is a leaf of the search
 
 
-class RankTable(Record, frozen=True, kw_only=True):
-    """The test rows that prove something, by the ranks of their predictions.
+class MatchedRows(Record, frozen=True, kw_only=True):
+    """What matched test rows say: in each matching, how many trials had each level.
 
-    `sets` are the sizes of the sets of the path that were compared: first the answer, then all columns, if they are not
-    the answer, then others.
-    Every line is a kind of row: its target (class number, or rank of a real target), then for every set, judge and
-    output a rank of the prediction (for accuracy: 1 if it is right, 0 if not), and at the end how many rows are alike.
-    Two classes have one output, more classes one each.
+    A trial is one row of each class (auc), two rows with different targets (concordance) or one row (accuracy). Its
+    level is by how many judges it is right: 2 for each, 1 for a tie, summed over the classes if there are more than
+    two. `sets` are the sizes of the sets of the path that were judged: first the answer, then all columns, if they are
+    not the answer, then others.
     """
 
     measure: Literal["auc", "concordance", "accuracy"]
-    judges: Positive
     sets: tuple[Positive, ...]
-    lines: tuple[tuple[Count, ...], ...]
+    score: tuple[tuple[Count, ...], ...]  # of the answer: for each matching the trials of each level, from 0
+    gains: tuple[tuple[tuple[Count, ...], ...], ...]  # level of the answer minus that of each other set, from the least
 
 
 class NewRowsClaim(Record, frozen=True, kw_only=True):
     """What is known about the score on new rows: proved by test rows, or estimated.
 
-    With `table` all numbers follow from them, each at its share of delta: half of it for the interval of the
+    With `table` the intervals follow from it, each at its share of delta: half of it for the interval of the
     score, half for the differences. Without, they are estimates with a standard error, and nothing is proved.
     """
 
@@ -231,7 +241,7 @@ class NewRowsClaim(Record, frozen=True, kw_only=True):
     guessing: float | None = None  # the score of a constant prediction, where that is known
     why_no_proof: Literal["folds", "groups", "weights", "classes", "scoring", "size"] | None = None
     delta: Share | None = None
-    table: RankTable | None = None
+    table: MatchedRows | None = None
     fingerprint: Digest | None = None  # of test rows that were given
     interval: tuple[float, float] | None = None  # of the score
     difference_interval: tuple[float, float] | None = None  # of score - all_columns
@@ -448,10 +458,19 @@ class Certificate(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     @property
     def settled(self) -> bool:
-        """Whether the answer of the search is within epsilon, or the choice finished; a budget may have ended it."""
-        from bestleaf.proof.gaps import is_settled
+        """Whether the answer of the search is within epsilon, or the choice finished; a budget may have ended it.
 
-        return is_settled(self)
+        In a graph that grew, at least one other candidate must be there.
+        """
+        search = self.search
+        if search is None:
+            return self.reason == "settled"
+        if search.gap > search.epsilon:
+            return False
+        if search.expansion is None or search.task == "arm" or search.plan is not None:
+            return True
+        labels = [search.label_of(leaf) for leaf in search.leaves]
+        return any(label != labels[0] for label in labels)
 
     def answer_in_words(self) -> str:
         """Return the answer with what is known of its value."""
@@ -497,8 +516,11 @@ class Certificate(Record, frozen=True, kw_only=True, omit_defaults=False):
     @classmethod
     def from_json(cls, text: str) -> Certificate:
         """Return the certificate that a text holds. Its form is checked, its claims are not: use `verify`."""
-        content_of(text)
-        return decoded(text.encode())
+        content, found = content_of(text), decoded(text.encode())
+        if content["checksum"] != checksum(content):
+            return found
+        plain = msgspec.json.encode(found, enc_hook=_plain)  # the same may be written in several ways
+        return structs.replace(found, checksum=checksum(json.loads(plain)))
 
     @classmethod
     def load(cls, path: str | pathlib.Path) -> Certificate:
@@ -517,12 +539,12 @@ class InvalidRecordError(ValueError):
     """A certificate has an unknown field, or one of another form; the text says which."""
 
 
-def schema() -> dict[str, Any]:
+def schema() -> dict[str, object]:
     """Return the JSON schema of a certificate."""
     return msgspec.json.schema(Certificate)
 
 
-def checksum(content: dict[str, Any]) -> str:
+def checksum(content: dict[str, object]) -> str:
     """Return the SHA-256 of everything but the checksum; it does not depend on the layout of the file."""
     kept = {name: value for name, value in content.items() if name != "checksum"}
     return hashlib.sha256(json.dumps(kept, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
@@ -543,7 +565,7 @@ def read_text(path: str | pathlib.Path) -> str:
         raise ValueError(f"{path} is not a certificate: no text") from None
 
 
-def content_of(text: str) -> dict[str, Any]:
+def content_of(text: str) -> dict[str, object]:
     """Return the JSON of a certificate of this format; refuse a name that is written twice and what is no number."""
     try:
         content = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
@@ -570,7 +592,7 @@ def decoded(text: bytes) -> Certificate:
         raise InvalidRecordError(f"a field is not as it must be ({in_line(str(error), 200)})") from None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return a JSON object; refuse a name that is there twice, because programs read that differently."""
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -582,7 +604,7 @@ def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return a number of numpy as a number of Python."""
     if hasattr(value, "item"):
         return value.item()

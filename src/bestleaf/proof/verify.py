@@ -15,7 +15,6 @@ from bestleaf.proof.text import in_line, part_name
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-AUDIT = 0.01  # share of all subsets that are computed again
 OURS = ("betting", "hoeffding", "theory", "beta1", "beta1_published", "beta2")  # bounds that are no user's own
 
 
@@ -99,23 +98,25 @@ def verify(
     for name, given in (("groups", groups), ("sample_weight", sample_weight), ("audit", audit)):
         if given is not None and X is None:
             raise ValueError(f"{name} must be given with X and y, got only {name}")
-    share = AUDIT if audit is None else number("audit", audit, "between 0 and 1", 0, 1)
+    # Share of all subsets that are computed again.
+    share = 0.01 if audit is None else number("audit", audit, "between 0 and 1", 0, 1)
     if not isinstance(certificate, Certificate | str | Path):
         raise TypeError(f"certificate must be a Certificate or the path of one, got a {type(certificate).__name__}")
     try:
         content, record = _read(certificate)
-        lines = _without_data(content, bound, with_data=X is not None)
+        lines = _without_data(content, _own(bound, record), with_data=X is not None)
         lines[1:1] = record.claims
         if X is not None and y is not None:
             from bestleaf.selection.recheck import recheck
 
             lines += recheck(record, X, y, groups=groups, sample_weight=sample_weight, oracle=oracle, audit=share)
+            lines.sort(key=lambda line: not line.startswith("Not checked: "))  # first what nobody may overlook
     except RefusedError as reason:
         return Verdict(False, f"Refused: {in_line(str(reason))}.", isinstance(reason, OtherDataError))
     return Verdict(True, "\n".join(["The certificate holds.", *lines]))
 
 
-def _read(given: Certificate | str | Path) -> tuple[dict[str, Any], Certificate]:
+def _read(given: Certificate | str | Path) -> tuple[dict[str, object], Certificate]:
     """Return the JSON of a certificate and its record; refuse a field that is none or has a wrong value."""
     try:
         text = given.to_json() if isinstance(given, Certificate) else read_text(given)
@@ -130,21 +131,21 @@ def _read(given: Certificate | str | Path) -> tuple[dict[str, Any], Certificate]
         raise ValueError(f"{given}: {error}") from None
 
 
-def _without_data(content: dict[str, Any], bound: OwnBound | None, *, with_data: bool) -> list[str]:
+def _without_data(content: dict[str, object], own: tuple[str, check.Bound] | None, *, with_data: bool) -> list[str]:
     """Check everything that needs no data; return what was found."""
-    report = check.check(content, own_bound=_own(bound, content))
+    report = check.check(content, own_bound=own)
     if not report.holds:
         raise RefusedError(report.reason)
     unless = ", unless the data show it" if with_data else ""
-    return [*report.lines, f"Taken as written{unless}: {', '.join(report.taken_as_written)}."]
+    return [*report.lines, f"Taken as written{unless}: {'; '.join(report.taken_as_written)}."]
 
 
-def _own(bound: OwnBound | None, content: dict[str, Any]) -> tuple[str, check.Bound] | None:
+def _own(bound: OwnBound | None, certificate: Certificate) -> tuple[str, check.Bound] | None:
     """Return the name of a bound and its check, if it is that of the certificate; None if there is no check."""
     if bound is None:
         return None
     name = part_name(bound.name, OURS, ours=False)
-    written = (content.get("search") or {}).get("bound")
+    written = None if certificate.search is None else certificate.search.bound
     if name != written:
         raise RefusedError(f"the bound given is {name}, that of the certificate {written}")
     given = getattr(bound, "check", None)

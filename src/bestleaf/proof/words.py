@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from math import ceil
 
-from bestleaf.proof.gaps import is_settled
 from bestleaf.proof.record import Certificate, SearchClaim
 from bestleaf.proof.text import counted, first_of
 from bestleaf.proof.words_data import (
@@ -19,13 +18,9 @@ from bestleaf.proof.words_data import (
     objective_in_words,
     unit_names,
 )
+from bestleaf.proof.words_new_rows import about_new_rows, answer_lines, not_claimed_of_new_rows
 
 NOT_SETTLED = "Not settled"
-NOT_NEW_DATA = (
-    "anything about new data. The training value is the one the search maximised on these rows; keep some aside to "
-    "measure more."
-)
-
 
 # ---- the whole
 
@@ -41,8 +36,6 @@ def answer_in_words(record: Certificate) -> str:
     """Return the answer with what is known of its value; a selection takes several lines."""
     search, data = record.search, record.data
     if search is None:
-        from bestleaf.proof.words_new_rows import answer_lines
-
         return "\n".join(answer_lines(record))
     value = f"value {search.lower:.4f}"
     if search.lower < search.upper:
@@ -68,8 +61,6 @@ def claims_of(record: Certificate) -> list[str]:
         first = about_all or [_of_search(record, search), *_ceiling(record, search)]
         found = [*local, *first] if first[0].startswith(NOT_SETTLED) else [*first, *local]  # what is proved comes first
     if record.new_rows is not None:
-        from bestleaf.proof.words_new_rows import about_new_rows
-
         found += about_new_rows(record)
         found += _jointly(record)
     return found
@@ -81,10 +72,11 @@ def not_claimed(record: Certificate) -> list[str]:
     if record.data is None and search is not None:
         grown = [f"anything {more}about states that are not in the graph; it grew while it was searched."]
         return ([] if search.expansion is None else grown) + endless_play(search.graph)
-    new = [NOT_NEW_DATA]
+    new = [
+        "anything about new data. The training value is the one the search maximised on these rows; keep some aside to "
+        "measure more."
+    ]
     if record.new_rows is not None or record.path is not None:
-        from bestleaf.proof.words_new_rows import not_claimed_of_new_rows
-
         new = not_claimed_of_new_rows(record)
     if search is None or _of_all(record, search) or _ceiling(record, search):
         return new
@@ -154,7 +146,7 @@ def _of_search(record: Certificate, search: SearchClaim) -> str:
 
 def _of_leaves(record: Certificate, search: SearchClaim) -> str:
     """Return the claim about an arm, a plan, or a leaf of one player."""
-    if is_settled(record):
+    if record.settled:
         first = 0 in search.graph.minimizes and search.plan is None
         who = _on_average(search) + (" for the opponent, who moves first," if first else "")
         none = f"no {_where(record, search)} {_better(record, search.epsilon, who)}"
@@ -166,7 +158,7 @@ def _of_leaves(record: Certificate, search: SearchClaim) -> str:
 
 def _of_game(record: Certificate, search: SearchClaim) -> str:
     """Return the claim about the leaf that ends a game of two players."""
-    if not is_settled(record):
+    if not record.settled:
         return f"{NOT_SETTLED}: a move on the way to this leaf may give away up to {search.gap:.4f}."
     what = f"no move on the way to this leaf gives away more than {search.epsilon:g}"
     return _promise(what, search, certain=search.certain)
@@ -280,7 +272,7 @@ def _of_all(record: Certificate, search: SearchClaim) -> list[str]:
     """Return the claim about all subsets, if all were evaluated."""
     data, every = record.data, record.all_subsets
     whole = search.expansion is None and search.certain and every is None
-    if data is None or not is_settled(record) or not (_has_all(record) or whole):
+    if data is None or not record.settled or not (_has_all(record) or whole):
         return []
     many, space = len(search.leaves) if every is None else every.evaluated, choice_in_words(data)
     if many == 1:

@@ -14,8 +14,6 @@ from bestleaf.proof.text import all_shown, counted, first_of
 Interval = tuple[float, float]
 
 ERRORS = 2  # standard errors on each side of an estimate
-SAME = 0.01  # differences within this count as none
-IN_ANSWER = 30  # all columns are not listed if they are more
 IN_LINE, SHOWN = 6, 12  # sizes of a path in a line, and in a table
 MEASURES = {"auc": "AUC", "roc_auc": "AUC", "concordance": "concordance index", "accuracy": "accuracy", "r2": "R²"}
 WHY = {
@@ -61,7 +59,7 @@ def difference_word(claim: NewRowsClaim) -> Literal["better", "same", "worse", "
     low, high = difference
     if low > 0 or high < 0:
         return "better" if low > 0 else "worse"
-    return "same" if max(-low, high) <= SAME else "open"
+    return "same" if max(-low, high) <= 0.01 else "open"  # differences within this count as none
 
 
 def like_guessing(claim: NewRowsClaim) -> bool:

@@ -13,6 +13,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from bestleaf.checks import check_keywords
+from bestleaf.problems import Problem
 from bestleaf.search.ask_tell import Search
 from bestleaf.search.result import Progress, Result
 from bestleaf.search.settings import GONE, Settings
@@ -92,7 +93,7 @@ _OF_LEAVES = """    guarantee : {"grown", "local", "exhaustive"} or several, def
 """
 
 
-def best_arm(problem: Any, **keywords: Any) -> Result:
+def best_arm(problem: Problem, **keywords: Any) -> Result:
     """Return the child of the root whose best leaf is within epsilon of the best, with probability 1 - delta.
 
     With an opponent or chance it is the child whose value is within epsilon of the best.
@@ -101,7 +102,7 @@ def best_arm(problem: Any, **keywords: Any) -> Result:
     return Search(problem, task="arm", **keywords).run()
 
 
-def best_leaf(problem: Any, **keywords: Any) -> Result:
+def best_leaf(problem: Problem, **keywords: Any) -> Result:
     """Return the leaf whose value is within epsilon of the best in the graph, with probability 1 - delta.
 
     In a two-player graph it is the leaf that the best known moves of both sides lead to. There `epsilon` holds for each

@@ -22,7 +22,7 @@ from bestleaf.engine.intervals import Knowledge
 from bestleaf.engine.kernels.reach import list_below, strongest_rival_of
 from bestleaf.engine.records import EXACT, INNER, NOISY, SOLVED, TEMPORARY, Decision
 from bestleaf.problems import State
-from bestleaf.proof.gaps import compared_leaves
+from bestleaf.proof.build import compared_leaves
 from bestleaf.search.plans import (
     CHANCE,
     LEAF,
@@ -38,7 +38,6 @@ from bestleaf.search.plans import (
 from bestleaf.search.state import SearchState
 
 SURROUNDINGS = 2.0  # the leaves beside a leaf count as much as two samples of it
-FEWEST_DRAWS, MOST_DRAWS, MOST_DRAWN = 32, 400, 2_000_000  # random draws of the values of all nodes; numbers in all
 
 Answer = Callable[[SearchState, Decision], tuple[int, float] | int]
 
@@ -73,7 +72,7 @@ def recommended_plan(state: SearchState) -> tuple[dict[int, int], PlanValue]:
     moves, rows = moves_now(graph, known), known.known
 
     def surest(node: int) -> int:
-        return max(moves.children(node), key=lambda child: (rows["lower"][child], rows["lot"][child]))
+        return max(moves.children(node), key=lambda child: (rows["lower"][child], rows["tie_break"][child]))
 
     def followed(move_at: Callable[[int], int]) -> tuple[dict[int, int], PlanValue]:
         plan = {node: move_at(node) for node in reached(moves, move_at) if moves.who(node) == PLAYER}
@@ -149,7 +148,7 @@ def _gaps(candidates: np.ndarray, leaves: np.ndarray, state: SearchState) -> np.
 
 
 def compared_now(state: SearchState) -> np.ndarray:
-    """Return which nodes are leaves that were compared; see `bestleaf.proof.gaps`."""
+    """Return which nodes are leaves that were compared; see `bestleaf.proof.build`."""
     kinds, rows = state.graph.kinds, state.known.known[: len(state.graph)]
     leaves = np.flatnonzero(kinds != INNER)
     exact = (kinds[leaves] == EXACT) & (rows["count"][leaves] > 0)
@@ -261,14 +260,14 @@ def estimates(graph: GrowingGraph, known: Knowledge) -> np.ndarray:
 
 
 def likely_leaf(graph: GrowingGraph, known: Knowledge) -> int:
-    """Return the terminal leaf of highest likely value, if possible one with samples or a value; ties: larger lot."""
+    """Return the terminal leaf of highest likely value, best one with samples or a value; ties: larger tie-break."""
     kinds, rows = graph.kinds, known.known[: len(graph)]
     terminal = (kinds == NOISY) | (kinds == EXACT)
     for group in (terminal & (rows["count"] > 0), terminal, kinds != INNER):
         if group.any():
             break
     leaves, likely = np.flatnonzero(group), estimates(graph, known)
-    return int(leaves[np.lexsort((rows["lot"][leaves], likely[leaves]))[-1]])
+    return int(leaves[np.lexsort((rows["tie_break"][leaves], likely[leaves]))[-1]])
 
 
 def likely_play(task: str, graph: GrowingGraph, known: Knowledge) -> tuple[int, float]:
@@ -288,10 +287,10 @@ def likely_play(task: str, graph: GrowingGraph, known: Knowledge) -> tuple[int, 
 
 
 def _likeliest(node: int, drawn: np.ndarray, graph: GrowingGraph, known: Knowledge) -> int:
-    """Return the child that is best in most of the drawn values of all nodes; ties: larger lot."""
+    """Return the child that is best in most of the drawn values of all nodes; ties: larger tie-break."""
     children = graph.linked("child", node)
     wins = (drawn[children] == drawn[node]).mean(axis=1)
-    return int(children[np.lexsort((known.known["lot"][children], wins))[-1]])
+    return int(children[np.lexsort((known.known["tie_break"][children], wins))[-1]])
 
 
 def _gap_of_move(move: int, node: int, graph: GrowingGraph, known: Knowledge) -> float:
@@ -315,23 +314,23 @@ def _drawn_values(graph: GrowingGraph, known: Knowledge) -> np.ndarray:
     """
     size, kinds = len(graph), graph.kinds
     rows, shares = known.known[:size], known.track["share"][:size]
-    draws = int(np.clip(MOST_DRAWN // size, FEWEST_DRAWS, MOST_DRAWS))
+    draws = int(np.clip(2_000_000 // size, 32, 400))  # of the values of all nodes
     deviations = np.sqrt(2.0 * np.log(2.0 / np.where(shares > 0, shares, known.world["delta"])))
     spread = (rows["upper"].clip(0.0, 1.0) - rows["lower"].clip(0.0, 1.0)) / (2.0 * deviations)
-    noise = np.random.default_rng(known.lots or 0).standard_normal((size, draws))
+    noise = np.random.default_rng(known.tie_seed or 0).standard_normal((size, draws))
     values = (estimates(graph, known)[:, None] + spread[:, None] * noise).clip(0.0, 1.0)
     levels = graph.nodes["level"][:size]
     for level in range(graph.depth, -1, -1):
         inner = np.flatnonzero((levels == level) & (kinds == INNER))
-        knots = graph.nodes["knot"][inner]
+        components = graph.nodes["component"][inner]
         if len(inner):
-            _back_up(inner[knots == 0], values, graph)
-        for knot in np.unique(knots[knots > 0]):
-            _back_up_knot(inner[knots == knot], values, graph)
+            _back_up(inner[components == 0], values, graph)
+        for component in np.unique(components[components > 0]):
+            _back_up_component(inner[components == component], values, graph)
     return values
 
 
-def _back_up_knot(members: np.ndarray, values: np.ndarray, graph: GrowingGraph) -> None:
+def _back_up_component(members: np.ndarray, values: np.ndarray, graph: GrowingGraph) -> None:
     """Set the values of nodes that reach each other: those of play that is cut off after as many moves as nodes.
 
     After so many moves a player who can leave for a better value has done so, and a player who cannot never will.

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from bestleaf.checks import check_keywords, function_or_none, shown, whole
 from bestleaf.engine.records import LIMITED, SAMPLE, SOLVED
 from bestleaf.memory import Answers, Memory, opened
+from bestleaf.problems import Problem, State
 from bestleaf.search.answer import Answer, EvaluatedLeaf, checked_answer, gap_of, most_likely, named_answer
 from bestleaf.search.budget import Budget, run_in_slices
 from bestleaf.search.evaluator import Evaluator, Request
@@ -34,7 +35,6 @@ class Inside(NamedTuple):
 
 
 NOTHING_INSIDE = Inside()
-BUDGET = ("epsilon", "max_samples", "max_time", "max_memory")  # settings that do not change what is asked
 
 
 class Search:
@@ -67,10 +67,10 @@ class Search:
 
     def __init__(
         self,
-        problem: Any,
+        problem: Problem,
         *,
         seed: Seed = None,
-        callback: Callable[[Progress], Any] | None = None,
+        callback: Callable[[Progress], object] | None = None,
         n_jobs: int | None = None,
         memory: str | os.PathLike[str] | Memory | None = None,
         answer: Answer | None = None,
@@ -119,15 +119,16 @@ class Search:
         if inside.seconds:
             self.budget.start(inside.seconds)
 
-    def _local_stage(self, problem: Any) -> list[LocalOptimum]:
+    def _local_stage(self, problem: Problem) -> list[LocalOptimum]:
         """Return the stage that checks the guarantee "local", if it is asked for."""
         if "local" not in self.settings.guarantee:
             return []
         return [LocalOptimum(problem, lambda: self._recommend()[0], enough=self._inside.enough)]
 
-    def _told(self, answer: Answer | None) -> list[Any]:
+    def _told(self, answer: Answer | None) -> list[object]:
         """Return the settings that tell one call without a seed from another, in words."""
-        given = [getattr(self.settings, one.name) for one in fields(Settings) if one.name not in (*BUDGET, "guarantee")]
+        besides = ("epsilon", "max_samples", "max_time", "max_memory", "guarantee")  # they do not change what is asked
+        given = [getattr(self.settings, one.name) for one in fields(Settings) if one.name not in besides]
         named = [one if isinstance(one, str | int | float) else name_of(one) for one in (*given, answer)]
         return [*named, sorted(self.settings.guarantee)]
 
@@ -175,7 +176,7 @@ class Search:
 
     # Ask and tell: the caller draws the samples.
 
-    def ask(self) -> Any:
+    def ask(self) -> State:
         """Return the state to sample next, or None when the search is over."""
         self._begin_asking("ask")
         state = self.state

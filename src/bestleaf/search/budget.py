@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
 from types import FrameType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from bestleaf.engine.compile import clock
 from bestleaf.engine.records import UNLIMITED
 
+if TYPE_CHECKING:
+    from bestleaf.search.result import Progress
+
 SLICE = 0.05  # seconds between two looks at the clock, the callback and Ctrl-C
-A_BUILT_NODE = 1000  # bytes of a node of a whole graph: the state, its records, what is known of it
-AN_EDGE = 60  # bytes of an edge while a whole graph is built, in lists and in arrays
 
 
 class Budget:
@@ -73,7 +74,7 @@ class Budget:
         """
         if self.look() < self.seconds:
             exceeded = f"max_time={self.max_time:g}"
-        elif self.max_memory is not None and A_BUILT_NODE * nodes + AN_EDGE * edges > self.max_memory:
+        elif self.max_memory is not None and 1000 * nodes + 60 * edges > self.max_memory:  # about the bytes
             exceeded = f"max_memory={self.max_memory}"
         else:
             return
@@ -115,14 +116,14 @@ class Job(Protocol):
     def slice(self) -> None:
         """Work for about `Budget.slice` seconds, then look at the clock; set the reason if nothing is left to do."""
 
-    def progress(self) -> Any:
+    def progress(self) -> Progress:
         """Return the `Progress` for the callback."""
 
     def close(self) -> None:
         """Do what belongs to the end of a job that was not broken off."""
 
 
-def run_in_slices(job: Job, callback: Callable[[Any], object] | None = None) -> None:
+def run_in_slices(job: Job, callback: Callable[[Progress], object] | None = None) -> None:
     """Let a job work until it is over, its budget is spent, Ctrl-C is pressed or the callback returns True.
 
     The callback is called with the progress after a slice, at most twenty times a second, and at the end.

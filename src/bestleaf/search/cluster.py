@@ -9,9 +9,7 @@ from itertools import takewhile
 from time import perf_counter, sleep
 from typing import Any
 
-from bestleaf.search.executors import LOOK, TRIES, Serial, Work, chunks
-
-PATIENCE = 60.0  # seconds to wait for a worker when none is left
+from bestleaf.search.executors import LOOK, TRIES, Found, Parts, Serial, Work, chunks
 
 
 class Dask(Serial):
@@ -29,13 +27,13 @@ class Dask(Serial):
         Seconds to wait for a worker when none is left.
     """
 
-    def __init__(self, client: Any, patience: float = PATIENCE) -> None:
+    def __init__(self, client: Any, patience: float = 60.0) -> None:
         super().__init__()
         self.client = client
         self.patience = patience
-        self._sent: tuple[Any, Any] | None = None  # the problem, and Dask's future of it
+        self._sent: tuple[object, object] | None = None  # the problem, and Dask's future of it
 
-    def map(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
+    def map(self, work: Work[Found], problem: object, items: Sequence[object]) -> list[Found]:
         """Return the results of all items, in order; fewer if time is over or no worker is left."""
         for _ in range(TRIES):
             if self.ended or not (workers := self._awaited()):
@@ -46,7 +44,8 @@ class Dask(Serial):
                 if type(error) is RuntimeError and self.client.status == "running":
                     raise  # an error of the work itself
                 self._sent = None  # the workers that had the problem are gone
-        return self._end(f"workers of the Dask cluster were lost {TRIES} times in the same batch")
+        self._end(f"workers of the Dask cluster were lost {TRIES} times in the same batch")
+        return []
 
     def close(self) -> None:
         """Let the workers forget the problem."""
@@ -59,7 +58,7 @@ class Dask(Serial):
 
         return CancelledError, FutureCancelledError, KilledWorker, OSError, TimeoutError, RuntimeError
 
-    def _shared_out(self, work: Work, problem: Any, parts: list[Sequence[Any]]) -> list[Any]:
+    def _shared_out(self, work: Work[Found], problem: object, parts: Parts) -> list[Found]:
         """Return the results of all parts; those of the first ones if time is over or no worker is left."""
         from distributed import wait
 

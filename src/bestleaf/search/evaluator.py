@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import CFUNCTYPE, c_double, c_int64, c_void_p, cast
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import takewhile
 from math import inf, nan
 from time import perf_counter
@@ -19,20 +19,16 @@ from bestleaf.engine.records import BAD_BOUND, EXACT, INNER, LIMITED, NOISY, SAM
 from bestleaf.memory import Answers, stream_of
 from bestleaf.problems import State
 from bestleaf.search.budget import Budget
-from bestleaf.search.executors import Serial, Work, draw_samples, exact_values, fold_scores
+from bestleaf.search.executors import LATE, Found, Serial, Work, draw_samples, exact_values, fold_scores
 from bestleaf.search.settings import checked_value
 from bestleaf.search.state import A_VALUE, SearchState
-
-MOST_REMEMBERED = 500_000  # scores of folds that are kept
-STREAM = 2  # number of the stream for samples drawn in batches, among the streams of a seed
-NOTHING = Decision(SAMPLE, 0, -1, -1, 0.0)
 
 
 class Request(NamedTuple):
     """One sample to draw: ``problem.sample(state, numpy.random.default_rng(seed))``."""
 
     leaf: int  # node that the sample belongs to
-    state: Any  # what to sample: the state of the leaf, or a random completion of it
+    state: State  # what to sample: the state of the leaf, or a random completion of it
     seed: tuple[int, ...]  # seed of this sample
 
 
@@ -74,11 +70,11 @@ class Evaluator:
         self.executor = Serial() if executor is None else executor
         self.seed = seed
         self.answers = answers
-        self.rounds = 32  # rounds of the next slice
+        self.rounds = 1  # rounds of the next slice
         self.folds = getattr(self.problem, "parts", 0)  # number of scores whose mean is the value; 0: computed at once
-        self._scores: dict[tuple[State, int], Any] = {}  # by state and fold
+        self._scores: dict[tuple[State, int], float] = {}  # by state and fold
         budget.weigh(lambda: state.next_memory() + A_VALUE * len(self._scores))
-        self.executor.until(lambda: budget.hurried is not None)
+        self.executor.until(lambda: budget.hurried is not None, budget.look)
 
     @property
     def left(self) -> int:
@@ -109,7 +105,7 @@ class Evaluator:
             if self.compiled is not None:
                 state.decision = Decision(*run(state.known.world, self.compiled.record, state.rng, 0))
             else:
-                state.decision = Decision(*step(NOTHING, 0.0, state.known.world))
+                state.decision = Decision(*step(Decision(SAMPLE, 0, -1, -1, 0.0), 0.0, state.known.world))
         return state.decision
 
     def absorb(self, decision: Decision, value: float) -> None:
@@ -184,11 +180,11 @@ class Evaluator:
         return checked_value(self.sampled(state, self.state.rng), "sample", state)
 
     @property
-    def sampled(self) -> Callable[[State, np.random.Generator], Any]:
+    def sampled(self) -> Callable[[State, np.random.Generator], float]:
         """The function that draws one sample: ``problem.sample``, or one that asks the memory first."""
         return self.problem.sample if self.answers is None else self._remembered_sample
 
-    def _remembered_sample(self, state: State, rng: np.random.Generator) -> Any:
+    def _remembered_sample(self, state: State, rng: np.random.Generator) -> float:
         """Return a sample; it and what it left of the random stream are kept, because both follow from the stream."""
         assert self.answers is not None
         question = self.answers.question("draw", state, stream_of(rng))
@@ -201,7 +197,8 @@ class Evaluator:
     def request(self, leaf: int) -> Request:
         """Return a sample to draw; the random completion of a rollout is drawn here, so that it is known."""
         assert self.seed is not None
-        seed, state = (self.seed, STREAM, self.state.requests), self.state.graph.states[leaf]
+        state = self.state.graph.states[leaf]
+        seed = (self.seed, 2, self.state.requests)  # 2 among the streams of a seed: samples drawn in batches
         self.state.requests += 1
         if hasattr(self.problem, "complete"):
             state = self.problem.complete(state, np.random.default_rng((*seed, 1)))
@@ -228,7 +225,7 @@ class Evaluator:
             return None
         return self.checked(requests, found)
 
-    def checked(self, requests: Sequence[Request], values: Sequence[Any]) -> list[float]:
+    def checked(self, requests: Sequence[Request], values: Sequence[object]) -> list[float]:
         """Return samples as numbers in [0, 1]."""
         states = (self.state.graph.states[one.leaf] for one in requests)
         return [checked_value(value, "sample", state) for value, state in zip(values, states, strict=True)]
@@ -262,15 +259,32 @@ class Evaluator:
         if state not in self.state.values:
             if self.spent() is not None:
                 self.end_midway()
-                return None
-            self.state.take_value(state, self.ask(state))
+            elif (found := self.ask(state)) is not None:
+                self.state.take_value(state, found[0])
         return self.state.values.get(state)
 
-    def ask(self, state: State) -> Any:
-        """Return the value of a state; compute it only if neither the search nor its memory has it."""
+    def ask(self, state: State) -> tuple[float | None] | None:
+        """Return the value of a state, in a tuple; None if time was over before it was computed.
+
+        It is computed only if neither the search nor its memory has it.
+        """
         if state in self.state.values:
-            return self.state.values[state]
-        return self._recalled("exact", [(state,)], lambda _: [self.problem.exact(state)])[0]
+            return (self.state.values[state],)
+        found = self._recalled("exact", [(state,)], lambda _: self._in_pieces(state))
+        if not found:
+            self.end_midway()
+        return (found[0],) if found else None
+
+    def _in_pieces(self, state: State, late: float = 0.0) -> list[float | None]:
+        """Return the value of a state in a list; an empty one if time is over before its long part is done.
+
+        It may take `late` seconds even if time is over already.
+        """
+        until = perf_counter() + late
+        for _ in self.problem.in_pieces(state) if hasattr(self.problem, "in_pieces") else ():
+            if self.budget.hurried is not None and perf_counter() >= until:
+                return []
+        return [self.problem.exact(state)]
 
     def evaluate(self, leaf: int) -> bool:
         """Compute the exact value of a leaf of the graph; False if the budget does not allow it."""
@@ -278,8 +292,10 @@ class Evaluator:
             self.state.reason = "max_samples"
             return False
         state = self.state.graph.states[leaf]
-        self.state.take_value(state, self.ask(state))
-        return True
+        found = self.ask(state)
+        if found is not None:
+            self.state.take_value(state, found[0])
+        return found is not None
 
     @property
     def at_once(self) -> int:
@@ -304,12 +320,12 @@ class Evaluator:
         if missing:
             self.end_midway()
 
-    def _values(self, states: Sequence[State]) -> list[Any]:
+    def _values(self, states: Sequence[State]) -> Sequence[float | None]:
         """Return the values of states, computed by the executor, in order; fewer if time is over."""
         if self.batch_size is None or not self.folds:
-            share = self._map if self.batch_size is not None else lambda work, some: work(self.problem, some)
+            work = exact_values if self.batch_size is None else partial(self.executor.map, exact_values)
             asked = [(state,) for state in states]
-            return self._recalled("exact", asked, lambda some: share(exact_values, [one for (one,) in some]))
+            return self._recalled("exact", asked, lambda some: work(self.problem, [one for (one,) in some]))
         scores = self._fold_scores([(state, fold) for state in states for fold in range(self.folds)])
         whole = len(scores) // self.folds
         rows = np.reshape(scores[: whole * self.folds], (whole, self.folds))
@@ -330,12 +346,14 @@ class Evaluator:
                 seen.setdefault(state, []).append(checked_value(score, "part", state))
             self.state.warmup_samples += len(scores)
             missing += now[len(scores) :]
+        if missing:
+            self.end_midway()
         first = {state: seen.get(state, [])[:folds] for state in states}
         return {state: float(np.mean(scores)) for state, scores in first.items() if len(scores) == folds}
 
-    def _fold_scores(self, items: list[tuple[State, int]]) -> list[Any]:
+    def _fold_scores(self, items: list[tuple[State, int]]) -> list[float]:
         """Return the score of each (state, fold), in order; fewer if time is over. Each is computed once."""
-        if len(self._scores) > MOST_REMEMBERED:
+        if len(self._scores) > 500_000:  # so many are kept
             self._scores.clear()
         missing = [one for one in dict.fromkeys(items) if one not in self._scores]
         if missing:
@@ -350,18 +368,18 @@ class Evaluator:
         every = range(self.folds)
         return {state: [one[fold] for fold in every] for state, one in found.items() if len(one) == self.folds}
 
-    def _remembered(self, kind: str, items: Sequence[tuple[Any, ...]], work: Work) -> list[Any]:
+    def _remembered(self, kind: str, items: Sequence[tuple], work: Work[float]) -> list[float]:
         """Return the result of each item, by the executor unless it is known; fewer if time is over."""
-        return self._recalled(kind, items, lambda missing: self._map(work, missing))
+        return self._recalled(kind, items, lambda missing: self.executor.map(work, self.problem, missing))
 
     def _recalled(
-        self, kind: str, items: Sequence[tuple[Any, ...]], compute: Callable[[list[Any]], Sequence[Any]]
-    ) -> list[Any]:
+        self, kind: str, items: Sequence[tuple], compute: Callable[[list[tuple]], Sequence[Found]]
+    ) -> list[Found]:
         """Return the answers to some questions; only those that are not in the memory are computed, and kept."""
         if self.answers is None:
             return list(compute(list(items)))
         questions = [self.answers.question(kind, *one) for one in items]
-        known = [self.answers.number(question) for question in questions]
+        known: list[tuple[Any] | None] = [self.answers.number(question) for question in questions]
         places = [place for place, answer in enumerate(known) if answer is None]
         found = compute([items[place] for place in places]) if places else []
         for place, value in zip(places, found, strict=False):
@@ -369,15 +387,11 @@ class Evaluator:
             known[place] = (value,)
         return [answer[0] for answer in takewhile(lambda one: one is not None, known) if answer is not None]
 
-    def _map(self, work: Work, items: Sequence[Any]) -> list[Any]:
-        """Return the results of the executor; if time or workers ran out, there may be fewer than items."""
-        return self.executor.map(work, self.problem, items)
-
     def ensure_value(self) -> None:
         """Compute or estimate one value, if a budget ended the search before there was any.
 
         Where a value is the mean of several scores, it is estimated from the scores computed so far, or from a single
-        one.
+        one. Where it would take more than half a second, it is estimated by one sample.
         """
         state = self.state
         kind = EXACT if state.has_exact else NOISY
@@ -388,14 +402,24 @@ class Evaluator:
             return
         first = state.graph.states[int(leaves[0])]
         if self.batch_size is None or not self.folds:
-            state.take_value(first, self.ask(first))
+            found = self._recalled("exact", [(first,)], lambda _: self._in_pieces(first, LATE))
+            if found:
+                state.take_value(first, found[0])
+            else:
+                sample = self.problem.sample(first, np.random.default_rng(self.state.seed))
+                self._guess({first: checked_value(sample, "sample", first)})
             return
         scores: dict[State, list[float]] = {}
         for (one, _), score in self._scores.items():
             scores.setdefault(one, []).append(checked_value(score, "part", one))
-        state.rough = {one: float(np.mean(known)) for one, known in scores.items()}
-        state.rough = state.rough or {first: checked_value(self.problem.part(first, 0), "part", first)}
-        state.join(self.problem.path_to(max(state.rough, key=state.rough.__getitem__)), self.budget)
+        means = {one: float(np.mean(known)) for one, known in scores.items()}
+        rough = getattr(self.problem, "rough", lambda state: self.problem.part(state, 0))
+        self._guess(means or {first: checked_value(rough(first), "part", first)})
+
+    def _guess(self, rough: dict[State, float]) -> None:
+        """Take over rough values of states; the best of them enters the graph."""
+        self.state.rough = rough
+        self.state.join(self.problem.path_to(max(rough, key=rough.__getitem__)), self.budget)
 
     def _terminal_below(self) -> State:
         """Return a terminal child of the node of highest lower bound that has one."""
@@ -438,7 +462,7 @@ class Sampler:
     raises the error.
     """
 
-    def __init__(self, state: SearchState, sample: Callable[[State, np.random.Generator], Any]) -> None:
+    def __init__(self, state: SearchState, sample: Callable[[State, np.random.Generator], object]) -> None:
         self.until = inf  # on the clock `perf_counter`: no round begins later
         self._error: BaseException | None = None
 

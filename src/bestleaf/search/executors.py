@@ -13,38 +13,47 @@ import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import nullcontext
+from math import inf
 from numbers import Integral
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
 
 from bestleaf.checks import shown
 from bestleaf.engine.records import UNLIMITED
+from bestleaf.problems.protocols import Batched, Exact, Problem, State
 from bestleaf.search.budget import SecondInterrupt
 from bestleaf.search.interrupts import without_interrupts
 
+if TYPE_CHECKING:
+    from bestleaf.search.cluster import Dask
+
 CHUNKS_A_WORKER = 2  # each chunk is this part of a worker's share of what is left, so that no worker ends late
+LATE = 0.5  # seconds that an item may end late
 LOOK = 0.25  # seconds of work between two looks at the clock
 WORTH_SHARING = 0.1  # seconds; less work is done sooner in this thread than by processes
 STARTING = 3.0  # seconds that processes take to start
 TRIES = 5  # how often a batch is tried if workers are lost
 
-Work = Callable[[Any, Sequence[Any]], list[Any]]
+Parts = list[Sequence[object]]  # the items of a batch, as workers get them
+Sent = tuple[str | None, Any, Sequence[np.ndarray]]  # a problem as workers get it: its name, pickle and arrays
+Found = TypeVar("Found")
+Work = Callable[..., list[Found]]  # of a problem and some items
 
 
-def draw_samples(problem: Any, items: Sequence[tuple[Any, Any]]) -> list[Any]:
+def draw_samples(problem: Problem, items: Sequence[tuple[State, Sequence[int]]]) -> list[float]:
     """Return one sample for each (state, seed); each has its own random stream."""
     return [problem.sample(state, np.random.default_rng(seed)) for state, seed in items]
 
 
-def exact_values(problem: Any, states: Sequence[Any]) -> list[Any]:
+def exact_values(problem: Exact, states: Sequence[State]) -> list[float | None]:
     """Return the exact values of states, at once if the problem can."""
     return problem.values(states) if hasattr(problem, "values") else [problem.exact(state) for state in states]
 
 
-def fold_scores(problem: Any, items: Sequence[tuple[Any, int]]) -> list[Any]:
+def fold_scores(problem: Batched, items: Sequence[tuple[State, int]]) -> list[float]:
     """Return the score of each (state, fold), at once if the problem can; the value of a state is their mean."""
     if hasattr(problem, "part_scores"):
         return problem.part_scores(items)
@@ -52,12 +61,13 @@ def fold_scores(problem: Any, items: Sequence[tuple[Any, int]]) -> list[Any]:
 
 
 class Serial:
-    """Do everything in this thread; check between two items whether time is over."""
+    """Do everything in this thread; before each item look whether time is over, or will be long before it is done."""
 
     ended: str | None = None  # why the executor can do no more work, if it cannot
 
     def __init__(self) -> None:
         self.over: Callable[[], bool] = bool
+        self.left: Callable[[], float] = lambda: inf
         self._blocks = 0  # how many ``with`` blocks are open
 
     def __enter__(self) -> Serial:
@@ -72,19 +82,20 @@ class Serial:
     def close(self) -> None:
         """Let the workers go; the next batch would start them again."""
 
-    def until(self, over: Callable[[], bool]) -> None:
-        """Set the function that says whether time is over."""
-        self.over = over
+    def until(self, over: Callable[[], bool], left: Callable[[], float] = lambda: inf) -> None:
+        """Set the functions that say whether time is over, and how many seconds are left."""
+        self.over, self.left = over, left
 
-    def map(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
+    def map(self, work: Work[Found], problem: object, items: Sequence[object]) -> list[Found]:
         """Return ``work(problem, items)``; fewer results if time is over."""
-        found: list[Any] = []
+        found: list[Found] = []
         at_once = getattr(problem, "parts_at_once", 1) if work is fold_scores else 1
         for start in range(0, len(items), at_once):
-            if self.over():
+            some = items[start : start + at_once]
+            if self.over() or (work is fold_scores and self._takes_too_long(problem, some)):
                 break
             try:
-                found += work(problem, items[start : start + at_once])
+                found += work(problem, some)
             except SecondInterrupt:
                 raise
             except (BrokenExecutor, KeyboardInterrupt):  # Ctrl-C also reaches the workers of an estimator
@@ -93,11 +104,17 @@ class Serial:
                 break
         return found
 
-    def _end(self, words: str) -> list[Any]:
+    def _takes_too_long(self, problem: object, items: Sequence[object]) -> bool:
+        """End the work if time would be over long before these items are done, as far as the problem can tell."""
+        left = self.left()
+        if left < inf and hasattr(problem, "seconds") and problem.seconds(items) > left + LATE:
+            self.ended = "max_time"
+        return self.ended is not None
+
+    def _end(self, words: str) -> None:
         """Give up with a warning: no worker is left. The search ends with what it has found."""
         self.ended = "exhausted"
         warnings.warn(f"{words}: the search ends with what it has found", RuntimeWarning, stacklevel=2)
-        return []
 
 
 class Joblib(Serial):
@@ -121,10 +138,10 @@ class Joblib(Serial):
         self.prefer = prefer
         self.patience = patience
         self._pool: Any = None  # joblib's Parallel, while it is open
-        self._sent: tuple[Any, Any] | None = None  # the problem, and how workers get it
+        self._sent: tuple[object, Sent] | None = None  # the problem, and how workers get it
         self._done, self._seconds = 0, 0.0  # items and seconds of all workers together
 
-    def map(self, work: Work, problem: Any, items: Sequence[Any]) -> list[Any]:
+    def map(self, work: Work[Found], problem: object, items: Sequence[object]) -> list[Found]:
         """Return the results of all items, in order; fewer if time is over, none if all workers are lost."""
         from joblib import effective_n_jobs
 
@@ -147,16 +164,18 @@ class Joblib(Serial):
         if pool is not None:
             pool.__exit__(None, None, None)
 
-    def _tried(self, work: Work, problem: Any, parts: list[Sequence[Any]], a_round: int) -> list[Any]:
+    def _tried(self, work: Work[Found], problem: object, parts: Parts, a_round: int) -> list[Found]:
         """Return the results of a batch; if workers are lost, try again with new ones, a few times."""
         for _ in range(TRIES if self.ended is None else 0):
             try:
                 return self._shared_out(work, problem, parts, a_round)
             except _lost():
                 self.close()
-        return [] if self.ended else self._end(f"all workers were lost {TRIES} times in the same batch")
+        if self.ended is None:
+            self._end(f"all workers were lost {TRIES} times in the same batch")
+        return []
 
-    def _open(self, problem: Any) -> tuple[Any, Any]:
+    def _open(self, problem: object) -> tuple[Any, Sent]:
         """Return the pool and how its workers get the problem."""
         from joblib import Parallel
         from joblib.parallel import get_active_backend
@@ -171,23 +190,23 @@ class Joblib(Serial):
             self._sent = problem, (None, problem, ()) if shares_memory else _packed(problem)
         return self._pool, self._sent[1]
 
-    def _shared_out(self, work: Work, problem: Any, parts: list[Sequence[Any]], a_round: int) -> list[Any]:
+    def _shared_out(self, work: Work[Found], problem: object, parts: Parts, a_round: int) -> list[Found]:
         """Return the results of the parts that were done in time; stop the workers that are not done."""
         from joblib import delayed
 
-        found: list[Any] = []
+        found: list[Found] = []
         with without_interrupts() as waiting:
             pool, sent = self._open(problem)
             one_by_one = pool.return_generator
             a_round = len(parts) if one_by_one else a_round  # without a generator the clock is looked at between rounds
             for start in range(0, len(parts), a_round):
                 tasks = [delayed(_at_worker)(work, *sent, part) for part in parts[start : start + a_round]]
-                done: Any = ()
+                done = None
                 try:
                     with nullcontext() if one_by_one else waiting():
                         done = pool(tasks)
                     with waiting():
-                        for results in done:
+                        for results in done or ():
                             found += results
                             if self.over():
                                 break
@@ -196,7 +215,7 @@ class Joblib(Serial):
                 except KeyboardInterrupt:  # joblib has stopped its workers; some may have heard Ctrl-C themselves
                     if not self.over():
                         raise
-                if one_by_one and done:
+                if one_by_one and done is not None:
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore", UserWarning)  # about tasks that are stopped on purpose
                         done.close()
@@ -214,7 +233,7 @@ def _lost() -> tuple[type[BaseException], ...]:
     return BrokenExecutor, ShutdownExecutorError, sys.modules["ray"].exceptions.RayError
 
 
-def _packed(problem: Any) -> tuple[str, bytes, list[np.ndarray]]:
+def _packed(problem: object) -> Sent:
     """Return a name for the problem, its pickle, and its arrays apart, so that joblib shares the large ones."""
     try:
         import cloudpickle
@@ -228,10 +247,12 @@ def _packed(problem: Any) -> tuple[str, bytes, list[np.ndarray]]:
     return uuid4().hex, packed, arrays
 
 
-_HERE: dict[str, Any] = {}  # in a worker: the last problem it got, by name
+_HERE: dict[str, object] = {}  # in a worker: the last problem it got, by name
 
 
-def _at_worker(work: Work, name: str | None, packed: Any, arrays: list[np.ndarray], items: Sequence[Any]) -> list[Any]:
+def _at_worker(
+    work: Work[Found], name: str | None, packed: Any, arrays: Sequence[np.ndarray], items: Sequence[object]
+) -> list[Found]:
     """Do the items of one part in a worker, which unpacks a problem only once."""
     if name is None:
         return work(packed, items)
@@ -241,7 +262,7 @@ def _at_worker(work: Work, name: str | None, packed: Any, arrays: list[np.ndarra
     return work(_HERE[name], items)
 
 
-def chunks(items: Sequence[Any], workers: int, largest: int = UNLIMITED) -> list[Sequence[Any]]:
+def chunks(items: Sequence[object], workers: int, largest: int = UNLIMITED) -> Parts:
     """Return the list in parts of at most `largest` items; parts get smaller, so that all workers end together."""
     if workers < 2:
         return [items]
@@ -253,7 +274,7 @@ def chunks(items: Sequence[Any], workers: int, largest: int = UNLIMITED) -> list
     return parts
 
 
-def dask_cluster() -> Any:
+def dask_cluster() -> Dask | None:
     """Return the executor for a Dask cluster if joblib is configured for one, otherwise None."""
     from joblib.parallel import get_active_backend
 

@@ -105,10 +105,12 @@ def evaluate(decision: Decision, state: SearchState, evaluator: Evaluator) -> No
         evaluator.prefetch([state.graph.states[leaf] for leaf in (first, *others)[: evaluator.batch_size]])
         return
     leaf = state.graph.states[first]
-    value = evaluator.ask(leaf)
-    if value is not None:
+    found = evaluator.ask(leaf)
+    if found is None:
+        return
+    if found[0] is not None:
         count_round(decision, world)
-    state.take_value(leaf, value)
+    state.take_value(leaf, found[0])
 
 
 def let_the_best_in(state: SearchState, budget: Budget, *, smallest: bool) -> None:

@@ -12,11 +12,11 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
+from bestleaf.problems import State
 from bestleaf.proof.text import counted
 from bestleaf.search.result import Progress
 
 EVERY = 2.0  # seconds between two lines where a line cannot change
-OFTEN = 0.2  # the same in a notebook, which gets a message for every change
 
 
 class LiveLine:
@@ -61,7 +61,7 @@ class LiveLine:
             line = Text(text, no_wrap=True, overflow="ellipsis")
             self._live.update(Spinner("dots", line) if self._moving else line, refresh=True)
         elif self._in_notebook:
-            if self._shown_at is None or seconds - self._shown_at >= OFTEN:
+            if self._shown_at is None or seconds - self._shown_at >= 0.2:  # a cell gets a message for every change
                 self._shown_at = seconds
                 self._show_page(text)
         elif seconds - (self._shown_at or 0.0) >= EVERY:
@@ -82,7 +82,7 @@ class ProgressLine(LiveLine):
     """A context manager; its `show` displays the `Progress` of a search. `name_of` turns a state into words."""
 
     def __init__(
-        self, console: Console, name_of: Callable[[Any], str], *, max_time: float | None, max_samples: int | None
+        self, console: Console, name_of: Callable[[State], str], *, max_time: float | None, max_samples: int | None
     ) -> None:
         super().__init__(console)
         self.name_of = name_of

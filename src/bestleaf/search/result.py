@@ -27,8 +27,8 @@ from bestleaf.search.state import SearchState
 class FoundLeaf:
     """A leaf of the final graph with its statistics."""
 
-    state: Any
-    label: Any
+    state: State
+    label: object
     terminal: bool
     exact: bool  # its exact value has been computed
     count: int
@@ -66,7 +66,7 @@ class Result:
         How much better than the answer another one may be: at most `epsilon` when settled.
     known_gap, compared : float, int
         The gap among the leaves that were compared, and how many these are. A leaf that has just entered the graph may
-        be worth anything; see `bestleaf.proof.gaps`.
+        be worth anything; see `bestleaf.proof.build`.
     reason : str
         Why the search ended: ``"settled"``, ``"max_samples"``, ``"max_time"``, ``"interrupted"`` (Ctrl-C, or a
         callback that returned True) or ``"exhausted"`` (memory, workers or moves ran out: what is open may depend on
@@ -115,15 +115,12 @@ class Result:
             plan, value = recommended_plan(state)
             lower, upper = value.lower, value.upper
         gap = gap_among_leaves(node, gap, state)
-        known_gap, compared = known_gap_of(node, gap, state)
         claim = SearchClaim(
             **how_searched(state.settings, state.seed, proposal, exact=state.has_exact),
             answer=node,
             lower=lower,
             upper=min(1.0, upper),
             gap=float(gap),
-            known_gap=float(known_gap),
-            compared=compared,
             graph=graph_of(state.graph, state.known.order, max(0, state.known.created)),
             leaves=state.known.list_leaves(),
             plan=None if plan is None else tuple(sorted(plan.items())),
@@ -182,7 +179,7 @@ class Result:
         return next(leaf for leaf in self.leaves if leaf.state == self.answer)
 
     @property
-    def outcomes(self) -> dict[Any, float]:
+    def outcomes(self) -> dict[State, float]:
         """The leaves that the plan may end at, each with its probability; only for a plan of one player."""
         graph, plan = self.search.graph, self.search.plan
         if plan is None or graph.two_player:
@@ -263,7 +260,7 @@ class Progress(NamedTuple):
     growths: int
     leaves: int
     gap: float  # among the leaves compared
-    best: Any
+    best: State
     seconds: float
     compared: int  # how many leaves were compared
 

@@ -149,7 +149,7 @@ def name_of(part: object) -> str:
     return part if isinstance(part, str) else str(getattr(part, "name", getattr(part, "__name__", type(part).__name__)))
 
 
-def checked_guarantees(given: Any, known: Iterable[str] = GUARANTEES) -> frozenset[str]:
+def checked_guarantees(given: object, known: Iterable[str] = GUARANTEES) -> frozenset[str]:
     """Return one guarantee or several as a set of names."""
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, Iterable):
@@ -160,7 +160,7 @@ def checked_guarantees(given: Any, known: Iterable[str] = GUARANTEES) -> frozens
     return frozenset(names)
 
 
-def checked_value(value: Any, method: str, state: State) -> float:
+def checked_value(value: object, method: str, state: State) -> float:
     """Return what a user's method has returned as a float in [0, 1]."""
     if type(value) is float and 0.0 <= value <= 1.0:
         return value
@@ -174,7 +174,7 @@ def checked_value(value: Any, method: str, state: State) -> float:
     return value
 
 
-def checked_problem(problem: Any) -> None:
+def checked_problem(problem: object) -> None:
     """Refuse an object that lacks one of the four methods of a `Problem`."""
     needed = ("root", "children", "is_terminal", "sample")
     lacking = [name for name in needed if not callable(getattr(problem, name, None))]

@@ -8,11 +8,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
 
 from bestleaf.checks import shown
 from bestleaf.engine.records import EXACT
-from bestleaf.problems import State
+from bestleaf.problems import Problem, State
 from bestleaf.proof.build import plain
 from bestleaf.proof.record import Choice, Compared, LocalClaim
 from bestleaf.search.evaluator import Evaluator
@@ -67,7 +66,7 @@ class LocalOptimum(Stage):
 
     name = "local"
 
-    def __init__(self, problem: Any, answer: Callable[[], int], *, enough: bool = False) -> None:
+    def __init__(self, problem: Problem, answer: Callable[[], int], *, enough: bool = False) -> None:
         if not hasattr(problem, "exact"):
             raise ValueError("guarantee local compares exact values, so the problem needs a method exact")
         for method, who in (("maximizes", "an opponent"), ("chance", "chance")):

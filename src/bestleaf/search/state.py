@@ -13,15 +13,12 @@ from bestleaf.engine.intervals import Knowledge
 from bestleaf.engine.kernels.backup import settle
 from bestleaf.engine.parts import check_parts, guarded
 from bestleaf.engine.records import EXACT, INNER, TEMPORARY, Decision
-from bestleaf.problems import State
+from bestleaf.problems import Problem, State
 from bestleaf.search.budget import Budget
 from bestleaf.search.growth.schedule import next_due, own_due
 from bestleaf.search.settings import Settings, checked_value, name_of
 
-A_NODE = 600  # bytes of the Python objects of a node: its state, its number, its links
-A_RELATIVE = 250  # bytes of a remembered state that is not in the graph, for every node next to it
 A_VALUE = 250  # bytes of a value
-AT_ONCE = 256  # nodes that enter between two checks of the budget
 
 
 class SearchState:
@@ -45,7 +42,7 @@ class SearchState:
 
     def __init__(
         self,
-        problem: Any,
+        problem: Problem,
         settings: Settings,
         rng: np.random.Generator,
         seed: int | None,
@@ -54,7 +51,7 @@ class SearchState:
         *,
         whole_opening: bool,
     ) -> None:
-        self.problem = problem
+        self.problem: Any = problem  # with the methods that only some problems have
         self.settings = settings
         self.rng, self.seed = rng, seed
         self.rollouts = rollouts
@@ -83,13 +80,13 @@ class SearchState:
         self._check_cycles()
         if len(self.graph.linked("child", 0)) == 0 and whole_opening:
             raise ValueError(f"the root {shown(root)} has no children, so there is nothing to choose")
-        lots = None if settings.stopping == "paper" else int(rng.integers(2**63))  # the published test has none
+        tie_seed = None if settings.stopping == "paper" else int(rng.integers(2**63))  # the published test has none
         self.known = Knowledge(
             self.graph,
             settings.rule,
             settings.bound,
             {**settings.for_kernels(), "opponent": hasattr(problem, "maximizes")},
-            lots=lots,
+            tie_seed=tie_seed,
             stopping=settings.own_test,
             finishes=settings.finishes and not getattr(problem, "settles_unfinished", False),
         )
@@ -128,7 +125,7 @@ class SearchState:
         """Raise one sentence if the user's rule, bound or stopping test has raised an error in a kernel."""
         check_parts(*self._users_parts)
 
-    def take_value(self, state: State, value: Any) -> None:
+    def take_value(self, state: State, value: object) -> None:
         """Store the value of a state, also in the graph; a leaf without an exact value (None) will be sampled."""
         self.decision = None
         node = self.graph.node_of.get(state)
@@ -164,7 +161,7 @@ class SearchState:
         added: list[tuple[int, list[int]]] = []
         try:
             for state in states:
-                if added and len(added) % AT_ONCE == 0 and budget.spent() is not None:
+                if added and len(added) % 256 == 0 and budget.spent() is not None:
                     break
                 added.append(self.graph.add(state))
             self.graph.add_owed(added)
@@ -215,8 +212,8 @@ class SearchState:
         held += [places.get(name) for name in ("subsets", "sizes", "heads")]
         sizes = [array.nbytes for array in held if isinstance(array, np.ndarray)]
         sizes.append(getattr(self.rollouts, "memory", 0))
-        objects = A_NODE * len(self.graph) + A_VALUE * (len(self.values) + len(self.fold_scores))
-        return sum(sizes) + 2 * max(sizes) + objects + A_RELATIVE * self.graph.relatives.remembered
+        objects = 600 * len(self.graph) + A_VALUE * (len(self.values) + len(self.fold_scores))
+        return sum(sizes) + 2 * max(sizes) + objects + 250 * self.graph.relatives.remembered
 
     def check_fit(self) -> None:
         """Refuse settings with which the guarantee cannot be reached on this graph."""

@@ -11,82 +11,115 @@ before the slow one. Without a finished fold the answer is all columns.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 
 from bestleaf.features.scoring import corrected_error
 from bestleaf.memory import Answers
+from bestleaf.proof.record import NewRowsClaim
 from bestleaf.search.budget import Budget
 from bestleaf.search.executors import Serial
 from bestleaf.selection.data import Data
 from bestleaf.selection.folds import Fold, numbered, rounds_of, rows_to_choose_by
 from bestleaf.selection.judges import Panel
-from bestleaf.selection.nested import Nested, Ring
-from bestleaf.selection.orders import pooled
-from bestleaf.selection.rule import ORDERS, SLACK, Rule, sizes_of
+from bestleaf.selection.nested import Ring
+from bestleaf.selection.orders import ORDERS, pooled
 from bestleaf.selection.space import Space
 from bestleaf.selection.tasks import Plan, Run, Scored, Task, Tell
+
+SLACK = 0.003  # a smaller set may cost so much score
 
 Reason = Literal["settled", "max_time", "interrupted"]
 
 
+def sizes_of(least: int, limit: int, every: int, asked: int | None = None) -> tuple[int, ...]:
+    """Return the sizes that are scored: from `least` to `limit`, then that of every unit.
+
+    Sizes up to 6 are all scored; then each is a quarter larger, beyond a hundred by half.
+    """
+    sizes = list(range(1, 7))
+    while sizes[-1] < every:
+        sizes.append(max(sizes[-1] + 1, round(sizes[-1] * (1.25 if sizes[-1] < 100 else 1.5))))
+    some = {size for size in (*sizes, limit, asked or limit) if least <= size <= limit and size < every}
+    return (*sorted(some), every)
+
+
+class Rule(NamedTuple):
+    """How curves decide about a size."""
+
+    sizes: tuple[int, ...]  # that were scored; the last one is that of all units
+    limit: int  # the largest size that may be chosen
+    parsimony: float | None = None  # how much score a smaller set may cost; None is 0.003 units
+    asked: int | None = None  # the size that is asked for
+    unit: float = 1.0  # what a score of 1 is: 1, or the size of the score of all columns if scores have no bounds
+
+    @property
+    def tolerance(self) -> float:
+        """How much score a smaller set may cost."""
+        return SLACK * self.unit if self.parsimony is None else self.parsimony
+
+    def smoothed(self, differences: np.ndarray) -> np.ndarray:
+        """Return differences to all columns [judges, sizes] smoothed over sizes; that of all columns stays 0.
+
+        Weights fall with the distance of the logarithms of sizes, and with that of mean differences: a size that is far
+        worse than another says nothing about it.
+        """
+        scale, mean = np.log(self.sizes), differences.mean(axis=0) / self.unit
+        far = (scale[:, None] - scale) / 0.4  # of the smoothing over the logarithm of the size
+        unlike = (mean[:, None] - mean) / 0.02  # and over the difference to all columns
+        weights = np.exp(-0.5 * (far**2 + unlike**2))
+        found = differences @ (weights / weights.sum(axis=0))
+        found[:, -1] = 0.0
+        return found
+
+    def decide(self, differences: np.ndarray) -> tuple[int, int]:
+        """Return which order and the place of which size to choose, by mean differences [orders, judges, sizes]."""
+        which = self.order(differences)
+        return which, self.size(self.smoothed(differences[which]))
+
+    def size(self, curve: np.ndarray) -> int:
+        """Return the place of the size to choose: the smallest that costs no more than is tolerated.
+
+        All judges must put up with it; where none of the sizes within the limit is such, their mean decides alone.
+        """
+        if self.asked is not None:
+            return self.sizes.index(self.asked)
+        mean, within = curve.mean(axis=0), np.array(self.sizes) <= self.limit
+        guard = max(0.005 * self.unit, self.tolerance)  # no judge may lose more than this plus half of the mean gain
+        allowed = within & (curve.min(axis=0) + np.maximum(mean, 0.0) / 2 >= -guard)
+        mean = np.where(allowed if allowed.any() else within, mean, -np.inf)
+        return int(np.argmax(mean >= mean.max() - self.tolerance))
+
+    def order(self, differences: np.ndarray) -> int:
+        """Return which of several orders is best: the larger area over the logarithm of the size."""
+        if self.asked is not None:
+            at = self.sizes.index(self.asked)
+            return int(np.argmax([self.smoothed(one)[:, at].mean() for one in differences]))
+        width = np.gradient(np.log(self.sizes)) if len(self.sizes) > 1 else np.ones(1)
+        return int(np.argmax((differences.mean(axis=1) * width).sum(axis=1)))
+
+
 @dataclass(frozen=True)
 class Chosen:
-    """The answer, and what it follows from.
+    """The answer, and what it follows from."""
 
-    Attributes
-    ----------
-    units : tuple of int
-        The answer.
-    size : int
-        How many they are.
-    order : tuple of int
-        All units that may be chosen, best first; forced ones first.
-    method : str
-        How the order was found: "elimination", "forward", or "all columns" if no fold was finished.
-    sizes : tuple of int
-        The sizes that were scored; the last one is that of all units, even if there is a lower limit.
-    sets : tuple of tuples
-        The units of each size.
-    curve : array [judges, sizes]
-        Difference to all columns: mean over the folds, smoothed over neighbouring sizes.
-    score : array [judges, sizes]
-        Mean score over the folds.
-    error : array [sizes]
-        Corrected standard error of the mean over judges of the difference to all columns.
-    judges : tuple of str
-        Their names.
-    folds, folds_planned : int
-        Folds that were finished, and folds that were planned.
-    tolerance : float
-        How much score a smaller set may cost.
-    asked : bool
-        Whether the size was asked for.
-    chosen_in_folds : array [units]
-        In which share of the folds their own order and curve would choose the unit.
-    nested : Nested or None
-        The honest score; None if it was not asked for or time was over.
-    reason : str
-        "settled", "max_time" or "interrupted".
-    """
-
-    units: tuple[int, ...]
-    size: int
-    order: tuple[int, ...]
-    method: str
-    sizes: tuple[int, ...]
-    sets: tuple[tuple[int, ...], ...]
-    curve: np.ndarray
-    score: np.ndarray
-    error: np.ndarray
-    judges: tuple[str, ...]
-    folds: int
+    units: tuple[int, ...]  # the answer
+    size: int  # how many they are
+    order: tuple[int, ...]  # all units that may be chosen, best first; forced ones first
+    method: str  # how the order was found: "elimination", "forward", or "all columns" if no fold was finished
+    sizes: tuple[int, ...]  # that were scored; the last one is that of all units, even if there is a lower limit
+    sets: tuple[tuple[int, ...], ...]  # the units of each size
+    curve: np.ndarray  # [judges, sizes] difference to all columns: mean over the folds, smoothed over sizes
+    score: np.ndarray  # [judges, sizes] mean score over the folds
+    error: np.ndarray  # [sizes] corrected standard error of the mean over judges of the difference to all columns
+    judges: tuple[str, ...]  # their names
+    folds: int  # that were finished
     folds_planned: int
-    tolerance: float
-    asked: bool
-    chosen_in_folds: np.ndarray
-    nested: Nested | None
+    tolerance: float  # how much score a smaller set may cost
+    asked: bool  # whether the size was asked for
+    chosen_in_folds: np.ndarray  # [units] in which share of the folds their own order and curve would choose the unit
+    nested: NewRowsClaim | None  # the honest score; None if it was not asked for or time was over
     reason: Reason
 
 
@@ -134,49 +167,21 @@ class Curves:
 
 
 def choose(
-    data: Data,
-    space: Space,
-    panel: Panel,
+    data: Data,  # the rows to choose by; test rows are not among them
+    space: Space,  # what may be chosen
+    panel: Panel,  # who judges
     *,
-    parsimony: float | None = None,
-    n_features: int | None = None,
-    folds: object = None,
-    seed: int = 0,
-    budget: Budget | None = None,
-    memory: Answers | None = None,
-    workers: Serial | None = None,
-    tell: Tell | None = None,
-    nested: bool = True,
+    parsimony: float | None = None,  # how much score a smaller set may cost; None is 0.003
+    n_features: int | None = None,  # the size that is asked for; None chooses it
+    folds: object = None,  # the user's `cv`; None is five folds, drawn up to three times
+    seed: int = 0,  # everything random follows from it
+    budget: Budget | None = None,  # once `budget.spent()` gives a reason, what is known by then decides
+    memory: Answers | None = None,  # its `about` must tell the data, the panel and the space from others
+    workers: Serial | None = None,  # where folds are done, one or several at a time; the answer does not depend on it
+    tell: Tell | None = None,  # is called with (done, of, text) after each fold
+    nested: bool = True,  # whether to compute the honest score, too
 ) -> Chosen:
-    """Return the columns for new rows.
-
-    Parameters
-    ----------
-    data : Data
-        The rows to choose by; test rows are not among them.
-    space : Space
-        What may be chosen.
-    panel : Panel
-        Who judges.
-    parsimony : float, default=None
-        How much score a smaller set may cost; None is 0.003.
-    n_features : int, default=None
-        The size that is asked for; None chooses it.
-    folds : int, splitter or list, default=None
-        The user's `cv`; None is five folds, drawn up to three times.
-    seed : int, default=0
-        Everything random follows from it.
-    budget : Budget, default=None
-        `budget.spent()` is asked again and again: once it gives a reason, what is known by then decides.
-    memory : Answers, default=None
-        Where orders and scores of folds are kept. Its `about` must tell the data, the panel and the space from others.
-    workers : executor, default=None
-        Where folds are done, one or several at a time; the answer does not depend on it.
-    tell : callable, default=None
-        Is called with (done, of, text) after each fold.
-    nested : bool, default=True
-        Whether to compute the honest score, too.
-    """
+    """Return the columns for new rows."""
     labels = numbered(data.y, panel.classes)
     rows = rows_to_choose_by(labels, folds, seed)
     data, labels = (data, labels) if len(rows) == len(labels) else (data.part(rows), labels[rows])
@@ -200,7 +205,9 @@ def choose(
     return _renumbered(found, numbers, len(space.units))
 
 
-def _work(run: Run, curves: Curves, rounds: list[list[Fold]], ring: Ring | None, *, in_units: bool) -> Nested | None:
+def _work(
+    run: Run, curves: Curves, rounds: list[list[Fold]], ring: Ring | None, *, in_units: bool
+) -> NewRowsClaim | None:
     """Score the folds of each round, after the first one the choice itself; return that honest score."""
     every, honest = np.arange(len(run.plan.data.y)), None
     for (curves.on_all_rows,) in run.results([Task("order", Fold(every, every[:1]))]):
@@ -221,7 +228,7 @@ def _work(run: Run, curves: Curves, rounds: list[list[Fold]], ring: Ring | None,
     return honest
 
 
-def _answer(curves: Curves, space: Space, panel: Panel, honest: Nested | None, ended: Reason) -> Chosen:
+def _answer(curves: Curves, space: Space, panel: Panel, honest: NewRowsClaim | None, ended: Reason) -> Chosen:
     """Return the answer of the folds that are finished."""
     if not curves.finished:
         known = None if curves.on_all_rows is None else tuple(curves.on_all_rows.tolist())

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from math import isfinite
-from typing import Any, cast
-
 import numpy as np
+from msgspec import structs
 
 import bestleaf
 from bestleaf.checks import shown
@@ -16,14 +13,14 @@ from bestleaf.features.scoring import scorer_name
 from bestleaf.memory import Answers
 from bestleaf.proof import record
 from bestleaf.search.executors import executor_for
-from bestleaf.selection.choice import Chosen, Nested, choose
+from bestleaf.selection.choice import Chosen, choose
 from bestleaf.selection.data import Data, task_for, votes_of, warn
 from bestleaf.selection.fit import Fit
-from bestleaf.selection.judges import Panel
-from bestleaf.selection.new_rows import Split, from_folds, matching_of, on_test_rows, rivals, rows_aside
+from bestleaf.selection.judges import Panel, finite
+from bestleaf.selection.new_rows import Split, matching_of, on_test_rows, rivals, rows_aside
 from bestleaf.selection.space import Space
 
-FEWEST_ROWS, FEWEST_OF_A_CLASS = 20, 5  # without them cross-validation says nothing
+FEWEST_OF_A_CLASS = 5  # with fewer rows cross-validation says nothing
 
 
 def chosen(fit: Fit) -> record.Certificate:
@@ -43,7 +40,7 @@ def chosen(fit: Fit) -> record.Certificate:
         answer = "all columns" if whole else f"the first {found.size} columns that forward selection adds"
         notes = (f"{why}, too little to choose by cross-validation: the answer is {answer}",)
         warn(notes[0])
-    claim = None if found.nested is None else from_folds(_nested(found, space), panel, kept.y)
+    claim = _honest(found, space)
     if split is not None and fit.budget.spent() != "interrupted":
         sets = rivals(found.sizes, found.sets, found.curve, found.size)
         sets = [found.units, *(one for one in sets if one != found.units)]
@@ -67,7 +64,7 @@ def check_targets(data: Data, task: str) -> None:
 def too_few(data: Data, task: str) -> str | None:
     """Return what a table has too little of for cross-validation, in words; None if it has enough."""
     rows, groups = len(data.y), data.metadata.get("groups")
-    if rows < FEWEST_ROWS:
+    if rows < 20:
         return f"X has {rows} rows"
     if task == "classification":
         second = np.sort(np.unique(data.y, return_counts=True)[1])[-2]
@@ -112,15 +109,13 @@ def _choose(fit: Fit, data: Data, space: Space, panel: Panel, folds: object, *, 
     )
 
 
-def _nested(found: Chosen, space: Space) -> Nested:
+def _honest(found: Chosen, space: Space) -> record.NewRowsClaim | None:
     """Return the honest score; nothing was chosen if it is all columns, so theirs is that of the folds."""
-    nested = found.nested
-    assert nested is not None
-    if set(found.units) != set(space.everything):
-        return nested
-    judges = tuple(found.score[:, -1].tolist())
-    score = float(np.mean(judges))
-    return replace(nested, score=score, all_columns=score, judges=judges, difference_error=0.0)
+    if found.nested is None or set(found.units) != set(space.everything):
+        return found.nested
+    judges = dict(zip(found.judges, found.score[:, -1].tolist(), strict=True))
+    score = float(np.mean(found.score[:, -1]))
+    return structs.replace(found.nested, score=score, all_columns=score, judges=judges, difference_error=0.0)
 
 
 def _record(
@@ -156,7 +151,7 @@ def _record(
     objective = record.Panel(
         judges=panel.names,
         scoring=scorer_name(panel.scoring, panel.scorer),
-        task=cast("Any", panel.task),
+        task=panel.task,
         classes=0 if panel.classes is None else len(panel.classes),
         grouped="groups" in data.metadata,
         weighted="sample_weight" in data.metadata,
@@ -171,7 +166,7 @@ def _record(
         new_rows=claim,
         path=path,
         data=fit.about(units, choice, objective, rows),
-        told=record.Told(**fit.told(notes)),
+        told=record.Told(repeat=fit.repeat, notes=(*fit.notes, *notes)),
     )
 
 
@@ -186,10 +181,6 @@ def _row(found: Chosen, place: int, features: tuple[str, ...]) -> record.PathRow
         features=features,
         difference=float(curve.mean()) if known else None,
         judges=tuple(curve.tolist()) if known else (),
-        score=_finite(scores.mean()) if known else None,
-        standard_error=_finite(np.asarray(found.error, float).reshape(-1)[place]) if known else None,
+        score=finite(scores.mean()) if known else None,
+        standard_error=finite(np.asarray(found.error, float).reshape(-1)[place]) if known else None,
     )
-
-
-def _finite(number: float) -> float | None:
-    return float(number) if isfinite(number) else None

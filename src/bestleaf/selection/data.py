@@ -5,22 +5,24 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.validation import check_X_y, validate_data
 
-from bestleaf.checks import did_you_mean, listed, one_of, shown
+from bestleaf.checks import listed, one_of, shown
 from bestleaf.encoding import EncodedRows, encoder_for, takes_missing
-from bestleaf.encoding.frames import check_target, dense
+from bestleaf.encoding.frames import check_target, dense, is_frame
 from bestleaf.features.data import columns_not_finite, task_of
-from bestleaf.features.lattice import checked_groups
 from bestleaf.features.neighbours import TASKS, NeighbourVotes
 from bestleaf.features.rows import checked_weights, group_numbers
+from bestleaf.selection.look import told_in_python
 
 METADATA = ("sample_weight", "groups")  # what `fit` takes in addition to X and y
 FeatureGroups = Sequence[Iterable[int | str]] | dict[str, Iterable[int | str]]  # features that enter together
@@ -60,7 +62,7 @@ class Data(NamedTuple):
         return sorted({owners[column] for column in columns})
 
 
-def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: dict[str, Any]) -> Data:
+def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: Mapping[str, ArrayLike | None]) -> Data:
     """Return the data after the checks of scikit-learn and ours; an error about a column names it."""
     _check_numbers(selector)
     check_target(y)
@@ -74,7 +76,10 @@ def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: dict[str
     else:  # a feature is a column of the table
         encoded = EncodedRows.of(encoder, X)
         validate_data(selector, X, skip_check_array=True)
+        strange = is_frame(X) and isinstance(selector.encode, str)
         X, y = check_X_y(encoded.numbers(), y, ensure_all_finite=False, ensure_min_samples=2, estimator=selector)
+        if strange and (told := told_in_python(encoded.frame, y)) is not None:
+            warn(told)
     _check_labels(y)
     names = _names_of(selector)
     if broken := columns_not_finite(X, missing=takes_missing(selector.estimator)):
@@ -117,7 +122,7 @@ def _check_numbers(given: BaseEstimator) -> None:
             raise InvalidParameterError(f"{name} must be a number, not a truth value, got {value}")
 
 
-def _check_frame(X: Any) -> None:
+def _check_frame(X: pd.DataFrame | np.ndarray) -> None:
     """Refuse text, dates, and a data frame with two columns of the same name."""
     if isinstance(X, np.ndarray) and X.dtype.kind in "US":
         raise ValueError(f"X must hold numbers only, got an array of text ({X.dtype})")
@@ -130,7 +135,7 @@ def _check_frame(X: Any) -> None:
         raise ValueError(f"X must hold numbers only, got {got}; encode='auto' takes them, or drop them")
 
 
-def _checked_metadata(given: dict[str, Any], rows: int) -> dict[str, np.ndarray]:
+def _checked_metadata(given: Mapping[str, ArrayLike | None], rows: int) -> dict[str, np.ndarray]:
     """Return the metadata of `fit`; refuse what has the wrong length or an unknown name."""
     found = {name: np.asarray(value) for name, value in given.items() if value is not None}
     if strange := sorted(set(found) - set(METADATA)):
@@ -164,84 +169,7 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(text, category, stacklevel=level)
 
 
-class Choice(NamedTuple):
-    """What may be chosen, by numbers of columns of X."""
-
-    include: list[int]
-    exclude: list[int]
-    feature_groups: list[list[int]] | None  # columns that enter together; None: every column enters by itself
-
-
-def choice_of(selector: BaseEstimator, data: Data) -> Choice:
-    """Return what a selector includes, excludes and groups, by columns of X; the columns of a feature enter together.
-
-    This is the only place where features given by name or number become columns.
-    """
-    given = getattr(selector, "feature_names_in_", ())  # the columns of a data frame; other data have no names
-    many, number_of = len(data.names), {name: number for number, name in enumerate(given)}
-    include, exclude = (_numbers(name, getattr(selector, name), number_of, many) for name in ("include", "exclude"))
-    groups = selector.feature_groups
-    if groups is not None:
-        labelled = groups.items() if isinstance(groups, dict) else enumerate(groups)
-        by_number = {label: _numbers("feature_groups", group, number_of, many) for label, group in labelled}
-        alone = set(range(many)).difference(*by_number.values())  # not in any group: each enters by itself
-        by_number |= {("alone", one): [one] for one in sorted(alone)}
-        groups = checked_groups("feature_groups", by_number, [shown(name) for name in data.names])
-    if data.encoded is None:
-        return Choice(include, exclude, groups)
-    if strange := [str(data.names[one]) for one in include if not data.columns_of([one])]:
-        why = data.encoded.encoder.left_out_[strange[0]]
-        raise ValueError(f"include must not have a column that is left out, got {shown(strange[0])}: {why}")
-    together = [data.columns_of(group) for group in groups or [[feature] for feature in range(many)]]
-    return Choice(data.columns_of(include), data.columns_of(exclude), [columns for columns in together if columns])
-
-
-def _numbers(argument: str, given: Any, number_of: dict[str, int], many: int) -> list[int]:
-    """Return the numbers of features given by number or by name."""
-    found = []
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise ValueError(f"{argument} must list features by name or number, got {shown(given)}")
-    for one in given:
-        if isinstance(one, str):
-            if not number_of:
-                raise ValueError(f"{argument} must give features by number, because X has no names, got {shown(one)}")
-            if one not in number_of:
-                raise ValueError(f"{argument} must name features of X, got {shown(one)}{did_you_mean(one, number_of)}")
-            found.append(number_of[one])
-        elif isinstance(one, int | np.integer) and not isinstance(one, bool) and 0 <= one < many:
-            found.append(int(one))
-        else:
-            raise ValueError(f"{argument} must hold names or numbers from 0 to {many - 1}, got {shown(one)}")
-    return found
-
-
-def constant_columns(data: Data, choice: Choice) -> list[int]:
-    """Return the constant columns, which are left out, and warn about them.
-
-    A group is left out only if all of its columns are constant.
-    """
-    X, wanted, unwanted, groups = data.X, choice.include, choice.exclude, choice.feature_groups
-    suspect = np.flatnonzero(_same(X[:1000])).tolist()  # a look at every row of every column takes long
-    constant = {number for number in suspect if _same(X[:, [number]]).all()}
-    units = [[number] for number in range(X.shape[1])] if groups is None else groups
-    free = [unit for unit in units if not {*wanted, *unwanted}.intersection(unit)]
-    useless = sorted(number for unit in free if constant.issuperset(unit) for number in unit)
-    if not useless:
-        return []
-    if all(constant.issuperset(unit) for unit in free) and not wanted:
-        same = len(data.features_of(constant))
-        raise ValueError(f"X must have a column that changes, got {same} constant of {len(data.names)}")
-    which = listed(str(name) for name in data.names[data.features_of(useless)])
-    warn(f"columns [{which}] are constant and left out")
-    return useless
-
-
-def _same(X: np.ndarray) -> np.ndarray:
-    """Return which columns have the same value, or no value, in all rows."""
-    return ((X[0] == X) | (np.isnan(X) & np.isnan(X[0]))).all(axis=0)
-
-
-def _columns_of_text(X: Any) -> list[Hashable]:
+def _columns_of_text(X: pd.DataFrame) -> list[Hashable]:
     """Return the columns of a data frame that hold text or dates."""
     kinds = {getattr(one, "kind", "O") for one in getattr(X, "dtypes", [])}
     if kinds <= set("biuf"):  # no need to look at thousands of columns one by one

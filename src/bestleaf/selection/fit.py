@@ -1,21 +1,97 @@
-"""One call of `fit`: what is given, what it may take, and what every record says of it."""
+"""One call of `fit`: what is given, what it may take, what the user sees, and what every record says of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from copy import copy
+from types import TracebackType
 from typing import Any, NamedTuple
 
+import numpy as np
+from rich.console import Console
 from sklearn.base import BaseEstimator
 
 from bestleaf.features.estimator import described
 from bestleaf.features.rows import groups_digest, weights_digest
 from bestleaf.memory import Memory
 from bestleaf.proof import record
+from bestleaf.search import Progress
 from bestleaf.search.budget import Budget
+from bestleaf.search.progress import ProgressLine
 from bestleaf.selection.data import Data
-from bestleaf.selection.watch import Watch
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:  # before scikit-learn 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands for the class of later versions; there are no callbacks."""
+
+
+Note = dict[str, Any]  # an entry of `history_`
+Objective = record.Neighbours | record.Estimator | record.Panel
+
+
+class Watch:
+    """A context in which columns are selected; `stopped` becomes true when a callback asks for the end.
+
+    Callbacks exist from scikit-learn 1.9 on. They see one task for the fit, and in it one for each fold of the choice
+    or each time slice of the search.
+    """
+
+    def __init__(
+        self, selector: BaseEstimator, X: np.ndarray, y: np.ndarray, budget: Budget, max_samples: int | None
+    ) -> None:
+        self.history: list[Note] = []
+        self.stopped = False
+        self._budget = budget
+        console = Console(quiet=not selector.verbose)
+        self._line = ProgressLine(console, str, max_time=budget.max_time, max_samples=max_samples)
+        self._given = {"estimator": selector, "X": X, "y": y}
+        self._task = None
+        if hasattr(selector, "_skl_callbacks") or hasattr(selector, "_parent_callback_ctx"):
+            self._task = selector._init_callback_context(max_subtasks=None)
+
+    def __enter__(self) -> Watch:
+        self._line.__enter__()
+        if self._task is not None:
+            self._task.call_on_fit_task_begin(**self._given)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._line.__exit__(kind, error, trace)
+        if self._task is not None and error is None:
+            self._task.call_on_fit_task_end(**self._given)
+
+    def fold(self, done: int, planned: int, told: str = "") -> None:
+        """Show how many folds are done, and how the curve over sizes stands."""
+        self._budget.look()
+        more = f" · {told}" if told else ""
+        self._line.tell(f"Choosing by cross-validation: {done} of {planned} folds done{more}", self._budget.seconds)
+        self._tell_callbacks("fold")
+
+    def names(self, name_of: Callable[[Any], str], subsets: int | None = None) -> None:
+        """Set how states are called, and how many subsets there are if all of them are evaluated."""
+        self._line.name_of, self._line.subsets = name_of, subsets
+
+    def slice(self, now: Progress, values: Mapping[Hashable, float], *, over: bool) -> bool:
+        """Record and show how far a search is; return whether a callback wants to end it."""
+        best = max(values, key=values.__getitem__, default=now.best)
+        # Each entry is later than the last one by a factor: a long search has a few hundred.
+        if over or not self.history or now.seconds > 1.01 * self.history[-1]["seconds"]:
+            self.history.append({**now._asdict(), "best": self._line.name_of(best), "score": values.get(best)})
+        self._line.show(now._replace(best=best), values.get(best))
+        self._tell_callbacks("slice")
+        return self.stopped
+
+    def _tell_callbacks(self, name: str) -> None:
+        if self._task is not None:
+            part = self._task.subcontext(task_name=name)
+            part.call_on_fit_task_begin(**self._given)
+            self.stopped |= bool(part.call_on_fit_task_end(**self._given))
 
 
 class Fit(NamedTuple):
@@ -35,7 +111,9 @@ class Fit(NamedTuple):
         names = self.data.names.tolist()
         return names if hasattr(self.selector, "feature_names_in_") else list(range(len(names)))
 
-    def about(self, units: Sequence[Sequence[int]], choice: record.Choice, objective: Any, rows: int) -> record.Data:
+    def about(
+        self, units: Sequence[Sequence[int]], choice: record.Choice, objective: Objective, rows: int
+    ) -> record.Data:
         """Return what a record says of the data; a feature in none of the units becomes one that may not be chosen."""
         data, many = self.data, len(self.data.X)
         alone = sorted(set(range(len(data.names))).difference(*units))
@@ -52,11 +130,16 @@ class Fit(NamedTuple):
             encoding=None if data.encoded is None else _encoding(data.encoded.encoder.settings()),
         )
 
-    def told(self, more: tuple[str, ...] = ()) -> dict[str, Any]:
-        """Return the call that repeats the fit, and what was done to the columns; `more` are further notes."""
+    @property
+    def repeat(self) -> str:
+        """The call that repeats the fit."""
         given = "".join(f", {name}={name}" for name in self.data.metadata)
-        notes = () if self.data.encoded is None else self.data.encoded.encoder.notes_
-        return {"repeat": f"{call_of(self.selector, self.seed)}.fit(X, y{given})", "notes": (*notes, *more)}
+        return f"{call_of(self.selector, self.seed)}.fit(X, y{given})"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was done to the columns."""
+        return () if self.data.encoded is None else tuple(self.data.encoded.encoder.notes_)
 
 
 def call_of(selector: BaseEstimator, seed: int) -> str:

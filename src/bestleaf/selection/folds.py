@@ -17,10 +17,8 @@ from bestleaf.selection.data import Data
 from bestleaf.selection.space import Space
 
 FOLDS = 5
-JUDGED = 1000  # the folds are drawn again, at most twice, until about so many rows were scored
 MOST_ROWS = 10_000  # of more rows, a random part chooses
 BINS = 64  # of the codes of a column
-STRATA = 5  # parts of the range of real targets that folds have in equal shares
 PRIOR = 2.0  # rows with the mean target that every level of a category has in addition
 
 
@@ -34,7 +32,8 @@ class Fold(NamedTuple):
 def numbered(y: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
     """Return the class of each row by number; for real targets (None) in which fifth of the range of ranks it is."""
     if classes is None:
-        return np.argsort(np.argsort(y, kind="stable"), kind="stable") * STRATA // len(y)
+        # Parts of the range of real targets that folds have in equal shares.
+        return np.argsort(np.argsort(y, kind="stable"), kind="stable") * 5 // len(y)
     ranks = np.argsort(classes)
     return ranks[np.searchsorted(classes, y, sorter=ranks)]
 
@@ -63,7 +62,8 @@ def rounds_of(data: Data, labels: np.ndarray, cv: object, seed: int, *, real: bo
     folds = min(FOLDS if cv is None else int(cv), len(labels) if groups is None else len(np.unique(groups)))
     if folds < 2:
         return []
-    times = int(np.clip(round(JUDGED / len(labels)), 1, 3)) if cv is None else 1
+    # The folds are drawn again, at most twice, until about so many rows were scored.
+    times = int(np.clip(round(1000 / len(labels)), 1, 3)) if cv is None else 1
     return [_usable(_drawn(labels, groups, folds, rng), labels, weights) for _ in range(times)]
 
 
@@ -97,17 +97,6 @@ class Part:
     """Rows to train on and rows to score, in the forms that orders and judges need; all is learned from the former.
 
     A unit is given by its place in `space`. Columns stand in the order of the units.
-
-    Attributes
-    ----------
-    columns : list of arrays
-        The columns of `known` and `new` of each unit: standardised, gaps filled by medians.
-    y, new_y : array
-        Classes by number, or real targets, standardised.
-    targets : array [rows, outputs]
-        0 and 1 for two classes, an indicator of each of more classes, or real targets.
-    weights : array or None
-        Of the rows to score.
     """
 
     def __init__(self, data: Data, space: Space, fold: Fold, classes: np.ndarray | None, seed: int) -> None:
@@ -115,9 +104,10 @@ class Part:
         self.classes = classes
         self._columns = np.array([column for unit in space.units for column in unit])
         ends = np.cumsum([len(unit) for unit in space.units])
+        # The columns of `known` and `new` of each unit: standardised, gaps filled by medians.
         self.columns = [np.arange(end - len(unit), end) for end, unit in zip(ends, space.units, strict=True)]
         weights = data.metadata.get("sample_weight")
-        self.weights = None if weights is None else weights[fold.test].astype(np.float64)
+        self.weights = None if weights is None else weights[fold.test].astype(np.float64)  # of the rows to score
         if classes is None:
             train, test = data.y[fold.train].astype(np.float64), data.y[fold.test].astype(np.float64)
             middle, spread = _location(train[:, None])
@@ -127,6 +117,7 @@ class Part:
         else:
             self.y, self.new_y = (numbered(data.y[rows], classes) for rows in fold)
             one_by_one = np.arange(len(classes))[len(classes) == 2 :]
+            # [rows, outputs]: 0 and 1 for two classes, an indicator of each of more classes.
             self.targets = (self.y[:, None] == one_by_one).astype(np.float64)
         self.known, self.new = self._standardised()
 

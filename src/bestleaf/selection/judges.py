@@ -6,41 +6,26 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from math import isfinite
 from numbers import Real
-from typing import Any, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
 from sklearn.utils.validation import has_fit_parameter
 
-from bestleaf.checks import sentence, shown
-from bestleaf.features.estimator import (
-    ONE_THREAD,
-    described,
-    fix_random_states,
-    keep_to_one_thread,
-    refuse_requests,
-)
+from bestleaf.checks import shown
+from bestleaf.features.estimator import ONE_THREAD, described, fitted_to, name_of, prepared
 from bestleaf.features.kernels import forest
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.features.ranking import auc, concordance
-from bestleaf.features.scoring import Score, chosen_score
+from bestleaf.features.scoring import Score, Scoring, chosen_score
 from bestleaf.selection.data import Data, task_for
 from bestleaf.selection.folds import Fold, Part
 from bestleaf.selection.orders import Check, Forest, Units
 from bestleaf.selection.space import Space
 
-NEIGHBOURS = 5
 TREES = 60
 PENALTIES = np.array([1e-3, 1e-2, 1e-1, 1.0, 10.0])  # of ridge regression, times the number of rows
-AT_ONCE = 2**22  # distances that are computed at a time: 32 MB
-RANKED = {
-    "roc_auc": "roc_auc",
-    "roc_auc_ovr": "roc_auc",
-    "r2": "r2",
-    "accuracy": "accuracy",
-    "concordance": "concordance",
-}
 
 
 class Judge(Protocol):
@@ -55,7 +40,7 @@ class Judge(Protocol):
 class Neighbours:
     """The mean target of the nearest training rows."""
 
-    def __init__(self, neighbours: int = NEIGHBOURS, *, scale: bool = True) -> None:
+    def __init__(self, neighbours: int = 5, *, scale: bool = True) -> None:
         self.neighbours, self.scale = neighbours, scale
         self.name = f"{neighbours} nearest neighbours"
 
@@ -67,7 +52,7 @@ class Neighbours:
         known, new = part.known, part.new
         if not self.scale:
             known, new = known * part.scale, new * part.scale
-        block = max(1, AT_ONCE // len(known))
+        block = max(1, 2**22 // len(known))  # distances that are computed at a time: 32 MB
         for begin in range(0, len(new), block):
             rows, done = new[begin : begin + block], 0
             distance = np.zeros((len(rows), len(known)))
@@ -167,23 +152,14 @@ class Fitted:
     """An estimator of the user's, fitted to every prefix."""
 
     def __init__(self, estimator: BaseEstimator, seed: int, *, decides: bool = False) -> None:
-        self.estimator, self.decides = clone(estimator), decides
-        fix_random_states(self.estimator, seed)
-        keep_to_one_thread(self.estimator)
-        refuse_requests(self.estimator)
-        last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-        self.name = type(last).__name__
+        self.estimator, self.decides, self.name = prepared(estimator, seed), decides, name_of(estimator)
 
-    def fitted(self, part: Part, units: Units) -> Any:
+    def fitted(self, part: Part, units: Units) -> BaseEstimator:
         """Return a clone, fitted to the training rows."""
         weights = part.data.metadata.get("sample_weight")
         more = {} if weights is None else {"sample_weight": weights[part.fold.train]}
-        try:
-            with ONE_THREAD:
-                return clone(self.estimator).fit(part.raw(units, part.fold.train), part.data.y[part.fold.train], **more)
-        except ValueError as error:
-            why = sentence(str(error), 200)
-            raise ValueError(f"estimator {self.name} cannot be fitted to these data: {why}") from None
+        with ONE_THREAD:
+            return fitted_to(part.raw(units, part.fold.train), part.data.y[part.fold.train], self.estimator, **more)
 
     def outputs(self, part: Part, order: Units, sizes: Sequence[int], check: Check) -> np.ndarray:
         """Return what ranks the rows: decisions or probabilities for each class, predictions for real targets.
@@ -196,7 +172,7 @@ class Fitted:
             found.append(self._ranked(self.fitted(part, order[:size]), part, order[:size]))
         return np.stack(found)
 
-    def _ranked(self, model: Any, part: Part, units: Units) -> np.ndarray:
+    def _ranked(self, model: BaseEstimator, part: Part, units: Units) -> np.ndarray:
         """Return the outputs of a fitted model for the new rows; 0 for a class that was not among the training rows."""
         rows = part.raw(units, part.fold.test)
         if part.classes is None:
@@ -220,13 +196,13 @@ class _Predicted(BaseEstimator):
     def __init__(self, outputs: Any, part: Any) -> None:
         self.outputs, self.part = outputs, part
 
-    def fit(self, X: Any, y: Any) -> _Predicted:  # scorers ask for estimators that have it
+    def fit(self, X: np.ndarray, y: np.ndarray) -> _Predicted:  # scorers ask for estimators that have it
         """Return itself."""
         return self
 
 
 class _PredictedNumbers(RegressorMixin, _Predicted):
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         return self.part.in_units_of_y(self.outputs[:, 0])
 
 
@@ -235,34 +211,25 @@ class _PredictedClasses(ClassifierMixin, _Predicted):
     def classes_(self) -> np.ndarray:
         return np.sort(self.part.classes)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
         shares = self.outputs if self.outputs.shape[1] > 1 else np.column_stack([1.0 - self.outputs, self.outputs])
         shares = np.clip(shares, 1e-9, 1.0)[:, np.argsort(self.part.classes)]
         return shares / shares.sum(axis=1, keepdims=True)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: np.ndarray) -> np.ndarray:
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
 class Panel:
-    """Several judges, or one.
-
-    Attributes
-    ----------
-    judges : tuple of Judge
-        Who judges.
-    names : tuple of str
-        Of the judges: "5 nearest neighbours", "ridge regression" and "extra trees", or classes of estimators.
-    classes : array or None
-        The classes in the order in which they first appear; None for real targets.
-    scoring : str
-        What is scored: "roc_auc" (the mean over classes, one against the rest), "r2", or the scorer asked for.
-    seed : int
-        Of random judges.
-    """
+    """Several judges, or one."""
 
     def __init__(
-        self, judges: Sequence[Judge], classes: np.ndarray | None, scoring: str, scorer: Score | None, seed: int
+        self,
+        judges: Sequence[Judge],
+        classes: np.ndarray | None,  # in the order in which they first appear; None for real targets
+        scoring: str,  # "roc_auc" (the mean over classes, one against the rest), "r2", or the scorer asked for
+        scorer: Score | None,
+        seed: int,  # of random judges
     ) -> None:
         self.judges, self.classes, self.scoring, self.scorer, self.seed = tuple(judges), classes, scoring, scorer, seed
         names = [judge.name for judge in judges]
@@ -272,19 +239,18 @@ class Panel:
         )
 
     @classmethod
-    def of(cls, estimator: Any, scoring: Any, data: Data, seed: int = 0) -> Panel:
+    def of(cls, estimator: BaseEstimator, scoring: Scoring, data: Data, seed: int = 0) -> Panel:
         """Return the judges: the panel for None, an estimator, NeighbourVotes, or a list of estimators."""
         given = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
-        if not given:
-            raise ValueError("estimator must be an estimator or a list of some, got an empty list")
-        tasks = {_task(data, one) for one in given}
-        if len(tasks) > 1:
-            raise ValueError("estimator must list classifiers or regressors, got some of both")
-        real = tasks == {"regression"}
+        for one in given:
+            ours = one is None or isinstance(one, NeighbourVotes)
+            if not (ours or (isinstance(one, BaseEstimator) and (is_classifier(one) or is_regressor(one)))):
+                raise TypeError(f"estimator must be a scikit-learn classifier or regressor, got {shown(one)}")
+        real = task_for(data.y, given) == "regression"
         judges = [judge for one in given for judge in _judges(one, seed, decides=scoring == "accuracy")]
         name = ("r2" if real else "roc_auc") if scoring is None else scoring
-        ranked = RANKED.get(name) if isinstance(name, str) else None
-        if ranked is None or (ranked in ("roc_auc", "accuracy")) == real:
+        ranked = "roc_auc" if name == "roc_auc_ovr" else name
+        if ranked not in (("r2", "concordance") if real else ("roc_auc", "accuracy")):
             model = next(
                 (judge.estimator for judge in judges if isinstance(judge, Fitted)),
                 _PredictedNumbers(None, None) if real else _PredictedClasses(None, None),
@@ -299,7 +265,7 @@ class Panel:
         return panel
 
     @property
-    def task(self) -> str:
+    def task(self) -> Literal["classification", "regression"]:
         """Return "classification" or "regression"."""
         return "regression" if self.classes is None else "classification"
 
@@ -321,6 +287,14 @@ class Panel:
     def in_thousandths(self) -> bool:
         """Whether scores are at most 1, so that a difference of a thousandth means the same on every table."""
         return self.scorer is None or self.scorer.is_bounded
+
+    def guessing(self, y: np.ndarray) -> float | None:
+        """Return the score of guessing, where it is known."""
+        if self.scorer is not None:
+            return None
+        if self.scoring == "accuracy":
+            return float(np.unique(y, return_counts=True)[1].max() / len(y))
+        return 0.0 if self.scoring == "r2" else 0.5
 
     @property
     def has_name(self) -> bool:
@@ -411,20 +385,17 @@ class Panel:
         return _mean_auc(outputs, part.new_y, part.weights)
 
 
-def _task(data: Data, one: Any) -> str:
-    if one is None or isinstance(one, NeighbourVotes):
-        return task_for(data.y, one)
-    if not (isinstance(one, BaseEstimator) and (is_classifier(one) or is_regressor(one))):
-        raise TypeError(f"estimator must be a scikit-learn classifier or regressor, got {shown(one)}")
-    return "regression" if is_regressor(one) else "classification"
-
-
-def _judges(estimator: Any, seed: int, *, decides: bool) -> list[Judge]:
+def _judges(estimator: BaseEstimator, seed: int, *, decides: bool) -> list[Judge]:
     if estimator is None:
         return [Neighbours(), Ridge(), Trees()]
     if isinstance(estimator, NeighbourVotes):
         return [Neighbours(estimator.n_neighbors, scale=estimator.scale)]
     return [Fitted(estimator, seed, decides=decides)]
+
+
+def finite(number: float) -> float | None:
+    """Return a number; None if it is infinite or not known."""
+    return float(number) if isfinite(number) else None
 
 
 def _right(outputs: np.ndarray, part: Part) -> np.ndarray:

@@ -1,10 +1,9 @@
 """Intervals for scores on new rows, with a proof: bets on matched pairs of test rows.
 
 The sets of columns and the judges are fixed before a test row is looked at. So, if test rows are drawn like new rows,
-they are independent of all of that and of each other. They are matched at random into disjoint *trials*: a row of a
-class with a row of another class (AUC), one row of each class (AUC of several classes), two rows (concordance), or
-every row by itself (accuracy). A trial has a level for each set, by how many judges are right, and the mean level is
-the score on new rows.
+they are independent of all of that and of each other. They are matched at random into disjoint *trials*: one row of
+each class (AUC), two rows (concordance), or every row by itself (accuracy). A trial has a level for each set, by how
+many judges are right, and the mean level is the score on new rows.
 
 Someone who bets a fixed part of a capital of 1 on every trial that the mean is above a candidate has an expected
 capital of at most 1 if it is not; so has the mean over many matchings, however much they depend on each other.
@@ -12,92 +11,93 @@ By Markov's inequality it exceeds 1 / level with probability at most `level`, an
 excluded. The average over matchings makes the interval about as narrow as the variance of the AUC allows. With fixed
 bets this holds for rows of different kinds, too (the geometric mean is at most the arithmetic one).
 
-`bestleaf.proof.check` computes the same from the certificate, by code of its own.
+The certificate has how often each level was met in each matching. `bestleaf.proof.check` computes the intervals again
+from that, by code of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from math import ceil, floor, log, sqrt
+from math import ceil, floor, log
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from bestleaf.features.ranking import auc, concordance
-from bestleaf.proof.record import RankTable
+from bestleaf.proof.record import MatchedRows
 
 Measure = Literal["auc", "concordance", "accuracy"]
 
 MATCHINGS = 50  # 400 make intervals 3 to 8 percent narrower
-LARGEST_BET = 0.95  # on a score, as a part of the capital
-VARIANCES = (
-    0.02,
-    0.15,
-)  # of a difference: one bet is made for each; at another variance the interval is a little wider
-AVERAGED = 0.5  # variance of the mean over matchings as a part of that of one matching: typical
 LOWEST = 1e-9  # a mean at the lowest value there is cannot be bet against
-CELLS = (LOWEST, *(1 / (1 + np.exp(-np.arange(-4.0, 9.0, 0.25)))).tolist(), 1.0)  # candidates with the same bet
+EDGES = (LOWEST, *(1 / (1 + np.exp(-np.arange(-4.0, 9.0, 0.25)))).tolist(), 1.0)
+# Candidates from, to, and the variances that a bet is made for, as a part of the squared distance to the lowest value:
+# of a score that of its candidates, of a difference two typical ones; at another variance an interval is a little wider
+OF_SCORE = [(first, last, (2 / (first + last) - 1,)) for first, last in pairwise(EDGES)]
+OF_DIFFERENCE = [(LOWEST / 2, 1.0, (0.02, 0.15))]
 HALVINGS = 40
 DIGITS = 10**6  # ends are rounded outward to so many parts
 GAMMA, STRIDE = 0x9E3779B97F4A7C15, 2**32
 
 
 class Proved(NamedTuple):
-    """What the test rows prove; each number is rounded outward."""
+    """What the test rows prove; each end is rounded outward."""
 
+    table: MatchedRows
     interval: tuple[float, float]
     difference_interval: tuple[float, float]
     best_other: float | None
 
 
 class Tally(NamedTuple):
-    """How often each value was met in each matching."""
+    """How often each level was met in each matching."""
 
-    values: np.ndarray
-    counts: np.ndarray  # [matchings, values]
+    counts: np.ndarray  # [matchings, levels]
     evidence: float  # trials, as independent ones
 
     def mirrored(self) -> Tally:
-        """Return the tally of the values counted from the other end."""
+        """Return the tally of the levels counted from the other end."""
         return self._replace(counts=self.counts[:, ::-1])
 
 
-# ---- the table of test rows
+# ---- test rows
 
 
 class Rows(NamedTuple):
-    """The rows of a table: targets, and what ranks them."""
+    """Test rows in an order that follows from themselves: targets, and what ranks them."""
 
     measure: Measure
     target: np.ndarray
     ranks: np.ndarray  # [rows, sets, judges, outputs]
+    sizes: tuple[int, ...]  # of the sets: the answer, then all columns if they are not the answer, then others
 
     @classmethod
-    def of(cls, table: RankTable) -> Rows:
-        """Return the rows that a table lists, in its order."""
-        lines = np.array(table.lines, np.int64)
-        rows = np.repeat(lines[:, :-1], lines[:, -1], axis=0)
-        return cls(table.measure, rows[:, 0], rows[:, 1:].reshape(len(rows), len(table.sets), table.judges, -1))
+    def of(
+        cls, measure: Measure, target: np.ndarray, predicted: Sequence[Sequence[np.ndarray]], sizes: Sequence[int]
+    ) -> Rows:
+        """Return rows by what each judge of each set says of them, an array [rows, outputs]."""
+        columns = [np.zeros(len(target), int) if measure == "accuracy" else _ranks(target)]
+        for one in (column for judges in predicted for outputs in judges for column in outputs.T):
+            columns.append(one.astype(int) if measure == "accuracy" else _ranks(one))
+        rows = np.column_stack(columns)
+        rows = rows[np.lexsort(rows.T[::-1])]
+        return cls(measure, rows[:, 0], rows[:, 1:].reshape(len(rows), len(sizes), len(predicted[0]), -1), tuple(sizes))
 
     def scores(self) -> np.ndarray:
         """Return the score of each set by each judge."""
-        return np.array([[self._score(self.ranks[:, s, j]) for j in range(self.judges)] for s in range(self.sets)])
-
-    @property
-    def sets(self) -> int:
-        """How many sets there are."""
-        return self.ranks.shape[1]
-
-    @property
-    def judges(self) -> int:
-        """How many judges there are."""
-        return self.ranks.shape[2]
+        _, sets, judges, _ = self.ranks.shape
+        return np.array([[self._score(self.ranks[:, s, j]) for j in range(judges)] for s in range(sets)])
 
     @property
     def classes(self) -> list[int]:
         """The classes that an output should rank high, one for each output."""
         return [1] if self.ranks.shape[3] == 1 else list(range(self.ranks.shape[3]))
+
+    @property
+    def top(self) -> int:
+        """The highest level of a trial."""
+        return 2 * self.ranks.shape[2] * len(self.classes)
 
     def _score(self, ranks: np.ndarray) -> float:
         if self.measure == "accuracy":
@@ -107,46 +107,33 @@ class Rows(NamedTuple):
         return float(np.mean([auc(self.target == one, ranks[:, place]) for place, one in enumerate(self.classes)]))
 
 
-def table_of(
-    measure: Measure, target: np.ndarray, predicted: Sequence[Sequence[np.ndarray]], sizes: Sequence[int]
-) -> RankTable:
-    """Return the table of some rows: `predicted` has an array [rows, outputs] for each judge of each set."""
-    columns = [np.zeros(len(target), int) if measure == "accuracy" else _ranks(target)]
-    for one in (column for judges in predicted for outputs in judges for column in outputs.T):
-        columns.append(one.astype(int) if measure == "accuracy" else _ranks(one))
-    lines, counts = np.unique(np.column_stack(columns), axis=0, return_counts=True)
-    found = np.column_stack([lines, counts]).tolist()
-    return RankTable(measure=measure, judges=len(predicted[0]), sets=tuple(sizes), lines=tuple(map(tuple, found)))
-
-
 def _ranks(values: np.ndarray) -> np.ndarray:
     return np.unique(values, return_inverse=True)[1].ravel()
 
 
-# ---- what it proves
+# ---- what they prove
 
 
-def proved(table: RankTable, delta: float, seed: int) -> Proved:
+def proved(rows: Rows, delta: float, seed: int) -> Proved:
     """Return the intervals of the score and of its difference to all columns, and how much better another set may be.
 
     Half of delta is for the score; the other half is shared between all columns and the other sets.
     """
-    rows = Rows.of(table)
-    scores, others = rows.scores().mean(axis=1), list(range(1, rows.sets))
-    chosen, gains = _tallies(rows, seed)
-    interval = (_low(chosen, delta / 4), 1 - _low([tally.mirrored() for tally in chosen], delta / 4))
+    score, *gains = tallies(rows, seed)
+    scores, others = rows.scores().mean(axis=1), list(gains)
+    interval = (_low(score, delta / 4, OF_SCORE), 1 - _low(score.mirrored(), delta / 4, OF_SCORE))
     difference, ends = (0.0, 0.0), list[float]()
-    if others and table.sets[1] > table.sets[0]:  # the second set is all columns
-        every, level = gains[others.pop(0)], delta / 8 if rows.sets > 2 else delta / 4
+    if others and rows.sizes[1] > rows.sizes[0]:  # the second set is all columns
+        every, level = others.pop(0), delta / 8 if len(gains) > 1 else delta / 4
         ends.append(_low_difference(every, level))
-        difference = (ends[0], -_low_difference([tally.mirrored() for tally in every], level))
+        difference = (ends[0], -_low_difference(every.mirrored(), level))
         difference = _outward(difference, scores[0] - scores[1], -1.0)
         delta /= 2
-    ends += [_low_difference(gains[other], delta / 2 / len(others)) for other in others]
-    best_other = None
-    if ends:
-        best_other = _outward((-1.0, -min(ends)), max(scores[1:]) - scores[0], -1.0)[1]
-    return Proved(_outward(interval, scores[0], 0.0), difference, best_other)
+    ends += [_low_difference(gain, delta / 2 / len(others)) for gain in others]
+    best_other = _outward((-1.0, -min(ends)), max(scores[1:]) - scores[0], -1.0)[1] if ends else None
+    written, *differences = (tuple(map(tuple, tally.counts.tolist())) for tally in (score, *gains))
+    table = MatchedRows(measure=rows.measure, sets=rows.sizes, score=written, gains=tuple(differences))
+    return Proved(table, _outward(interval, scores[0], 0.0), difference, best_other)
 
 
 def _outward(interval: tuple[float, float], estimate: float, lowest: float) -> tuple[float, float]:
@@ -155,53 +142,43 @@ def _outward(interval: tuple[float, float], estimate: float, lowest: float) -> t
     return max(lowest, min(low, float(estimate))), min(1.0, max(high, float(estimate)))
 
 
-def _low(tallies: Sequence[Tally], level: float) -> float:
-    """Return the lower end of a mean in [0, 1]; of several parts it is the mean of their ends."""
-    return float(np.mean([_low_score(tally, level / len(tallies)) for tally in tallies]))
+def _low_difference(tally: Tally, level: float) -> float:
+    """Return the lower end of a mean in [-1, 1]."""
+    return 2 * _low(tally, level, OF_DIFFERENCE) - 1
 
 
-def _low_score(tally: Tally, level: float) -> float:
-    """Return how far from 0 upwards all candidates are excluded; in a cell all have the same bet."""
-    for first, last in pairwise(CELLS):
-        middle = (first + last) / 2
-        bet = min(LARGEST_BET, sqrt(2 * log(1 / level) * middle / (tally.evidence * (1 - middle))))
-        end = _excluded(tally, np.array([bet]), level, first, last, 0.0)
+def _low(tally: Tally, level: float, cells: Sequence[tuple[float, float, tuple[float, ...]]]) -> float:
+    """Return how far from 0 upwards all candidates for a mean in [0, 1] are excluded; in a cell all have one bet."""
+    end = 0.0
+    for first, last, variances in cells:
+        sizes = np.sqrt(2 * log(1 / level) / (tally.evidence * np.array(variances)))
+        end = _excluded(tally, sizes / np.sqrt(1 + sizes**2), level, first, last)
         if end < last:
             break
-    return 0.0 if end == LOWEST else end
+    return 0.0 if end == cells[0][0] else end
 
 
-def _low_difference(tallies: Sequence[Tally], level: float) -> float:
-    """Return the lower end of a mean in [-1, 1]; the capital is shared out among a few bets."""
-    level, ends = level / len(tallies), []
-    for tally in tallies:
-        sizes = np.sqrt(2 * log(1 / level) / (tally.evidence * np.array(VARIANCES)))
-        end = _excluded(tally, sizes / np.sqrt(1 + sizes**2), level, LOWEST - 1.0, 1.0, -1.0)
-        ends.append(-1.0 if end == LOWEST - 1.0 else end)
-    return float(np.mean(ends))
-
-
-def _excluded(tally: Tally, bets: np.ndarray, level: float, first: float, last: float, lowest: float) -> float:
+def _excluded(tally: Tally, bets: np.ndarray, level: float, first: float, last: float) -> float:
     """Return how far from `first` to `last` all candidates are excluded; a larger one is harder to exclude."""
     threshold = log(1 / level) + 1e-9  # more than all rounding
-    if log_capital(tally, bets, last, lowest) >= threshold:
+    if log_capital(tally, bets, last) >= threshold:
         return last
-    if log_capital(tally, bets, first, lowest) < threshold:
+    if log_capital(tally, bets, first) < threshold:
         return first
     excluded, kept = first, last
     for _ in range(HALVINGS):
         middle = (excluded + kept) / 2
-        if log_capital(tally, bets, middle, lowest) >= threshold:
+        if log_capital(tally, bets, middle) >= threshold:
             excluded = middle
         else:
             kept = middle
     return excluded
 
 
-def log_capital(tally: Tally, bets: np.ndarray, candidate: float, lowest: float) -> float:
+def log_capital(tally: Tally, bets: np.ndarray, candidate: float) -> float:
     """Return the logarithm of the mean capital, over bets and matchings, of bets that the mean exceeds a candidate."""
-    parts = bets[:, None]
-    logs = np.log(1 - parts + parts * (tally.values - lowest) / (candidate - lowest)) @ tally.counts.T
+    parts, values = bets[:, None], np.linspace(0, 1, tally.counts.shape[1])
+    logs = np.log(1 - parts + parts * values / candidate) @ tally.counts.T
     highest = logs.max()
     return float(highest + log(np.exp(logs - highest).mean()))
 
@@ -209,56 +186,24 @@ def log_capital(tally: Tally, bets: np.ndarray, candidate: float, lowest: float)
 # ---- trials
 
 
-def _tallies(rows: Rows, seed: int) -> tuple[list[Tally], list[list[Tally]]]:
-    """Return the tallies of the answer's score, and of its difference to each set, for each part of the score."""
-    scores: list[list[np.ndarray]] = []
-    gains: list[list[list[np.ndarray]]] = []
-    sides = []
-    for levels, top, evidence in _parts(rows, seed):
-        sides.append((top, evidence))
-        scores.append([])
-        gains.append([[] for _ in range(rows.sets)])
-        for level in levels:
-            scores[-1].append(np.bincount(level[:, 0], minlength=top + 1))
-            for other in range(rows.sets):
-                found = np.bincount(level[:, 0] - level[:, other] + top, minlength=2 * top + 1)
-                gains[-1][other].append(found)
-    of_scores = [
-        Tally(np.linspace(0, 1, top + 1), np.array(counts, float), evidence)
-        for counts, (top, evidence) in zip(scores, sides, strict=True)
-    ]
-    of_gains = [
-        [
-            Tally(np.linspace(-1, 1, 2 * top + 1), np.array(part[other], float), evidence)
-            for part, (top, evidence) in zip(gains, sides, strict=True)
-        ]
-        for other in range(rows.sets)
-    ]
-    return of_scores, of_gains
+def tallies(rows: Rows, seed: int) -> list[Tally]:
+    """Return the tally of the answer's score, and those of its differences to the other sets."""
+    levels, top, sets = list(_matchings(rows, seed)), rows.top, range(1, len(rows.sizes))
+    many = len(rows.target) // 2 if rows.measure == "concordance" else len(levels[0])
+    evidence = many * (1.0 if rows.measure == "accuracy" else 0.5)
+    found = [[np.bincount(one[:, 0], minlength=top + 1) for one in levels]]
+    found += [[np.bincount(one[:, 0] - one[:, s] + top, minlength=2 * top + 1) for one in levels] for s in sets]
+    return [Tally(np.array(counts), evidence) for counts in found]
 
 
-def _parts(rows: Rows, seed: int) -> Iterator[tuple[Iterator[np.ndarray], int, float]]:
-    """Yield for each part of the score the levels [trials, sets] of each matching, the top level, and the evidence."""
-    many, top = len(rows.target), 2 * rows.judges
-    keys = [draws(seed, number, many) for number in range(MATCHINGS)]
+def _matchings(rows: Rows, seed: int) -> Iterator[np.ndarray]:
+    """Yield the levels [trials, sets] of each matching."""
     if rows.measure == "accuracy":
-        yield iter([2 * rows.ranks[..., 0].sum(axis=2)]), top, float(many)
-    elif rows.measure == "concordance":
-        yield (_of_pairs(rows, one) for one in keys), top, many // 2 * AVERAGED
-    elif len(rows.classes) > 1 and len(rows.classes) ** 2 * (fewest := np.bincount(rows.target).min()) >= many:
-        levels = (_of_blocks(rows, one, seed, number) for number, one in enumerate(keys))
-        yield levels, top * len(rows.classes), fewest * AVERAGED
-    else:
-        for place, one in enumerate(rows.classes):
-            ours = int((rows.target == one).sum())
-            yield (_of_class(rows, key, one, place) for key in keys), top, min(ours, many - ours) * AVERAGED
-
-
-def _of_class(rows: Rows, keys: np.ndarray, one: int, output: int) -> np.ndarray:
-    """Match rows of a class with rows of the others."""
-    sides = [_shuffled(np.flatnonzero(side), keys) for side in (rows.target == one, rows.target != one)]
-    ours, others = (side[: min(map(len, sides))] for side in sides)
-    return _levels(rows.ranks[ours, ..., output], rows.ranks[others, ..., output])
+        yield 2 * rows.ranks[..., 0].sum(axis=2)
+        return
+    for number in range(MATCHINGS):
+        keys = draws(seed, number, len(rows.target))
+        yield _of_pairs(rows, keys) if rows.measure == "concordance" else _of_blocks(rows, keys, seed, number)
 
 
 def _of_pairs(rows: Rows, keys: np.ndarray) -> np.ndarray:
@@ -276,12 +221,12 @@ def _of_blocks(rows: Rows, keys: np.ndarray, seed: int, number: int) -> np.ndarr
     fewest, classes = sizes.min(), len(sizes)
     blocks = np.column_stack([_shuffled(np.flatnonzero(rows.target == one), keys)[:fewest] for one in range(classes)])
     drawn = draws(seed, number, fewest * classes, many).reshape(fewest, classes)
-    levels = np.zeros((fewest, rows.sets), np.int64)
-    for one in range(classes):
+    levels = np.zeros((fewest, len(rows.sizes)), np.int64)
+    for output, one in enumerate(rows.classes):
         others = np.delete(np.arange(classes), one)
         place = np.searchsorted(np.cumsum(sizes[others]), drawn[:, one] % np.uint64(many - sizes[one]), "right")
         rivals = blocks[np.arange(fewest), others[place]]
-        levels += _levels(rows.ranks[blocks[:, one], ..., one], rows.ranks[rivals, ..., one])
+        levels += _levels(rows.ranks[blocks[:, one], ..., output], rows.ranks[rivals, ..., output])
     return levels
 
 
@@ -296,7 +241,7 @@ def _shuffled(rows: np.ndarray, keys: np.ndarray) -> np.ndarray:
 
 def draws(seed: int, number: int, many: int, start: int = 0) -> np.ndarray:
     """Return whole numbers below 2^64 at random: some of stream `number`, by the generator splitmix64."""
-    first = (seed + (number * STRIDE + start + 1) * GAMMA) % 2**64
+    first = (seed + (number * 2**32 + start + 1) * GAMMA) % 2**64
     z = np.uint64(first) + np.arange(many, dtype=np.uint64) * np.uint64(GAMMA)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -8,72 +8,39 @@ nor any row that they were judged on, knew a row of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bestleaf.features.scoring import corrected_error
+from bestleaf.proof.record import NewRowsClaim
 from bestleaf.selection.folds import Fold, rounds_of
-from bestleaf.selection.orders import pooled
-from bestleaf.selection.rule import ORDERS, Rule
+from bestleaf.selection.judges import finite
+from bestleaf.selection.orders import ORDERS, pooled
 from bestleaf.selection.tasks import Plan, Run, Scored, Task
 
-FEWEST = 3  # folds of a ring
-
-
-@dataclass(frozen=True)
-class Nested:
-    """An honest score: every fold is judged by a choice that never saw its rows.
-
-    Attributes
-    ----------
-    score, all_columns : float
-        Of the columns chosen, and of all columns: means over folds and judges.
-    standard_error, difference_error : float
-        Of the score, and of score - all_columns.
-    judges : tuple of float
-        The score by each judge.
-    rows, trained : int
-        Rows that were scored, and rows that the models of a fold were fitted to.
-    """
-
-    score: float
-    all_columns: float
-    standard_error: float
-    difference_error: float
-    judges: tuple[float, ...]
-    rows: int
-    trained: int
+if TYPE_CHECKING:
+    from bestleaf.selection.choice import Rule
 
 
 class Ring(NamedTuple):
-    """The folds of an honest score.
-
-    Attributes
-    ----------
-    plan : Plan
-        Data and settings.
-    folds : list of Fold
-        Every row is scored in one of them.
-    shared : bool
-        Whether they are the folds of the first round, whose orders are known.
-    """
+    """The folds of an honest score."""
 
     plan: Plan
-    folds: list[Fold]
-    shared: bool
+    folds: list[Fold]  # every row is scored in one of them
+    shared: bool  # whether they are the folds of the first round, whose orders are known
 
     @classmethod
     def of(cls, plan: Plan, first: list[Fold], labels: np.ndarray) -> Ring | None:
         """Return a ring of the folds of the first round, or of others if rows are scored twice or not at all there."""
         scored = np.bincount(np.concatenate([fold.test for fold in first]), minlength=len(labels)) if first else [0]
-        shared = len(first) >= FEWEST and bool((np.asarray(scored) == 1).all())
+        fewest = 3  # folds of a ring
+        shared = len(first) >= fewest and bool((np.asarray(scored) == 1).all())
         if not shared:
             rounds = rounds_of(plan.data, labels, None, plan.seed, real=plan.panel.classes is None)
             first = rounds[0] if rounds else []
         found = cls(plan, first, shared)
-        without = [found.without(number).fold.train for number in range(len(first))] if len(first) >= FEWEST else []
+        without = [found.without(number).fold.train for number in range(len(first))] if len(first) >= fewest else []
         return found if without and all(len(np.unique(labels[rows])) > 1 for rows in without) else None
 
     @property
@@ -81,7 +48,7 @@ class Ring(NamedTuple):
         """The number of tasks that it takes."""
         return (2 if self.shared else 3) * len(self.folds)
 
-    def score(self, run: Run, rule: Rule, known: Sequence[tuple[Scored, ...]]) -> Nested | None:
+    def score(self, run: Run, rule: Rule, known: Sequence[tuple[Scored, ...]]) -> NewRowsClaim | None:
         """Return the honest score; None if time is over. `known` has what was found on each shared fold, by order."""
         many, thin = len(self.folds), rule._replace(sizes=self.plan.thin)
         inner = list(run.results([self.without(number) for number in range(many)]))
@@ -116,19 +83,22 @@ class Ring(NamedTuple):
         train = np.intersect1d(np.setdiff1d(one.train, other.test), np.setdiff1d(other.train, one.test))
         return Task("inner", Fold(train, np.concatenate([one.test, other.test])), (np.array([len(one.test)]),))
 
-    def _summed_up(self, scores: np.ndarray, every: np.ndarray) -> Nested:
+    def _summed_up(self, scores: np.ndarray, every: np.ndarray) -> NewRowsClaim:
         """Return what the scores [folds, judges] of the choice and of all columns say together."""
         rows, trained = zip(*((len(fold.test), len(fold.train)) for fold in self.folds), strict=True)
         gains = (scores - every).mean(axis=1)
-        by_folds = corrected_error(scores.mean(axis=1), rows, trained)
-        return Nested(
+        by_folds, panel = corrected_error(scores.mean(axis=1), rows, trained), self.plan.panel
+        return NewRowsClaim(
             score=float(scores.mean()),
             all_columns=float(every.mean()),
-            standard_error=max(by_folds, self._by_rows(float(scores.mean()))),
-            difference_error=corrected_error(gains, rows, trained),
-            judges=tuple(map(float, scores.mean(axis=0))),
+            standard_error=finite(max(by_folds, self._by_rows(float(scores.mean())))),
+            difference_error=finite(corrected_error(gains, rows, trained)),
+            judges=dict(zip(panel.names, scores.mean(axis=0).tolist(), strict=True)),
             rows=sum(rows),
             trained=round(float(np.mean(trained))),
+            guessing=panel.guessing(self.plan.data.y),
+            how="nested folds",
+            why_no_proof="folds",
         )
 
     def _by_rows(self, score: float) -> float:

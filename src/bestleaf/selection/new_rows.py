@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from numbers import Real
 from typing import Literal, NamedTuple
@@ -13,24 +13,14 @@ from bestleaf.checks import shown
 from bestleaf.features.rows import group_numbers
 from bestleaf.proof.record import NewRowsClaim
 from bestleaf.search.budget import Budget
-from bestleaf.selection.choice import Nested
 from bestleaf.selection.data import Data
 from bestleaf.selection.folds import Fold, Part
-from bestleaf.selection.judges import Panel
-from bestleaf.selection.matched import Measure, Rows, draws, proved, table_of
+from bestleaf.selection.judges import Panel, finite
+from bestleaf.selection.matched import MATCHINGS, Measure, Rows, draws, proved
 from bestleaf.selection.space import Space
 
-ENOUGH, SHARE, MOST = 2000, 0.25, 5000  # by default: a quarter of 2,000 rows or more, but no more than 5,000
-NUMBERS, MOST_NUMBERS = 300_000, 1_000_000  # in the table of test rows: with other sets, and with two sets
-MOST_PROVED = 200_000  # test rows, which the checker matches in a minute
-DISTANCES = 10**9  # between training rows and test rows, with other sets: some seconds
 BLOCKS = 20  # of test rows; a standard error follows from the scores without each of them
-MEASURES: dict[str, Measure] = {
-    "roc_auc": "auc",
-    "concordance": "concordance",
-    "accuracy": "accuracy",
-}  # that have a proof
-GUESSING = {"roc_auc": 0.5, "concordance": 0.5, "r2": 0.0}
+MEASURES: dict[str, Measure] = {"roc_auc": "auc", "concordance": "concordance", "accuracy": "accuracy"}  # have a proof
 Why = Literal["folds", "groups", "weights", "classes", "scoring", "size"]
 
 
@@ -39,16 +29,6 @@ class Split(NamedTuple):
 
     kept: np.ndarray
     aside: np.ndarray
-
-
-class Estimate(NamedTuple):
-    """Scores on test rows with standard errors."""
-
-    score: float
-    all_columns: float
-    judges: dict[str, float]
-    standard_error: float | None
-    difference_error: float | None
 
 
 def rows_aside(data: Data, holdout: object, task: str, seed: int) -> Split | None:
@@ -73,7 +53,7 @@ def rows_aside(data: Data, holdout: object, task: str, seed: int) -> Split | Non
 def _how_many(rows: int, holdout: object) -> int:
     """Return how many test rows there should be."""
     if holdout is None:
-        return min(int(np.ceil(rows * SHARE)), MOST) if rows >= ENOUGH else 0
+        return min(int(np.ceil(rows * 0.25)), 5000) if rows >= 2000 else 0
     if isinstance(holdout, bool) or not isinstance(holdout, Real) or not 0 <= float(holdout) < 1:
         raise ValueError(f"holdout must be None, 0 or a fraction below 1, got {shown(holdout)}")
     return int(np.ceil(rows * float(holdout)))
@@ -131,49 +111,33 @@ def on_test_rows(
         trained=len(split.kept),
         how=how,
         fingerprint=fingerprint,
-        guessing=_guessing(panel, data.y[split.aside]),
+        guessing=panel.guessing(data.y[split.aside]),
     )
     why, known = _why_no_proof(data, part, panel), list[list[np.ndarray]]()
     if why is None:
         known = [_predicted(panel, part, one) for one in asked]
         width = sum(outputs.shape[1] for outputs in known[0])
-        many = len(split.aside)
-        why = "size" if many > MOST_PROVED or many * (2 + width * len(asked)) > MOST_NUMBERS else None
+        # The table has so many numbers, fewer with other sets.
+        why = "size" if MATCHINGS * 4 * width * len(asked) > 10**6 else None
     if why is not None:
         blocks = _blocks(data, split, panel.task, seed)
-        return claim(why_no_proof=why, **_estimate(part, panel, asked, blocks)._asdict())
-    room = min(NUMBERS // width, DISTANCES // len(split.kept)) // len(split.aside) - len(asked)
+        return _estimate(partial(claim, why_no_proof=why), part, panel, asked, blocks)
+    # The distances between training rows and test rows take some seconds.
+    room = min(300_000 // (MATCHINGS * 4 * width), 10**9 // len(split.kept) // len(split.aside)) - len(asked)
     others = [one for one in sets[1:] if tuple(sorted(one)) not in asked]
     for one in others[: max(0, room)]:
         if budget is not None and budget.spent():
             break
         known.append(_predicted(panel, part, one))
         asked.append(one)
-    table = table_of(MEASURES[panel.scoring], part.new_y, known, [len(one) for one in asked])
-    scores = Rows.of(table).scores()
+    rows = Rows.of(MEASURES[panel.scoring], part.new_y, known, [len(one) for one in asked])
+    scores = rows.scores()
     return claim(
         score=float(scores[0].mean()),
         all_columns=float(scores[0 if answer == every else 1].mean()),
         judges=dict(zip(panel.names, scores[0].tolist(), strict=True)),
         delta=delta,
-        table=table,
-        **proved(table, delta, matching)._asdict(),
-    )
-
-
-def from_folds(nested: Nested, panel: Panel, y: np.ndarray) -> NewRowsClaim:
-    """Return what nested cross-validation says of the answer: an estimate."""
-    return NewRowsClaim(
-        score=float(nested.score),
-        all_columns=float(nested.all_columns),
-        judges=dict(zip(panel.names, map(float, nested.judges), strict=True)),
-        standard_error=_finite(nested.standard_error),
-        difference_error=_finite(nested.difference_error),
-        rows=int(nested.rows),
-        trained=int(nested.trained),
-        guessing=_guessing(panel, y),
-        how="nested folds",
-        why_no_proof="folds",
+        **proved(rows, delta, matching)._asdict(),
     )
 
 
@@ -204,32 +168,29 @@ def _why_no_proof(data: Data, part: Part, panel: Panel) -> Why | None:
     return "classes" if missing else None
 
 
-def _guessing(panel: Panel, y: np.ndarray) -> float | None:
-    """Return the score of guessing, where it is known."""
-    if panel.scorer is not None:
-        return None
-    if panel.scoring == "accuracy":
-        return float(np.unique(y, return_counts=True)[1].max() / len(y))
-    return GUESSING.get(panel.scoring)
-
-
 def _predicted(panel: Panel, part: Part, units: tuple[int, ...]) -> list[np.ndarray]:
     """Return what each judge says of the test rows; all of them say something where the score is a known one."""
     return [outputs for outputs in panel.predictions(part, units) if outputs is not None]
 
 
-def _estimate(part: Part, panel: Panel, sets: Sequence[tuple[int, ...]], blocks: Sequence[np.ndarray]) -> Estimate:
+def _estimate(
+    claim: Callable[..., NewRowsClaim],
+    part: Part,
+    panel: Panel,
+    sets: Sequence[tuple[int, ...]],
+    blocks: Sequence[np.ndarray],
+) -> NewRowsClaim:
     """Return the scores of the first and the last set, with errors from the scores without each block of rows."""
     every = np.arange(len(part.new_y))
     several = [every, *(np.setdiff1d(every, block) for block in blocks)]
     scores = np.array([panel.scores_on(part, one, [len(one)], several)[:, :, 0] for one in (sets[0], sets[-1])])
     means = scores.mean(axis=2)  # [sets, all rows and the rows without each block]
-    return Estimate(
-        float(means[0, 0]),
-        float(means[1, 0]),
-        dict(zip(panel.names, scores[0, 0].tolist(), strict=True)),
-        _jackknife(means[0, 1:]),
-        _jackknife(means[0, 1:] - means[1, 1:]),
+    return claim(
+        score=float(means[0, 0]),
+        all_columns=float(means[1, 0]),
+        judges=dict(zip(panel.names, scores[0, 0].tolist(), strict=True)),
+        standard_error=_jackknife(means[0, 1:]),
+        difference_error=_jackknife(means[0, 1:] - means[1, 1:]),
     )
 
 
@@ -248,8 +209,4 @@ def _blocks(data: Data, split: Split, task: str, seed: int) -> list[np.ndarray]:
 
 def _jackknife(without: np.ndarray) -> float | None:
     """Return a standard error from the scores without each block of rows."""
-    return _finite(np.sqrt((len(without) - 1) * np.var(without))) if len(without) > 1 else None
-
-
-def _finite(number: float) -> float | None:
-    return float(number) if np.isfinite(number) else None
+    return finite(np.sqrt((len(without) - 1) * np.var(without))) if len(without) > 1 else None

@@ -15,14 +15,9 @@ from bestleaf.selection.folds import Part
 Units = Sequence[int] | np.ndarray
 Check = Callable[[], object]  # raises an error if time is over
 
-FIRST_TREES, TREES = 200, 50  # of the first forest, and of each one after some units were dropped
-SHARE = 5  # of the units left, the least important fifth is dropped
-MOST_TRIED = 100  # columns tried at a node
-STEPS = 60  # of forward selection
+ORDERS = ("elimination", "forward")  # where both are equally good, the first one is taken
 RIDGE = 0.01
 DEPENDENT = 1e-6  # share of a column that the columns before leave; below it the column is one of their sums
-FINE = 2.0**30  # steps of the grid of real targets on each side of 0
-AT_A_TIME = 1e8  # codes that a forest looks at between two looks at the clock: about a tenth of a second
 
 
 class Forest:
@@ -32,7 +27,8 @@ class Forest:
         self.part, self.check, self.leaf, self.depth = part, check, leaf, depth
         self.codes, self.new_codes = part.codes
         known, new, outputs = len(part.y), len(part.new_y), part.targets.shape[1]
-        self.unit = np.abs(part.y).max() / FINE if part.real else 1.0
+        # Steps of the grid of real targets on each side of 0.
+        self.unit = np.abs(part.y).max() / 2.0**30 if part.real else 1.0
         self.targets = np.rint(part.y / self.unit).astype(np.int64)
         self.scratch = forest.Scratch(
             row=np.empty(known, np.int64),
@@ -57,7 +53,8 @@ class Forest:
         outputs = self.part.targets.shape[1]
         shape = forest.Shape(outputs, tried, self.leaf, self.depth)
         importance, out = np.zeros(len(used)), np.zeros((rows, outputs))
-        at_once = max(1, int(AT_A_TIME / (len(self.targets) * min(tried, len(used)) * self.depth)))
+        # Codes that a forest looks at between two looks at the clock: about a tenth of a second.
+        at_once = max(1, int(1e8 / (len(self.targets) * min(tried, len(used)) * self.depth)))
         for begin in range(0, trees, at_once):
             self.check()
             forest.grow(table, shape, scratch, seed, (begin, min(trees, begin + at_once)), importance, out)
@@ -75,12 +72,12 @@ def elimination(part: Part, check: Check, effort: float = 1.0) -> np.ndarray:
 
     def importance(units: np.ndarray, trees: int, number: int) -> np.ndarray:
         columns = sum(len(part.numbers_of[unit]) for unit in units)
-        tried = max(int(np.ceil(columns**0.5)), min(int(np.ceil(columns / 3)), MOST_TRIED))
+        tried = max(int(np.ceil(columns**0.5)), min(int(np.ceil(columns / 3)), 100))  # columns tried at a node
         found = grow.grown(units, round(effort * trees), tried, 1000 * seed + number, predict=False)[0]
         return found / max(found.sum(), 1e-12)
 
     memo = np.zeros(len(part.columns))
-    memo[every] = importance(every, FIRST_TREES, 0)
+    memo[every] = importance(every, 200, 0)
     always = np.array([unit for unit in every if unit in forced], np.int64)
     left = _best_first(np.array([unit for unit in every if unit not in forced], np.int64), memo)
     tail: list[int] = []
@@ -88,10 +85,10 @@ def elimination(part: Part, check: Check, effort: float = 1.0) -> np.ndarray:
         if len(left) <= 2:
             break
         units = np.sort(np.concatenate([always, left]))
-        found = importance(units, TREES, number)
+        found = importance(units, 50, number)
         memo[units] = (memo[units] / max(memo[units].sum(), 1e-12) + found) / 2
         left = _best_first(left, memo)
-        drop = max(1, len(left) // SHARE)
+        drop = max(1, len(left) // 5)  # of the units left, the least important fifth is dropped
         tail, left = [*left[-drop:].tolist(), *tail], left[:-drop]
     return np.array([*_best_first(always, memo).tolist(), *left.tolist(), *tail])
 
@@ -104,7 +101,7 @@ def _best_first(units: np.ndarray, memo: np.ndarray) -> np.ndarray:
 def forward(part: Part, check: Check) -> np.ndarray:
     """Return the units in the order in which they explain most of what is left, by least squares on the targets.
 
-    After some steps, or when no unit adds anything, the others follow by what they would add.
+    After 60 steps, or when no unit adds anything, the others follow by what they would add.
     """
     state = _Residuals(part)
     forced, left = list(part.space.forced), [unit for unit in part.space.everything if unit not in part.space.forced]
@@ -114,7 +111,7 @@ def forward(part: Part, check: Check) -> np.ndarray:
         candidates = [unit for unit in forced if unit not in order] or left
         gains = state.gains(candidates)
         best = candidates[int(np.argmax(gains))]
-        if candidates is left and (len(order) >= min(STEPS, len(part.y) - 2) or state.room(best) < DEPENDENT):
+        if candidates is left and (len(order) >= min(60, len(part.y) - 2) or state.room(best) < DEPENDENT):
             return np.array([*order, *(left[place] for place in np.argsort(-gains, kind="stable"))])
         state.enter(best)
         order.append(best)

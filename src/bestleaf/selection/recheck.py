@@ -10,15 +10,15 @@ import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
 from math import ceil
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bestleaf.encoding import EncodedRows, TableEncoder
+from bestleaf.features.all_subsets import Numbering
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import KNNOracle
-from bestleaf.features.numbering import Numbering
 from bestleaf.features.rows import column_checksums, fingerprint, groups_digest, weights_digest
 from bestleaf.proof.record import STOP, Certificate, Data, Label, Neighbours
 from bestleaf.proof.text import counted, in_line
@@ -29,18 +29,8 @@ from bestleaf.selection.recheck_new_rows import check_new_rows
 from bestleaf.selection.searched import objective_of
 
 WORK = 4e9  # numbers that are added or compared: about ten seconds
-A_FIT = 1e7  # what a fit of an estimator counts
 AT_ONCE = 2**20  # distances that are held at a time
 CLOSE = 1e-9
-
-
-class Judge(Protocol):
-    """What computes the value of columns again."""
-
-    cost: float  # of a value
-
-    def value(self, columns: Sequence[int]) -> float:
-        """Return the value of some columns."""
 
 
 def recheck(
@@ -170,7 +160,7 @@ def _check_search(certificate: Certificate, rows: Rows, oracle: EstimatorOracle 
     data = certificate.data
     assert data is not None
     if isinstance(data.objective, Neighbours):
-        judge: Judge = PlainVotes.of(data, rows)
+        judge: PlainVotes | PlainFits = PlainVotes.of(data, rows)
     elif oracle is None:
         return [
             "Exact values were not computed again, because that takes the estimator: give verify an oracle, "
@@ -227,7 +217,9 @@ def _written_values(certificate: Certificate) -> Iterator[tuple[Label, float]]:
         yield data.choice.units(), told.all_features
 
 
-def _audit(certificate: Certificate, judge: Judge, of_units: list[list[int]], share: float) -> list[str]:
+def _audit(
+    certificate: Certificate, judge: PlainVotes | PlainFits, of_units: list[list[int]], share: float
+) -> list[str]:
     """Compute subsets drawn at random again: all, if they are few; refuse one that should be a leaf or the best."""
     claim, data, search, told = certificate.all_subsets, certificate.data, certificate.search, certificate.told
     if claim is None or share == 0:
@@ -258,7 +250,7 @@ class PlainFits:
     def __init__(self, oracle: EstimatorOracle) -> None:
         self.oracle = copy(oracle)
         self.oracle.closed_form = None
-        self.cost = A_FIT * oracle.parts
+        self.cost = 1e7 * oracle.parts  # what a fit of an estimator counts
 
     @classmethod
     def of(cls, data: Data, oracle: EstimatorOracle) -> PlainFits:

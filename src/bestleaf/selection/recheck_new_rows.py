@@ -6,6 +6,7 @@ votes, so a score must lie between the least and the largest that any of them gi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -13,63 +14,73 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.metrics import r2_score, roc_auc_score
 
-from bestleaf.proof.record import Certificate, PathRow, RankTable
+from bestleaf.proof.record import Certificate, MatchedRows, NewRowsClaim, Panel
 from bestleaf.proof.text import counted
 from bestleaf.proof.verify import RefusedError
 from bestleaf.selection.data import Data
-from bestleaf.selection.matched import Rows
 from bestleaf.selection.new_rows import Split, drawn
 
-NEIGHBOURS, NEAREST, RIDGE = 5, "5 nearest neighbours", "ridge regression"
-PENALTIES = (1e-3, 1e-2, 1e-1, 1.0, 10.0)  # of ridge regression, times the number of rows or, if larger, of columns
-WORK = 1e10  # numbers that are added or compared: about ten seconds
-AT_ONCE = 2**22  # distances that are held at a time
 EQUAL = 1e-9  # distances that differ by a smaller part are the same
 CLOSE = 1e-6
+DEFAULT = {"5 nearest neighbours", "ridge regression", "extra trees"}  # judge where no estimator is given
+JUDGE = re.compile(r"(\d+ nearest neighbours|ridge regression|extra trees|\w+)( \d+)?")  # or an estimator's class
 
 Bounds = tuple[np.ndarray, np.ndarray]  # of what a judge says, [rows, outputs]
 
 
 def check_new_rows(certificate: Certificate, rows: Data) -> list[str]:
     """Return what was found of the score on new rows, in words."""
-    claim, path = certificate.new_rows, certificate.path
+    claim = certificate.new_rows
     assert claim is not None
     if claim.how == "given rows":
-        return ["The test rows that were handed in are not among these data: their table is taken as written."]
-    if claim.how == "nested folds" or path is None or path.seed is None:
-        return ["The score on new rows is an estimate, and was not computed again."]
+        what = f"{counted(claim.rows, 'test row')} handed in after the fit"
+        return [
+            f"Not checked: the score on new rows. It is of {what}, not among these data: their table is taken as written."
+        ]
+    _check_judges(certificate, claim)
+    if claim.how == "nested folds":
+        return ["Not checked: the score on new rows, an estimate that was not computed again."]
     split = split_of(certificate, rows)
     checked = sum(_checked(certificate, Again.of(certificate, rows, split)))
-    again = f"{counted(checked, 'score')} by nearest neighbours or ridge regression were computed again"
+    drawn_again = f"The {claim.rows:,} test rows are those that the seed draws"
     if not checked:
-        again = "their scores were not computed again"
-    return [f"The {claim.rows:,} test rows are those that the seed draws; {again}; the rest is taken as written."]
+        return ["Not checked: the score on new rows. It was not computed again.", f"{drawn_again}."]
+    again = f"{counted(checked, 'score')} by nearest neighbours or ridge regression were computed again"
+    return [f"{drawn_again}; {again}; the rest is taken as written."]
+
+
+def _check_judges(certificate: Certificate, claim: NewRowsClaim) -> None:
+    """Refuse judges that there are not: nobody could compute their scores again."""
+    objective, made, judges = certificate.data and certificate.data.objective, certificate.table, {*claim.judges}
+    same = isinstance(objective, Panel) and {*objective.judges} == judges
+    ours = not judges & {"ridge regression", "extra trees"} if made is None else made.estimator is not None
+    if not same or not (ours or judges >= DEFAULT) or not all(map(JUDGE.fullmatch, judges)):
+        raise RefusedError(f"the judges must be those of the choice, got {', '.join(sorted(judges))}")
 
 
 def _checked(certificate: Certificate, again: Again) -> Iterator[int]:
     """Yield 1 for each score that was computed again; refuse one that does not follow."""
-    claim, path, left = certificate.new_rows, certificate.path, WORK
+    claim, path, left = certificate.new_rows, certificate.path, 1e10  # numbers added or compared: ten seconds
     assert claim is not None
     assert path is not None
-    table = claim.table
-    written = np.array([[*claim.judges.values()]])
-    sets = [next(row for row in path.rows if row.size == path.size)]
-    if table is not None:
-        written, sets = Rows.of(table).scores(), _sets(path.rows, table)
-        if table.measure == "auc":
-            _check_classes(table, again.labels)
-    for place, row in enumerate(sets):
+    if claim.table is not None:
+        _check_trials(claim, claim.table, again.labels)
+    answer = next(row for row in path.rows if row.size == path.size)
+    sets = [(answer, claim.judges)]
+    if len(claim.judges) == 1 and answer != path.rows[-1]:  # of several judges only the mean is written
+        sets.append((path.rows[-1], dict.fromkeys(claim.judges, claim.all_columns)))
+    for row, judges in sets:
         columns = again.columns(row.features)
         left -= float(len(again.known)) * len(again.new) * len(columns)
-        if left < 0 and place:
+        if left < 0 and row != answer:
             return
-        for number, judge in enumerate(claim.judges):
+        for judge, got in judges.items():
             bounds = again.score(judge, columns)
             if bounds is None:
                 continue
             low, high = bounds
-            if not low - CLOSE <= written[place, number] <= high + CLOSE:
-                size, got = counted(row.size, "column"), written[place, number]
+            if not low - CLOSE <= got <= high + CLOSE:
+                size = counted(row.size, "column")
                 raise RefusedError(f"with {size}, {judge} scores {low:.6g} on the test rows, not {got:.6g}")
             yield 1
 
@@ -110,18 +121,17 @@ class Again(NamedTuple):
 
     def score(self, judge: str, columns: list[int]) -> tuple[float, float] | None:
         """Return the least and the largest score that a judge may have; None if it is not written here."""
-        known, new, real = self.known[:, columns], self.new[:, columns], self.scoring == "r2"
-        if self.scoring not in ("roc_auc", "r2") or judge not in (NEAREST, RIDGE):
+        known, new, real = self.known[:, columns], self.new[:, columns], self.scoring in ("r2", "concordance")
+        scored = {"roc_auc": self._auc, "accuracy": self._accuracy, "r2": self._r2, "concordance": self._concordance}
+        if self.scoring not in scored or judge not in ("5 nearest neighbours", "ridge regression"):
             return None
-        if judge == RIDGE:
-            low = high = _ridge(known, new, self.targets)
-        else:
+        if judge == "5 nearest neighbours":
             low, high = _votes(known, new, self.targets, real=real)
-        if real:  # of equally near rows any may vote
-            if not np.allclose(low, high, rtol=0, atol=EQUAL):
-                return None
-            score = float(r2_score(self.labels, low[:, 0], sample_weight=self.weights))
-            return score, score
+        else:
+            low = high = _ridge(known, new, self.targets)
+        return scored[self.scoring](low, high)
+
+    def _auc(self, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
         found = []
         for one, (least, most) in enumerate(zip(low.T, high.T, strict=True), start=int(low.shape[1] == 1)):
             ours = self.labels == one
@@ -129,6 +139,32 @@ class Again(NamedTuple):
             found.append([roc_auc_score(ours, end, sample_weight=self.weights) for end in ends])
         least, most = np.mean(found, axis=0).tolist()
         return least, most
+
+    def _accuracy(self, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
+        """Return the share of rows whose class has the largest output for sure, and of those where it may."""
+        if low.shape[1] == 1:
+            low, high = np.column_stack([1 - high, low]), np.column_stack([1 - low, high])
+        rows = np.arange(len(low))
+        ours = np.arange(low.shape[1]) == self.labels[:, None]
+        sure = low[rows, self.labels] > np.where(ours, -np.inf, high).max(axis=1) + EQUAL
+        may = high[rows, self.labels] >= np.where(ours, -np.inf, low).max(axis=1) - EQUAL
+        return float(np.average(sure, weights=self.weights)), float(np.average(may, weights=self.weights))
+
+    def _r2(self, low: np.ndarray, high: np.ndarray) -> tuple[float, float] | None:
+        if not np.allclose(low, high, rtol=0, atol=EQUAL):  # of equally near rows any may vote
+            return None
+        score = float(r2_score(self.labels, low[:, 0], sample_weight=self.weights))
+        return score, score
+
+    def _concordance(self, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
+        """Return the share of pairs with different targets that are in their order for sure, and of those that may."""
+        weights = np.ones(len(self.labels)) if self.weights is None else self.weights
+        slack, found = EQUAL * max(1.0, float(np.abs(self.targets).max())), np.zeros(3)
+        for target, weight, least, most in zip(self.labels, weights, low[:, 0], high[:, 0], strict=True):
+            above = np.where(self.labels > target, weight * weights, 0.0)
+            sure, may = low[:, 0] > most + slack, high[:, 0] >= least - slack
+            found += [above[sure].sum(), above[may].sum(), above.sum()]
+        return float(found[0] / found[2]), float(found[1] / found[2])
 
 
 def split_of(certificate: Certificate, rows: Data) -> Split:
@@ -146,18 +182,23 @@ def split_of(certificate: Certificate, rows: Data) -> Split:
     return split
 
 
-def _check_classes(table: RankTable, labels: np.ndarray) -> None:
-    """Check how many test rows there are of each class."""
-    written = np.bincount(Rows.of(table).target).tolist()
-    if written != (right := np.bincount(labels).tolist()):
-        raise RefusedError(f"the test rows are {right} of each class on these data, not {written}")
-
-
-def _sets(rows: tuple[PathRow, ...], table: RankTable) -> list[PathRow]:
-    by_size = {row.size: row for row in rows}
-    if lost := [size for size in table.sets if size not in by_size]:
-        raise RefusedError(f"the path must have the set of {lost[0]} that the test rows are about")
-    return [by_size[size] for size in table.sets]
+def _check_trials(claim: NewRowsClaim, table: MatchedRows, labels: np.ndarray) -> None:
+    """Check how many trials there are, and that their mean levels are the scores, as far as they must be."""
+    many = len(labels) // 2 if table.measure == "concordance" else len(labels)
+    if table.measure == "auc":
+        many = int(np.unique(labels, return_counts=True)[1].min())
+    trials = np.array(table.score).sum(axis=1)
+    if (trials > many).any() or (table.measure != "concordance" and (trials != many).any()):
+        raise RefusedError(f"these data make {counted(many, 'trial')} of test rows, not {trials.max():,}")
+    found = [(np.array(table.score), 0.0, claim.score)]
+    if table.sets[0] != max(table.sets):
+        found.append((np.array(table.gains[0]), -1.0, claim.score - claim.all_columns))
+    for counts, lowest, score in found:
+        means = counts @ np.linspace(lowest, 1, counts.shape[1]) / np.maximum(1, counts.sum(axis=1))
+        # The mean over matchings at random is that of all pairs but for six standard errors, and what no one has met.
+        slack = (6 * means.std() + 10 / many / len(means) ** 0.5) / len(means) ** 0.5
+        if abs(means.mean() - score) > (slack if len(means) > 1 else CLOSE):
+            raise RefusedError(f"the trials of test rows have a mean level of {means.mean():.6g}, not {score:.6g}")
 
 
 def _standardised(X: np.ndarray, split: Split) -> tuple[np.ndarray, np.ndarray]:
@@ -174,11 +215,11 @@ def _standardised(X: np.ndarray, split: Split) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _votes(known: np.ndarray, new: np.ndarray, targets: np.ndarray, *, real: bool) -> Bounds:
-    """Return the fewest and the most votes for each class, over all ways to choose among equally near rows.
+    """Return the least and the largest share of votes for each class, over all ways to choose among equally near rows.
 
     Of real targets it is the mean, and anything where rows are equally near.
     """
-    many, step = min(NEIGHBOURS, len(known)), max(1, AT_ONCE // len(known))
+    many, step = min(5, len(known)), max(1, 2**22 // len(known))  # distances that are held at a time
     low, high = np.empty((2, len(new), targets.shape[1]))
     for start in range(0, len(new), step):
         rows, at = new[start : start + step], slice(start, start + step)
@@ -192,7 +233,7 @@ def _votes(known: np.ndarray, new: np.ndarray, targets: np.ndarray, *, real: boo
             low[at], high[at] = sure + np.maximum(0, room - (tied - may)), sure + np.minimum(room, may)
         else:
             low[at], high[at] = (np.where(tied > room, end, (sure + may) / many) for end in (-np.inf, np.inf))
-    return low, high
+    return (low, high) if real else (low / many, high / many)
 
 
 def _ridge(known: np.ndarray, new: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -201,7 +242,8 @@ def _ridge(known: np.ndarray, new: np.ndarray, targets: np.ndarray) -> np.ndarra
     left, sizes, right = np.linalg.svd(known, full_matrices=False)
     turned = left.T @ (targets - middle)
     found = []
-    for penalty in max(rows, known.shape[1]) * np.array(PENALTIES):
+    # Of ridge regression, times the number of rows or, if larger, of columns.
+    for penalty in max(rows, known.shape[1]) * np.array((1e-3, 1e-2, 1e-1, 1.0, 10.0)):
         kept = sizes**2 / (sizes**2 + penalty)
         rest = ((targets - middle) ** 2).sum() - ((1 - (1 - kept[:, None]) ** 2) * turned**2).sum()
         found.append((rest / max(rows - 1 - kept.sum(), 1e-9) ** 2, penalty))

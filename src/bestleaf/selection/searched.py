@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 from msgspec import structs
@@ -23,8 +23,7 @@ from bestleaf.features.neighbours import KNNOracle
 from bestleaf.features.scoring import chosen_score, scorer_name
 from bestleaf.features.stages import EveryLeaf, SmallerAnswer, SubsetsOfAnswers
 from bestleaf.proof import record
-from bestleaf.proof.build import star
-from bestleaf.proof.gaps import gaps_of_subsets
+from bestleaf.proof.build import gap_of_subsets, star
 from bestleaf.proof.text import first_of, part_name
 from bestleaf.proof.text import shown as name_shown
 from bestleaf.search import Progress, Search
@@ -35,27 +34,13 @@ from bestleaf.search.executors import executor_for, workers_there
 from bestleaf.search.result import how_searched
 from bestleaf.search.settings import GUARANTEES, Settings, checked_guarantees
 from bestleaf.search.stages import Stage
-from bestleaf.selection.data import Data, choice_of, constant_columns, votes_of
-from bestleaf.selection.fit import Fit
-from bestleaf.selection.watch import Note
+from bestleaf.selection.data import Data, votes_of
+from bestleaf.selection.fit import Fit, Note
+from bestleaf.selection.space import Space
 
-BATCH_OF_FITS = 32  # samples asked for at once if each one fits an estimator
 FEW_SUBSETS = 4096  # guarantee "auto" evaluates all subsets if there are at most this many
-CHEAP = 4e9  # and if that takes at most this many distances: some seconds
-CHEAP_A_SECOND = 1e9  # the same for each second of `max_time`: about half of it
-IN_GRAPH, AT_ONCE = "graph", "at once"  # how all subsets are evaluated
 ROOM = 256 * 2**20  # bytes that the graph of a search may take
 MOST_IN_GRAPH = ROOM // 8_000  # subsets in a graph of all of them, which workers share; more are evaluated one by one
-TOLD = 1e9  # distances that may be computed for the report alone: about a second
-TOLD_A_SECOND = 1.5e8  # the same after a hurried end, for each second that the search took; no fits
-HURRIED = ("max_time", "interrupted", "exhausted")
-PRINTED = 10  # subsets that are printed
-GONE_OPTIONS = {
-    "batch_size": "best_leaf(FeatureLattice(oracle), batch_size=...)",
-    "continue_probability": "best_leaf(FeatureLattice(oracle, continue_probability=...))",
-    "alpha": "guarantee='local' or guarantee='exhaustive'",
-    "terminal": "no option instead: the values of complete subsets are exact",
-}
 
 
 class SearchOptions(BaseEstimator):
@@ -83,7 +68,12 @@ class SearchOptions(BaseEstimator):
         subsets of the best answers.
     """
 
-    @moved(**GONE_OPTIONS)
+    @moved(
+        batch_size="best_leaf(FeatureLattice(oracle), batch_size=...)",
+        continue_probability="best_leaf(FeatureLattice(oracle, continue_probability=...))",
+        alpha="guarantee='local' or guarantee='exhaustive'",
+        terminal="no option instead: the values of complete subsets are exact",
+    )
     def __init__(
         self,
         *,
@@ -117,9 +107,8 @@ class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
     """
 
     def __str__(self) -> str:
-        names = ([name_shown(str(name)) for name in one.features] for one in self[:PRINTED])
-        lines = [f"{one.score:.4f}  {first_of(some)}" for one, some in zip(self[:PRINTED], names, strict=True)]
-        more = [f"and {len(self) - PRINTED:,} more"] if len(self) > PRINTED else []
+        lines = [f"{one.score:.4f}  {first_of([name_shown(str(name)) for name in one.features])}" for one in self[:10]]
+        more = [f"and {len(self) - 10:,} more"] if len(self) > 10 else []
         return "\n".join([*lines, *more]) or "no subset was evaluated"
 
     __repr__ = __str__
@@ -144,10 +133,9 @@ class Searched(NamedTuple):
 def searched(fit: Fit) -> Searched:
     """Search the subsets that may be chosen; return the record, and what a selector tells beside it."""
     lattice = lattice_of(fit)
-    plan = how_all_subsets(fit, lattice)
-    found = _evaluated_at_once(fit, lattice) if plan == AT_ONCE else _by_rollouts(fit, lattice, plan)
-    names, labels = [str(name) for name in fit.data.names], fit.labels
-    return Searched(found.certificate(names), found.evaluated(labels), fit.watch.history, found.feature_scores)
+    how = how_all_subsets(fit, lattice)
+    found = _evaluated_at_once(fit, lattice) if how == "at once" else _by_rollouts(fit, lattice, whole=how == "graph")
+    return Searched(found.certificate(), found.evaluated(fit.labels), fit.watch.history, found.feature_scores)
 
 
 # ---- what is searched, and how
@@ -155,13 +143,14 @@ def searched(fit: Fit) -> Searched:
 
 def lattice_of(fit: Fit) -> FeatureLattice:
     """Return the lattice of the subsets that may be chosen."""
-    oracle, choice = oracle_of(fit.selector, fit.data, fit.seed), choice_of(fit.selector, fit.data)
+    oracle, space = oracle_of(fit.selector, fit.data, fit.seed), Space.of(fit.selector, fit.data)
+    excluded = set(range(len(space.units))).difference(space.everything)
     return FeatureLattice(
         oracle,
-        max_features=fit.selector.max_features,
-        include=choice.include,
-        exclude=choice.exclude + constant_columns(fit.data, choice),
-        groups=choice.feature_groups,
+        max_features=space.limit,
+        include=space.columns(space.forced),
+        exclude=space.columns(excluded),
+        groups=space.units,
     )
 
 
@@ -209,7 +198,7 @@ def guarantees_of(options: SearchOptions) -> frozenset[str]:
     return checked_guarantees(options.guarantee, ("auto", *GUARANTEES))
 
 
-def how_all_subsets(fit: Fit, lattice: FeatureLattice) -> str | None:
+def how_all_subsets(fit: Fit, lattice: FeatureLattice) -> Literal["graph", "at once"] | None:
     """Return how all subsets are evaluated: with guarantee "exhaustive", or with "auto" if that is cheap.
 
     A few subsets make a graph; more are evaluated at once, if the oracle can. None: not all are evaluated.
@@ -217,33 +206,32 @@ def how_all_subsets(fit: Fit, lattice: FeatureLattice) -> str | None:
     options = options_of(fit.selector)
     guarantees, voting = guarantees_of(options), lattice.parts == 0
     many, most = lattice.count_subsets(), lattice.oracle.most_subsets
-    how = AT_ONCE if (FEW_SUBSETS if voting else MOST_IN_GRAPH) < many <= most else IN_GRAPH
+    in_graph = not (FEW_SUBSETS if voting else MOST_IN_GRAPH) < many <= most
     if "exhaustive" in guarantees:
         if many > most:
             raise ValueError(
                 f"guarantee='exhaustive' needs at most {most:,} subsets, got {many:,}; limit them by max_features, "
                 "exclude or feature_groups"
             )
-        return how
+        return "graph" if in_graph else "at once"
     distances = many * lattice.value_cost
-    if "auto" not in guarantees or distances > CHEAP:
+    if "auto" not in guarantees or distances > 4e9:  # some seconds
         return None
-    if how == IN_GRAPH:
-        return IN_GRAPH if many <= FEW_SUBSETS else None
+    if in_graph:
+        return "graph" if many <= FEW_SUBSETS else None
     given = {**options.get_params(deep=False), "guarantee": "auto"}
     wants_a_search = given != SearchOptions().get_params(deep=False)
-    limit = fit.budget.max_time
-    soon = limit is None or distances <= CHEAP_A_SECOND * limit
-    return AT_ONCE if soon and not wants_a_search else None
+    soon = fit.budget.max_time is None or distances <= 1e9 * fit.budget.max_time  # about half of it
+    return "at once" if soon and not wants_a_search else None
 
 
 # ---- searches
 
 
-def _by_rollouts(fit: Fit, lattice: FeatureLattice, plan: str | None) -> Selection:
+def _by_rollouts(fit: Fit, lattice: FeatureLattice, *, whole: bool) -> Selection:
     """Search the lattice by the paper's algorithm."""
     selector, options, tolerance = fit.selector, options_of(fit.selector), tolerance_of(fit.selector)
-    whole, voting, guarantees = plan == IN_GRAPH, lattice.parts == 0, guarantees_of(options)
+    voting, guarantees = lattice.parts == 0, guarantees_of(options)
     by_default, unlimited = "auto" in guarantees, fit.budget.max_time is None and options.max_samples is None
     if not (whole or voting) and guarantees & {"auto", "local"}:
         guarantees |= {"local"}
@@ -272,7 +260,7 @@ def _by_rollouts(fit: Fit, lattice: FeatureLattice, plan: str | None) -> Selecti
         max_memory=None if whole else ROOM,
         guarantee=guarantees - {"auto", "exhaustive"},
         seed=fit.seed,
-        batch_size=None if voting else BATCH_OF_FITS,
+        batch_size=None if voting else 32,
         memory=fit.memory,
         callback=look,
         answer=EvaluatedLeaf(tolerance),
@@ -359,7 +347,7 @@ class Selection:
         close = np.flatnonzero(numbers >= numbers.max() - (settings.epsilon if tolerance is None else tolerance))
         best = min(close.tolist(), key=lambda place: (len(states[place]), -numbers[place], states[place]))
         every = record.AllSubsetsClaim(evaluated=found.evaluated, least=found.least)
-        gap, known_gap = gaps_of_subsets(numbers, best, every, every=found.complete)
+        gap = gap_of_subsets(numbers, best, every, every=found.complete)
         graph, leaves = star([list(state) for state in states], list(lattice.root()), numbers)
         claim = record.SearchClaim(
             **how_searched(settings, fit.seed, "random", exact=True),
@@ -367,8 +355,6 @@ class Selection:
             lower=float(numbers[best]),
             upper=float(numbers[best]),
             gap=gap,
-            known_gap=known_gap,
-            compared=len(states),
             graph=graph,
             leaves=leaves,
         )
@@ -408,9 +394,9 @@ class Selection:
             for less, size, features in ranked
         )
 
-    def certificate(self, names: list[str]) -> record.Certificate:
+    def certificate(self) -> record.Certificate:
         """Return the record, with what a report also shows."""
-        lattice, fit = self.lattice, self.fit
+        lattice, fit, names = self.lattice, self.fit, [str(name) for name in self.fit.data.names]
         units = [self.features_of((unit,)) for unit in range(len(lattice.groups))]
         return structs.replace(
             self.found,
@@ -434,7 +420,8 @@ class Selection:
             all_features=self._value_of_all(),
             training_score=self.score,
             standard_error=self._standard_error(),
-            **self.fit.told(),
+            repeat=self.fit.repeat,
+            notes=self.fit.notes,
         )
 
     def _standard_error(self) -> float | None:
@@ -448,10 +435,10 @@ class Selection:
 
     @property
     def _affordable(self) -> float:
-        """How many distances may be computed for the report alone; nobody knows how long fits take."""
-        if self.found.reason not in HURRIED:
-            return TOLD
-        return 0.0 if self.lattice.parts else min(TOLD, TOLD_A_SECOND * self.found.cost.seconds)
+        """How many distances may be computed for the report alone: about a second, less after a hurried end."""
+        if self.found.reason not in ("max_time", "interrupted", "exhausted"):
+            return 1e9
+        return 0.0 if self.lattice.parts else min(1e9, 1.5e8 * self.found.cost.seconds)  # how long do fits take?
 
     def _value(self, state: Subset, cost: float) -> float | None:
         """Return the exact value of a subset; None if there is none or it would take long."""
@@ -483,4 +470,5 @@ def objective_of(oracle: Oracle) -> record.Neighbours | record.Estimator:
         scoring = scorer_name(given["scoring"], oracle.score)
         given |= {"name": part_name(given["name"], (), ours=True), "scoring": scoring}
         return record.Estimator(**{name: value for name, value in given.items() if name != "kind"})
-    return record.Neighbours(**given, **cast("dict[str, Any]", oracle.counts()))
+    assert isinstance(oracle, KNNOracle)
+    return record.Neighbours(**given | oracle.counts())

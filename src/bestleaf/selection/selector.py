@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from copy import copy
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import structs
+from numpy.typing import ArrayLike
 from rich.console import Console
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
@@ -29,41 +30,61 @@ from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.features.rows import fingerprint
 from bestleaf.features.scoring import chosen_score
 from bestleaf.memory import Answers, Memory, opened
-from bestleaf.proof.record import Certificate, Panel
+from bestleaf.proof import record
+from bestleaf.proof.record import Certificate
 from bestleaf.proof.words import unsettled_in_words
 from bestleaf.proof.words_new_rows import intervals_of
 from bestleaf.search.budget import Budget, deferred_interrupt
 from bestleaf.selection.chosen import chosen
 from bestleaf.selection.data import METADATA, Data, FeatureGroups, checked_fit_data, warn
-from bestleaf.selection.fit import Fit, call_of
-from bestleaf.selection.path import Path
+from bestleaf.selection.fit import CallbackSupportMixin, Fit, Watch, call_of
 from bestleaf.selection.searched import ROOM, Searched, SearchOptions, searched
-from bestleaf.selection.watch import CallbackSupportMixin, Watch
-
-ENDED_BY = {
-    "interrupted": "Ctrl-C or a callback",
-    "exhausted": f"The memory for the graph, {ROOM // 2**20} MB, or the loss of all workers",
-}
-OPTIONS = ("guarantee", "max_samples", "bound", "stopping", "expansion", "proposal")  # of `SearchOptions`
-GONE = {  # keywords of earlier versions, and what to use instead
-    "test_set": "bestleaf.validate(selector, X_test, y_test) after the fit",
-    **dict.fromkeys(("costs", "max_cost", "at_most"), "exclude, max_features or feature_groups to limit the choice"),
-    **{name: f"search=SearchOptions({name}=...)" for name in OPTIONS},
-    "forced": "include",
-    "forbidden": "exclude",
-    "prefer_small": "parsimony=0 for the best subset, with choose='training'; None is the smallest good one",
-    "score_range": "a scoring that has bounds, such as 'accuracy', 'roc_auc' or 'r2' (0 where it is negative)",
-    "checkpoint": "memory='run.db', a file of answers that the same fit goes on from",
-    "max_memory": "max_features or exclude; the memory beside the data is limited anyway",
-    "n_repeats": "several fits with different values of random_state",
-}
-OF_NEW_DATA = ("n_features_to_select", "holdout")  # keywords that the paper's search does not have
-SOMETIMES = ("evaluated_", "history_", "feature_scores_", "training_score_", "cv_results_", "estimator_")
 
 
 def _has_one_estimator(selector: BestLeafSelector) -> bool:
     """Whether there is one estimator that can be fitted to the selected columns."""
     return hasattr(selector.estimator, "predict")
+
+
+class PathRow(NamedTuple):
+    """The set of one size; scores are nan where they are not known."""
+
+    size: int  # how many columns, a group counting as one
+    features: tuple[str | int, ...]  # names, or numbers if the data have no names
+    difference: float  # to all columns: mean over judges and folds, smoothed over neighbouring sizes
+    standard_error: float  # of this difference, corrected for rows that folds share
+    score: float  # mean over judges and folds
+
+
+class Path(tuple[PathRow, ...]):
+    """The path by size; the last row is all columns. ``pandas.DataFrame(selector.path_)`` makes it a table."""
+
+    def at(self, size: int) -> PathRow:
+        """Return the row of a size; if there is none, that of the nearest smaller size."""
+        smaller = [row for row in self if row.size <= size]
+        if not smaller:
+            raise ValueError(f"size must be at least {self[0].size}, the smallest of the path, got {size}")
+        return smaller[-1]
+
+    @classmethod
+    def of(cls, path: record.Path, labels: Mapping[str, str | int]) -> Path:
+        """Return the path of a record; `labels` has the label of each name."""
+        found = []
+        for row in path.rows:
+            scores = [_number(one) for one in (row.difference, row.standard_error, row.score)]
+            found.append(PathRow(row.size, tuple(labels[name] for name in row.features), *scores))
+        return cls(found)
+
+    def __str__(self) -> str:
+        lines = [f"{'size':>5} {'to all':>8} {'± s.e.':>7} {'score':>8}  columns"]
+        for row in self:
+            lines.append(
+                f"{row.size:>5} {row.difference:+8.4f} {row.standard_error:7.4f} {row.score:8.4f}  "
+                + ", ".join(map(str, row.features))
+            )
+        return "\n".join(lines).replace("nan", "   ")
+
+    __repr__ = __str__
 
 
 class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
@@ -193,7 +214,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     certificate_: Certificate
     _data: Data | None
     __metadata_request__fit = dict.fromkeys(METADATA)
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  as in scikit-learn
+    _parameter_constraints: dict[str, list[object]] = {  # noqa: RUF012  as in scikit-learn
         "estimator": [HasMethods("fit"), NeighbourVotes, list, tuple, None],
         "scoring": [str, callable, None],
         "cv": ["cv_object"],
@@ -216,13 +237,26 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         "search": [SearchOptions, None],
     }
 
-    @moved(**GONE)
+    @moved(
+        **dict.fromkeys(
+            ("costs", "max_cost", "at_most"), "exclude, max_features or feature_groups to limit the choice"
+        ),
+        **{name: f"search=SearchOptions({name}=...)" for name in SearchOptions().get_params()},
+        test_set="bestleaf.validate(selector, X_test, y_test) after the fit",
+        forced="include",
+        forbidden="exclude",
+        prefer_small="parsimony=0 for the best subset, with choose='training'; None is the smallest good one",
+        score_range="a scoring that has bounds, such as 'accuracy', 'roc_auc' or 'r2' (0 where it is negative)",
+        checkpoint="memory='run.db', a file of answers that the same fit goes on from",
+        max_memory="max_features or exclude; the memory beside the data is limited anyway",
+        n_repeats="several fits with different values of random_state",
+    )
     def __init__(
         self,
         estimator: BaseEstimator | Sequence[BaseEstimator] | None = None,
         *,
         scoring: str | Callable[..., float] | None = None,
-        cv: Any = None,
+        cv: object = None,
         encode: str | TableEncoder | None = None,
         choose: str = "new_data",
         parsimony: float | None = None,
@@ -262,16 +296,16 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.verbose = verbose
         self.search = search
 
-    def set_params(self, **params: Any) -> BestLeafSelector:
+    def set_params(self, **params: object) -> BestLeafSelector:
         """Set parameters, also ``estimator__n_neighbors`` and ``search__bound`` where these are None."""
-        defaults: dict[str, Any] = {"estimator": NeighbourVotes, "search": SearchOptions}
+        defaults = {"estimator": NeighbourVotes, "search": SearchOptions}
         for name in defaults:
             if params.get(name, getattr(self, name)) is None and any(one.startswith(f"{name}__") for one in params):
                 params[name] = defaults[name]()
         return super().set_params(**params)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, **metadata: Any) -> BestLeafSelector:
+    def fit(self, X: ArrayLike, y: ArrayLike, **metadata: ArrayLike | None) -> BestLeafSelector:
         """Select columns. Ctrl-C gives the answer known so far, at any time; pressed again, it ends at once.
 
         Parameters
@@ -304,7 +338,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _check_together(self) -> None:
         """Refuse keywords that do not go with `choose`."""
         training = self.choose == "training"
-        for name in OF_NEW_DATA if training else ("search",):
+        for name in ("n_features_to_select", "holdout") if training else ("search",):
             if getattr(self, name) is not None:
                 other = "new_data" if training else "training"
                 raise ValueError(f"{name} needs choose={other!r}, got choose={self.choose!r}")
@@ -318,8 +352,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _set(self, task: Fit, found: Searched | Certificate) -> None:
         """Set the attributes; `_data` are the rows given, which are not pickled."""
-        for name in SOMETIMES:  # an earlier fit may have set it
-            self.__dict__.pop(name, None)
+        for name in ("evaluated_", "history_", "feature_scores_", "training_score_", "cv_results_", "estimator_"):
+            self.__dict__.pop(name, None)  # an earlier fit may have set it
         self._data, self._seed = task.data, task.seed
         self.encoder_ = None if task.data.encoded is None else task.data.encoded.encoder
         self.levels_ = {} if self.encoder_ is None else self.encoder_.levels_
@@ -423,7 +457,10 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         found = self.certificate_
         if self.verbose > 1:
             Console().print(found.summary(), highlight=False, markup=False, soft_wrap=True)
-        by = ENDED_BY.get(found.reason, found.reason)
+        by = {
+            "interrupted": "Ctrl-C or a callback",
+            "exhausted": f"The memory for the graph, {ROOM // 2**20} MB, or the loss of all workers",
+        }.get(found.reason, found.reason)
         if found.path is not None and found.reason != "settled":
             path, answer = found.path, "" if found.path.folds else ": nothing is known yet, so it is all columns"
             warn(f"{by} ended the choice after {path.folds} of {path.folds_planned} folds{answer}", ConvergenceWarning)
@@ -434,7 +471,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 ConvergenceWarning,
             )
 
-    def _refitted(self) -> Any:
+    def _refitted(self) -> BaseEstimator:
         """Return the one estimator, fitted to the selected columns of all rows given."""
         data = getattr(self, "_data", None)
         if data is None:
@@ -447,7 +484,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         )
         return clone(self.estimator).fit(data.X[:, data.columns_of(np.flatnonzero(self.support_))], data.y, **given)
 
-    def _model_and_columns(self, X: Any) -> tuple[Any, np.ndarray]:
+    def _model_and_columns(self, X: ArrayLike) -> tuple[BaseEstimator, np.ndarray]:
         """Return the estimator on the selected columns, and these columns of X as numbers."""
         check_is_fitted(self)
         model = self.estimator_ if hasattr(self, "estimator_") else self._refitted()
@@ -460,7 +497,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return model, validate_data(self, X, reset=False, ensure_all_finite=missing)[:, chosen_ones]
 
     @available_if(_has_one_estimator)
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Return what the estimator predicts from the selected columns.
 
         Parameters
@@ -472,7 +509,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return model.predict(columns)
 
     @available_if(_has_one_estimator)
-    def score(self, X: Any, y: Any, **metadata: Any) -> float:
+    def score(self, X: ArrayLike, y: ArrayLike, **metadata: ArrayLike | None) -> float:
         """Return the score, by the measure of the fit, of the estimator on the selected columns.
 
         Parameters
@@ -486,11 +523,11 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """
         model, columns = self._model_and_columns(X)
         objective, scoring = self.certificate_.data.objective, self.scoring  # type: ignore[union-attr]
-        if scoring is None and isinstance(objective, Panel):
+        if scoring is None and isinstance(objective, record.Panel):
             scoring = "roc_auc_ovr" if objective.classes > 2 and objective.scoring == "roc_auc" else objective.scoring
         return float(chosen_score(self.estimator, scoring).of(model, columns, np.asarray(y), **metadata))
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: ArrayLike) -> Any:
         """Return the selected columns of X; with `encode`, as they are, in a data frame of the same library.
 
         Parameters
@@ -509,7 +546,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.support_
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in super().__getstate__().items() if name != "_data"}  # the rows stay here
 
     def __sklearn_tags__(self) -> Tags:
@@ -523,7 +560,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _repr_html_inner(self) -> str:
         return super()._repr_html_inner() + self._certificate_html()
 
-    def _repr_mimebundle_(self, **keywords: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self, **keywords: object) -> dict[str, str]:
         shown = super()._repr_mimebundle_(**keywords)
         if "text/html" in shown:  # not when scikit-learn is told to display text
             shown["text/html"] += self._certificate_html()

@@ -22,8 +22,6 @@ from bestleaf.selection.judges import Panel
 from bestleaf.selection.orders import Check, elimination, forward
 from bestleaf.selection.space import Space
 
-EFFORT = 0.5  # of the trees, for choices inside of the honest score
-
 Tell = Callable[[int, int, str], object]  # is told what is done, of how much, and in words how it stands
 
 
@@ -107,7 +105,8 @@ class Plan:
         light, every = self.panel.lighter(), range(len(self.space.units))
         first = int(task.scored[0][0])
         tests = [np.arange(first), np.arange(first, len(part.new_y))]
-        orders = [elimination(part, check, EFFORT), forward(part, check)]
+        # Of the trees, for choices inside of the honest score.
+        orders = [elimination(part, check, 0.5), forward(part, check)]
         best = light.scores_on(part, every, [len(every)], tests, check)
         each = [light.scores_on(part, order, self.thin[:-1], tests, check) - best for order in orders]
         zero = np.zeros((len(tests), len(orders), len(light.judges), 1))

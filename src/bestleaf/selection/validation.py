@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,7 +37,6 @@ GONE = {  # keywords of earlier versions, and what to use instead
     "n_repeats": "several values of random_state",
     "n_jobs": "the n_jobs of the selector",
 }
-CHANCE = 0.01  # share of test rows that may equal rows of the fit, beyond what rows of the fit share with each other
 
 
 @dataclass(frozen=True)
@@ -84,13 +82,13 @@ class Validation:
 
 def validate(
     selector: BestLeafSelector,
-    X_test: Any,
+    X_test: ArrayLike,
     y_test: ArrayLike,
     *,
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     delta: float | None = None,
-    **gone: Any,
+    **gone: object,
 ) -> Validation:
     """Judge the answer of a fitted selector on test rows of your own, which it must not have seen.
 
@@ -188,7 +186,9 @@ def _together(seen: Data, new: Data) -> Data:
     return Data(np.concatenate([seen.X, new.X]), np.concatenate([seen.y, new.y]), seen.names, metadata, encoded)
 
 
-def _checked(selector: BestLeafSelector, seen: Data, X: Any, y: ArrayLike, given: dict[str, ArrayLike | None]) -> Data:
+def _checked(
+    selector: BestLeafSelector, seen: Data, X: ArrayLike, y: ArrayLike, given: dict[str, ArrayLike | None]
+) -> Data:
     """Return the test rows, after checks that they go with the rows of the fit and are not among them."""
     names, X, y = [str(name) for name in seen.names], dense(X), np.asarray(y)
     theirs = [str(name) for name in getattr(X, "columns", names)]
@@ -236,7 +236,8 @@ def _refuse_seen_rows(X: np.ndarray, y: np.ndarray, new_X: np.ndarray, new_y: np
     found = sum(row in seen for row in _rows_as_bytes(new_X, new_y))
     twice = sum(many for many in seen.values() if many > 1) / len(y)
     likely = len(new_y) * twice
-    if found > likely + 3 * np.sqrt(likely * (1 - twice)) + max(1.0, CHANCE * len(new_y)):
+    # Share of test rows that may equal rows of the fit, beyond what rows of the fit share with each other.
+    if found > likely + 3 * np.sqrt(likely * (1 - twice)) + max(1.0, 0.01 * len(new_y)):
         raise ValueError(f"X_test must not have rows of the fit, got {found:,} of {len(new_y):,} that are among them")
 
 

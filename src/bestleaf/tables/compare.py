@@ -5,18 +5,15 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, nan, sqrt
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import get_scorer, r2_score
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from bestleaf.checks import one_of, sentence, shown, whole
 from bestleaf.encoding.transformer import KEEP
@@ -31,8 +28,7 @@ OURS = "bestleaf"  # the method that the others are compared with
 INTERRUPTED = "interrupted"  # by Ctrl-C
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(NamedTuple):
     """One method of feature selection, and its result on one split; nan for the score if it failed."""
 
     method: str
@@ -44,8 +40,7 @@ class Compared:
     note: str = ""  # why it ended early or failed
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(NamedTuple):
     """One method of feature selection: means over splits, with standard errors (nan with one split)."""
 
     method: str
@@ -69,12 +64,10 @@ def compare(
     random_state: int = 0,
     **keywords: Any,
 ) -> Iterator[Compared]:
-    """Yield what each method selects on the same rows, with its score on the test rows.
+    """Yield what each method selects on the same rows, with its score on the test rows; `standings` sums them up.
 
     The methods are bestleaf, all columns, and the peers that are installed. A category or a date is one column for all
-    of them: a method that selects one of the columns that it became gets all of them. Groups of rows stay together, and
-    all methods use folds by groups. Weights of rows are used by bestleaf and in all scores. `standings` sums several
-    splits up.
+    of them. Groups of rows stay together. Weights of rows are used by bestleaf and in all scores.
 
     Parameters
     ----------
@@ -92,14 +85,14 @@ def compare(
     random_state : int, default=0
         Everything random follows from it; the splits have this seed and the next ones.
     **keywords
-        Further keywords of `bestleaf.tables.select.select_from_table`. What `include` and `exclude` name is included
-        and excluded for all methods; other limits are those of bestleaf only.
+        Further keywords of `select_from_table`. What `include` and `exclude` name is included and excluded for all
+        methods; other limits are those of bestleaf only.
     """
     kept = len(table.X) - ceil(len(table.X) * holdout)
     if kept <= NEIGHBOURS:
         raise ValueError(f"the table must have at least {NEIGHBOURS + 1} rows beside the test rows, got {kept}")
     whole("splits", splits, 1)
-    chosen = list(installed_peers()) if peers is None else [_checked(name) for name in peers]
+    chosen = methods(peers)
     task = task_of(table.y.to_numpy(), keywords.get("task", "auto"))
     for number in range(splits):
         seed = (random_state + number) % 2**32
@@ -115,27 +108,29 @@ def compare(
             yield from map(one.peer, chosen)
 
 
+def methods(peers: Iterable[str] | None) -> list[str]:
+    """Return the names of the peers asked for, or of all that are installed; refuse those that are not."""
+    if peers is None:
+        return list(installed_peers())
+    chosen = [one_of("peers", str(name).lower(), PEERS) for name in peers]
+    for name in chosen:
+        if not PEERS[name].installed:
+            raise ValueError(f"peers must be installed, got {shown(name)}, which needs the module {PEERS[name].module}")
+    return chosen
+
+
 def split_rows(
     y: np.ndarray, holdout: float, task: str, seed: int, groups: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows that methods see, and the test rows: with all classes in both where they allow it."""
-    settings: dict[str, Any] = {"n_splits": 1, "test_size": holdout, "random_state": seed}
+    kind, (classes, rows) = ShuffleSplit, np.unique(y, return_counts=True)
     if groups is not None:
-        by = GroupShuffleSplit(**settings)
-    else:
-        often = task == "classification" and np.unique(y, return_counts=True)[1].min() >= 2
-        enough = often and min(ceil(len(y) * holdout), int(len(y) * (1 - holdout))) >= len(np.unique(y))
-        by = (StratifiedShuffleSplit if enough else ShuffleSplit)(**settings)
-    kept, aside = next(by.split(np.zeros(len(y)), y, groups))
+        kind = GroupShuffleSplit
+    elif task == "classification" and rows.min() >= 2:
+        enough = min(ceil(len(y) * holdout), int(len(y) * (1 - holdout))) >= len(classes)
+        kind = StratifiedShuffleSplit if enough else kind
+    kept, aside = next(kind(1, test_size=holdout, random_state=seed).split(np.zeros(len(y)), y, groups))
     return np.sort(kept), np.sort(aside)
-
-
-def _checked(name: str) -> str:
-    """Return the name of a peer; refuse one that cannot be used here."""
-    name = one_of("peers", str(name).lower(), PEERS)
-    if not PEERS[name].installed:
-        raise ValueError(f"peers must be installed, got {shown(name)}, which needs the module {PEERS[name].module}")
-    return name
 
 
 class _OneSplit:
@@ -154,16 +149,18 @@ class _OneSplit:
         seed: int,
         keywords: dict[str, Any],
     ) -> None:
-        self.number, (self.kept, self.aside), self.task, self.seed = number, rows, task, seed
-        self.keywords = {**keywords, "estimator": estimator}
-        found = named_estimator(estimator, task) if isinstance(estimator, str) else estimator
-        self.model = None if found is None or isinstance(found, NeighbourVotes) else found
-        self.judges = _judges(task, estimator) if self.model is None else [self.model]
+        self.number, (self.kept, self.aside), self.task = number, rows, task
         self.known, self.new = ({key: row[some] for key, row in table.metadata.items()} for some in rows)
+        self.keywords = {**keywords, "estimator": estimator, "random_state": seed}
+        found = named_estimator(estimator, task) if isinstance(estimator, str) else estimator
+        self.setting = Setting(
+            task, None if isinstance(found, NeighbourVotes) else found, seed, self.known.get("groups")
+        )
+        models = [named_estimator(name, task) for name in ("linear", "boosting") if estimator is None]
+        self.judges = [self.setting.model, *models]
         self.seen = table.filled_from(self.kept)
-        filled = self.seen  # most peers and judges take no missing values
-        if table.encode is not None and table.encoder.impute == KEEP:
-            filled = table.filled_from(self.kept, impute="median")
+        keeps = table.encode is not None and table.encoder.impute == KEEP
+        filled = table.filled_from(self.kept, impute="median") if keeps else self.seen  # most peers and judges need it
         y = table.y.to_numpy()
         self.y = np.unique(y, return_inverse=True)[1] if task == "classification" else y.astype(np.float64)
         self.names, self.numbers = list(table.groups), filled.X.to_numpy(np.float64)
@@ -177,9 +174,9 @@ class _OneSplit:
         seen, kept = self.seen, self.kept
         rows = {"X": seen.X.iloc[kept], "y": seen.y.iloc[kept], "original": seen.original.iloc[kept]}
         started = perf_counter()
-        part = replace(seen, **rows, metadata=self.known)
         aside = {} if self.keywords.get("choose") == "training" else {"holdout": 0}
-        selector = select_from_table(part, **{**aside, **self.keywords}, random_state=self.seed).selector
+        part = replace(seen, **rows, metadata=self.known)
+        selector = select_from_table(part, **{**aside, **self.keywords}).selector
         seconds, found = perf_counter() - started, selector.certificate_
         early = INTERRUPTED if found.reason == "interrupted" else "ended by its budget"
         return self.judged(OURS, selector.support_, seconds, "" if found.settled else early)
@@ -187,10 +184,9 @@ class _OneSplit:
     def peer(self, name: str) -> Compared:
         """Return the result of a peer; one that fails must not end the comparison."""
         peer, started = PEERS[name], perf_counter()
-        setting = Setting(self.task, self.model, self.seed, self.known.get("groups"))
         columns, support = np.flatnonzero(self.allowed[self.owners]), self.forced.copy()
         try:
-            taken = peer.support(self.numbers[np.ix_(self.kept, columns)], self.y[self.kept], setting)
+            taken = peer.support(self.numbers[np.ix_(self.kept, columns)], self.y[self.kept], self.setting)
         except Exception as error:
             note = f"failed: {sentence(str(error), 200)}"
             return Compared(peer.title, (), nan, perf_counter() - started, self.number, note=note)
@@ -198,39 +194,24 @@ class _OneSplit:
         return self.judged(peer.title, support, perf_counter() - started)
 
     def judged(self, method: str, support: np.ndarray, seconds: float, note: str = "") -> Compared:
-        """Return a method's result with its score."""
+        """Return a method's result with the mean score of the judges on the test rows; without columns all are 0."""
         columns = tuple(name for name, selected in zip(self.names, support, strict=True) if selected)
-        score = self._score(np.flatnonzero(support[self.owners]))
-        return Compared(method, columns, score, seconds, self.number, (len(self.kept), len(self.aside)), note)
-
-    def _score(self, taken: np.ndarray) -> float:
-        """Return the mean score of the judges on the test rows; without columns they get one that says nothing."""
-        X = self.numbers[:, taken] if len(taken) else np.zeros((len(self.y), 1))
+        X = self.numbers[:, support[self.owners]] if columns else np.zeros((len(self.y), 1))
         try:
-            return float(np.mean([self._score_by(judge, X) for judge in self.judges]))
+            score = float(np.mean([self._score_by(judge, X) for judge in self.judges]))
         except ValueError:
-            return nan
+            score = nan
+        return Compared(method, columns, score, seconds, self.number, (len(self.kept), len(self.aside)), note)
 
     def _score_by(self, judge: BaseEstimator, X: np.ndarray) -> float:
         fitted = clone(judge).fit(X[self.kept], self.y[self.kept])
         new, y, weights = X[self.aside], self.y[self.aside], self.new.get("sample_weight")
         if (scoring := self.keywords.get("scoring")) is not None:
-            scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
-            return float(scorer(fitted, new, y) if weights is None else scorer(fitted, new, y, sample_weight=weights))
+            weighted = {} if weights is None else {"sample_weight": weights}
+            return float((get_scorer(scoring) if isinstance(scoring, str) else scoring)(fitted, new, y, **weighted))
         if self.task == "classification":
             return mean_auc(fitted, new, y, weights)
         return float(r2_score(y, fitted.predict(new), sample_weight=weights))
-
-
-def _judges(task: str, estimator: object) -> list[BaseEstimator]:
-    """Return what scores without an estimator of the user's: three kinds of models, or the neighbours asked for."""
-    voters = KNeighborsClassifier if task == "classification" else KNeighborsRegressor
-    neighbours = make_pipeline(StandardScaler(), voters(NEIGHBOURS))
-    return (
-        [neighbours]
-        if estimator is not None
-        else [neighbours, *(named_estimator(x, task) for x in ("linear", "boosting"))]
-    )
 
 
 def standings(results: Iterable[Compared]) -> list[Standing]:

@@ -12,16 +12,25 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from bestleaf.checks import did_you_mean, listed, shown
+from bestleaf.checks import listed, shown
 from bestleaf.encoding import TableEncoder
-from bestleaf.encoding.columns import CATEGORY, DATE, LENGTH, REFUSED, TEXT, floats_of, kind_of
+from bestleaf.encoding.columns import CATEGORY, DATE, LENGTH, REFUSED, TEXT, floats_of, read_target
 from bestleaf.features.data import task_of
 from bestleaf.proof import record
 from bestleaf.proof.text import counted, first_of
 from bestleaf.proof.text import shown as in_words
-from bestleaf.tables.check import TableCheck, check_table, check_target_name, listed_names, without_columns
+from bestleaf.selection.look import (
+    FEW_ROWS,
+    TableCheck,
+    check_table,
+    check_target_name,
+    columns_listed,
+    columns_named,
+    without_columns,
+)
 from bestleaf.tables.read import read_frame, without_markers
 
+LOUD = ("A leak?", "Leaks?")  # how lines that must not be overlooked begin
 NOTES = "notes"  # key of `DataFrame.attrs`: what was done so far, in words
 NOT_PREDICTED = {DATE: "dates", LENGTH: "lengths of time", **{kind: words for kind, (_, words) in REFUSED.items()}}
 
@@ -30,39 +39,17 @@ RowData = dict[str, Any]  # the groups and the weights of the rows, as `BestLeaf
 
 @dataclass(frozen=True)
 class Table:
-    """A table ready for a search.
+    """A table ready for a search."""
 
-    Attributes
-    ----------
-    X : DataFrame
-        Numbers. A category has one column for each of its levels; a date has one for each of its parts.
-    y : Series
-        The target.
-    original : DataFrame
-        The table as it was read, with the target.
-    target : str
-        Name of the target column.
-    encoder : TableEncoder
-        The fitted encoder that made `X`.
-    notes : tuple of str
-        What was done to the columns, in words.
-    metadata : dict of arrays
-        The groups and the weights of the rows, as `BestLeafSelector.fit` takes them.
-    made : bestleaf.proof.record.Table or None
-        How `load_table` read the table, as a certificate keeps it.
-    check : TableCheck or None
-        What `load_table` found in it.
-    """
-
-    X: pd.DataFrame
-    y: pd.Series
-    original: pd.DataFrame
+    X: pd.DataFrame  # numbers: a category has one column for each of its levels; a date has one for each of its parts
+    y: pd.Series  # the target
+    original: pd.DataFrame  # the table as it was read, with the target
     target: str
-    encoder: TableEncoder
-    notes: tuple[str, ...]
+    encoder: TableEncoder  # fitted; it made `X`
+    notes: tuple[str, ...]  # what was done to the columns, in words
     metadata: RowData = field(default_factory=dict)
-    made: record.Table | None = None
-    check: TableCheck | None = None
+    made: record.Table | None = None  # how `load_table` read the table, as a certificate keeps it
+    check: TableCheck | None = None  # what `load_table` found in it
 
     @property
     def groups(self) -> dict[str, list[str]]:
@@ -106,6 +93,7 @@ def load_table(
     wanted: Iterable[str] = (),
     missing: Iterable[str] = (),
     encoding: str | None = None,
+    header: bool = True,
     groups: str | None = None,
     weights: str | None = None,
     impute: str | None = "median",
@@ -124,16 +112,11 @@ def load_table(
         A file as in `read_frame`, or features and target.
     target : str
         Name of the target column.
-    drop : list of str, default=()
-        Columns that are left out before anything looks at them.
-    keep : list of str, default=()
-        Columns that are not left out, whatever they look like.
-    wanted : list of str, default=()
-        Columns that the search will include or group. They are kept, too, if they are there.
-    missing : list of str, default=()
-        Cells with one of these texts have no value, such as "?".
-    encoding : str, default=None
-        Encoding of a file of text, such as "latin-1"; None is UTF-8.
+    drop, keep, wanted : list of str, default=()
+        Columns that nothing looks at; columns that are not left out, whatever they look like; columns that the search
+        will include or group, which are kept, too, if they are there.
+    missing, encoding, header
+        How a file is read, as in `read_frame`.
     groups, weights : str, default=None
         Columns with the group and the weight of each row. They are no features.
     impute, dates, task
@@ -147,15 +130,16 @@ def load_table(
     >>> load_table(people, "bought").notes
     ('id numbers the rows; left out of the search.',)
     """
-    dropped, kept = listed_names("drop", drop), listed_names("keep", keep)
+    dropped, kept = columns_listed("drop", drop), columns_listed("keep", keep)
     markers = [missing] if isinstance(missing, str) else list(missing)
-    frame = without_columns(frame_of(data, missing=markers, encoding=encoding), target, dropped, kept)
+    frame = without_columns(frame_of(data, missing=markers, encoding=encoding, header=header), target, dropped, kept)
     frame, without = with_target(frame, target)
     frame, metadata = split_off_rows(frame, target, groups, weights)
     kept = [name for name in dict.fromkeys([*kept, *wanted]) if name != target and name in frame.columns]
     check = check_table(frame, target, task=task, keep=kept)
-    for name in check.leaks:
-        warnings.warn(f"a leak? {shown(name)} alone ranks the target almost perfectly", UserWarning, stacklevel=2)
+    for line in check.notes:
+        if line.startswith(LOUD):
+            warnings.warn(line, UserWarning, stacklevel=2)
     made = record.Table(
         target=target,
         task=task,  # type: ignore[arg-type]  # checked by check_table
@@ -191,21 +175,17 @@ class RefusedTableError(ValueError):
 
 def _read_in_words(dropped: list[str], markers: list[str]) -> list[str]:
     """Return how a table was read, as lines."""
-    lines = []
-    if dropped:
-        names = first_of([in_words(name) for name in dropped])
-        lines.append(f"{counted(len(dropped), 'column')} dropped before the search: {names}.")
-    if markers:
-        lines.append(f"Cells that mean a missing value: {', '.join(map(repr, markers))}.")
-    return lines
+    names = first_of([in_words(name) for name in dropped])
+    lines = [f"{counted(len(dropped), 'column')} dropped before the search: {names}."] if dropped else []
+    return [*lines, f"Cells that mean a missing value: {', '.join(map(repr, markers))}."] if markers else lines
 
 
 def frame_of(
-    data: str | Path | pd.DataFrame, *, missing: Iterable[str] = (), encoding: str | None = None
+    data: str | Path | pd.DataFrame, *, missing: Iterable[str] = (), encoding: str | None = None, header: bool = True
 ) -> pd.DataFrame:
     """Return a table from a file, or a data frame with texts as names of its columns."""
     if not isinstance(data, pd.DataFrame):
-        return read_frame(data, missing=missing, encoding=encoding)
+        return read_frame(data, missing=missing, encoding=encoding, header=header)
     if encoding is not None:
         raise ValueError(f"encoding must be None for a data frame, got {shown(encoding)}")
     return without_markers(data.set_axis([str(name) for name in data.columns], axis=1), missing)
@@ -229,9 +209,7 @@ def split_off_rows(
     """Return a table without the columns of groups and weights, and these two as metadata for `fit`."""
     named = {option: name for option, name in (("groups", groups), ("weights", weights)) if name is not None}
     for option, name in named.items():
-        if name not in frame.columns or name == target:
-            hint = did_you_mean(name, frame.columns) if name not in frame.columns else ""
-            raise ValueError(f"{option} must name a column of the table other than the target, got {shown(name)}{hint}")
+        columns_named(option, [name], frame.columns.drop(target))
         if missing := int(frame[name].isna().sum()):
             raise ValueError(f"{option} must have a value in every row, got {missing:,} missing in {shown(name)}")
     if groups is not None and groups == weights:
@@ -276,15 +254,25 @@ def prepared(
     if len(frame.columns) < 2:
         raise ValueError(f"the table must have a column beside the target {shown(target)}, got none")
     y = encoded_target(frame[target])
-    if task == "regression" and y.dtype.kind not in "biuf":
-        raise ValueError(f"task 'regression' needs numbers in the target, got text in {shown(target)}")
-    if task_of(y.to_numpy(), task) == "classification" and (many := y.nunique()) > max(2, len(y) / 2):
-        rule = "must be numbers, or classes with several rows each"
-        raise ValueError(f"the target {shown(target)} {rule}, got {many:,} classes in {len(y):,} rows")
+    _check_task(y, task)
     features = frame.drop(columns=target)
     encoder = _fitted(TableEncoder(impute, dates), features)
     notes = (*frame.attrs.get(NOTES, ()), *encoder.notes())
     return Table(_numbers(encoder, features), y, frame, target, encoder, notes)
+
+
+def _check_task(y: pd.Series, task: str) -> None:
+    """Refuse text that is to be predicted as numbers, and classes that have one row each, or of which one has."""
+    if task == "regression" and y.dtype.kind not in "biuf":
+        raise ValueError(f"task 'regression' needs numbers in the target, got text in {shown(y.name)}")
+    if task_of(y.to_numpy(), task) == "regression":
+        return
+    rows, told = y.value_counts(), f"the target {shown(y.name)} must be numbers, or classes with several rows each"
+    if len(rows) > max(2, len(y) / 2):
+        raise ValueError(f"{told}, got {len(rows):,} classes in {len(y):,} rows")
+    if rows.min() == 1 and len(y) >= FEW_ROWS:
+        numbers = "; task regression takes them as numbers" if y.dtype.kind in "iuf" and len(rows) > 2 else ""
+        raise ValueError(f"{told}, got one row of {shown(rows.index[-1])}{numbers}")
 
 
 def _fitted(encoder: TableEncoder, features: pd.DataFrame) -> TableEncoder:
@@ -299,15 +287,15 @@ def _numbers(encoder: TableEncoder, features: pd.DataFrame) -> pd.DataFrame:
 
 def encoded_target(column: pd.Series) -> pd.Series:
     """Return the target column as numbers, truth values or text."""
-    told, kind = f"the target {shown(column.name)} must", kind_of(column)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(column.cat.categories.dtype)
+    told, (kind, column) = f"the target {shown(column.name)} must", read_target(column)
     if missing := int(column.isna().sum()):
         raise ValueError(f"{told} have no missing values, got {missing:,} of {len(column):,} rows without one")
     if kind in NOT_PREDICTED:
         raise ValueError(f"{told} hold numbers or classes, got {NOT_PREDICTED[kind]}")
     if column.nunique() < 2:
         raise ValueError(f"{told} have two different values, got only {shown(column.iloc[0])}")
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return encoded_target(column.astype(column.cat.categories.dtype))
     if kind in (CATEGORY, TEXT):
         return column
     if column.dtype.kind == "O":

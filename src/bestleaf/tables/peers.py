@@ -1,12 +1,11 @@
-"""Other methods of feature selection, to compare with: the same estimator, the same measure, five folds.
+"""Other methods of feature selection, to compare with: the same estimator, the same measure, five folds, one core.
 
-Every method chooses the number of features itself. All of them use one core.
+Every method chooses the number of features itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import NamedTuple
 
@@ -21,14 +20,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-NEIGHBOURS = 5  # neighbours that vote
+NEIGHBOURS = 5  # that vote, without an estimator
 FOLDS = 5
-SMALLEST_GAIN = 1e-3  # forward selection adds a feature only for a larger gain
 TREES = 50  # of a forest: with more of them, RFECV takes most of the time of a comparison
-ONE_BY_ONE = 100  # RFECV drops features one at a time up to this many, else a share of all features
-SHARE = 0.05
-SIZES = 15  # numbers of features that are tried with the order of the F-test, in geometric steps
-BORUTA_ROUNDS = 50  # forests that Boruta grows, at most
 
 
 def importance_of(fitted: BaseEstimator) -> np.ndarray | None:
@@ -41,41 +35,22 @@ def importance_of(fitted: BaseEstimator) -> np.ndarray | None:
 
 
 def mean_auc(fitted: BaseEstimator, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Score a fitted classifier: the AUC of two classes, the mean one-against-rest AUC of more classes.
-
-    A class that is missing in `y`, as may happen in a fold, is left out of the mean. Without two classes it is 0.5.
-    """
-    classes = fitted.classes_
+    """Return the AUC of two classes, or the mean one-against-rest AUC of those in `y`; 0.5 without two classes."""
     likely = fitted.predict_proba(X) if hasattr(fitted, "predict_proba") else fitted.decision_function(X)
     likely = np.column_stack([-likely, likely]) if likely.ndim == 1 else likely
-    first = int(len(classes) == 2)  # the second class is enough for two
-    each = [(y == one, likely[:, number]) for number, one in enumerate(classes) if number >= first]
-    scores = [
-        roc_auc_score(truth, found, sample_weight=weights) for truth, found in each if 0 < truth.sum() < len(truth)
-    ]
+    each = [(y == one, likely[:, number]) for number, one in enumerate(fitted.classes_)]
+    each = each[1:] if len(each) == 2 else each  # the second class is enough for two
+    scores = [roc_auc_score(truth, by, sample_weight=weights) for truth, by in each if 0 < truth.sum() < len(truth)]
     return float(np.mean(scores)) if scores else 0.5
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What all methods are given.
-
-    Attributes
-    ----------
-    task : {"classification", "regression"}
-        What the targets are.
-    estimator : estimator, default=None
-        What predicts with the selected features; None is 5 nearest neighbours on standardised features.
-    seed : int, default=0
-        Everything random follows from it.
-    groups : array, default=None
-        The groups of the rows; rows of one group are in the same fold.
-    """
+class Setting(NamedTuple):
+    """What all methods are given."""
 
     task: str
-    estimator: BaseEstimator | None = None
+    estimator: BaseEstimator | None = None  # what predicts; None is 5 nearest neighbours on standardised features
     seed: int = 0
-    groups: np.ndarray | None = None
+    groups: np.ndarray | None = None  # rows of one group are in the same fold
 
     @property
     def classes(self) -> bool:
@@ -96,20 +71,18 @@ class Setting:
         kind = ensemble.RandomForestClassifier if self.classes else ensemble.RandomForestRegressor
         return kind(TREES, random_state=self.seed)
 
-    @property
-    def scoring(self) -> str | Callable[[BaseEstimator, np.ndarray, np.ndarray], float]:
-        """How predictions are scored."""
-        return mean_auc if self.classes else "r2"
+    def scored(self, y: np.ndarray) -> dict[str, object]:
+        """Return how scikit-learn's selectors score: by which measure, on which folds."""
+        return {"scoring": mean_auc if self.classes else "r2", "cv": self.folds(y)}
 
     def folds(self, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the folds of cross-validation; fewer than five if every class has fewer rows, or with fewer groups."""
         most = int(np.unique(y, return_counts=True)[1].max()) if self.classes else len(y)
         if self.groups is not None:
-            most = min(most, len(np.unique(self.groups)))
-        many = max(2, min(FOLDS, most))
-        if self.groups is not None:
+            many = max(2, min(FOLDS, most, len(np.unique(self.groups))))
             by = StratifiedGroupKFold(many) if self.classes else GroupKFold(many)
         else:
+            many = max(2, min(FOLDS, most))
             by = (StratifiedKFold if self.classes else KFold)(many, shuffle=True, random_state=self.seed)
         return list(by.split(np.zeros(len(y)), y, self.groups))
 
@@ -137,17 +110,15 @@ class Peer(NamedTuple):
 def f_test(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
     """Order the features by the F-test, on the training part of each fold; cross-validation chooses how many."""
     order = selection.SelectKBest(selection.f_classif if setting.classes else selection.f_regression)
-    sizes = {"order__k": np.unique(np.geomspace(1, X.shape[1], SIZES).round().astype(int)).tolist()}
+    sizes = {"order__k": np.unique(np.geomspace(1, X.shape[1], 15).round().astype(int)).tolist()}
     steps = Pipeline([("order", order), ("model", setting.model)])
-    found = GridSearchCV(steps, sizes, scoring=setting.scoring, cv=setting.folds(y)).fit(X, y)
-    return found.best_estimator_["order"].get_support()
+    return GridSearchCV(steps, sizes, **setting.scored(y)).fit(X, y).best_estimator_["order"].get_support()
 
 
 def forward_selection(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
     """Add the feature that improves the cross-validated score most, until no feature improves it by 0.001."""
-    rule = {"n_features_to_select": "auto", "tol": SMALLEST_GAIN}
-    found = selection.SequentialFeatureSelector(setting.model, **rule, scoring=setting.scoring, cv=setting.folds(y))
-    return found.fit(X, y).get_support()
+    rule = {"n_features_to_select": "auto", "tol": 1e-3}
+    return selection.SequentialFeatureSelector(setting.model, **rule, **setting.scored(y)).fit(X, y).get_support()
 
 
 def recursive_elimination(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
@@ -158,13 +129,8 @@ def recursive_elimination(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.
     model = setting.model
     if importance_of(clone(model).fit(X, y)) is None:
         model = setting.forest
-    found = selection.RFECV(
-        model,
-        step=1 if X.shape[1] <= ONE_BY_ONE else SHARE,
-        cv=setting.folds(y),
-        scoring=setting.scoring,
-        importance_getter=importance_of,
-    )
+    step = 1 if X.shape[1] <= 100 else 0.05
+    found = selection.RFECV(model, step=step, importance_getter=importance_of, **setting.scored(y))
     return found.fit(X, y).get_support()
 
 
@@ -173,8 +139,7 @@ def boruta(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
     from boruta import BorutaPy
 
     forest = setting.forest.set_params(max_depth=5)  # as its authors recommend
-    found = BorutaPy(forest, n_estimators="auto", max_iter=BORUTA_ROUNDS, random_state=setting.seed)
-    return found.fit(X, y).support_
+    return BorutaPy(forest, n_estimators="auto", max_iter=50, random_state=setting.seed).fit(X, y).support_
 
 
 PEERS: dict[str, Peer] = {  # the quick ones first

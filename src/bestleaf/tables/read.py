@@ -1,15 +1,19 @@
-"""Read tables from files: CSV and TSV (also compressed), Parquet, Feather, and .data files with .labels beside them."""
+"""Read tables from files: CSV, TSV (also compressed), Excel, ARFF, Parquet, Feather, .data with .labels beside it."""
 
 from __future__ import annotations
 
 import bz2
-import codecs
+import csv
 import gzip
+import io
 import lzma
 import os
+import re
 import warnings
 import zlib
 from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +22,25 @@ import pandas as pd
 
 from bestleaf.checks import cut, listed, shown
 
-SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "spaces"}
+LOOK = 20  # lines that tell the separator
 NUMBER_WITH_COMMA = r"\s*[+-]?\d+(,\d+([eE][+-]?\d+)?)?\s*"
 USUAL = "utf-8-sig"  # UTF-8, with or without a byte order mark
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how a file in UTF-16 begins
-BROKEN = (ValueError, OSError, EOFError, KeyError, TypeError, MemoryError, OverflowError, lzma.LZMAError, zlib.error)
+BROKEN = (
+    *(ValueError, OSError, EOFError, KeyError, TypeError, MemoryError, OverflowError, lzma.LZMAError, zlib.error),
+    *(IndexError, csv.Error),
+)
 COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}  # by ending
+ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)\s+(\S.*)", re.IGNORECASE)
 
 
-def read_frame(path: str | Path, *, missing: Iterable[str] = (), encoding: str | None = None) -> pd.DataFrame:
-    """Return the table in a CSV, TSV, Parquet or Feather file, or in a ``.data`` file with ``.labels`` beside it.
+def read_frame(
+    path: str | Path, *, missing: Iterable[str] = (), encoding: str | None = None, header: bool = True
+) -> pd.DataFrame:
+    """Return the table in a file: CSV, TSV, Excel, ARFF, Parquet, Feather, or ``.data`` with ``.labels`` beside it.
 
-    CSV and TSV files may be compressed: ``.csv.gz``, ``.csv.bz2`` and ``.csv.xz``. Columns without a name are called
+    Files of text may be compressed, as in ``.csv.gz``; their separator is found. Columns without a name are called
     "Unnamed: 0" and so on, by their place.
 
     Parameters
@@ -40,21 +51,22 @@ def read_frame(path: str | Path, *, missing: Iterable[str] = (), encoding: str |
         Cells with one of these texts have no value, such as "?"; so have empty cells and those with NA, NaN or null.
     encoding : str, default=None
         Encoding of a file of text, such as "latin-1" or "cp1252"; None is UTF-8.
+    header : bool, default=True
+        Whether the first line has the names of the columns; if not, they are called "column 1" and so on.
     """
-    path, markers = Path(path), _checked_markers(missing)
+    path, markers = Path(path), checked_markers(missing)
     named, kind = cut(str(path), 150), _kind_of_file(path)
-    if encoding is not None:
-        _check_encoding(encoding, path, kind)
+    _check_settings(path, kind, encoding, header)
     if not os.path.isfile(path):  # False also for a name that is too long
-        folder = os.path.isdir(path)
-        raise FileNotFoundError(f"{named} is a folder, not a file" if folder else f"there is no file {named}")
+        raise FileNotFoundError(_no_file(path, named))
     try:
         if kind in SEPARATED:
-            frame = _read_text(path, SEPARATED[kind], encoding or USUAL, markers)
+            frame = _read_text(path, SEPARATED[kind], encoding or USUAL, markers, header)
         else:
             frame = without_markers(OTHERS[kind](path), markers)
     except ImportError:
-        raise ValueError(f"reading {path.name} needs pyarrow (pip install pyarrow)") from None
+        module = "openpyxl" if kind == ".xlsx" else "pyarrow"
+        raise ValueError(f"reading {path.name} needs {module} (pip install {module})") from None
     except UnicodeError:
         raise ValueError(f"{named} cannot be read: {_not_text(path, encoding)}") from None
     except BROKEN as error:
@@ -84,7 +96,7 @@ def _kind_of_file(path: Path) -> str:
     return kind
 
 
-def _checked_markers(missing: Iterable[str]) -> list[str]:
+def checked_markers(missing: Iterable[str]) -> list[str]:
     """Return the texts that stand for a missing value, without spaces around them."""
     markers = [missing] if isinstance(missing, str) else list(missing)
     for marker in markers:
@@ -93,17 +105,29 @@ def _checked_markers(missing: Iterable[str]) -> list[str]:
     return [marker.strip() for marker in markers]
 
 
-def _check_encoding(encoding: str, path: Path, kind: str) -> None:
-    """Refuse an encoding that Python does not know, and one for a file that is no text."""
-    try:
-        "".encode(encoding)
-    except (LookupError, TypeError, ValueError):
-        known = "a text encoding that Python knows, such as utf-8, latin-1 or cp1252"
-        raise ValueError(f"encoding must be {known}, got {shown(encoding)}") from None
-    if kind not in SEPARATED:
-        raise ValueError(
-            f"encoding must be None for a file that is no CSV or TSV, got {shown(encoding)} for {path.name}"
-        )
+def _check_settings(path: Path, kind: str, encoding: str | None, header: bool) -> None:
+    """Refuse an encoding that Python does not know, and settings of text for a file that is no text."""
+    if encoding is not None:
+        try:
+            "".encode(encoding)
+        except (LookupError, TypeError, ValueError):
+            known = "a text encoding that Python knows, such as utf-8, latin-1 or cp1252"
+            raise ValueError(f"encoding must be {known}, got {shown(encoding)}") from None
+    for name, given, usual in (("encoding", encoding, None), ("header", header, True)):
+        if kind not in SEPARATED and given != usual:
+            raise ValueError(
+                f"{name} must be {usual} for a file that is no CSV or TSV, got {shown(given)} for {path.name}"
+            )
+
+
+def _no_file(path: Path, named: str) -> str:
+    """Return why a path is no file that can be read."""
+    if os.path.isdir(path):
+        return f"{named} is a folder, not a file"
+    if os.path.islink(path):
+        return f"{named} is a link that leads to no file"
+    there = "is no ordinary file but a pipe or a device; write its content into a file first"
+    return f"{named} {there}" if os.path.exists(path) else f"there is no file {named}"
 
 
 def _not_text(path: Path, encoding: str | None) -> str:
@@ -120,32 +144,53 @@ def _opened(path: Path) -> Any:
     return COMPRESSED.get(path.suffix.lower(), open)(path, "rb")
 
 
-def _read_text(path: Path, usual: str, encoding: str, markers: list[str]) -> pd.DataFrame:
-    """Return a table of text; it is separated as the first line is, as usual if several separators stand there."""
+def _read_text(path: Path, usual: str, encoding: str, markers: list[str], header: bool) -> pd.DataFrame:
+    """Return a table of text, with a note if it is not separated as usual."""
     encoding = USUAL if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
-    with _opened(path) as file:
-        head = codecs.getreader(encoding)(file).readline()
-    if not head.strip():
+    with _opened(path) as file, io.TextIOWrapper(file, encoding, newline="") as lines:
+        head = list(islice(lines, LOOK))
+    if not "".join(head[:1]).strip():
         raise ValueError("it is empty")
-    used = [one for one in SEPARATORS if one in head]
-    separator = used[0] if len(used) == 1 else usual
-    frame = _separated(path, encoding, markers, separator)
+    separator = _separator(head, usual, header)
+    names = next(csv.reader(head, delimiter=separator, skipinitialspace=True))
+    names = names if header else [f"column {place + 1}" for place in range(len(names))]
+    how: dict[str, Any] = {
+        "sep": separator,
+        "encoding": encoding,
+        "na_values": markers,
+        "header": 0 if header else None,
+    }
+    frame = _separated(path, names, **how)
     if separator != usual and frame.shape[1] > 1:
         note = f"the file is separated by {SEPARATORS[separator]}"
         if separator != "," and any(_has_decimal_commas(column) for _, column in frame.items()):
-            frame = _separated(path, encoding, markers, separator, decimal=",")
+            frame = _separated(path, names, **how, decimal=",")
             note += " and its numbers have decimal commas"
         frame.attrs["notes"] = (note,)
     return frame
 
 
-def _separated(path: Path, encoding: str, markers: list[str], separator: str, decimal: str = ".") -> pd.DataFrame:
+def _separator(head: list[str], usual: str, header: bool) -> str:
+    """Return the separator that divides the first lines best: into as many cells each; commas may be decimal."""
+
+    def agreement(separator: str) -> tuple[bool, float, int, bool]:
+        cells = [len(row) for row in csv.reader(head, delimiter=separator, skipinitialspace=True) if row]
+        return (
+            cells[0] > 1,
+            sum(many == cells[0] for many in cells) / len(cells),
+            cells[0] if header else separator != ",",
+            separator == usual,
+        )
+
+    marks = [one for one in SEPARATORS if one in head[0].strip()]
+    plain = [one for one in marks if one != " "] or marks  # spaces stand inside of cells, too
+    return max(plain, key=agreement, default=usual)
+
+
+def _separated(path: Path, names: list[str], **how: Any) -> pd.DataFrame:
     """Return the table. By default pandas would rename columns of the same name and cut long rows."""
     # Spaces after a separator belong to no value: a quoted cell, a number or a marker may follow.
-    settings: dict[str, Any] = {"sep": separator, "encoding": encoding, "skipinitialspace": True}
-    with _opened(path) as file:
-        names = pd.read_csv(file, **settings, header=None, nrows=1, dtype=str).iloc[0]
-    settings |= {"na_values": markers, "decimal": decimal, "low_memory": False, "index_col": False}
+    settings: dict[str, Any] = {**how, "skipinitialspace": True, "low_memory": False, "index_col": False}
     with _opened(path) as file, warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
@@ -153,9 +198,8 @@ def _separated(path: Path, encoding: str, markers: list[str], separator: str, de
         except pd.errors.ParserWarning:
             raise ValueError("it has rows with more cells than the first line") from None
     if len(names) == len(frame.columns):
-        names = names.fillna("").astype(str).str.strip()
-        frame.columns = [name or f"Unnamed: {place}" for place, name in enumerate(names)]
-    return frame
+        frame.columns = [name.strip() or f"Unnamed: {place}" for place, name in enumerate(names)]
+    return frame.copy()  # in one piece: a block for each column makes all that follows slow
 
 
 def _has_decimal_commas(column: pd.Series) -> bool:
@@ -167,7 +211,7 @@ def _has_decimal_commas(column: pd.Series) -> bool:
 
 def without_markers(frame: pd.DataFrame, missing: Iterable[str]) -> pd.DataFrame:
     """Return a table that was not read from text with missing values instead of the markers."""
-    markers = _checked_markers(missing)
+    markers = checked_markers(missing)
     if not markers:
         return frame
     numbers = pd.to_numeric(pd.Series(markers), errors="coerce").dropna().tolist()
@@ -195,8 +239,30 @@ def read_pair(path: Path) -> pd.DataFrame:
     return frame.assign(label=target.astype(int) if (target == np.floor(target)).all() else target)
 
 
-SEPARATED = {".csv": ",", ".tsv": "\t"}  # files of text, by ending, with the usual separator
+def read_arff(path: Path) -> pd.DataFrame:
+    """Read a table of Weka; what is no number there is text here."""
+    text = path.read_text("utf-8")
+    if (mark := re.search(r"^\s*@data.*$", text, re.MULTILINE | re.IGNORECASE)) is None:
+        raise ValueError("it has no line @data")
+    before, data = text[: mark.start()], text[mark.end() :]
+    found = [ATTRIBUTE.match(line.strip()) for line in before.splitlines()]
+    kinds = {one[1].strip("'\""): one[2].lower() for one in found if one is not None}
+    rows = "\n".join(line for line in data.splitlines() if line.strip() and not line.lstrip().startswith("%"))
+    if rows.lstrip().startswith("{"):
+        raise ValueError("sparse ARFF files are not read; write it with all of its cells")
+    numeric = ("numeric", "real", "integer")
+    types = {name: np.float64 if kind.startswith(numeric) else str for name, kind in kinds.items()}
+    quote = '"' if '"' in rows and "'" not in rows else "'"
+    how: dict[str, Any] = {"header": None, "names": list(kinds), "dtype": types, "quotechar": quote}
+    return pd.read_csv(
+        io.StringIO(rows), **how, na_values="?", keep_default_na=False, skipinitialspace=True, escapechar="\\"
+    )
+
+
+SEPARATED = {".csv": ",", ".tsv": "\t", ".txt": "\t"}  # files of text, by ending, with the usual separator
 OTHERS: dict[str, Callable[[Path], pd.DataFrame]] = {
+    ".xlsx": partial(pd.read_excel, engine="openpyxl"),
+    ".arff": read_arff,
     ".parquet": pd.read_parquet,
     ".feather": pd.read_feather,
     ".data": read_pair,

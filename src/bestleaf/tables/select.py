@@ -16,13 +16,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bestleaf
-from bestleaf.checks import did_you_mean, listed, shown
+from bestleaf.checks import listed, shown
 from bestleaf.features.data import task_of
-from bestleaf.features.estimator import DEFAULT_FOLDS
 from bestleaf.features.rows import column_checksums
 from bestleaf.proof import record
 from bestleaf.proof.words_data import objective_in_words
 from bestleaf.selection.data import votes_of
+from bestleaf.selection.look import columns_named
 from bestleaf.selection.selector import BestLeafSelector
 from bestleaf.tables.load import RowData, Table
 from bestleaf.tables.models import named_estimator
@@ -30,21 +30,11 @@ from bestleaf.tables.models import named_estimator
 
 @dataclass(frozen=True)
 class TableSelection:
-    """What was selected from a table.
+    """What was selected from a table."""
 
-    Attributes
-    ----------
-    table : Table
-        The table as it was searched.
-    selector : BestLeafSelector
-        The fitted selector.
-    features : list of str
-        Columns of the file that were selected, in the order of the file.
-    """
-
-    table: Table
-    selector: BestLeafSelector
-    features: list[str]
+    table: Table  # as it was searched
+    selector: BestLeafSelector  # fitted
+    features: list[str]  # columns of the file that were selected, in the order of the file
 
     @property
     def certificate(self) -> record.Certificate:
@@ -82,9 +72,18 @@ class TableSelection:
         """Return the result as JSON."""
         return json.dumps(self.result(), indent=1, allow_nan=False) + "\n"
 
-    def reduced(self) -> pd.DataFrame:
-        """Return the table as it was read, with only the selected columns and the target."""
-        return self.table.original[[*self.features, self.table.target]]
+    def reduced(self, *, safe: bool = False) -> pd.DataFrame:
+        """Return the table as it was read, with only the selected columns and the target.
+
+        `safe` puts a ' before texts that a spreadsheet would run as a formula.
+        """
+        found = self.table.original[[*self.features, self.table.target]]
+        return found.map(_no_formula).rename(columns=_no_formula) if safe else found
+
+
+def _no_formula(cell: object) -> object:
+    """Return a cell; a text that a spreadsheet would run has a ' before it."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
 
 
 def _pair(interval: tuple[float, float] | None) -> list[float] | None:
@@ -129,8 +128,8 @@ def select_from_table(
     selector = BestLeafSelector(
         model_of(estimator, table.y, task),
         encode=table.encode,
-        include=_columns_of("include", include, table),
-        exclude=_columns_of("exclude", [name for name in exclude if name not in table.left_out], table),
+        include=columns_named("include", include, table.groups),
+        exclude=columns_named("exclude", [name for name in exclude if name not in table.left_out], table.groups),
         feature_groups=_units(feature_groups or {}, table),
         **keywords,
     )
@@ -180,7 +179,7 @@ def folds_for(estimator: BaseEstimator, cv: Any, metadata: RowData) -> Any:
     if "groups" not in metadata or not isinstance(cv, int | None):
         return cv
     kind = GroupKFold if is_regressor(estimator) else StratifiedGroupKFold
-    return kind(cv or DEFAULT_FOLDS)
+    return kind(cv or 5)
 
 
 def _how_made(table: Table, task: str, estimator: Any, made: dict[str, Any]) -> record.Table | None:
@@ -199,18 +198,9 @@ def _how_made(table: Table, task: str, estimator: Any, made: dict[str, Any]) -> 
     )
 
 
-def _columns_of(argument: str, names: Sequence[object], table: Table) -> list[str]:
-    """Return names of columns of the file; refuse names that are no columns, and numbers."""
-    for name in names:
-        if not isinstance(name, str) or name not in table.groups:
-            rule = "must name a column of the table other than the target"
-            raise ValueError(f"{argument} {rule}, got {shown(name)}{did_you_mean(name, table.groups)}")
-    return [str(name) for name in names]
-
-
 def _units(groups: Mapping[str, Any], table: Table) -> dict[str, list[str]] | None:
     """Return the columns that enter together, by group; None without groups."""
     for group, names in groups.items():
         if not (isinstance(names, list) and names):
             raise ValueError(f"feature_groups must list columns for every group, got {shown(names)} for {shown(group)}")
-    return {group: _columns_of("feature_groups", names, table) for group, names in groups.items()} or None
+    return {group: columns_named("feature_groups", names, table.groups) for group, names in groups.items()} or None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +16,8 @@ from bestleaf.proof.text import in_line
 from bestleaf.selection.data import votes_of
 from bestleaf.tables.load import RowData, encoded_target, frame_of, prepared, split_off_rows, with_target
 from bestleaf.tables.select import folds_for, model_of
+
+NO_HEADER = re.compile(r"column \d+")  # how the target is called if a file was read without a header
 
 
 def verify_table(
@@ -49,6 +52,8 @@ def verify_table(
     if (wrong := _contradiction(certificate, made)) is not None:
         return Verdict(False, f"Refused: {wrong}.")
     frame = frame_of(data, missing=made.missing, encoding=made.text_encoding)
+    if NO_HEADER.fullmatch(made.target) and made.target not in frame.columns and not isinstance(data, pd.DataFrame):
+        frame = frame_of(data, missing=made.missing, encoding=made.text_encoding, header=False)
     try:
         X, y, metadata = _made_again(certificate, frame, made)
         oracle = _oracle(certificate, X, y, metadata, made)

@@ -2,9 +2,9 @@
 
 For an inner node s with the children c in D_t: L_s = max L_c, U_s = max U_c, and the representative child is the one of
 largest U_c. Where the opponent moves: L_s = min L_c, U_s = min U_c, and the child of smallest L_c. A tie goes to the
-child whose representative leaf has the larger lot, so that the representative leaf is the strongest leaf below s. If
-two children have the same representative leaf, the child with the larger lot is taken. For chance see `chance`. The
-nodes of a knot, which reach each other, are computed together; see `cycles`.
+child whose representative leaf has the larger tie-break, so that the representative leaf is the strongest leaf below s.
+If two children have the same representative leaf, the child with the larger tie-break is taken. For chance see
+`chance`. The nodes of a component, which reach each other, are computed together; see `cycles`.
 """
 
 import numpy as np
@@ -12,7 +12,9 @@ import numpy as np
 from bestleaf.engine.bounds import apart
 from bestleaf.engine.compile import (
     bucket_of,
+    components_of,
     edges_of,
+    exits_of,
     floats_at,
     helper,
     inlined,
@@ -23,9 +25,11 @@ from bestleaf.engine.compile import (
     node_kernel_at,
     nodes_of,
     observe_at,
+    pasted,
     rate_at,
     track_of,
 )
+from bestleaf.engine.kernels.reach import rank_all
 from bestleaf.engine.records import EXACT, INNER
 
 
@@ -35,7 +39,9 @@ def goes_first(child, other, known):
     if other < 0:
         return True
     leaf, rest = known[child].leaf, known[other].leaf
-    return known[child].lot > known[other].lot if leaf == rest else known[leaf].lot > known[rest].lot
+    if leaf == rest:
+        return known[child].tie_break > known[other].tie_break
+    return known[leaf].tie_break > known[rest].tie_break
 
 
 @inlined
@@ -75,14 +81,14 @@ def recomputed(node, nodes, edges, known, with_chance, world):
 
 @inlined
 def enqueue_parents(node, nodes, edges, track, bucket):
-    """Add the parents of `node` to the waiting lists of their levels; its oldest node stands for a knot."""
+    """Add the parents of `node` to the waiting lists of their levels; its oldest node stands for a component."""
     start = nodes[node].parent_start
     for edge in range(start, start + nodes[node].parent_count):
         parent = edges[edge]
-        if nodes[parent].knot > 0:
-            if nodes[parent].knot == nodes[node].knot:
+        if nodes[parent].component > 0:
+            if nodes[parent].component == nodes[node].component:
                 continue
-            parent = nodes[parent].knot - 1
+            parent = nodes[parent].component - 1
         if track[parent].waiting == 0:
             level = nodes[parent].level
             track[parent].waiting = 1
@@ -91,14 +97,19 @@ def enqueue_parents(node, nodes, edges, track, bucket):
 
 
 @helper
-def backup_knot(head, world):
-    """Refresh a knot; if something has changed, add the parents of all its nodes; return how many nodes beside `head`.
+def backup_component(head, world):
+    """Refresh a component; if it has changed, add the parents of all its nodes; return how many nodes beside `head`.
 
     Its oldest node is its head.
     """
     nodes, edges, track, bucket = nodes_of(world), edges_of(world), track_of(world), bucket_of(world)
-    if node_kernel_at(world.refresh_knot)(head, world) == 0:
+    if node_kernel_at(world.refresh_component)(head, world) == 0:
         return 0
+    if nodes[0].adversarial == 0:
+        own, exits = components_of(world)[head], exits_of(world)
+        for place in range(own.gates, own.last):
+            enqueue_parents(exits[place].node, nodes, edges, track, bucket)
+        return own.size - 1
     others, node = 0, head
     while True:
         enqueue_parents(node, nodes, edges, track, bucket)
@@ -121,40 +132,74 @@ def backup(node, world):
         while waiting >= 0:
             track[waiting].waiting = 0
             refreshed += 1
-            if nodes[waiting].knot > 0:
-                refreshed += backup_knot(waiting, world)
+            if nodes[waiting].component > 0:
+                refreshed += backup_component(waiting, world)
             elif recomputed(waiting, nodes, edges, known, with_chance, world):
                 enqueue_parents(waiting, nodes, edges, track, bucket)
             waiting = track[waiting].following
     return refreshed
 
 
+@pasted
+def row_of(leaf, world):
+    """Return the numbers of the bound that belong to a leaf."""
+    return floats_at(world.rows + 8 * world.width * track_of(world)[leaf].slot, world.width)
+
+
 @inlined
 def take_evidence(leaf, side, world):
     """Keep what the lower (side 0) or upper (side 1) bound of a leaf follows from: count, total, its row."""
     known, width = known_of(world), world.width
-    row = floats_at(world.rows + 8 * width * leaf, width)
-    kept = floats_at(world.evidence + 8 * (2 + width) * (2 * leaf + side), 2 + width)
+    row = row_of(leaf, world)
+    kept = floats_at(world.evidence + 8 * (2 + width) * (2 * track_of(world)[leaf].slot + side), 2 + width)
     kept[0] = known[leaf].count
     kept[1] = known[leaf].total
     for place in range(width):
         kept[2 + place] = row[place]
 
 
+@inlined
+def interval_of(mean, count, share, row, world):
+    """Return what the bound says of a mean of so many samples."""
+    if world.rated == 1:
+        half = np.sqrt(rate_at(world.rate)(count, world.delta, world.stochastic) / (2.0 * count))
+        return mean - half, mean + half
+    return interval_at(world.interval)(mean, count, share, row)
+
+
+@kernel
+def count_escapes(runs, mean, times, world, rng):
+    """Return in how many runs of samples of 0 or 1 their mean leaves the interval of the bound at one of the `times`.
+
+    After a time at which the bound gives lower > upper or NaN, return that time, negative.
+    """
+    escapes, width = 0, world.width
+    row = floats_at(world.rows, width)
+    for _ in range(runs):
+        row[:] = 0.0
+        total, count = 0.0, 0
+        for time in times:
+            while count < time:
+                value = 1.0 if rng.random() < mean else 0.0
+                total += value
+                count += 1
+                if world.rated == 0:
+                    observe_at(world.observe)(row, value, count)
+            lower, upper = interval_of(total / count, count, world.delta, row, world)
+            if not lower <= upper:
+                return -count
+            if lower > mean + 1e-9 or upper < mean - 1e-9:
+                escapes += 1
+                break
+    return escapes
+
+
 @node_kernel
 def narrow(leaf, world):
     """Set the interval of a sampled leaf by the bound; return 0 if the bound gave lower > upper or NaN."""
     known = known_of(world)
-    count = known[leaf].count
-    mean = known[leaf].total / count
-    if world.rated == 1:
-        rate = rate_at(world.rate)
-        half = np.sqrt(rate(count, world.delta, world.stochastic) / (2.0 * count))
-        lower, upper = mean - half, mean + half
-    else:
-        interval = interval_at(world.interval)
-        row = floats_at(world.rows + 8 * world.width * leaf, world.width)
-        lower, upper = interval(mean, count, track_of(world)[leaf].share, row)
+    count, share = known[leaf].count, track_of(world)[leaf].share
+    lower, upper = interval_of(known[leaf].total / count, count, share, row_of(leaf, world), world)
     if not lower <= upper:
         return 0
     if world.intersect == 1:
@@ -173,6 +218,8 @@ def narrow(leaf, world):
 def publish(leaf, world):
     """Update all ancestors after the interval of `leaf` has changed."""
     track = track_of(world)
+    if world.rank != 0:
+        node_kernel_at(world.rank)(leaf, world)
     if track[leaf].ancestors == 0:
         node_kernel_at(world.count_ancestors)(leaf, world)
     world.updates += track[leaf].ancestors
@@ -188,8 +235,10 @@ def absorb(leaf, value, world):
     world.samples += 1
     if world.rated == 0:
         observe = observe_at(world.observe)
-        row = floats_at(world.rows + 8 * world.width * leaf, world.width)
-        observe(row, value, known[leaf].count)
+        if track_of(world)[leaf].slot == 0:
+            world.slots += 1
+            track_of(world)[leaf].slot = world.slots
+        observe(row_of(leaf, world), value, known[leaf].count)
     if node_kernel_at(world.narrow)(leaf, world) == 0:
         return False
     publish(leaf, world)
@@ -215,14 +264,17 @@ def recompute(order, leaves_too, world):
     """
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
     narrow_it, with_chance = node_kernel_at(world.narrow), world.chance == 1
+    world.listed = 0
     for node in order:
-        kind, knot = nodes[node].kind, nodes[node].knot
+        kind, component = nodes[node].kind, nodes[node].component
         if kind == INNER:
-            if knot == 0:
+            if component == 0:
                 recomputed(node, nodes, edges, known, with_chance, world)
-            elif knot == node + 1:
+            elif component == node + 1:
                 known[node].leaf = -1  # the ways to its leaf may have changed
-                node_kernel_at(world.refresh_knot)(node, world)
+                node_kernel_at(world.refresh_component)(node, world)
         elif leaves_too and kind != EXACT and known[node].count > 0 and narrow_it(node, world) == 0:
             return False
+    if world.rank != 0:
+        rank_all(world)
     return True

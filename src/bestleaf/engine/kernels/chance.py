@@ -25,6 +25,7 @@ below c. No leaf is left out for ever, because gains fall with every sample. So 
 from bestleaf.engine.compile import edges_of, floats_at, inlined, known_of, node_kernel, nodes_of, stack_of, track_of
 from bestleaf.engine.kernels.backup import goes_first, refresh
 from bestleaf.engine.kernels.contest import enter, named_pair, width
+from bestleaf.engine.kernels.reach import list_children
 from bestleaf.engine.records import INNER, OPEN, SAMPLE, SOLVED, TEMPORARY, Graph
 from bestleaf.engine.rules import highest_lower_bound, strongest_rival
 
@@ -79,15 +80,20 @@ def part_of_loss(child, node, world):
 
 
 @inlined
-def costliest_move(node, world):
-    """Return the child to which the opponent may move at the largest loss of the plan; ties: larger lot."""
+def decisive(node, world):
+    """Return the child that the loss of the plan comes from where the opponent or chance moves; ties: larger tie-break.
+
+    The opponent may move where the plan loses most. Of chance it is the child where the next sample helps most.
+    """
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
+    weights, reliefs = floats_at(world.weights, world.pool), floats_at(world.reliefs, world.size)
+    by_chance = nodes[node].chance == 1
     chosen, largest = -1, -1.0
     start = nodes[node].child_start
     for edge in range(start, start + nodes[node].child_count):
         child = edges[edge]
-        part = part_of_loss(child, node, world)
-        if chosen < 0 or part > largest or (part == largest and known[child].lot > known[chosen].lot):
+        part = weights[edge] * reliefs[child] if by_chance else part_of_loss(child, node, world)
+        if chosen < 0 or part > largest or (part == largest and known[child].tie_break > known[chosen].tie_break):
             chosen, largest = child, part
     return chosen
 
@@ -98,7 +104,7 @@ def outlook(node, world):
     nodes, known = nodes_of(world), known_of(world)
     losses, reliefs = floats_at(world.losses, world.size), floats_at(world.reliefs, world.size)
     if nodes[node].minimizes == 1:
-        worst = costliest_move(node, world)
+        worst = decisive(node, world)
         loss = max(0.0, part_of_loss(worst, node, world))
         return loss, reliefs[worst] if loss > 0.0 else 0.0
     graph = Graph(nodes, edges_of(world))
@@ -129,21 +135,6 @@ def renew(node, world):
 
 
 @inlined
-def most_relieving(node, world):
-    """Return the child of a chance node where the next sample reduces the loss most; ties: larger lot."""
-    nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
-    weights, reliefs = floats_at(world.weights, world.pool), floats_at(world.reliefs, world.size)
-    chosen, largest = -1, -1.0
-    start = nodes[node].child_start
-    for edge in range(start, start + nodes[node].child_count):
-        child = edges[edge]
-        part = weights[edge] * reliefs[child]
-        if chosen < 0 or part > largest or (part == largest and known[child].lot > known[chosen].lot):
-            chosen, largest = child, part
-    return chosen
-
-
-@inlined
 def is_closed(node, world):
     """Whether children of a node have to enter before a plan can go on there."""
     nodes = nodes_of(world)
@@ -157,26 +148,17 @@ def first_closed(world):
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
     track, stack = track_of(world), stack_of(world)
     world.walk += 1
-    number = world.walk
     stack[0], done, met = 0, 0, 1
-    track[0].seen = number
+    track[0].seen = world.walk
     while done < met:
         node = stack[done]
         done += 1
         if is_closed(node, world):
             return node
-        if nodes[node].kind != INNER:
-            continue
-        start = nodes[node].child_start
-        stop = start + nodes[node].child_count
-        moves = nodes[node].chance == 0 and nodes[node].minimizes == 0
-        taken = highest_lower_bound(node, Graph(nodes, edges), known) if moves else -1
-        for edge in range(start, stop):
-            child = edges[edge]
-            if track[child].seen != number and (taken < 0 or child == taken):
-                track[child].seen = number
-                stack[met] = child
-                met += 1
+        if nodes[node].kind == INNER:
+            moves = nodes[node].chance == 0 and nodes[node].minimizes == 0
+            taken = highest_lower_bound(node, Graph(nodes, edges), known) if moves else -1
+            met = list_children(node, taken, -1, met, world)
     return -1
 
 
@@ -197,11 +179,8 @@ def plan_choice(node, world):
         world.at = node
         if nodes[node].chance == 1 and nodes[node].missing > 0:
             return OPEN
-        if nodes[node].chance == 1:
-            node = most_relieving(node, world)
-            continue
-        if nodes[node].minimizes == 1:
-            node = costliest_move(node, world)
+        if nodes[node].chance == 1 or nodes[node].minimizes == 1:
+            node = decisive(node, world)
             continue
         graph = Graph(nodes, edges)
         best = highest_lower_bound(node, graph, known)

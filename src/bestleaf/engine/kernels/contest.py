@@ -3,7 +3,9 @@
 import numpy as np
 
 from bestleaf.engine.compile import (
+    components_of,
     edges_of,
+    exits_of,
     inlined,
     known_of,
     node_kernel,
@@ -11,13 +13,10 @@ from bestleaf.engine.compile import (
     rule_at,
     stopping_at,
     track_of,
-    words_at,
 )
-from bestleaf.engine.kernels.reach import as_one, cone, contains, strongest_apart
+from bestleaf.engine.kernels.reach import as_one, holds, least_gap, reachable_set, reaches, rival_of
 from bestleaf.engine.records import INNER, Graph
 from bestleaf.engine.rules import highest_lower_bound, pessimistic, smallest_regret, strongest_rival
-
-TURNS = 10  # one round in ten samples the pair of the stopping test, whatever the rule returns
 
 
 @inlined
@@ -37,17 +36,16 @@ def enter(best, leaf, rival_leaf, gap, rival_wider, world):
 
 @inlined
 def widest_copy(leaf, root, world):
-    """Return the copy of `leaf` below `root` with the widest interval, or `leaf` itself; ties: larger lot.
+    """Return the copy of `leaf` below `root` with the widest interval, or `leaf` itself; ties: larger tie-break.
 
     Copies are leaves with the same label. They have the same value, but each has its own samples.
     """
     nodes, known = nodes_of(world), known_of(world)
-    inside = words_at(world.inside + 8 * world.words * cone(root, world), world.words)
     chosen, copy = leaf, nodes[leaf].twin
     while copy != leaf:
-        if nodes[copy].kind != INNER and contains(inside, world.first_node + copy):
+        if nodes[copy].kind != INNER and holds(reachable_set(root, world), world.first_node + copy, world):
             mine, least = width(copy, known), width(chosen, known)
-            if mine > least or (mine == least and known[copy].lot > known[chosen].lot):
+            if mine > least or (mine == least and known[copy].tie_break > known[chosen].tie_break):
                 chosen = copy
         copy = nodes[copy].twin
     return chosen
@@ -59,33 +57,31 @@ def test_leaves(root, world):
 
     The gap is U of the strongest leaf that the child does not reach, minus L of the child. If the best leaf lies below
     the child, the child is a best one. Otherwise the value of the best leaf is at most L + gap. If a best leaf is
-    wanted, the children of a knot are its exits; `root` is its oldest node.
+    wanted, the children of a component are its exits; `root` is its oldest node.
     """
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
     best = rival = -1
-    gap = np.inf
-    knot = nodes[root].knot if as_one(root, world) else -1
-    node = root
-    while True:
-        start = nodes[node].child_start
-        for edge in range(start, start + nodes[node].child_count):
-            child = edges[edge]
-            if nodes[child].knot == knot or nodes[known[child].leaf].kind == INNER:
-                continue  # inside the knot, or no leaf can be reached from there
-            other = strongest_apart(child, world)
-            value = known[other].upper - known[child].lower if other >= 0 else -np.inf
-            if best < 0 or value < gap or (value == gap and known[child].lot > known[best].lot):
-                best, rival, gap = child, other, value
-        if knot < 0:
-            break
-        node = nodes[node].ring
-        if node == root:
-            break
+    gap, strongest = np.inf, known[0].leaf
+    together = as_one(root, world)
+    start = components_of(world)[root].first if together else nodes[root].child_start
+    stop = components_of(world)[root].gates if together else start + nodes[root].child_count
+    for place in range(start, stop):
+        child = exits_of(world)[place].node if together else edges[place]
+        if nodes[known[child].leaf].kind == INNER:
+            continue  # no leaf can be reached from there
+        if reaches(child, strongest, world):
+            if best >= 0 and least_gap(child, world) > gap:
+                continue
+            other = rival_of(child, world)
+        else:
+            other = strongest
+        value = known[other].upper - known[child].lower if other >= 0 else -np.inf
+        if best < 0 or value < gap or (value == gap and known[child].tie_break > known[best].tie_break):
+            best, rival, gap = child, other, value
     if rival < 0:
         enter(best, known[best].leaf, -1, 0.0, False, world)
         return True
     # If the strongest of all leaves is not the rival, `best` reaches it or a copy of it: then sample it.
-    strongest = known[0].leaf
     leaf = known[best].leaf if rival == strongest else strongest
     if world.labelled == 1:
         leaf, rival = widest_copy(leaf, root, world), widest_copy(rival, root, world)
@@ -150,7 +146,7 @@ def named_pair(root, world):
     One round in ten keeps the pair of the test, and so do rounds in which the rule's intervals cannot get narrower.
     So a poor rule costs samples, but the search still ends.
     """
-    if track_of(world)[root].rounds % TURNS == TURNS - 1:
+    if track_of(world)[root].rounds % 10 == 9:
         return True
     known = known_of(world)
     best, rival = rule_at(world.rule)(root, Graph(nodes_of(world), edges_of(world)), known)

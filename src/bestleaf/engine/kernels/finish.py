@@ -1,13 +1,13 @@
 """Where a growing graph has to grow before an answer is settled, because a bound rests on an unfinished node.
 
-A node is unfinished while children of it have to enter: what is known of it comes from random play below it,
-or from some of its children only. A settled answer rests on a lower bound of the best child and on upper bounds of its
-rivals (the other way round where the opponent chooses). With an opponent, a lower bound rests on one child where the
-player moves and on all children where the opponent moves; an upper bound the other way round. None of the nodes that
-the bounds rest on may be unfinished, so what is settled is settled for the whole game. With one player an upper bound
-rests on every child, so that the whole graph would have to enter. There only the leaf that each bound comes from, and
-the way to it, must be finished. Where chance decides, and in a knot of moves that lead in circles, a bound rests on
-all children.
+A node is unfinished while children of it have to enter: what is known of it comes from random play below it, or from
+some of its children only. A settled answer rests on a lower bound of the best child and on upper bounds of its rivals
+(the other way round where the opponent chooses). With an opponent, a lower bound rests on one child where the player
+moves and on all children where the opponent moves; an upper bound the other way round. None of the nodes that the
+bounds rest on may be unfinished, so what is settled is settled for the whole game. With one player an upper bound rests
+on every child, so that the whole graph would have to enter. There only the leaf that each bound comes from, and the way
+to it, must be finished. Where chance decides, and in a component of moves that lead in circles, a bound rests on all
+children.
 """
 
 from bestleaf.engine.compile import (
@@ -21,7 +21,7 @@ from bestleaf.engine.compile import (
     track_of,
 )
 from bestleaf.engine.kernels.loop import node_above
-from bestleaf.engine.kernels.reach import as_one
+from bestleaf.engine.kernels.reach import as_one, list_children
 from bestleaf.engine.records import INNER, Graph
 from bestleaf.engine.rules import highest_lower_bound, strongest_rival
 
@@ -34,33 +34,16 @@ def is_unfinished(node, world):
 
 @inlined
 def bearing_child(node, lower, world):
-    """Return the child that the lower (or upper) bound of `node` comes from; ties: larger lot; -1 for none."""
+    """Return the child that the lower (or upper) bound of `node` comes from; ties: larger tie-break; -1 for none."""
     nodes, edges, known = nodes_of(world), edges_of(world), known_of(world)
     chosen = -1
     start = nodes[node].child_start
     for edge in range(start, start + nodes[node].child_count):
         child = edges[edge]
         same = known[child].lower == known[node].lower if lower else known[child].upper == known[node].upper
-        if same and (chosen < 0 or known[child].lot > known[chosen].lot):
+        if same and (chosen < 0 or known[child].tie_break > known[chosen].tie_break):
             chosen = child
     return chosen
-
-
-@inlined
-def list_children(node, only, but, met, world):
-    """Append the child `only` of a node (all of them, if it is -1) to the stack, without `but`; return its new length.
-
-    Nodes that the current walk has seen are left out.
-    """
-    nodes, edges, track, stack = nodes_of(world), edges_of(world), track_of(world), stack_of(world)
-    start = nodes[node].child_start
-    for edge in range(start, start + nodes[node].child_count):
-        child = edges[edge]
-        if child != but and (only < 0 or child == only) and track[child].seen != world.walk:
-            track[child].seen = world.walk
-            stack[met] = child
-            met += 1
-    return met
 
 
 @inlined
@@ -77,7 +60,7 @@ def first_unfinished(lower, done, met, world):
             return node
         if nodes[node].kind != INNER:
             continue
-        apart = nodes[node].chance == 0 and nodes[node].knot == 0
+        apart = nodes[node].chance == 0 and nodes[node].component == 0
         on_one = apart and (world.opponent == 0 or (nodes[node].minimizes == 0) == lower)
         only = bearing_child(node, lower, world) if on_one else -1
         if only >= 0 or not on_one:
@@ -166,4 +149,4 @@ def unfinished(root, world):
                 return node
         if world.to_leaf == 0 or nodes[best].kind != INNER:
             return -1
-        root = nodes[best].knot - 1 if as_one(best, world) else best
+        root = nodes[best].component - 1 if as_one(best, world) else best

@@ -10,13 +10,12 @@ from functools import partial
 import numpy as np
 
 from bestleaf.engine.compile import (
-    arms_kernel,
-    arms_kernel_at,
     draw,
     edges_of,
     inlined,
     kernel,
     known_of,
+    node_kernel,
     node_kernel_at,
     nodes_of,
     sampler_at,
@@ -73,7 +72,7 @@ def tell_apart(root, best, gap, world):
     if world.growing == 1 and track[root].rounds >= track[root].grow_at:
         return Decision(GROW, root, best, -1, gap)
     leaf = world.first
-    if world.refresh_knot != 0 and fixed(leaf, world):
+    if world.refresh_component != 0 and fixed(leaf, world):
         leaf = world.second
         if leaf < 0 or fixed(leaf, world):
             return Decision(STUCK, root, best, -1, gap)
@@ -131,13 +130,13 @@ def propose(world):
             return Decision(OPEN, node, best, -1, gap) if node >= 0 else Decision(SOLVED, root, best, best, gap)
         if track[best].opened == 0:
             return Decision(OPEN, best, best, -1, gap)
-        root = nodes[best].knot - 1 if as_one(best, world) else best
+        root = nodes[best].component - 1 if as_one(best, world) else best
     return tell_apart(root, best, gap, world)
 
 
 @inlined
 def node_above(node, world):
-    """Return the first parent of `node`; of a knot, the first one outside it, of its oldest node that has one."""
+    """Return the first parent of `node`; of a component, the first one outside it, of its oldest node that has one."""
     nodes, edges = nodes_of(world), edges_of(world)
     level = nodes[node].level
     while True:
@@ -148,22 +147,22 @@ def node_above(node, world):
         node = nodes[node].ring
 
 
-@arms_kernel
-def mark_descent(root, best, world):
-    """Count a visit of every node from `root` to the leaf `world.first`, through `best` if that leads there."""
+@node_kernel
+def mark_descent(root, world):
+    """Count a visit of every node from `root` to the leaf `world.first`, through `world.best` if that leads there."""
     nodes, edges, known, track = nodes_of(world), edges_of(world), known_of(world), track_of(world)
     leaf = world.first
     track[root].visits += 1
-    knot = nodes[root].knot if as_one(root, world) else -1
+    component = nodes[root].component if as_one(root, world) else -1
     node, above, parent = -1, root, root
     while True:
         start = nodes[parent].child_start
         for edge in range(start, start + nodes[parent].child_count):
             child = edges[edge]
-            fits = known[child].leaf == leaf and nodes[child].knot != knot
-            if fits and (node < 0 or (child == best and node != best)):
+            fits = known[child].leaf == leaf and nodes[child].component != component
+            if fits and (node < 0 or (child == world.best and node != world.best)):
                 node, above = child, parent
-        if knot < 0:
+        if component < 0:
             break
         parent = nodes[parent].ring
         if parent == root:
@@ -189,8 +188,8 @@ def begin_round(decision, world):
     """Count the round at the node of the decision and, in a growing graph, the visits on the way to its leaf."""
     track_of(world)[decision.root].rounds += 1
     if world.growing == 1:
-        world.first = decision.leaf
-        arms_kernel_at(world.mark_descent)(decision.root, decision.best, world)
+        world.first, world.best = decision.leaf, decision.best
+        node_kernel_at(world.mark_descent)(decision.root, world)
 
 
 @inlined

@@ -14,7 +14,6 @@ from typing import Generic, TypeVar
 from bestleaf.checks import sentence
 
 DEVICES = ("auto", "cpu", "cuda")
-FAILURES = ("CUDARuntimeError", "CUDADriverError", "OutOfMemoryError", "NVRTCError", "CompileException")
 
 _told: set[str] = set()  # warnings of this process: every fold has an oracle of its own
 
@@ -55,7 +54,8 @@ def failures_told(cupy: ModuleType) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if type(error).__name__ not in FAILURES:
+        failures = ("CUDARuntimeError", "CUDADriverError", "OutOfMemoryError", "NVRTCError", "CompileException")
+        if type(error).__name__ not in failures:
             raise
         cupy.get_default_memory_pool().free_all_blocks()
         raise GpuError(sentence(str(error), 150)) from None
@@ -64,12 +64,8 @@ def failures_told(cupy: ModuleType) -> Iterator[None]:
 class Gpu(Generic[Votes]):
     """The GPU of one oracle. If it is missing or fails, a warning says so once, and the processor does the work.
 
-    Parameters
-    ----------
-    device : {"auto", "cpu", "cuda"}
-        "auto" uses a GPU if there is one, and is silent if there is none. "cuda" warns then.
-    made : callable
-        Copies the data to the GPU; called when there is first work for it.
+    Device "auto" uses a GPU if there is one, and is silent if there is none; "cuda" warns then. `made` copies the data
+    to the GPU, when there is first work for it.
     """
 
     def __init__(self, device: str, made: Callable[[], Votes]) -> None:

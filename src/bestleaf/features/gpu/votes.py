@@ -17,13 +17,8 @@ BUFFER = 2 * GROUP  # references that a thread holds back at most
 MANY = 8000  # references; with more, most of them are no candidates for any query of a warp
 UNROLLED = 24  # subsets of one size up to this may have a kernel of their own,
 WORTH_COMPILING = 10**10  # if they take so many distances at once: it takes a second to compile
-RESULTS = 2**28  # bytes of sums that one launch writes at most
-MOST_SUBSETS = 2**15  # of one launch; a grid has at most 65,535 blocks in this direction
-MOST_NEIGHBOURS = 32  # the list of the nearest must fit into registers
-DOUBTS = 0.05  # with a larger fraction of doubtful queries, rounding as the processor does costs less
 SETTLERS = 256  # threads for one doubtful query
 SETTLED_AT_ONCE = 1056  # doubtful queries; eight for each processor of a large GPU
-FEW_IDLE = 0.1  # threads without a query, as a fraction of the queries
 RANKERS = 128  # threads of the kernels that rank queries
 
 TABLE = np.dtype(  # the struct `Table` of votes.cu
@@ -83,12 +78,15 @@ def shape_for(widest: int, queries: int) -> Shape | None:
     """Return the first shape that leaves few threads without a query; None if no block can hold a subset so wide."""
     fitting = [shape for shape in SHAPES if shape.shared(widest) <= shared_memory()]
     idle = {shape: shape.blocks(queries) * shape.threads - queries for shape in fitting}
-    few = (shape for shape in fitting if idle[shape] <= FEW_IDLE * queries)
+    # Threads without a query, as a fraction of the queries.
+    few = (shape for shape in fitting if idle[shape] <= 0.1 * queries)
     return next(few, min(fitting, key=idle.__getitem__, default=None))
 
 
 @cache
-def compiled(shape: Shape, size: int, neighbours: int, rounded: bool, about: tuple[tuple[str, bool], ...]) -> Any:
+def compiled(
+    shape: Shape, size: int, neighbours: int, rounded: bool, about: tuple[tuple[str, bool], ...]
+) -> ModuleType:
     """Return the module of the kernels with these constants; CuPy keeps it on disk."""
     given = {"K": neighbours, "GROUP": GROUP, "BUFFER": BUFFER, "ROUNDED": rounded, "SETTLERS": SETTLERS, **dict(about)}
     given |= {"THREADS": shape.threads, "TILE": shape.tile, "SIZE": size}
@@ -99,36 +97,18 @@ def compiled(shape: Shape, size: int, neighbours: int, rounded: bool, about: tup
 
 
 class CudaVotes:
-    """Sums of the targets of nearest neighbours on a GPU, for many subsets at once.
-
-    Parameters
-    ----------
-    columns : array of shape (n_features, padded)
-        The data, as `KNNOracle` keeps them; copied to the GPU once.
-    targets : array of shape (outputs, rows)
-        The targets.
-    neighbours : int
-        How many vote.
-    references : int
-        So many of the first rows may vote.
-    groups : array of shape (rows,), default=None
-        Rows of the group of a query do not vote.
-    drop_zero : bool, default=False
-        Nor do those at distance 0.
-    real : bool, default=False
-        Whether targets are real, so that their mean is asked for.
-    """
+    """Sums of the targets of nearest neighbours on a GPU, for many subsets at once."""
 
     def __init__(
         self,
-        columns: np.ndarray,
-        targets: np.ndarray,
-        neighbours: int,
-        references: int,
-        groups: np.ndarray | None = None,
+        columns: np.ndarray,  # [features, padded] the data, as `KNNOracle` keeps them; copied to the GPU once
+        targets: np.ndarray,  # [outputs, rows]
+        neighbours: int,  # how many vote
+        references: int,  # so many of the first rows may vote
+        groups: np.ndarray | None = None,  # [rows] rows of the group of a query do not vote
         *,
-        drop_zero: bool = False,
-        real: bool = False,
+        drop_zero: bool = False,  # nor do those at distance 0
+        real: bool = False,  # targets are real, so that their mean is asked for
     ) -> None:
         self._cupy: ModuleType = cuda()
         self.neighbours, self.references = neighbours, references
@@ -149,7 +129,7 @@ class CudaVotes:
     @staticmethod
     def takes(widest: int, neighbours: int) -> bool:
         """Return whether subsets so wide, and so many neighbours, fit onto a GPU's processors."""
-        return neighbours <= MOST_NEIGHBOURS and shape_for(widest, 1) is not None
+        return neighbours <= 32 and shape_for(widest, 1) is not None  # the list of the nearest must fit into registers
 
     def sums(self, subsets: PaddedSubsets, queries: np.ndarray) -> np.ndarray:
         """Return [subsets, queries, outputs]: the sums of some queries."""
@@ -191,7 +171,9 @@ class CudaVotes:
 
     def _at_once(self, queries: np.ndarray) -> int:
         """Return how many subsets a launch takes at most."""
-        return min(MOST_SUBSETS, max(1, RESULTS // (4 * len(queries) * self.outputs)))
+        # Bytes of sums that one launch writes at most.
+        # Of one launch; a grid has at most 65,535 blocks in this direction.
+        return min(2**15, max(1, 2**28 // (4 * len(queries) * self.outputs)))
 
     def _launches(self, subsets: PaddedSubsets, queries: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
         """Yield the places of some subsets, those of one size together, and their sums as an array on the GPU."""
@@ -224,5 +206,6 @@ class CudaVotes:
         votes((shape.blocks(asked), many), (shape.threads,), arguments, shared_mem=shared)
         if not self.rounded:
             module.get_function("settle")((SETTLED_AT_ONCE,), (SETTLERS,), arguments)
-            self.rounded = int(count[0]) > DOUBTS * many * asked
+            # With a larger fraction of doubtful queries, rounding as the processor does costs less.
+            self.rounded = int(count[0]) > 0.05 * many * asked
         return sums

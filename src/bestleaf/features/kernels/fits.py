@@ -9,11 +9,6 @@ import numpy as np
 
 from bestleaf.engine.compile import helper, kernel
 
-SMALLEST_PIVOT = 1e-10  # of a matrix with ones on its diagonal; below it a column is nearly a sum of others
-ROUNDING = 2.0**-52  # of one operation
-MOST_DOUBT = 1e-10  # beyond it the ordinary fit is asked: scores must agree to nine digits
-SMALLEST_SHARE = 4e-14  # of the smallest eigenvalue in the largest; scikit-learn may take smaller ones for 0
-
 
 @helper
 def subtract(factor, other, row):
@@ -29,7 +24,8 @@ def factored(size, matrix):
     Only the upper triangle is read and written.
     """
     for pivot in range(size):
-        if not matrix[pivot, pivot] > SMALLEST_PIVOT:
+        # Of a matrix with ones on its diagonal; below it a column is nearly a sum of others.
+        if not matrix[pivot, pivot] > 1e-10:
             return False
         scale = 1.0 / np.sqrt(matrix[pivot, pivot])
         for j in range(pivot, size):
@@ -66,10 +62,12 @@ def doubt_about(chosen, diagonal, blur, inverse):
         inflation = 0.0
         for j in range(i, len(chosen)):
             inflation += inverse[i, j] * inverse[i, j]
-        rounding += ROUNDING * blur[chosen[i]] * inflation
+        rounding += 2.0**-52 * blur[chosen[i]] * inflation  # of one operation
         largest += diagonal[chosen[i]]
         inverse_smallest += inflation / diagonal[chosen[i]]
-    fine = rounding <= MOST_DOUBT and SMALLEST_SHARE * largest * inverse_smallest <= 1.0
+    # Beyond it the ordinary fit is asked: scores must agree to nine digits.
+    # Of the smallest eigenvalue in the largest; scikit-learn may take smaller ones for 0.
+    fine = rounding <= 1e-10 and 4e-14 * largest * inverse_smallest <= 1.0
     return rounding if fine else np.inf
 
 

@@ -12,10 +12,6 @@ import numpy as np
 
 from bestleaf.engine.compile import helper, inlined, kernel
 
-STEP, FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-WIDE, HALF, LEFT, RIGHT = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
-SMALLEST_GAIN = 1e-9
-
 
 class Table(NamedTuple):
     """Rows to grow trees on, and rows to predict."""
@@ -52,12 +48,12 @@ class Scratch(NamedTuple):
 @inlined
 def drawn(state, many):
     """Return a random number from 0 to many - 1 (splitmix64)."""
-    state[0] += STEP
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
     mixed = state[0]
-    mixed = (mixed ^ (mixed >> WIDE)) * FIRST
-    mixed = (mixed ^ (mixed >> HALF)) * SECOND
-    mixed ^= mixed >> LEFT
-    return np.int64(((mixed >> RIGHT) * np.uint64(many)) >> RIGHT)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return np.int64(((mixed >> np.uint64(32)) * np.uint64(many)) >> np.uint64(32))
 
 
 @inlined
@@ -130,7 +126,7 @@ def best_cut(table, shape, scratch, first, last):
     """Return (place of the column among those used, cut, gain) of the best of the cuts tried; -1 if none is good."""
     row, target, code = scratch.row[first:last], scratch.target[first:last], scratch.code[: last - first]
     shuffled, used = scratch.shuffled, len(table.used)
-    best, best_at, most, tried, looked = -1, 0, SMALLEST_GAIN, 0, 0
+    best, best_at, most, tried, looked = -1, 0, 1e-9, 0, 0
     while looked < used and tried < shape.tried:
         other = looked + drawn(scratch.state, used - looked)
         place = shuffled[other]
@@ -207,7 +203,7 @@ def grow(table, shape, scratch, seed, trees, importance, out):
     for tree in range(trees[0], trees[1]):
         scratch.state[0] = np.uint64(seed)
         drawn(scratch.state, 2)
-        scratch.state[0] ^= np.uint64(tree) * SECOND
+        scratch.state[0] ^= np.uint64(tree) * np.uint64(0x94D049BB133111EB)
         grow_tree(table, shape, scratch, importance, out)
 
 

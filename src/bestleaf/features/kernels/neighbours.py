@@ -15,7 +15,6 @@ from bestleaf.engine.compile import helper, inlined, ints_at, kernel, longs_at, 
 from bestleaf.features.kernels.records import QUERY, query_kernel_at
 
 FAR = 2139095040  # the bits of infinity in single precision
-ONE = 65536  # added to the target of an example, so that a sum of weights also counts examples
 
 
 @inlined
@@ -135,24 +134,6 @@ def find_bound(oracle):
 
 
 @inlined
-def weigh(bound, output, oracle):
-    """Return the sum of the weights of the examples within the bound."""
-    lanes, limit = oracle.lanes, np.int32(bound)
-    weights, tally = oracle.weights + 4 * oracle.padded * output, ints_at(oracle.tally, lanes)
-    for lane in range(lanes):
-        tally[lane] = 0
-    for start in range(0, oracle.padded, lanes):
-        line, weight = ints_at(oracle.distance + 4 * start, lanes), ints_at(weights + 4 * start, lanes)
-        for lane in range(lanes):
-            heavy = weight[lane]
-            tally[lane] += heavy if line[lane] <= limit else np.int32(0)
-    total = 0
-    for lane in range(lanes):
-        total += tally[lane]
-    return total
-
-
-@inlined
 def insert(value, example, nearest, who):
     """Put an example into the sorted list of the nearest; equal distances are sorted by number."""
     place = len(nearest) - 1
@@ -198,32 +179,12 @@ def add_targets(found, oracle):
         sums[output] = sum_of_all / max(found, 1) if oracle.real == 1 else sum_of_all
 
 
-@inlined
-def vote(oracle):
-    """Write for each output the sum of the targets of the k nearest, from the distances; for real targets their mean.
-
-    The weights of classes are the targets plus `ONE`, so their sum gives both the number of examples within the bound
-    and the sum of their targets. Usually exactly k examples are within the bound; then no list of the nearest is
-    needed.
-    """
-    sums = singles_at(oracle.sums, oracle.outputs)
-    bound, output, simple = find_bound(oracle), 0, oracle.weighed == 1
-    while simple and output < oracle.outputs:
-        total = weigh(bound, output, oracle)
-        simple = total // ONE <= oracle.neighbours
-        sums[output] = total % ONE
-        output += 1
-    if simple:
-        return
-    add_targets(collect(bound, oracle), oracle)
-
-
 @separate(QUERY)
 def sum_nearest(query, size, oracle):
-    """Write the votes of the nearest of a query on the first `size` chosen features; see `vote`."""
+    """Write the votes of the nearest of a query on the first `size` chosen features."""
     measure(size, query, oracle)
     exclude(query, oracle)
-    vote(oracle)
+    add_targets(collect(find_bound(oracle), oracle), oracle)
     return 0
 
 

@@ -1,7 +1,7 @@
 """How many pairs of rows scores put in the order of their targets: AUC and concordance index are such fractions."""
 
 from bestleaf.engine.compile import inlined, kernel, separate
-from bestleaf.features.kernels.records import HALF, PAIRS, ROW_ORDER, pairs_at
+from bestleaf.features.kernels.records import HALF, PAIRS, ROW_ORDER
 
 
 @separate(PAIRS)
@@ -26,9 +26,30 @@ def pairs_in_order(truth, score, ties):
 
 
 @kernel
-def counted_pairs(truth, score, ties, address):
-    """Return the result of `pairs_in_order`, for Python."""
-    return pairs_at(address)(truth, score, ties)
+def pairs_of_sorted(truth, ranks, weight, tie, seen):
+    """Return the result of `pairs_in_order` for rows sorted by their truth, with ranks of the scores.
+
+    A pair counts the product of its weights, `tie` of it if the ranks are equal, and nothing if one of them is -1.
+    `seen` is zeros, one more than there are rows: sums of the weights of each rank, as a Fenwick tree.
+    """
+    good, pairs, before, first = 0.0, 0.0, 0.0, 0
+    for place in range(len(truth)):
+        while truth[first] < truth[place]:
+            before += weight[first]
+            at = ranks[first] + 1
+            while 0 < at < len(seen):
+                seen[at] += weight[first]
+                at += at & -at
+            first += 1
+        pairs += weight[place] * before
+        below, upto = ranks[place], ranks[place] + 1
+        while below > 0:
+            good += weight[place] * (1.0 - tie) * seen[below]
+            below -= below & -below
+        while upto > 0:
+            good += weight[place] * tie * seen[upto]
+            upto -= upto & -upto
+    return good, pairs
 
 
 @inlined
@@ -65,25 +86,6 @@ def votes_in_order(truth, score, ties, below, level):
             below[vote] += 1
     good, pairs = counted_by_votes(below, level, 0.5 if ties == HALF else 0.0)
     return good + (in_order if ties == ROW_ORDER else 0), pairs
-
-
-@kernel
-def weighted_pairs(truth, score, weight, ties):
-    """Return the result of `pairs_in_order` if each pair counts the product of its weights."""
-    good, pairs = 0.0, 0.0
-    for i in range(len(score)):
-        for j in range(len(score)):
-            if truth[i] < truth[j]:
-                pair = weight[i] * weight[j]
-                pairs += pair
-                if score[i] < score[j]:
-                    good += pair
-                elif score[i] == score[j]:
-                    if ties == HALF:
-                        good += 0.5 * pair
-                    elif ties == ROW_ORDER and i < j:
-                        good += pair
-    return good, pairs
 
 
 @kernel

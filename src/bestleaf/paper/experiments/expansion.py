@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bestleaf.paper.experiments.rows import Columns, Experiment, Row, mean, mean_and_error, with_error
+from bestleaf.paper.experiments.rows import Experiment, Row, mean, mean_and_error, with_error
 from bestleaf.paper.theory import tau_max, tau_max_root
 from bestleaf.problems import ScoreLattice
 from bestleaf.report.drawing import Curve, Picture, draw_curves, standalone
@@ -45,22 +45,21 @@ def verdict(rows: list[Row], b: float) -> str:
     return f"{'below' if ratio < 1 else 'ABOVE'} ({ratio:.2f} of tau_max)"
 
 
-COLUMNS: Columns[Point] = {
-    "rate": lambda point, mine: point[0],
-    "b": lambda point, mine: f"{point[1]:.2f}",
-    "samples ± s.e.": lambda point, mine: with_error(mine),
-    "growths": lambda point, mine: f"{mean(mine, 'growths'):.0f}",
-    "tau_max": lambda point, mine: f"{limits(point[1])[0]:,.0f}" if point[1] > 0 else "-",
-    "root with 15 leaves": lambda point, mine: f"{limits(point[1])[1]:,.0f}",
-    "theorem 2 (b > 0.25)": lambda point, mine: verdict(mine, point[1]),
-}
 EXPERIMENT = Experiment(
     name="expansion",
     cases=CASES,
     runs=10,
     measured=measured,
     title="Samples until LUCB-exMCDS stops (15 arms of value 0.5, epsilon 0.05, delta 0.1)",
-    columns=COLUMNS,
+    columns={
+        "rate": lambda point, mine: point[0],
+        "b": lambda point, mine: f"{point[1]:.2f}",
+        "samples ± s.e.": lambda point, mine: with_error(mine),
+        "growths": lambda point, mine: f"{mean(mine, 'growths'):.0f}",
+        "tau_max": lambda point, mine: f"{limits(point[1])[0]:,.0f}" if point[1] > 0 else "-",
+        "root with 15 leaves": lambda point, mine: f"{limits(point[1])[1]:,.0f}",
+        "theorem 2 (b > 0.25)": lambda point, mine: verdict(mine, point[1]),
+    },
     left=("rate", "theorem 2 (b > 0.25)"),
 )
 reproduce = EXPERIMENT.reproduce

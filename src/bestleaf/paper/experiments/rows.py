@@ -28,9 +28,6 @@ Row = dict[str, Any]  # "case", "run" and what was measured, in values that JSON
 Task = tuple[str, int]  # case and run
 Case = TypeVar("Case")
 Column = Callable[[Case, list[Row]], str]  # the text of one case with its rows
-Columns = dict[str, Column[Case]]  # by name
-SAVE_EVERY = 10.0  # seconds
-WIDEST = 0.25  # two standard errors, as a fraction of the mean, above which nothing can be said about agreement
 
 
 class Interrupted(KeyboardInterrupt):
@@ -87,7 +84,7 @@ class RowFile:
         try:
             for future in track(ended, name, len(futures), console=console, disable=not console.is_terminal):
                 self.rows.append(future.result())
-                if monotonic() - saved > SAVE_EVERY:
+                if monotonic() - saved > 10.0:  # seconds
                     self.save()
                     saved = monotonic()
                     if not console.is_terminal:
@@ -120,7 +117,7 @@ class Experiment(Generic[Case]):
     runs: int  # of a line, as in the paper
     measured: Callable[[Case, np.random.SeedSequence], Row]
     title: str
-    columns: Columns[Case]
+    columns: dict[str, Column[Case]]
     left: Sequence[str]  # the columns that hold text
     notes: str = ""
     extra_runs: int | None = None  # most runs of a line that the paper does not have
@@ -199,7 +196,7 @@ def agreement(values: Sequence[float], published: float, *, fewest: int, toleran
     almost any mean would agree.
     """
     middle, error = mean_and_error(values)
-    if len(values) < fewest or 2 * error > WIDEST * abs(middle):
+    if len(values) < fewest or 2 * error > 0.25 * abs(middle):
         return "too few runs to tell"
     relative = middle / published - 1
     agrees = abs(relative) <= tolerance or abs(middle - published) <= 2 * error

@@ -22,25 +22,20 @@ from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
 from bestleaf.features.rows import fingerprint
 from bestleaf.paper.datasets import load_linear, load_madelon
-from bestleaf.paper.experiments.rows import Column, Columns, Experiment, Row, agreement, chosen, mean, with_error
+from bestleaf.paper.experiments.rows import Column, Experiment, Row, agreement, chosen, mean, with_error
 from bestleaf.paper.fuse import fuse_search
 from bestleaf.paper.published import PublishedProposals
 from bestleaf.selection.selector import BestLeafSelector, SearchOptions
 
-FEW = 10  # runs below which a standard error says little
 EPSILON = 0.005
 
 Settings = dict[str, Any]  # keywords of the selector, or of `fuse_search`
-COMMON: Settings = {"epsilon": EPSILON, "delta": 0.1, "expansion": 0.3}
 VOTES: Settings = {"ties": "row_order", "drop_zero": True}  # as in the published program
 PUBLISHED: Settings = {"stopping": "paper", "proposal": "rave", **VOTES}
 RELEASED: Settings = {**PUBLISHED, "proposal": PublishedProposals}  # choices open as in the published program
-SOUND: Settings = {"stopping": "sound", "parsimony": 0.0, "proposal": "rave"}
 OURS: Settings = {"stopping": "sound", "expansion": 0.6}  # the selector's defaults
-LIMITED: Settings = {**OURS, "max_samples": 250_000}  # without a limit Madelon would take long
 RIVALS: dict[str, Settings] = {"fuse": {}, "fuse-ucd": {"variant": "ucd"}, "alphafuse": {"backup": 0.5}}
 BETA1, BETA2, MADELON = 5_032_404, 440_240, 2_496_391  # published samples
-BETA1_LINE, BETA2_LINE = (0.9943, 3.0, BETA1), (0.9943, 3.0, BETA2)  # published V, features, samples
 
 
 @dataclass(frozen=True)
@@ -64,7 +59,7 @@ class Case:
         if self.method not in RIVALS:  # a rival gets the published number of samples
             compared["samples"] = ([row["samples"] for row in rows], samples, 0.5)
         return {
-            name: agreement(found, there, fewest=FEW, tolerance=rounding / there)
+            name: agreement(found, there, fewest=10, tolerance=rounding / there)
             for name, (found, there, rounding) in compared.items()
         }
 
@@ -83,10 +78,10 @@ def rival(data: str, method: str, samples: int, published: tuple[float, float, i
 
 
 CASES = {
-    "linear beta1_published paper": bli("linear", "beta1_published", published=BETA1_LINE),
+    "linear beta1_published paper": bli("linear", "beta1_published", published=(0.9943, 3.0, BETA1)),
     "linear beta1 paper": bli("linear", "beta1"),
-    "linear beta2 paper": bli("linear", "beta2", published=BETA2_LINE),
-    "linear beta2 sound": bli("linear", "beta2", SOUND),
+    "linear beta2 paper": bli("linear", "beta2", published=(0.9943, 3.0, BETA2)),
+    "linear beta2 sound": bli("linear", "beta2", {"stopping": "sound", "parsimony": 0.0, "proposal": "rave"}),
     "linear betting sound": bli("linear", "betting", OURS),
     "linear fuse, samples of beta1": rival("linear", "fuse", BETA1, (0.9873, 2.33, BETA1)),
     "linear fuse": rival("linear", "fuse", BETA2, (0.9872, 2.4, BETA2)),
@@ -96,9 +91,13 @@ CASES = {
     "madelon fuse": rival("madelon", "fuse", MADELON, (0.9473, 6.33, MADELON)),
     "madelon fuse-ucd": rival("madelon", "fuse-ucd", MADELON),
     "madelon alphafuse": rival("madelon", "alphafuse", MADELON),
-    "madelon betting sound": bli("madelon", "betting", LIMITED),
-    "linear beta1_published, program's openings": bli("linear", "beta1_published", RELEASED, published=BETA1_LINE),
-    "linear beta2, program's openings": bli("linear", "beta2", RELEASED, published=BETA2_LINE),
+    "madelon betting sound": bli(
+        "madelon", "betting", {**OURS, "max_samples": 250_000}
+    ),  # without a limit it would take long
+    "linear beta1_published, program's openings": bli(
+        "linear", "beta1_published", RELEASED, published=(0.9943, 3.0, BETA1)
+    ),
+    "linear beta2, program's openings": bli("linear", "beta2", RELEASED, published=(0.9943, 3.0, BETA2)),
 }
 
 
@@ -135,7 +134,7 @@ def measured(case: Case, seed: np.random.SeedSequence, data: dict[str, Data], mo
 
 def _selected(there: Data, settings: Settings, seed: int) -> Row:
     """Select features by best leaf identification."""
-    given = {**COMMON, **settings}
+    given = {"epsilon": EPSILON, "delta": 0.1, "expansion": 0.3, **settings}
     votes = NeighbourVotes(scale=False, **{name: given.pop(name) for name in VOTES if name in given})
     options = SearchOptions(**{name: given.pop(name) for name in signature(SearchOptions).parameters if name in given})
     selector = BestLeafSelector(votes, choose="training", random_state=seed, search=options, **given)
@@ -208,26 +207,32 @@ def number_of_runs(case: Case, mine: list[Row]) -> str:
     return str(len(mine)) + ("" if settled else " (not all settled)")
 
 
-COLUMNS: Columns[Case] = {
-    "data": lambda case, mine: case.data,
-    "method": lambda case, mine: case.method,
-    "stopping": lambda case, mine: case.settings.get("stopping", "budget"),
-    "ties": lambda case, mine: "row_order" if case.method in RIVALS else case.settings.get("ties", "half"),
-    "V\npublished": published(0, ".4f"),
-    "V\nours": ours("value", ".4f"),
-    "features\npublished": published(1, ".2f"),
-    "features\nours": lambda case, mine: f"{sum(len(row['subset']) for row in mine) / len(mine):.2f}",
-    "samples\npublished": published(2, ","),
-    "samples\nours ± s.e.": lambda case, mine: with_error(mine),
-    "verdict": lambda case, mine: "\n".join(f"{name} {said}" for name, said in case.verdicts(mine).items()),
-    "exact\nvalues": ours("exact", ".0f"),
-    "within\nepsilon": lambda case, mine: f"{sum(r['value'] >= r['best'] - EPSILON for r in mine)} of {len(mine)}",
-    "relevant": ours("precision", ".2f"),
-    "s a run": ours("seconds", ".1f"),
-    "runs": number_of_runs,
-}
-
-NOTES = """\
+EXPERIMENT = Experiment(
+    name="selection",
+    cases=CASES,
+    runs=15,
+    measured=lambda case, stream: measured(case, stream, read({}), {}),
+    title="Feature selection (epsilon 0.005, delta 0.1, b 0.3)",
+    columns={
+        "data": lambda case, mine: case.data,
+        "method": lambda case, mine: case.method,
+        "stopping": lambda case, mine: case.settings.get("stopping", "budget"),
+        "ties": lambda case, mine: "row_order" if case.method in RIVALS else case.settings.get("ties", "half"),
+        "V\npublished": published(0, ".4f"),
+        "V\nours": ours("value", ".4f"),
+        "features\npublished": published(1, ".2f"),
+        "features\nours": lambda case, mine: f"{sum(len(row['subset']) for row in mine) / len(mine):.2f}",
+        "samples\npublished": published(2, ","),
+        "samples\nours ± s.e.": lambda case, mine: with_error(mine),
+        "verdict": lambda case, mine: "\n".join(f"{name} {said}" for name, said in case.verdicts(mine).items()),
+        "exact\nvalues": ours("exact", ".0f"),
+        "within\nepsilon": lambda case, mine: f"{sum(r['value'] >= r['best'] - EPSILON for r in mine)} of {len(mine)}",
+        "relevant": ours("precision", ".2f"),
+        "s a run": ours("seconds", ".1f"),
+        "runs": number_of_runs,
+    },
+    left=("data", "method", "stopping", "ties", "verdict"),
+    notes="""\
 V is the value the search maximises on its own data; "within epsilon" counts the runs whose answer is within 0.005 of \
 the best subset evaluated in that run. "relevant" is the share of the answer's features that are made of x, y, z \
 (linear) or depend on the label (Madelon). beta1_published, (ln n)/delta + ln(ln N + 1), is what the published \
@@ -235,15 +240,5 @@ program computes, beta1 the rate as written. "program": pairs of the seven featu
 their terminal states and a third feature, as in the published program. beta2 with stopping "sound" answers with the \
 best subset evaluated. "betting" is the selector as it is by default (b = 0.6, small subsets preferred), and \
 rigorous; beta1, beta2 and stopping "paper" are not. FUSE and its relatives get the published number of samples and \
-prove nothing."""
-
-EXPERIMENT = Experiment(
-    name="selection",
-    cases=CASES,
-    runs=15,
-    measured=lambda case, stream: measured(case, stream, read({}), {}),
-    title="Feature selection (epsilon 0.005, delta 0.1, b 0.3)",
-    columns=COLUMNS,
-    left=("data", "method", "stopping", "ties", "verdict"),
-    notes=NOTES,
+prove nothing.""",
 )

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from bestleaf.search.evaluator import Evaluator
     from bestleaf.search.state import SearchState
 
-MARGIN = 1.5  # leaves that enter later need more samples than earlier ones: the gap is smaller then
 ROUNDING = 1e-12  # so that an upper bound minus the value is at most epsilon in floating point, too
-FEWEST = 2  # leaves that must have been sampled before growth can pause
 
 
 class Pause:
@@ -60,10 +58,11 @@ class Pause:
         left, state = self.evaluator.left, self.state
         rows, kinds = state.known.known[: len(state.graph)], state.graph.kinds
         counts = rows["count"][(kinds != INNER) & (rows["count"] > 0) & (rows["upper"] > rows["lower"])]
-        if len(counts) < FEWEST:
+        if len(counts) < 2:
             return False
         waiting = int(((kinds != INNER) & ~compared_now(state)).sum())
-        if left < MARGIN * ((waiting + leaves) * counts.mean() + draws):
+        # Leaves that enter later need more samples than earlier ones, because the gap is smaller then.
+        if left < 1.5 * ((waiting + leaves) * counts.mean() + draws):
             self.begun = True
         return self.begun
 
@@ -95,7 +94,7 @@ class Pause:
         if stands == BAD_BOUND:
             raise ValueError(f"bound {state.settings.bound.name} must return lower <= upper")
         if stands == LIMITED or (stands == EVALUATE and not evaluator.evaluate(int(state.known.known["leaf"][0]))):
-            state.reason = "max_samples"
+            state.reason = state.reason or "max_samples"
         if stands == OPEN and self._best() + epsilon <= self._target + ROUNDING:
             self.begun = self.closing = self._possible = False
         self._target = None  # set anew only here, so that the result does not depend on the clock

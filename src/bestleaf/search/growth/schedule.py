@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+from warnings import warn
 
 import numpy as np
 
 from bestleaf.checks import shown
 from bestleaf.engine.kernels.reach import ripest
-from bestleaf.engine.records import UNLIMITED
+from bestleaf.engine.records import NOISY, UNLIMITED
+from bestleaf.problems import Problem, State
 
 if TYPE_CHECKING:
     from bestleaf.search.evaluator import Evaluator
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from bestleaf.search.growth.proposals import RandomProposals
     from bestleaf.search.state import SearchState
 
+LONGEST = 10_000  # moves to new states after which a walk is taken to be endless
 FAR = 2**45  # rounds; no search has as many. Up to here t and t + 1 have different powers in floating point
 
 
@@ -41,14 +44,27 @@ def next_due(step: int, exponent: float) -> int:
     return low
 
 
-def own_due(name: str, given: Any, step: int) -> int:
+def own_due(name: str, given: object, step: int) -> int:
     """Return the round that a schedule of the user's own has named; None stands for never."""
     if given is None:
         return UNLIMITED
-    fine = isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= step
-    if not fine:
+    if not isinstance(given, int | np.integer) or isinstance(given, bool) or given < step:
         raise ValueError(f"growth {name} must return a round from {step} on, or None for never, got {shown(given)}")
     return min(int(given), UNLIMITED)
+
+
+def never_ends(problem: Problem, state: State) -> bool:
+    """Whether a random walk from a state makes `LONGEST` moves, always to a new state, and comes to no end."""
+    rng, met = np.random.default_rng(0), {state}
+    while len(met) <= LONGEST:
+        if problem.is_terminal(state):
+            return False
+        children = list(problem.children(state))
+        state = children[int(rng.integers(len(children)))]
+        if state in met:
+            return False
+        met.add(state)
+    return True
 
 
 class Growth:
@@ -63,6 +79,7 @@ class Growth:
         self.proposals = proposals
         self.pause = pause
         self._opening = -1  # the choice that is being opened; -1 for none
+        self._ends = state.settings.task == "arm"  # whether there are terminal states, or none are needed
 
     def grow(self, root: int) -> None:
         """Let one child enter below `root`, as the schedule says (`BAIAdd`)."""
@@ -99,6 +116,7 @@ class Growth:
         states = self.proposals.next(node)
         state.growths += 1
         state.add(states, self.evaluator.budget)
+        self._check_ends(node)
 
     def stays_closed(self, node: int) -> bool:
         """Whether the choice at a node is not opened, because growth pauses; one that is being opened is finished."""
@@ -110,6 +128,22 @@ class Growth:
         if not self._warm_up(node):
             self.open_now(node)
             self._opening = -1
+
+    def _check_ends(self, node: int) -> None:
+        """Warn, or without a budget refuse, if no walk seems to end: a best leaf is a state where one does."""
+        state, budget = self.state, self.evaluator.budget
+        if self._ends or state.graph.nodes["level"][node] < 4:
+            return
+        self._ends = True  # asked once
+        if (state.graph.kinds >= NOISY).any() or not never_ends(state.problem, state.graph.states[node]):
+            return
+        said = (
+            f"best_leaf looks for a terminal state, but a walk of {LONGEST:,} moves came to none; give a stop move: "
+            "a child that is terminal"
+        )
+        if budget.max_samples is None and budget.max_time is None:
+            raise ValueError(f"{said}, or set max_samples or max_time")
+        warn(f"{said}; the answer will be unfinished", RuntimeWarning, stacklevel=2)
 
     def look_instead(self) -> str | None:
         """Look at the leaves that are there for one slice; return what a stage returns. If that cannot help, go on."""
@@ -125,6 +159,7 @@ class Growth:
         states = self.proposals.opening(node)  # may be interrupted
         self.state.known.track["opened"][node] = 1
         self.state.add(states, self.evaluator.budget)
+        self._check_ends(node)
 
     def _warm_up(self, node: int) -> bool:
         """Draw some of the rollouts needed to open the choice at `node`; False if no more are needed or allowed."""

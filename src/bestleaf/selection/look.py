@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bestleaf.checks import did_you_mean, listed, one_of, shown
-from bestleaf.encoding.columns import Look, looked_at
+from bestleaf.encoding.columns import DATE, read_target
 from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import TASKS
 from bestleaf.proof.text import counted
-from bestleaf.tables.findings import KINDS, Finding
-from bestleaf.tables.leaks import leaks
+from bestleaf.selection.columns import Look, looked_at
+from bestleaf.selection.findings import KINDS, Finding
+from bestleaf.selection.leaks import leaks, leaks_of_two, sums_of_others
 
 FEW_ROWS = 50
 RARE_CLASS = 10  # a class with fewer rows is rare
@@ -28,6 +31,13 @@ FEW_NUMBERS = 5  # so many different whole numbers, or more, may be meant as num
 MOST_LABELS = 5  # rare classes that are named
 YEARS = (1500, 2200)
 
+TOLD_IN_PYTHON = {
+    "row number": "has columns that number the rows",
+    "id": "has columns that look like identifiers",
+    "leak": "has columns that rank y almost perfectly, perhaps leaks",
+    "leak of two": "has two columns that rank y perfectly, perhaps a leak",
+    "sum": "has columns that are sums of others",
+}
 UNNAMED = re.compile(r"(Unnamed: \d+(_level_\d+)?)?\s*|__index_level_\d+__")
 WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")  # of a name such as customer_id, customerId or CustomerID
 AN_ID_ENDS_IN = {"id", "ids", "uid", "pid", "uuid", "guid", "key", "no", "nr"}
@@ -40,22 +50,12 @@ TIMES = {  # words in the names of times
 
 @dataclass(frozen=True, repr=False)
 class TableCheck:
-    """What a look at a table found.
-
-    Attributes
-    ----------
-    rows, columns : int
-        Rows of the table, and columns beside the target that were looked at.
-    target, task : str
-        The target, and whether it is predicted by "classification" or "regression"; None if it cannot be predicted.
-    findings : tuple of Finding
-        What was found; true in a condition if there is something.
-    """
+    """What a look at a table found; true in a condition if there is something."""
 
     rows: int
-    columns: int
+    columns: int  # beside the target, that were looked at
     target: str
-    task: str | None
+    task: str | None  # None if the target cannot be predicted
     findings: tuple[Finding, ...]
 
     @property
@@ -129,7 +129,8 @@ def check_table(
     features = frame.drop(columns=target)
     one_of("task", task, TASKS)
     found, kept = _Findings(), set(keep)
-    found_task = _look_at_target(found, frame[target], task)
+    y = read_target(frame[target])[1]
+    found_task = _look_at_target(found, y, task)
     if len(frame) < FEW_ROWS:
         found.add("few rows", target, len(frame))
     columns = looked_at(features)
@@ -141,28 +142,58 @@ def check_table(
     _look_for_duplicates(found, stay)
     if found_task is not None:
         measure = "AUC" if found_task == "classification" else "rank correlation"
-        for name, score in leaks(features[[one.name for one in stay]], frame[target], found_task).items():
+        looked = features[[one.name for one in stay]]
+        for name, score in leaks(looked, y, found_task).items():
             found.add("leak", name, score, measure)
+        for name, pair in leaks_of_two(looked, y, found_task).items():
+            found.add("leak of two", name, 0, pair)
+    copies = {name for name, _, _ in found.get("duplicate", [])}
+    for name, terms in sums_of_others(features[[one.name for one in stay if one.name not in copies]]).items():
+        found.add("sum", name, 0, terms)
     findings = tuple(Finding(kind, *zip(*rows, strict=True)) for kind, rows in found.items())
     return TableCheck(len(frame), len(columns), target, found_task, findings)
 
 
+def told_in_python(frame: pd.DataFrame, y: np.ndarray) -> str | None:
+    """Return in a sentence which columns of a data frame may be ids, leaks or sums of others; None without any."""
+    target = next(name for number in range(len(frame.columns) + 1) if (name := "y" * (number + 1)) not in frame.columns)
+    found = {one.kind: one for one in check_table(frame.assign(**{target: y}), target).findings}
+    said = [
+        f"{words} [{listed(one.texts if kind == 'leak of two' else one.columns)}]"
+        for kind, words in TOLD_IN_PYTHON.items()
+        if (one := found.get(kind)) is not None
+    ]
+    return f"X {'; '.join(said)}; bestleaf.tables.check_table says more" if said else None
+
+
 def without_columns(frame: pd.DataFrame, target: str, drop: Iterable[str], keep: Iterable[str]) -> pd.DataFrame:
     """Return a table without the columns to drop; refuse names that are no columns beside the target."""
-    dropped, kept = listed_names("drop", drop), listed_names("keep", keep)
     check_target_name(frame, target)
-    for argument, names in (("drop", dropped), ("keep", kept)):
-        for name in names:
-            if name == target or name not in frame.columns:
-                rule = "must name a column of the table other than the target"
-                raise ValueError(f"{argument} {rule}, got {shown(name)}{did_you_mean(name, frame.columns)}")
+    others = [name for name in frame.columns if name != target]
+    dropped, kept = columns_named("drop", drop, others), columns_named("keep", keep, others)
     if both := sorted(set(dropped).intersection(kept)):
         raise ValueError(f"drop and keep must not name the same column, got {listed(both)} for both")
     if repeated := sorted({str(name) for name in frame.columns[frame.columns.duplicated()]}):
-        raise ValueError(
-            f"the table must have a different name for every column, got {listed(repeated)} more than once"
-        )
+        rule = "the table must have a different name for every column"
+        raise ValueError(f"{rule}, got {listed(repeated)} more than once")
     return frame.drop(columns=dropped)
+
+
+def columns_named(argument: str, given: Iterable[Any], others: Collection[str]) -> list[str]:
+    """Return names of columns as a list; refuse other names."""
+    names: list[Any] = columns_listed(argument, given)
+    for name in names:
+        if not isinstance(name, str) or name not in others:
+            rule = "must name a column of the table other than the target"
+            raise ValueError(f"{argument} {rule}, got {shown(name)}{did_you_mean(name, others)}")
+    return names
+
+
+def columns_listed(argument: str, given: Iterable[Any]) -> list[str]:
+    """Return names of columns as a list; a text would be a list of its letters."""
+    if isinstance(given, str):
+        raise TypeError(f"{argument} must be a list of names of columns, got the text {shown(given)}")
+    return list(given)
 
 
 def check_target_name(frame: pd.DataFrame, target: str) -> None:
@@ -170,13 +201,6 @@ def check_target_name(frame: pd.DataFrame, target: str) -> None:
     if target not in frame.columns:
         hint, there = did_you_mean(target, frame.columns), listed(frame.columns)
         raise ValueError(f"target must be a column of the table, got {shown(target)}{hint} where there are {there}")
-
-
-def listed_names(argument: str, given: Iterable[str]) -> list[str]:
-    """Return names of columns as a list; a text would be a list of its letters."""
-    if isinstance(given, str):
-        raise TypeError(f"{argument} must be a list of names of columns, got the text {shown(given)}")
-    return list(given)
 
 
 class _Findings(dict[str, list[tuple[str, float, str]]]):
@@ -193,6 +217,8 @@ def _look_at_target(found: _Findings, y: pd.Series, task: str) -> str | None:
     if known.nunique() < 2:
         return None
     numbers = known.dtype.kind in "biuf"
+    if read_target(known)[0] == DATE:
+        return None
     try:
         task = task_of(known.to_numpy() if numbers else known.astype(str).to_numpy(object), task)
     except ValueError:  # infinite numbers, for example
@@ -274,6 +300,8 @@ def _look_at_column(found: _Findings, column: Look) -> None:
         found.add("constant", name, 0, column.value)
     if column.marker is not None:
         found.add("marker", name, *column.marker)
+    if column.lone is not None:
+        found.add("lone", name, 0, column.lone)
     if column.missing >= MANY_MISSING:
         found.add("missing", name, column.missing)
 

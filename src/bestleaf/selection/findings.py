@@ -28,6 +28,11 @@ KINDS = {
         "Leaks? Each of {many} columns alone ranks the target almost perfectly: {names}. Drop those that are not known "
         "before the target.",
     ),
+    "leak of two": Kind(
+        "A leak? {text} ranks the target perfectly, although no column does alone. If it is not known before the "
+        "target, drop one.",
+        "Leaks? Each of {many} columns ranks the target perfectly together with another one: {names}.",
+    ),
     "classes": Kind(
         "The target {name}: {number:,.0f} different whole numbers are taken as classes; task regression takes them as "
         "numbers.",
@@ -50,9 +55,13 @@ KINDS = {
         "{name}: {cells} {text}; does that mean a missing value?",
         "{many} columns have cells such as '?' that may mean a missing value: {names}.",
     ),
+    "lone": Kind(
+        "{name} is {text}; is that right?", "{many} columns have one number that is far from all others: {names}."
+    ),
     "missing": Kind(
         "{name}: {number:.1%} of its values are missing.", "{many} columns have many missing values: {names}."
     ),
+    "sum": Kind("{name} is the sum {text}, apart from a constant.", "{many} columns are sums of others: {names}."),
     "duplicate": Kind(
         "{name} has the same values as {text}.", "{many} columns have the same values as another one: {names}."
     ),
@@ -61,22 +70,12 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that was found in a table, in one or more columns.
+    """Something that was found in a table, in one or more columns."""
 
-    Attributes
-    ----------
-    kind : str
-        What it is, such as "id" or "leak"; all kinds are in `KINDS`.
-    columns : tuple of str
-        The columns; for a finding about the target, its name.
-    numbers, texts : tuple
-        A number and a text for each column, such as the share of missing values; 0 and "" where there is none.
-    """
-
-    kind: str
-    columns: tuple[str, ...]
-    numbers: tuple[float, ...]
-    texts: tuple[str, ...]
+    kind: str  # such as "id" or "leak"; all kinds are in `KINDS`
+    columns: tuple[str, ...]  # for a finding about the target, its name
+    numbers: tuple[float, ...]  # one for each column, such as the share of missing values; 0 where there is none
+    texts: tuple[str, ...]  # one for each column; "" where there is none
 
     def lines(self) -> list[str]:
         """Return what was found as lines: one for each column, or one for many columns."""
