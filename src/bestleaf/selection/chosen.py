@@ -67,7 +67,7 @@ def chosen(fit: Fit) -> record.Certificate:
             data, split, space, panel, sets, selector.delta, matching=matching, seed=fit.seed, budget=fit.budget
         )
         if found.reason == "settled" and (claim.rows + claim.trained < len(data.y) or is_cut_short(claim, len(sets))):
-            found = replace(found, reason=fit.budget.spent() or "settled")
+            found = replace(found, reason="interrupted" if fit.budget.spent() == "interrupted" else "max_time")
     if claim is None and found.folds and not found.asked and found.reason == "settled":
         notes += ("no score on new rows is known: without two folds at a time, too little is left to choose by",)
     return _record(fit, space, panel, found, claim, len(kept.y), notes)
