@@ -167,7 +167,12 @@ def test_the_checker_computes_the_same_by_code_of_its_own(kind):
         means = {"score": float(scores[0].mean()), "all_columns": float(scores[1].mean()), "judges": by_judge}
         about = {"delta": 0.05, "rows": len(y), "trained": data.rows, "guessing": 0.5}
         claim = replace(claim, **found._asdict(), **means, **about)
-        path = replace(record.path, judges=("one", "two"), rows=tuple(replace(r, judges=()) for r in record.path.rows))
+        path = replace(
+            record.path,
+            judges=("one", "two"),
+            rows=tuple(replace(r, judges=()) for r in record.path.rows if r.size in (4, 5, 12)),
+            seed=0,
+        )
         genuine = replace(record, data=data, path=path, new_rows=claim)
         assert verify(genuine), str(verify(genuine))
         narrower = claim.interval[0] + 3e-6, claim.interval[1] - 3e-6
