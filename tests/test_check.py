@@ -112,6 +112,16 @@ def test_a_column_that_alone_ranks_numbers_is_a_leak():
 
 
 @pytest.mark.slow
+def test_a_column_that_is_missing_for_whole_classes_is_a_leak():
+    y = np.array(["stays", "leaves", "moves"])[np.arange(90) % 3]
+    refund = np.where(y == "leaves", np.nan, RNG.normal(size=90))
+    found = check_table(pd.DataFrame({"refund": refund, "a": RNG.normal(size=90), "y": y}), "y")
+    assert found.notes[0].startswith("A leak? refund is missing exactly where the target is leaves.")
+    assert found.to_drop == ["refund"]
+    refund[0] = np.nan
+    assert not check_table(pd.DataFrame({"refund": refund, "y": y}), "y").to_drop
+
+
 def test_noise_is_no_leak():
     """An AUC of 0.995 on 30 rows has a probability of less than 1e-7 for noise, so 2,000 columns have none."""
     rng = np.random.default_rng(0)

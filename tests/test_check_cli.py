@@ -169,6 +169,8 @@ def test_leaks_are_loud_and_options_are_named(shop):
     assert code == 0
     lines = shown.splitlines()
     assert lines[1].startswith("A leak? refund alone ranks the target almost perfectly (AUC 1.0000).")
+    assert lines[-2] == "bestleaf select takes this table. Next (without --drop for what is known before the target):"
+    assert lines[-1].endswith("--drop refund --report page.html")
     for words in ("--keep COLUMN takes", "--missing TEXT takes cells", "--drop COLUMN leaves"):
         assert any(line.startswith(words) for line in lines)
     shown = bestleaf("select", "t.csv", "--target", "bought", *configured(choose="training", max_samples=50)).out

@@ -182,7 +182,8 @@ def test_the_users_folds_are_used():
     assert chosen(data, folds=ShuffleSplit(3, random_state=0)).nested is not None
     with pytest.raises(ValueError, match="cv"):
         chosen(data, folds=[(np.arange(3), np.arange(1000))])
-    assert chosen(data, folds=LeaveOneOut()).method == "all columns"  # one row has no two classes
+    with pytest.raises(ValueError, match="cv must leave two different targets"):  # one row has no two classes
+        chosen(data, folds=LeaveOneOut())
 
 
 @pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss", "roc_auc", lambda model, X, y: model.score(X, y)])

@@ -373,3 +373,22 @@ def test_an_own_linear_table_is_remembered_across_seeds(tmp_path, monkeypatch):
     first = BestLeafSelector(random_state=0, **settings, search=SearchOptions(guarantee="local")).fit(*data)
     known = Memory(tmp_path / "run.db")._base.execute("SELECT count(*) FROM answers").fetchone()[0]
     assert known >= first.certificate_.cost.exact_evaluations
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of the size of files are Unix's")
+def test_a_disk_that_is_full_before_the_file_is_made_costs_one_warning(tmp_path):
+    script = textwrap.dedent("""
+        import resource, signal, warnings
+        from bestleaf.memory import Memory
+
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            with Memory("run.db") as memory:
+                memory.put(bytes(16), b"1")
+                print(memory.get(bytes(16)))
+        print(len(warned))
+    """)
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout in ("b'1'\n1\n", "None\n1\n"), done.stderr

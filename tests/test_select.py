@@ -48,7 +48,12 @@ def test_from_a_table_to_its_columns(folder):
     result = json.loads((folder / "found.json").read_text())
     lines = shown.splitlines()
     first = lines.index(f"Columns ({len(result['features'])} of 4): {', '.join(result['features'])}")
-    for words in ("Score on new rows: AUC ", "Smallest within one standard error: ", "Proved: nothing", "--explain"):
+    for words in (
+        "Score on new rows: AUC ",
+        "Smallest within one standard error of the best set: ",
+        "Proved: nothing",
+        "--explain",
+    ):
         assert any(words in line for line in lines[first:])
     assert {"age", "city"} <= set(result["features"])
     assert [row["size"] for row in result["path"]] == [1, 2, 3, 4]
@@ -69,7 +74,7 @@ def test_explain_tells_the_rest(folder):
     assert code == 0
     assert shown.startswith("city: 3 categories")
     assert "Difference to all columns by size, in " in shown
-    assert "Not claimed: " in shown
+    assert "Not proved: " in shown
     assert "--explain" not in shown
 
 

@@ -92,12 +92,20 @@ def test_another_size_is_a_selector_of_its_own(chosen, frame, linear):
     before = str(chosen.certificate_)
     small = chosen.at_size(1)
     assert (small.n_features_, small.transform(X).shape) == (1, (300, 1))
-    assert small.score_ == small.path_[0].score
+    assert np.isnan(small.score_)  # that of the path is too high
+    assert np.isnan(small.difference_)
     assert small.score_interval_ is None
     assert small.certificate_.path.asked
     assert small.certificate_.new_rows is None
     assert verify(small.certificate_)
-    assert chosen.at_size(10**6).support_.all()
+    assert chosen.at_size(10).support_.all()
+    assert [row.size for row in chosen.path_] == [1, 2, 3, 4, 5, 6, 8, 10]
+    with pytest.warns(UserWarning, match="no set of size 7; this is its set of size 6, the next smaller one"):
+        assert chosen.at_size(7).n_features_ == 6
+    with pytest.raises(ValueError, match="size must be at most 10, the number of columns, got 100"):
+        chosen.at_size(100)
+    with pytest.raises(AttributeError, match=r"predict needs one estimator: BestLeafSelector\(estimator=\.\.\.\)"):
+        chosen.predict(X)
     assert chosen.at_size(chosen.n_features_).score_ == chosen.score_
     assert small.at_size(chosen.n_features_).subset_.tolist() == chosen.subset_.tolist()
     assert str(chosen.certificate_) == before

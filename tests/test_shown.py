@@ -37,7 +37,7 @@ def test_after_fit_a_notebook_shows_the_certificate_below_the_diagram(fitted):
         assert "sk-estimator" in diagram
         assert "&lt;b&gt;a" in below
         assert "<b>a" not in below
-        assert "Not claimed" in below
+        assert "Not proved" in below
     assert "bestleaf-certificate" not in clone(fitted)._repr_html_()
 
 

@@ -59,7 +59,8 @@ def test_gaps_of_nullable_columns_are_seen_and_filled(dtype):
         table_of(column)
     table = table_of(column, impute="mean")
     assert table.X["a"].iloc[1] == (0.5 if dtype == "boolean" else 2)
-    assert table.notes == (f"a: 10 missing values filled with {table.X['a'].iloc[1]:g} (mean)",)
+    filled = f"a: 10 missing values filled with {table.X['a'].iloc[1]:g} (mean"
+    assert table.notes == (f"{filled}; in cross-validation that of the training rows of each fold)",)
 
 
 @pytest.mark.parametrize(

@@ -170,3 +170,38 @@ def test_what_is_no_argument_is_refused(selector):
         validate(3, X, Y)
     with pytest.raises(ValueError, match="selector must have the rows of its fit, which are not kept in a file"):
         validate(pickle.loads(pickle.dumps(selector)), NEW_FRAME, NEW_Y)
+
+
+@pytest.mark.parametrize(
+    ("again", "target"),
+    [
+        (X, Y.astype(float)),
+        (X, Y.astype(bool)),
+        (X.astype(np.float32), Y),
+        (X * (1 + 1e-12), Y),
+        (X[:40], Y[:40]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:160 rows are copies")
+@pytest.mark.parametrize("times", [1, 2])
+def test_rows_of_the_fit_are_known_in_any_type_and_number(again, target, times):
+    with pytest.raises(ValueError, match="X_test must not have rows of the fit"):
+        validate(fitted(X=np.tile(X, (times, 1)), y=np.tile(Y, times), cv=3), again, target)
+
+
+def test_copies_of_test_rows_prove_nothing_more(selector):
+    with pytest.warns(UserWarning, match="240 rows of X_test are copies of others there"):
+        found = validate(selector, pd.concat([NEW_FRAME] * 3), np.tile(NEW_Y, 3))
+    assert found.claim.why_no_proof == "groups"
+
+
+def test_the_fit_and_its_rows_must_be_those_of_the_answer():
+    own = X.copy()
+    found = fitted(X=own)
+    with pytest.raises(ValueError, match="sample_weight must give more than"):
+        validate(found, NEW_X, NEW_Y, sample_weight=np.zeros(120))
+    own[:] = own[::-1]
+    with pytest.raises(ValueError, match="they have changed since"):
+        validate(found, NEW_X, NEW_Y)
+    with pytest.raises(ValueError, match="selector must have the parameters of its fit"):
+        validate(fitted().set_params(scoring="accuracy"), NEW_X, NEW_Y)

@@ -90,7 +90,7 @@ class Memory:
 
     def _opened_to_read(self) -> sqlite3.Connection | None:
         """Return a connection that only reads; None if there is no file."""
-        if not self.path.is_file():
+        if not self.path.is_file() or not self.path.stat().st_size:  # the disk was full before anything was written
             return None
         try:
             base = sqlite3.connect(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import tempfile
 from contextlib import redirect_stdout
@@ -23,7 +24,7 @@ ROWS, NOISE = 2400, 14
 
 
 def messy_table(seed: int) -> pd.DataFrame:
-    """Return a table of customers, of whom some leave: an id, dates, categories, gaps, copies and much noise."""
+    """Return a table of customers, of whom some churned: an id, dates, categories, gaps, copies and much noise."""
     rng = np.random.default_rng(seed)
     age, visits, months = rng.integers(18, 80, ROWS), rng.poisson(4, ROWS), rng.integers(1, 60, ROWS)
     plan, spent = rng.choice(["basic", "plus", "team"], ROWS, p=[0.5, 0.3, 0.2]), rng.gamma(2, 30, ROWS)
@@ -34,19 +35,21 @@ def messy_table(seed: int) -> pd.DataFrame:
     frame["since"] = (pd.Timestamp("2026-01-01") - pd.to_timedelta(30 * months, "D")).strftime("%Y-%m-%d")
     for number in range(NOISE):
         frame[f"noise {number + 1}"] = rng.normal(size=ROWS)
-    return frame.assign(leaves=np.where(score > 0, "yes", "no"))
+    return frame.assign(churned=np.where(score > 0, "yes", "no"))
 
 
 def show(random_state: int) -> None:
     """Select columns of both tables; print the answers and where the page is."""
     console, folder = Console(), Path(tempfile.mkdtemp(prefix="bestleaf-demo-"))
     messy_table(random_state).to_csv(folder / "customers.csv", index=False)
-    tell(console, f"A messy table: {ROWS:,} customers, of whom some leave ({folder / 'customers.csv'}).")
-    table = load_table(folder / "customers.csv", "leaves")
+    tell(console, f"A messy table: {ROWS:,} customers, of whom some churned ({folder / 'customers.csv'}).")
+    table = load_table(folder / "customers.csv", "churned")
+    seed = ["--random-state", str(random_state)]
+    repeat = shlex.join(["bestleaf", "select", str(folder / "customers.csv"), "--target", "churned", *seed])
     with redirect_stdout(sys.stderr):
-        found = select_from_table(table, random_state=random_state, n_jobs=-1, verbose=1).certificate
+        found = select_from_table(table, repeat=repeat, random_state=random_state, n_jobs=-1, verbose=1).certificate
     page = folder / "customers.html"
-    save_report(found, page, title="customers.csv: columns that predict leaves")
+    save_report(found, page, title="customers.csv: columns that predict churned")
     tell(
         console,
         *found.answer_in_words().splitlines(),

@@ -25,7 +25,7 @@ LOUD = ("A leak?", "Leaks?")  # how lines that must not be overlooked begin
 ANSWERS = {  # by kinds of findings, what can be done about them
     frozenset({"unnamed", "row number", "id", "empty"}): "--keep COLUMN takes a column in that is left out.",
     frozenset({"marker"}): "--missing TEXT takes cells with this text as missing values.",
-    frozenset({"leak", "leak of two", "duplicate", "sum"}): "--drop COLUMN leaves a column out.",
+    frozenset({"leak", "leak by gaps", "leak of two", "duplicate", "sum"}): "--drop COLUMN leaves a column out.",
 }
 
 
@@ -84,17 +84,20 @@ _table, selected, in_files, seldom = map(_in, (TABLE, SELECTED, FILES, SELDOM))
 COLUMN = {"metavar": "COLUMN"}
 
 Include = Annotated[list[str] | None, selected("Column that is always selected; may be repeated.", **COLUMN)]
-Exclude = Annotated[list[str] | None, selected("Column that is never selected; may be repeated.", **COLUMN)]
+Exclude = Annotated[
+    list[str] | None,
+    selected("Column that is read but never selected (--drop takes it out at once); may be repeated.", **COLUMN),
+]
 MaxFeatures = Annotated[int | None, selected("Largest number of columns.", min=1)]
 Time = Annotated[float | None, selected("Time allowed: 90, 90s, 1.5m or 2h.", parser=seconds, metavar="TIME")]
 Scoring = Annotated[str | None, selected("How columns are scored: accuracy, roc_auc, r2, ...")]
-Seed = Annotated[int, Option(min=0, max=2**32 - 1, help="Everything random follows from it.")]
+Seed = Annotated[int, Option(min=0, max=2**32 - 1, help="The seed: the same seed gives the same result.")]
 Jobs = Annotated[int | None, seldom("Threads or processes (default: all cores).", min=1, max=10_000)]
 Overwrite = Annotated[bool, in_files("Replace files that exist.", "--force-overwrite")]
 FILE = "CSV, TSV or TXT file (also .gz, .bz2, .xz), XLSX, ARFF, Parquet, Feather, or .data with .labels."
 MODELS = (
     "The model that columns are chosen for: neighbours, linear, logistic, ridge, svm, forest, boosting, lightgbm, "
-    "xgboost, catboost (default: columns that work for any model)."
+    "xgboost, catboost (default: columns that three kinds of model need)."
 )
 Names: TypeAlias = list[str] | None
 Text: TypeAlias = str | None
@@ -106,9 +109,13 @@ class TableOptions(NamedTuple):
     data: Annotated[Path, typer.Argument(help=FILE)]
     target: Annotated[str, _table("Column to predict (of a .data file: label).")]
     task: Annotated[Literal["auto", "classification", "regression"], _table("To predict classes or numbers.")] = "auto"
-    groups: Annotated[Text, _table("Rows with the same value in it belong together.", **COLUMN)] = None
-    weights: Annotated[Text, _table("How many rows each row counts as.", **COLUMN)] = None
-    drop: Annotated[Names, _table("Column that nothing looks at; may be repeated.", **COLUMN)] = None
+    groups: Annotated[
+        Text, _table("Column that says which rows belong together, as all visits of a patient.", **COLUMN)
+    ] = None
+    weights: Annotated[Text, _table("Column that says as how many rows each row counts.", **COLUMN)] = None
+    drop: Annotated[
+        Names, _table("Column to take out of the table before anything is read of it; may be repeated.", **COLUMN)
+    ] = None
     keep: Annotated[Names, _table("Column to take in although it looks like an id; may be repeated.", **COLUMN)] = None
     missing: Annotated[Names, _table('Text that means a missing value, as "?"; repeatable.', metavar="TEXT")] = None
     encoding: Annotated[Text, _table("Encoding of the file: latin-1, cp1252 (default: UTF-8).", metavar="NAME")] = None

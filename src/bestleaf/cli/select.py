@@ -40,6 +40,7 @@ from bestleaf.cli.options import (
     tell_notes,
 )
 from bestleaf.files import write_all_atomically
+from bestleaf.proof.text import counted
 
 if TYPE_CHECKING:
     from bestleaf.proof import Certificate
@@ -77,7 +78,9 @@ def select(
     report: Annotated[Path | None, in_files("HTML page about the result.")] = None,
     json: Annotated[Path | None, in_files("The result in JSON.", "--json")] = None,
     certificate: Annotated[Path | None, in_files("Proof of the result, for bestleaf verify.")] = None,
-    memory: Annotated[Path | None, in_files("File of answers to go on from after a stop.")] = None,
+    memory: Annotated[
+        Path | None, in_files("File to go on from after a stop: the same command with it repeats no work.")
+    ] = None,
     force_overwrite: Overwrite = False,
     safe_csv: Annotated[
         bool, in_files("In --out, a ' before cells that a spreadsheet would run, as =1+1.", "--safe-csv")
@@ -86,15 +89,19 @@ def select(
     scoring: Scoring = None,
     cv: Annotated[int | None, seldom("Number of folds.", min=2)] = None,
     choose: Annotated[
-        Literal["new_data", "training"] | None, seldom("Which rows decide; training is the paper's search.")
+        Literal["new_data", "training"] | None,
+        seldom("What decides: the score on new rows, or the value on the rows given (the paper's search)."),
     ] = None,
     epsilon: Annotated[
-        float | None, seldom("By how much others may be better in a search (default: 0.01).", min=0, max=1)
+        float | None,
+        seldom("With --choose training: by how much another set may be better (default: 0.01).", min=0, max=1),
     ] = None,
-    delta: Annotated[float | None, seldom("Probability with which a proof may fail (default: 0.05).")] = None,
+    delta: Annotated[
+        float | None, seldom("Probability with which a proof may be wrong, between 0 and 1 (default: 0.05).")
+    ] = None,
     n_jobs: Jobs = None,
     random_state: Annotated[
-        int | None, seldom("Everything random follows from it (default: 0).", min=0, max=2**32 - 1)
+        int | None, seldom("The seed: the same seed gives the same result (default: 0).", min=0, max=2**32 - 1)
     ] = None,
     config: Annotated[
         Path | None,
@@ -156,10 +163,10 @@ def _answer(found: TableSelection, report: Path | None) -> list[str]:
         by, path = {"interrupted": "Ctrl-C"}.get(certificate.reason, "--max-time"), certificate.path
         answer.append(f"{by} ended the choice after {path.folds} of {path.folds_planned} folds.")
     proved = certificate.claims[0] if certificate.claims else "nothing; the scores are estimates."
-    rest = "--explain prints the rest" + ("" if report else "; --report page.html is a page about it")
     notes = len(found.table.notes)
-    about = f" ({notes} note{'s' if notes > 1 else ''} about the table)" if notes else ""
-    return [*answer, f"Proved: {proved}", f"{rest}{about}."]
+    about = f", with {counted(notes, 'note')} about the table" if notes else ""
+    page = "" if report else "; --report page.html is a page about it"
+    return [*answer, f"Proved: {proved}", f"--explain prints the rest{about}{page}."]
 
 
 @contextmanager

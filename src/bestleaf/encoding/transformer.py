@@ -30,6 +30,7 @@ from bestleaf.proof.text import counted
 AUTO, KEEP = "auto", "keep"
 FILLED = ("median", "mean", "most_frequent")
 DATES = ("parts", "number", "drop")
+IN_FOLDS = "; in cross-validation that of the training rows of each fold"  # where a filling comes from
 FEW_LINES = 6  # more columns that are just categories are told in one line
 
 
@@ -229,9 +230,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     @property
     def notes_(self) -> tuple[str, ...]:
         """What was done to the columns, in words."""
-        return self.notes()
+        return self.notes("")
 
-    def notes(self, where: str = "") -> tuple[str, ...]:
+    def notes(self, where: str = IN_FOLDS) -> tuple[str, ...]:
         """Return what was done to the columns; `where` says which rows a filling was computed from."""
         filled, names, told = self.last_step_.filled_with, list(self.groups_), dict[str, list[str]]()
         for name, one in self._special.items():

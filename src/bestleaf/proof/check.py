@@ -32,7 +32,6 @@ STOP = -1  # ends the label of a complete subset
 
 # ---- the form: every field of every part with its kind; `name?` may be missing. `[K]` is a list of kind K, `{K}` named
 # values, `K?` null or K, `<part>` a part, `a|b` one of two texts; the others are in KINDS.
-# What is taken as written has any form: whoever shows it has to look at it.
 FORM = """
 certificate: format=bestleaf certificate, format_version=count, bestleaf=text, cost={any}, features?=[text]?,
     reason=settled|max_samples|max_time|interrupted|exhausted|unfinished, search?=<search>?, local?=<local>?,
@@ -134,9 +133,6 @@ def read_part(value: dict[str, Any], part: str) -> Part:
     return Part(**kept)
 
 
-# ---- the data and what may be chosen
-
-
 class Choice:
     """The subsets of units that may be chosen."""
 
@@ -163,7 +159,7 @@ class Choice:
 
 
 def check_data(c: Part) -> Choice:
-    """Check names, units and the answer; return what may be chosen, add the unit of each column to the data."""
+    """Check names, units and the answer; return what may be chosen, add measure and units to the data."""
     data, names, choice = c.data, c.data.names, Choice(c.data.choice)
     data.unit = {names[column]: number for number, columns in enumerate(data.units) for column in columns}
     fine = len(data.unit) == len(names) and all(data.units) and max(choice.units) < len(data.units)
@@ -171,10 +167,10 @@ def check_data(c: Part) -> Choice:
     fine = c.features and {data.unit.get(name, -1) for name in c.features} <= choice.units
     fine = fine and c.features == sorted({*c.features}, key=names.index)
     need(fine, "the answer must be columns that may be chosen, in the order of the table")
+    scored = data.objective.get("scoring", "roc_auc" if data.objective.get("classes") else "concordance")
+    data.measure = MEASURES.get(scored)
     return choice
 
-
-# ---- leaves: every interval follows from samples in [0, 1], at its share of delta
 
 # `betting` spreads each sample over the nodes of GRID and bets the fractions BETS of its capital. The logarithm of what
 # a bet gains is concave in the sample, so the capital computed from the grid is at most the true one.
@@ -243,9 +239,6 @@ def check_leaves(search: Part, own: Bound | None, *, subsets: bool) -> Counter[s
                 fine = fine and judge(side, value, leaf.share, look)
                 need(fine, side + " of leaf {} does not follow from its samples", leaf.label)
     return found
-
-
-# ---- the graph: its form, and what follows from the leaves for the other nodes
 
 
 class Graph:
@@ -472,17 +465,19 @@ def check_path(c: Part, choice: Choice) -> None:
     chosen = [row["features"] for row in rows if row["size"] == path["size"]]
     need(chosen == [c.features] and path["size"] == len(units), "the answer must be the row of the path of its size")
     need(rows[-1]["size"] == len(choice.units) and not rows[-1].get("difference"), "the last row must be all columns")
+    need(0 <= path["folds"] <= path["folds_planned"] <= c.data.rows**2, "there cannot be so many folds")
+    numbers = chain.from_iterable([row.get("score"), row.get("difference"), *row.get("judges", ())] for row in rows)
+    need(not c.data.measure or all(-1 <= (one or 0) <= 1 for one in numbers), "scores of the path must be at most 1")
     unscored = path.get("asked") or path["folds"] == 0 or c.reason in ("interrupted", "max_time")
-    need(c.new_rows is not None or unscored, "an answer that was chosen must have a score on new rows")
+    unscored = unscored or "no score on new rows is known" in str(c.told)
+    need(c.new_rows or unscored, "an answer that was chosen must have a score on new rows")
 
 
-# ---- new rows: bets on matched test rows
-
-# Test rows are matched at random into trials: one row of every class, or two rows with different targets. A trial has a
-# level, by how many judges are right, and the mean level is the score on new rows. Whoever bets a fixed part of a
-# capital of 1 on every trial that the mean is above a candidate has at most 1 in expectation if it is not, also on
-# average over matchings. So candidates against which it reaches 1 / level are excluded: wrongly with that probability.
-# A bet is made for a variance: of a score that of the candidates in a cell, of a difference two that are typical.
+# Test rows are matched at random into trials: one row of every class, or two rows with different targets. The level of
+# a trial is how many judges are right; the mean level is the score on new rows. Whoever bets a fixed part of a capital
+# of 1 on every trial that the mean is above a candidate has at most 1 in expectation if it is not, also on average over
+# matchings: candidates against which it reaches 1 / level are excluded, wrongly with that probability. A bet is made
+# for a variance: of a score that of the candidates in a cell, of a difference two that are typical.
 MATCHINGS, LOWEST = 50, 1e-9
 EDGES = (LOWEST, *(1 / (1 + exp(-step / 4)) for step in range(-16, 36)), 1.0)
 OF_SCORE = [(first, last, [2 / (first + last) - 1]) for first, last in pairwise(EDGES)]  # candidates and variances
@@ -493,34 +488,42 @@ MEASURES = {"accuracy": "accuracy", "concordance": "concordance", "roc_auc": "au
 def check_new_rows(c: Part, choice: Choice) -> None:
     """Check the scores against each other and, if there is a table of test rows, against it."""
     new, data, every, size = c.new_rows, c.data, len(choice.units), len({c.data.unit[one] for one in c.features})
-    nested, judges = new.how == "nested folds", [*new.judges.values()]
-    scored = data.objective.get("scoring", "roc_auc" if data.objective.get("classes") else "concordance")
-    measure, chosen = MEASURES.get(scored), data.rows
+    nested, given, judges, measure = new.how[0] == "n", new.how[0] == "g", [*new.judges.values()], data.measure
     proof = {one is None for one in (new.delta, new.table, new.interval, new.difference_interval)}
     estimate = (nested, data.row_groups, data.row_weights, *map(data.objective.get, ("grouped", "weighted")))
     right = {
         "score": abs(sum(judges) / len(judges) - new.score) <= CLOSE,
+        "seed of the path": nested or given or c.path["seed"] in range(2**32),
+        "fingerprint": given == (new.fingerprint is not None),
         "judges": c.path is None or c.path["judges"] in ([], [*new.judges]),
-        "trained": new.trained < chosen >= new.rows if nested else new.trained == chosen,
+        "trained": new.trained < data.rows >= new.rows if nested else new.trained == data.rows,
         "all_columns": size < every or abs(new.score - new.all_columns) <= CLOSE,
         "range of the scores": measure is None or all(0 <= one <= 1 for one in (new.score, new.all_columns, *judges)),
         "guessing": measure in (None, "accuracy") or new.guessing == 0.5,
         "why_no_proof": len(proof) == 1 and (new.table is None) != (new.why_no_proof is None),
+        "groups": given or data.row_groups or new.why_no_proof != "groups" or "copies of other rows" in str(c.told),
+        "weights": given or data.row_weights or new.why_no_proof != "weights",
         "table": new.table.measure == measure and not any(estimate) if new.table else new.best_other is None,
     }
     for field, fine in right.items():
         need(fine, f"new_rows: {field} does not follow from the other fields")
-    if new.table is None:
-        return
-    check_trials(new, {size, every} if c.path is None else {row["size"] for row in c.path["rows"]}, size, every)
+    if new.table is not None:
+        check_trials(c, size, every)
 
 
-def check_trials(new: Part, sizes: set[int], size: int, every: int) -> None:
+def check_trials(c: Part, size: int, every: int) -> None:
     """Check the trials of test rows, and the intervals that follow: half of delta is for the score."""
-    table, sets, single = new.table, new.table.sets, new.table.measure == "accuracy"
-    fine = sets[0] == size and every in sets[:2] and {*sets} <= sizes and len({*sets}) == len(sets)
-    need(fine and len(table.gains) == len(sets) - 1, "the trials must be about the answer, all columns and others")
-    trials, width = [*map(sum, table.score)], len(table.score[0])
+    new, table, single = c.new_rows, c.new_rows.table, c.new_rows.table.measure == "accuracy"
+    rows = sorted(c.path["rows"] if c.path else (), key=lambda row: -(row.get("difference") or 0.0))
+    first, width = [size] if size == every else [size, every], len(table.score[0])
+    room = min(600_000 // (4 * MATCHINGS * (width - 1)), 10**9 // new.trained // new.rows) - len(first)
+    due = first + [row["size"] for row in rows if row["size"] not in first][: max(0, room)]  # the best by the path
+    fine = table.sets == (due if c.reason == "settled" else due[: max(len(first), len(table.sets))])
+    fine = fine and len(table.gains) == len(table.sets) - 1
+    outputs = c.data.objective["classes"] if c.path and table.measure == "auc" else 1
+    fine = fine and (c.path is None or width == 1 + 2 * len(new.judges) * (outputs if outputs > 2 else 1))
+    need(fine, f"the trials must be by all judges, about the sets of the path of sizes {due}")
+    trials = [*map(sum, table.score)]
     most = new.rows // 2 if table.measure == "concordance" else trials[0]
     fine = max(trials) <= most <= new.rows // (1 if single else 2) and len(trials) == (1 if single else MATCHINGS)
     need(fine and (not single or most == new.rows), f"{new.rows:,} test rows do not make these trials")
@@ -574,9 +577,6 @@ def excluded(counts: list[list[int]], bets: Sequence[float], level: float, first
     return first
 
 
-# ---- the whole certificate
-
-
 def content_of(path: str) -> dict[str, Any]:
     """Return the JSON of a file; raise OSError or ValueError if it is no certificate with a checksum."""
 
@@ -626,13 +626,13 @@ def checked(c: Part, digest: str, own: tuple[str, Bound] | None) -> tuple[list[s
     if c.path is not None and choice is not None:
         check_path(c, choice)
         taken.append("the path: its sets, their scores by cross-validation and the choice by them, which are estimates")
+        lines += [] if c.new_rows else ["No score on new rows is known."]
     if (new := c.new_rows) is not None and choice is not None:
         check_new_rows(c, choice)
         if new.table is not None:
             sure = f"With probability at least 1 - {new.delta:g} the score on new rows is in {new.interval}"
             lines.append(f"{sure}, and minus that of all columns in {new.difference_interval}.")
-        kept = f"the trials of {new.rows:,} test rows, where in its interval the score is, "
-        kept += "that they are like new rows and had no part in the choice"
+        kept = f"the trials of {new.rows:,} {new.how}, that they are like new rows and had no part in the choice"
         taken.append(kept if new.table else f"the score on new rows, an estimate without proof ({new.why_no_proof})")
         taken.append("the score of guessing, apart from that by AUC and concordance")
     taken += ["rows, names and objective of the data, what may be chosen, how the table was read"] if c.data else []

@@ -28,7 +28,7 @@ NOT_SETTLED = "Not settled"
 def summary_lines(record: Certificate) -> list[str]:
     """Return everything a reader must know, as lines."""
     lines = [answer_in_words(record), _all_features(record), _precision(record), cost_in_words(record)]
-    claims = [*claims_of(record), *(f"Not claimed: {text}" for text in not_claimed(record))]
+    claims = [*claims_of(record), *(f"Not proved: {text}" for text in not_claimed(record))]
     return [line for text in (*lines, *claims) if text is not None for line in text.splitlines()]
 
 
@@ -83,8 +83,8 @@ def not_claimed(record: Certificate) -> list[str]:
     if record.all_subsets is not None:
         return ["anything about subsets that were not evaluated exactly.", *new]
     others = (
-        "that no other subset is better. Subsets evaluated exactly are compared exactly; of the others only the mean "
-        "value of random completions of a partial subset is bounded, and that bounds no single one of them."
+        "that no subset is better that was not evaluated exactly. Of those only the mean value of random completions "
+        "of a partial subset is bounded, and that bounds no single one of them."
     )
     return [others, *new]
 
@@ -93,7 +93,7 @@ def cost_in_words(record: Certificate) -> str:
     """Return what the search took, why it ended and how it was run."""
     search, cost = record.search, record.cost
     if search is None:
-        return f"{cost.seconds:.2f} s ({record.reason})."
+        return f"{cost.seconds:.2f} s{'' if record.reason == 'settled' else f' ({record.reason})'}."
     drawn = counted(cost.samples, "sample" if record.data is None else "rollout")
     drawn += f" ({cost.warmup_samples:,} of them to warm up)" if cost.warmup_samples else ""
     if cost.exact_evaluations:
@@ -184,7 +184,8 @@ def unsettled_in_words(record: Certificate) -> str:
         evaluated = f"{record.all_subsets.evaluated:,} were evaluated"
         return f"{some}, {evaluated}. It is certain that {none}. Another one may be better by up to {gap:.4f}."
     if compared < 2 or by_moves or known >= (gap if rest else 1.0):
-        return f"Another {_where(record, search)} may be better{_on_average(search)} by up to {gap:.4f}."
+        one = _where(record, search).removeprefix("other ")
+        return f"Another {one} may be better{_on_average(search)} by up to {gap:.4f}."
     if search.task == "arm":
         none = f"none of these shows that another arm {none.removeprefix('none of these ')}"
     exact = sum(leaf.exact for leaf in search.leaves)
@@ -219,7 +220,7 @@ def _where(record: Certificate, search: SearchClaim) -> str:
         if search.expansion is not None:
             return f"other {answer}"
         return f"{answer} of the whole graph ({counted(len(search.leaves), 'leaf', 'leaves')})"
-    many = "subset" if search.expansion is not None else f"of the {len(search.leaves):,} candidates"
+    many = "subset examined" if search.expansion is not None else f"of the {len(search.leaves):,} candidates"
     if record.all_subsets is not None:
         many = "subset that may be chosen"
     return f"other {many} ({choice_in_words(record.data)})"

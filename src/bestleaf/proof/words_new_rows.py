@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from math import ceil, floor, log
 from typing import Literal
 
@@ -15,6 +15,8 @@ Interval = tuple[float, float]
 
 ERRORS = 2  # standard errors on each side of an estimate
 IN_LINE, SHOWN = 6, 12  # sizes of a path in a line, and in a table
+ALMOST_PERFECT = 0.999  # a score from which on a column may know the target
+ALMOST_PERFECT_WORDS = "Almost perfect: does a column know the target? Try bestleaf check."
 MEASURES = {"auc": "AUC", "roc_auc": "AUC", "concordance": "concordance index", "accuracy": "accuracy", "r2": "R²"}
 WHY = {
     "folds": "cross-validation folds share their rows",
@@ -77,6 +79,37 @@ def smallest_within_error(path: Path) -> PathRow | None:
     return next(row for row in known if (row.difference or 0.0) + (row.standard_error or 0.0) >= best)
 
 
+def flat_around(path: Path) -> tuple[int, int] | None:
+    """Return the smallest and the largest size around the chosen one whose sets score alike; None without such sizes.
+
+    Alike is within one standard error of the chosen set: the larger one of both sets.
+    """
+    known = [row for row in path.rows if row.difference is not None]
+    place = next((place for place, row in enumerate(known) if row.size == path.size), None)
+    if not path.folds or path.asked or place is None:
+        return None
+    chosen = known[place]
+
+    def alike(row: PathRow) -> bool:
+        error = max(row.standard_error or 0.0, chosen.standard_error or 0.0)
+        return abs((row.difference or 0.0) - (chosen.difference or 0.0)) <= error
+
+    smaller = takewhile(alike, reversed(known[:place]))
+    larger = takewhile(alike, known[place + 1 :])
+    sizes = [row.size for row in (*smaller, chosen, *larger)]
+    return (min(sizes), max(sizes)) if len(sizes) > 1 else None
+
+
+def almost_perfect(certificate: Certificate) -> bool:
+    """Whether a model that judges is so good on new rows that a column may know the target."""
+    claim = certificate.new_rows
+    return (
+        claim is not None
+        and _measure(certificate) in MEASURES.values()
+        and max((claim.score, *claim.judges.values())) >= ALMOST_PERFECT
+    )
+
+
 # ---- sentences
 
 
@@ -93,6 +126,10 @@ def answer_lines(certificate: Certificate) -> list[str]:
     smallest = None if path is None else smallest_within_error(path)
     if path is not None and smallest is not None:
         lines.append(_smallest_line(path, smallest))
+    if path is not None and (flat := flat_around(path)) is not None:
+        lines.append(_flat_line(path, flat, certificate.features or ()))
+    if almost_perfect(certificate):
+        lines.append(ALMOST_PERFECT_WORDS)
     if claim is not None and like_guessing(claim):
         lines.append(f"No better than guessing ({claim.guessing:.3g}), as far as these rows tell: do not rely on them.")
     return lines
@@ -100,7 +137,12 @@ def answer_lines(certificate: Certificate) -> list[str]:
 
 def _score_lines(certificate: Certificate, claim: NewRowsClaim) -> list[str]:
     score, difference = intervals_of(claim)
-    sure = "proved" if claim.table is not None else f"estimate{'' if score is None else f' ± {ERRORS} standard errors'}"
+    confidence = "" if claim.delta is None else f" with {100 * (1 - claim.delta):g} % confidence"
+    sure = (
+        f"proved{confidence}"
+        if claim.table is not None
+        else f"estimate{'' if score is None else f' ± {ERRORS} standard errors'}"
+    )
     judges = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
     mean = "mean of " if len(claim.judges) > 1 else ""
     by = f"{sure}; {HOW[claim.how].format(rows=f'{claim.rows:,}')}; {mean}{judges}"
@@ -121,10 +163,22 @@ def _folds_line(path: Path) -> str:
 def _smallest_line(path: Path, smallest: PathRow) -> str:
     answer = next(row for row in path.rows if row.size == path.size)
     if smallest.size >= answer.size or answer.difference is None:
-        return "Smallest within one standard error: no smaller set."
+        return "Smallest within one standard error of the best set: no smaller set."
     lost = (smallest.difference or 0.0) - answer.difference
     names = first_of(all_shown(smallest.features), IN_LINE)
-    return f"Smallest within one standard error: {counted(len(smallest.features), 'column')}, {lost:+.3f} ({names})."
+    found = f"{counted(len(smallest.features), 'column')}, {lost:+.3f} ({names})"
+    return f"Smallest within one standard error of the best set: {found}."
+
+
+def _flat_line(path: Path, flat: tuple[int, int], names: Sequence[str]) -> str:
+    """Return how far the curve is flat around the answer, and how often the folds chose its columns."""
+    shares = [path.chosen_in_folds.get(name, 0.0) for name in names]
+    least, most = (f"{100 * share:.0f}" for share in (min(shares, default=0.0), max(shares, default=0.0)))
+    often = least if least == most else f"{least} to {most}"
+    return (
+        f"Sets of {flat[0]} to {flat[1]} columns differ from the chosen one by less than one standard error: another "
+        f"seed may choose another of them (each column of the chosen one was chosen in {often} % of the folds)."
+    )
 
 
 def about_new_rows(certificate: Certificate) -> list[str]:
@@ -148,13 +202,13 @@ def about_new_rows(certificate: Certificate) -> list[str]:
             above = f"between {_least(-most)} and {_most(-least)} below"
         parts.append(f"{above} that of {every}")
     if claim.best_other is not None and len(claim.table.sets) > 2:
-        others = counted(len(claim.table.sets) - 1, "other set")
+        others = f"{len(claim.table.sets) - 1:,} sets of other sizes"
         if claim.best_other < 0:
-            parts.append(f"at least {_least(-claim.best_other)} above that of each of {others} of the path")
+            parts.append(f"at least {_least(-claim.best_other)} above that of each of the {others}")
         else:
-            parts.append(f"none of {others} of the path is better by more than {_most(claim.best_other)}")
+            parts.append(f"none of the {others} is better by more than {_most(claim.best_other)}")
     drawn = f"{claim.rows:,} test rows{' handed in' if claim.how == 'given rows' else ''}"
-    models = f"It is about models fitted to {claim.trained:,} rows, and new rows drawn like the {drawn}."
+    models = f"This holds for models fitted to {claim.trained:,} rows, on new rows drawn like the {drawn}."
     return [f"{', '.join(parts[:-1])}{', and ' if parts[1:] else ''}{parts[-1]}. {models}"]
 
 
@@ -162,10 +216,10 @@ def not_claimed_of_new_rows(certificate: Certificate) -> list[str]:
     """Return what is only estimated."""
     claim, found = certificate.new_rows, list[str]()
     if claim is not None and claim.why_no_proof is not None:
-        found.append(f"anything about new rows: the score is an estimate, because {WHY[claim.why_no_proof]}")
+        found.append(f"the score on new rows, which is an estimate, because {WHY[claim.why_no_proof]}")
     if certificate.path is not None:
-        found.append("anything by the scores of cross-validation by size, which are estimates")
-        found.append("that no set outside the path is better")
+        found.append("the scores by size, which are estimates of cross-validation")
+        found.append("that no set is better but those of the sizes compared")
     return found
 
 
@@ -193,18 +247,23 @@ def _span(interval: Interval | None, sign: str = "") -> str:
     """Return an interval in words, rounded outward."""
     if interval is None:
         return ""
-    low, high = floor(interval[0] * 1000) / 1000, ceil(interval[1] * 1000) / 1000
+    low, high = outward(interval)
     return f", from {low:{sign}.3f} to {high:{sign}.3f}"
 
 
+def outward(interval: Interval) -> Interval:
+    """Return the ends of an interval with three digits, rounded outward."""
+    return floor(interval[0] * 1000) / 1000, ceil(interval[1] * 1000) / 1000
+
+
 def _least(number: float) -> str:
-    """Return a number rounded down."""
-    return f"{floor(number * 10**4) / 10**4:.4f}"
+    """Return a number rounded down, as the lower end of an interval."""
+    return f"{outward((number, number))[0]:.3f}"
 
 
 def _most(number: float) -> str:
-    """Return a number rounded up."""
-    return f"{ceil(number * 10**4) / 10**4:.4f}"
+    """Return a number rounded up, as the upper end of an interval."""
+    return f"{outward((number, number))[1]:.3f}"
 
 
 # ---- the path

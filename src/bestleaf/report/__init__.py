@@ -102,10 +102,17 @@ def report_html(certificate: Certificate, *, title: str | None = None) -> str:
             fingerprint=None if data is None else data.fingerprint,
             encoding=None if data is None or data.encoding is None else encoding_in_words(data.encoding),
             notes=[] if told is None else [in_line(note, LONGEST_NOTE) for note in told.notes],
-            repeat=None if told is None or told.repeat is None else in_line(told.repeat, LONGEST_CALL),
+            repeat=None if told is None or told.repeat is None else _repeat(told.repeat),
             version=certificate.bestleaf,
         )
     )
+
+
+def _repeat(call: str) -> str:
+    """Return the command, or the call in Python with what it needs to be imported, that repeats a selection."""
+    used = [name for name in ("BestLeafSelector", "NeighbourVotes", "SearchOptions") if f"{name}(" in call]
+    imports = f"from bestleaf import {', '.join(used)}\n\n" if used else ""
+    return f"{imports}{in_line(call, LONGEST_CALL)}"
 
 
 def _about(certificate: Certificate) -> str | None:

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, floor
 from typing import NamedTuple
 
 from bestleaf.proof.record import STOP, Certificate, Leaf, NewRowsClaim, Path, SearchClaim
 from bestleaf.proof.text import all_shown, counted, shown
 from bestleaf.proof.words_data import subset_in_words
-from bestleaf.proof.words_new_rows import difference_word, intervals_of, like_guessing
+from bestleaf.proof.words_new_rows import (
+    ALMOST_PERFECT_WORDS,
+    almost_perfect,
+    difference_word,
+    flat_around,
+    intervals_of,
+    like_guessing,
+    outward,
+)
 
 LEADING = 20  # rivals of the answer whose intervals are drawn
 LONGEST = 42  # characters of a name beside a plot
-TINY = 1e-6  # by which a rounded number may be off
 OFTEN = 0.5  # share of folds from which on a column that is not in the answer is named
+FLAT = "Sets of {} to {} columns differ by less than one standard error: another seed may choose another of them."
 MEANINGS = {
     "better": "The chosen columns do better than all columns.",
     "same": "The chosen columns do as well as all columns.",
     "worse": "The chosen columns do worse than all columns.",
-    "open": "Whether they do better or worse than all columns stays open.",
+    "open": "These rows do not settle whether they do better or worse than all columns.",
 }
 
 Points = Sequence[tuple[float, float]]
@@ -73,7 +80,7 @@ def cards_of(certificate: Certificate) -> list[Card]:
         return _cards_of_search(certificate)
     claim, path = certificate.new_rows, certificate.path
     if claim is not None:
-        judged = [_score_card(claim), _difference_card(claim)]
+        judged = [_score_card(claim, certificate), _difference_card(claim)]
     else:
         judged = _cards_of_training(certificate) if path is None else _cards_of_size(path)
     return [_columns_card(certificate), *judged]
@@ -82,16 +89,20 @@ def cards_of(certificate: Certificate) -> list[Card]:
 def _columns_card(certificate: Certificate) -> Card:
     names = all_shown(certificate.features or ())
     levels = certificate.data.names if certificate.data else ()
-    return Card("Columns", f"{len(names)} of {len(levels)}", chips=tuple(names))
+    flat = None if certificate.path is None else flat_around(certificate.path)
+    lines = () if flat is None else (FLAT.format(*flat),)
+    return Card("Columns", f"{len(names)} of {len(levels)}", lines=lines, chips=tuple(names))
 
 
-def _score_card(claim: NewRowsClaim) -> Card:
+def _score_card(claim: NewRowsClaim, certificate: Certificate) -> Card:
     score, _ = intervals_of(claim)
     each = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
     on = "cross-validation" if claim.how == "nested folds" else f"{claim.rows:,} test rows"
     lines: tuple[str, ...] = (f"By {on}; mean of {each}" if len(claim.judges) > 1 else f"By {on}; {each}",)
     if like_guessing(claim):
         lines += ("No better than guessing, as far as these rows tell: do not rely on these columns.",)
+    if almost_perfect(certificate):
+        lines += (ALMOST_PERFECT_WORDS,)
     return Card("Score on new rows", f"{claim.score:.3f}", _badge(claim), _span(score), lines)
 
 
@@ -128,7 +139,7 @@ def _span(interval: tuple[float, float] | None, sign: str = "") -> str:
     """Return an interval in words, rounded outward; nothing if there is none."""
     if interval is None:
         return ""
-    low, high = floor(1000 * interval[0] + TINY) / 1000, ceil(1000 * interval[1] - TINY) / 1000
+    low, high = outward(interval)
     return f"from {low:{sign}.3f} to {high:{sign}.3f}"
 
 

@@ -17,7 +17,9 @@ from bestleaf.report.content import Points, Size, gap_points, rows_of, sizes_of
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 760.0, 72.0, 26.0, 24.0, 44.0
 ROW, NAMES, HEIGHT = 18.0, 300.0, 280.0  # height of an interval, width of its name, height of a line plot
-LEGEND = 22.0  # height of the legend below a plot
+LEGEND = 26.0  # height of a line of the legend below a plot, which has two entries
+ABOVE = 26.0  # room above the path, for the label of the chosen size
+BETWEEN = 30.0  # least distance of the numbers of sizes
 MANY_TICKS = 12  # on a logarithmic scale; more of them are powers of ten only
 SPREAD = 15  # a path to more columns than this has a logarithmic scale
 COLOURS = {  # name: light, dark; blue and orange are told apart by all kinds of colour vision
@@ -29,6 +31,10 @@ COLOURS = {  # name: light, dark; blue and orange are told apart by all kinds of
     "accent": ("#0b6bcb", "#6cb2ff"),
     "answer": ("#c2410c", "#fb923c"),
     "noise": ("#8a94a3", "#7c8797"),
+    "first": ("#00795c", "#3fd0a4"),
+    "second": ("#a8327f", "#f29ad0"),
+    "third": ("#8a6a00", "#e3c04a"),
+    "fourth": ("#1c2430", "#e6eaf0"),
 }
 
 
@@ -140,7 +146,7 @@ def draw_path(certificate: Certificate) -> str | None:
         return None
     numbers = [one.size for one in sizes]
     low, high = _worth_showing(sizes, path.tolerance)
-    y = Scale(low, high, HEIGHT - BOTTOM, TOP)
+    y = Scale(low, high, HEIGHT - BOTTOM, TOP + ABOVE)
     x = (LogScale if max(numbers) > SPREAD else WholeScale)(min(numbers), max(numbers), _beside(y) + 10, WIDTH - RIGHT)
     judged = len(path.judges) > 1 and all(len(one.judges) == len(path.judges) for one in sizes)
     judges = path.judges if judged else ()
@@ -150,16 +156,29 @@ def draw_path(certificate: Certificate) -> str | None:
         sizes=sizes,
         edges=list(pairwise([x.start - 8, *middles, x.end + 8])),
         judges=judges,
-        legend=[
-            ("line", "mean ± one standard error"),
-            *((f"judge judge{n}", name) for n, name in enumerate(judges[:4])),
-        ],
+        legend=(legend := _legend(judges)),
+        ticks=_apart(numbers, x),
         tolerance=path.tolerance,
         x=x,
         y=y,
         plot_height=HEIGHT,
-        height=HEIGHT + LEGEND,
+        legend_row=LEGEND,
+        height=HEIGHT + LEGEND * ceil(len(legend) / 2) + 4,
     )
+
+
+def _legend(judges: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the kinds of lines with their words."""
+    return [("line", "mean ± standard error"), *((f"judge judge{n}", name) for n, name in enumerate(judges[:4]))]
+
+
+def _apart(sizes: Sequence[int], x: Scale) -> list[int]:
+    """Return the sizes whose numbers have room below the plot: the last, and the first of those too close together."""
+    found: list[int] = []
+    for size in sizes[:-1]:
+        if (not found or x(size) - x(found[-1]) >= BETWEEN) and x(sizes[-1]) - x(size) >= BETWEEN:
+            found.append(size)
+    return [*found, sizes[-1]]
 
 
 def _worth_showing(sizes: Sequence[Size], tolerance: float) -> tuple[float, float]:

@@ -192,7 +192,9 @@ def choose(
     sizes = sizes_of(least, own.limit, len(own.units), n_features)
     rounds = [some for some in rounds_of(data, labels, folds, seed, real=panel.classes is None) if some]
     plan = Plan(data, own, panel, sizes, n_features, seed, budget)
-    ring = Ring.of(plan, rounds[0] if rounds else [], labels) if nested else None
+    if not rounds and folds is not None and not (isinstance(folds, list) and not folds):
+        raise ValueError("cv must leave two different targets in both parts of a fold, got no such fold")
+    ring = Ring.of(plan, rounds[0], labels) if nested and rounds else None
     planned = [fold for some in rounds for fold in some]
     many = 1 + 2 * len(planned) + (ring.tasks if ring else 0)
     run = Run(plan, memory if panel.has_name else None, workers, many, tell)

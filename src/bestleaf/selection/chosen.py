@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from msgspec import structs
 
@@ -16,8 +18,9 @@ from bestleaf.search.executors import executor_for
 from bestleaf.selection.choice import Chosen, choose
 from bestleaf.selection.data import Data, task_for, votes_of, warn
 from bestleaf.selection.fit import Fit
+from bestleaf.selection.folds import kept_together
 from bestleaf.selection.judges import Panel, finite
-from bestleaf.selection.new_rows import Split, matching_of, on_test_rows, rivals, rows_aside
+from bestleaf.selection.new_rows import Split, drawn, is_cut_short, matching_of, on_test_rows, rivals, rows_aside
 from bestleaf.selection.space import Space
 
 FEWEST_OF_A_CLASS = 5  # with fewer rows cross-validation says nothing
@@ -28,26 +31,45 @@ def chosen(fit: Fit) -> record.Certificate:
     data, selector = fit.data, fit.selector
     task = task_for(data.y, selector.estimator)
     check_targets(data, task)
-    space, split = Space.of(selector, data), _split(fit, task)
+    data, notes = kept_together(data), tuple[str, ...]()
+    if data is not fit.data:
+        many = len(data.y) - len(np.unique(data.metadata["groups"]))
+        notes = (f"{many:,} rows are copies of other rows; equal rows were kept together, so there is no proof",)
+        warn(notes[0])
+    space, split = Space.of(selector, data), _split(fit, data, task)
     kept = data if split is None else data.learned_from(split.kept).part(split.kept)
     panel = Panel.of(selector.estimator, selector.scoring, kept, fit.seed)
-    notes: tuple[str, ...] = ()
+    if data is not fit.data and hasattr(selector.cv, "split"):  # folds of the user's own
+        kept = kept._replace(metadata={name: kept.metadata[name] for name in fit.data.metadata})
     if (why := too_few(kept, task)) is None:
         found = _choose(fit, kept, space, panel, selector.cv, nested=split is None)
     else:
         found = _choose(fit, kept._replace(metadata={}), space, panel, [], nested=False)
         whole = found.size == len(space.everything)
         answer = "all columns" if whole else f"the first {found.size} columns that forward selection adds"
-        notes = (f"{why}, too little to choose by cross-validation: the answer is {answer}",)
-        warn(notes[0])
+        notes = (
+            *notes,
+            f"{why}, too little to choose by cross-validation: the answer is {answer}",
+        )
+        warn(notes[-1])
+    if why is None and not found.folds_planned:
+        notes = (*notes, "no fold has two different targets on both sides, nothing to choose by: groups of one class?")
+        warn(notes[-1])
     claim = _honest(found, space)
     if split is not None and fit.budget.spent() != "interrupted":
         sets = rivals(found.sizes, found.sets, found.curve, found.size)
+        if fit.budget.spent() and "groups" not in data.metadata:  # as many test rows as take half a second
+            few = max(50, 3 * 10**8 // (len(split.kept) * data.X.shape[1]))
+            split = split._replace(aside=drawn(data.y, task, min(few, len(split.aside)), fit.seed).aside)
         sets = [found.units, *(one for one in sets if one != found.units)]
         matching = matching_of(fit.digest.result())
         claim = on_test_rows(
             data, split, space, panel, sets, selector.delta, matching=matching, seed=fit.seed, budget=fit.budget
         )
+        if found.reason == "settled" and (claim.rows + claim.trained < len(data.y) or is_cut_short(claim, len(sets))):
+            found = replace(found, reason="interrupted" if fit.budget.spent() == "interrupted" else "max_time")
+    if claim is None and found.folds and not found.asked and found.reason == "settled":
+        notes += ("no score on new rows is known: without two folds at a time, too little is left to choose by",)
     return _record(fit, space, panel, found, claim, len(kept.y), notes)
 
 
@@ -75,13 +97,13 @@ def too_few(data: Data, task: str) -> str | None:
     return None
 
 
-def _split(fit: Fit, task: str) -> Split | None:
+def _split(fit: Fit, data: Data, task: str) -> Split | None:
     """Return the test rows; with a list of folds, which are about all rows, there are none unless asked for."""
     selector = fit.selector
     of_all_rows = selector.cv is not None and not hasattr(selector.cv, "split") and not isinstance(selector.cv, int)
     if of_all_rows and selector.holdout:
         raise ValueError("cv must be a number or a splitter with holdout, got a list of rows of all the data")
-    return rows_aside(fit.data, 0 if of_all_rows else selector.holdout, task, fit.seed)
+    return rows_aside(data, 0 if of_all_rows else selector.holdout, task, fit.seed)
 
 
 def _choose(fit: Fit, data: Data, space: Space, panel: Panel, folds: object, *, nested: bool) -> Chosen:

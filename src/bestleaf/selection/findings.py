@@ -28,6 +28,11 @@ KINDS = {
         "Leaks? Each of {many} columns alone ranks the target almost perfectly: {names}. Drop those that are not known "
         "before the target.",
     ),
+    "leak by gaps": Kind(
+        "A leak? {name} is missing exactly where the target is {text}. If it is not known before the target, drop it.",
+        "Leaks? Each of {many} columns is missing exactly for some classes of the target: {names}. Drop those that are "
+        "not known before the target.",
+    ),
     "leak of two": Kind(
         "A leak? {text} ranks the target perfectly, although no column does alone. If it is not known before the "
         "target, drop one.",

@@ -67,10 +67,10 @@ class Watch:
             self._task.call_on_fit_task_end(**self._given)
 
     def fold(self, done: int, planned: int, told: str = "") -> None:
-        """Show how many folds are done, and how the curve over sizes stands."""
+        """Show how many steps are done, several for each fold, and how the curve over sizes stands."""
         self._budget.look()
         more = f" · {told}" if told else ""
-        self._line.tell(f"Choosing by cross-validation: {done} of {planned} folds done{more}", self._budget.seconds)
+        self._line.tell(f"Choosing by cross-validation: {done} of {planned} steps done{more}", self._budget.seconds)
         self._tell_callbacks("fold")
 
     def names(self, name_of: Callable[[Any], str], subsets: int | None = None) -> None:
@@ -139,7 +139,7 @@ class Fit(NamedTuple):
     @property
     def notes(self) -> tuple[str, ...]:
         """What was done to the columns."""
-        return () if self.data.encoded is None else tuple(self.data.encoded.encoder.notes_)
+        return () if self.data.encoded is None else self.data.encoded.encoder.notes()
 
 
 def call_of(selector: BaseEstimator, seed: int) -> str:

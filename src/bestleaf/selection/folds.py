@@ -19,6 +19,7 @@ from bestleaf.selection.space import Space
 FOLDS = 5
 MOST_ROWS = 10_000  # of more rows, a random part chooses
 BINS = 64  # of the codes of a column
+SHARE = 0.05  # of the rows that may equal others
 PRIOR = 2.0  # rows with the mean target that every level of a category has in addition
 
 
@@ -32,10 +33,43 @@ class Fold(NamedTuple):
 def numbered(y: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
     """Return the class of each row by number; for real targets (None) in which fifth of the range of ranks it is."""
     if classes is None:
+        _, same, many = np.unique(y, return_inverse=True, return_counts=True)
+        if many.max() * 5 > len(y):  # equal targets, such as many zeros, are in one part
+            return (np.cumsum(many) - many)[same] * 5 // len(y)
         # Parts of the range of real targets that folds have in equal shares.
         return np.argsort(np.argsort(y, kind="stable"), kind="stable") * 5 // len(y)
     ranks = np.argsort(classes)
     return ranks[np.searchsorted(classes, y, sorter=ranks)]
+
+
+def kept_together(data: Data) -> Data:
+    """Return the data with equal rows as groups, if there are more than chance makes and no groups were given.
+
+    Where columns are mixed among the rows, tables of a few categories have equal rows, too; measurements have not.
+    """
+    X, rows = data.X, len(data.y)
+    if "groups" in data.metadata or rows < 2:
+        return data
+    kinds = [len(np.unique(column)) for column in X[:1000].T]
+    most = len(np.unique(X[:, int(np.argmax(kinds))]))
+    if rows - most <= SHARE * rows:
+        return data
+    X, targets = X + 0.0, np.unique(data.y, return_inverse=True)[1].ravel()
+    equal = row_numbers(X, targets)
+    copies, rng = rows - equal.max() - 1, np.random.default_rng(0)
+    if copies <= SHARE * rows or most <= min(30, (rows - copies) / 2):
+        return data
+    mixed = row_numbers(np.column_stack([rng.permutation(column) for column in X.T]), targets)
+    if rows - mixed.max() - 1 > copies / 10:
+        return data
+    return data._replace(metadata={**data.metadata, "groups": equal})
+
+
+def row_numbers(X: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Return a number for each row, the same for equal rows with equal targets."""
+    known = dict[tuple[bytes, int], int]()
+    rows = zip(np.ascontiguousarray(X), targets.tolist(), strict=True)
+    return np.array([known.setdefault((row.tobytes(), target), len(known)) for row, target in rows])
 
 
 def rows_to_choose_by(labels: np.ndarray, cv: object, seed: int) -> np.ndarray:
@@ -58,13 +92,14 @@ def rounds_of(data: Data, labels: np.ndarray, cv: object, seed: int, *, real: bo
     if cv is not None and not isinstance(cv, Integral):
         splitter = fixed_splitter(cv, data.y, seed, classifier=not real)
         groups = groups_for(splitter, groups, len(data.y))
-        return [_usable([Fold(*split) for split in splits_by("cv", splitter, data.X, data.y, groups)], labels, weights)]
+        drawn = [Fold(*split) for split in splits_by("cv", splitter, data.X, data.y, groups)]
+        return [_usable(drawn, (labels, data.y), weights)]
     folds = min(FOLDS if cv is None else int(cv), len(labels) if groups is None else len(np.unique(groups)))
     if folds < 2:
         return []
     # The folds are drawn again, at most twice, until about so many rows were scored.
     times = int(np.clip(round(1000 / len(labels)), 1, 3)) if cv is None else 1
-    return [_usable(_drawn(labels, groups, folds, rng), labels, weights) for _ in range(times)]
+    return [_usable(_drawn(labels, groups, folds, rng), (labels, data.y), weights) for _ in range(times)]
 
 
 def _drawn(labels: np.ndarray, groups: np.ndarray | None, folds: int, rng: np.random.Generator) -> list[Fold]:
@@ -87,10 +122,11 @@ def dealt_out(labels: np.ndarray, folds: int, rng: np.random.Generator) -> np.nd
     return number
 
 
-def _usable(folds: Sequence[Fold], labels: np.ndarray, weights: np.ndarray | None) -> list[Fold]:
-    """Return the folds with at least two labels on both sides, among rows that have weight."""
-    there = np.ones(len(labels), bool) if weights is None else np.asarray(weights) > 0
-    return [fold for fold in folds if min(len(np.unique(labels[rows][there[rows]])) for rows in fold) > 1]
+def _usable(folds: Sequence[Fold], targets: tuple[np.ndarray, np.ndarray], weights: np.ndarray | None) -> list[Fold]:
+    """Return the folds with at least two labels and two targets on both sides, among rows that have weight."""
+    there = np.ones(len(targets[0]), bool) if weights is None else np.asarray(weights) > 0
+    sides = [[one[rows[there[rows]]] for rows in fold for one in targets] for fold in folds]
+    return [fold for fold, some in zip(folds, sides, strict=True) if min(len(np.unique(one)) for one in some) > 1]
 
 
 class Part:

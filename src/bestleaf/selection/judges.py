@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from math import isfinite
 from numbers import Real
@@ -13,7 +14,7 @@ from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
 from sklearn.utils.validation import has_fit_parameter
 
-from bestleaf.checks import shown
+from bestleaf.checks import sentence, shown
 from bestleaf.features.estimator import ONE_THREAD, described, fitted_to, name_of, prepared
 from bestleaf.features.kernels import forest
 from bestleaf.features.neighbours import NeighbourVotes
@@ -158,8 +159,20 @@ class Fitted:
         """Return a clone, fitted to the training rows."""
         weights = part.data.metadata.get("sample_weight")
         more = {} if weights is None else {"sample_weight": weights[part.fold.train]}
-        with ONE_THREAD:
-            return fitted_to(part.raw(units, part.fold.train), part.data.y[part.fold.train], self.estimator, **more)
+        rows = part.raw(units, part.fold.train)
+        with ONE_THREAD, self._in_one_sentence(f"be fitted to {rows.shape[1]} columns"):
+            return fitted_to(rows, part.data.y[part.fold.train], self.estimator, **more)
+
+    @contextmanager
+    def _in_one_sentence(self, what: str) -> Iterator[None]:
+        """Name the estimator in any error of it; a ValueError is such a sentence already if it names it."""
+        try:
+            yield
+        except Exception as error:
+            if isinstance(error, ValueError) and self.name in str(error):
+                raise
+            why = sentence(f"{type(error).__name__}: {error}", 200)
+            raise ValueError(f"estimator {self.name} cannot {what}: {why}") from error
 
     def outputs(self, part: Part, order: Units, sizes: Sequence[int], check: Check) -> np.ndarray:
         """Return what ranks the rows: decisions or probabilities for each class, predictions for real targets.
@@ -169,7 +182,11 @@ class Fitted:
         found = []
         for size in sizes:
             check()
-            found.append(self._ranked(self.fitted(part, order[:size]), part, order[:size]))
+            model = self.fitted(part, order[:size])
+            with self._in_one_sentence(f"predict by {len(part.raw(order[:size], part.fold.test[:1])[0])} columns"):
+                found.append(self._ranked(model, part, order[:size]))
+            if not np.isfinite(found[-1]).all():
+                raise ValueError(f"estimator {self.name} must predict finite numbers, got nan or infinity")
         return np.stack(found)
 
     def _ranked(self, model: BaseEstimator, part: Part, units: Units) -> np.ndarray:
@@ -178,7 +195,13 @@ class Fitted:
         if part.classes is None:
             predicted = np.asarray(model.predict(rows), np.float64).reshape(len(rows), 1)
             return part.standard(predicted)
-        method = next((name for name in ("decision_function", "predict_proba") if hasattr(model, name)), None)
+        methods = [name for name in ("decision_function", "predict_proba") if hasattr(model, name)]
+        pairs = {name.rpartition("__")[2]: one for name, one in model.get_params().items()}
+        if len(part.classes) > 2 and pairs.get("decision_function_shape") == "ovo":  # columns are pairs of classes
+            if methods == ["decision_function"] and not self.decides:
+                raise ValueError(f"{self.name} must decide for classes, not for pairs: decision_function_shape='ovr'")
+            methods = methods[1:]
+        method = next(iter(methods), None)
         if method is None or self.decides:
             each = np.asarray(model.predict(rows))[:, None] == part.classes
         else:

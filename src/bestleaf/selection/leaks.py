@@ -26,6 +26,7 @@ PAIRED, PAIRED_ROWS = 25, 600  # columns that are looked at in pairs, those that
 WIDE = 2_000  # with more columns, pairs and sums are not looked at
 MOST_SUMMED, SUMMED_ROWS, EXACT = 300, 2_000, 1e-6  # columns and rows of sums; how small the rest is, in deviations
 MOST_TERMS = 6
+MOST_NAMED = 3  # classes
 PURE = 0.9  # share of rows in the most frequent class of their group, which a leak must have
 
 
@@ -52,6 +53,27 @@ def leaks(features: pd.DataFrame, y: pd.Series, task: str) -> dict[str, float]:
 
 def _some(rows: np.ndarray, most: int) -> np.ndarray:
     return rows if len(rows) <= most else np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+
+
+def leaks_by_gaps(features: pd.DataFrame, y: pd.Series, task: str) -> dict[str, str]:
+    """Return columns that are missing for all rows of some classes and for no other row, with these classes in words.
+
+    There must be at least five rows with a value, and five without one.
+    """
+    known = y.notna().to_numpy()
+    classes, labels = pd.factorize(y[known])
+    if task == "regression" or known.sum() < FEWEST_ROWS or not 2 <= len(labels) <= MOST_CLASSES:
+        return {}
+    rows, found = np.bincount(classes), dict[str, str]()
+    gaps = features.isna().to_numpy()[known]
+    many = gaps.sum(axis=0)
+    for place in np.flatnonzero(np.minimum(many, len(gaps) - many) >= A_GROUP).tolist():
+        missing = np.bincount(classes, gaps[:, place], minlength=len(labels))
+        without = missing == rows
+        if (without | (missing == 0)).all():
+            more = ", …" if without.sum() > MOST_NAMED else ""
+            found[str(features.columns[place])] = " or ".join(map(str, labels[without][:MOST_NAMED])) + more
+    return found
 
 
 @np.errstate(all="ignore")

@@ -17,7 +17,7 @@ from bestleaf.features.neighbours import TASKS
 from bestleaf.proof.text import counted
 from bestleaf.selection.columns import Look, looked_at
 from bestleaf.selection.findings import KINDS, Finding
-from bestleaf.selection.leaks import leaks, leaks_of_two, sums_of_others
+from bestleaf.selection.leaks import leaks, leaks_by_gaps, leaks_of_two, sums_of_others
 
 FEW_ROWS = 50
 RARE_CLASS = 10  # a class with fewer rows is rare
@@ -35,6 +35,7 @@ TOLD_IN_PYTHON = {
     "row number": "has columns that number the rows",
     "id": "has columns that look like identifiers",
     "leak": "has columns that rank y almost perfectly, perhaps leaks",
+    "leak by gaps": "has columns that are missing for whole classes of y, perhaps leaks",
     "leak of two": "has two columns that rank y perfectly, perhaps a leak",
     "sum": "has columns that are sums of others",
 }
@@ -67,6 +68,12 @@ class TableCheck:
     def leaks(self) -> list[str]:
         """Columns that alone rank the target almost perfectly."""
         return [name for one in self.findings if one.kind == "leak" for name in one.columns]
+
+    @property
+    def to_drop(self) -> list[str]:
+        """Columns to drop if they are not known before the target: the leaks, and one of two that are one together."""
+        names = (name for one in self.findings if one.kind.startswith("leak") for name in one.columns)
+        return list(dict.fromkeys(names))
 
     @property
     def notes(self) -> list[str]:
@@ -145,6 +152,10 @@ def check_table(
         looked = features[[one.name for one in stay]]
         for name, score in leaks(looked, y, found_task).items():
             found.add("leak", name, score, measure)
+        alone = {name for name, _, _ in found.get("leak", [])}
+        for name, gaps in leaks_by_gaps(looked, y, found_task).items():
+            if name not in alone:
+                found.add("leak by gaps", name, 0, gaps)
         for name, pair in leaks_of_two(looked, y, found_task).items():
             found.add("leak of two", name, 0, pair)
     copies = {name for name, _, _ in found.get("duplicate", [])}

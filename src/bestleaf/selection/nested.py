@@ -15,7 +15,7 @@ import numpy as np
 from bestleaf.features.scoring import corrected_error
 from bestleaf.proof.record import NewRowsClaim
 from bestleaf.selection.folds import Fold, rounds_of
-from bestleaf.selection.judges import finite
+from bestleaf.selection.judges import Panel, finite
 from bestleaf.selection.orders import ORDERS, pooled
 from bestleaf.selection.tasks import Plan, Run, Scored, Task
 
@@ -41,7 +41,8 @@ class Ring(NamedTuple):
             first = rounds[0] if rounds else []
         found = cls(plan, first, shared)
         without = [found.without(number).fold.train for number in range(len(first))] if len(first) >= fewest else []
-        return found if without and all(len(np.unique(labels[rows])) > 1 for rows in without) else None
+        targets = labels, plan.data.y
+        return found if without and all(len(np.unique(one[rows])) > 1 for rows in without for one in targets) else None
 
     @property
     def tasks(self) -> int:
@@ -83,38 +84,46 @@ class Ring(NamedTuple):
         train = np.intersect1d(np.setdiff1d(one.train, other.test), np.setdiff1d(other.train, one.test))
         return Task("inner", Fold(train, np.concatenate([one.test, other.test])), (np.array([len(one.test)]),))
 
-    def _summed_up(self, scores: np.ndarray, every: np.ndarray) -> NewRowsClaim:
+    def _summed_up(self, scores: np.ndarray, every: np.ndarray) -> NewRowsClaim | None:
         """Return what the scores [folds, judges] of the choice and of all columns say together."""
         rows, trained = zip(*((len(fold.test), len(fold.train)) for fold in self.folds), strict=True)
-        gains = (scores - every).mean(axis=1)
+        if not np.isfinite([scores, every]).all():
+            return None
+        gains, data = (scores - every).mean(axis=1), self.plan.data
+        weights = data.metadata.get("sample_weight")
+        least = by_rows(self.plan.panel, data.y, weights, float(scores.mean()))
+        there = len(data.y) if weights is None else int((weights > 0).sum())
         by_folds, panel = corrected_error(scores.mean(axis=1), rows, trained), self.plan.panel
         return NewRowsClaim(
             score=float(scores.mean()),
             all_columns=float(every.mean()),
-            standard_error=finite(max(by_folds, self._by_rows(float(scores.mean())))),
-            difference_error=finite(corrected_error(gains, rows, trained)),
+            standard_error=finite(max(by_folds, least)),
+            difference_error=finite(corrected_error(gains, rows, trained) or (1 / there if least else 0.0)),
             judges=dict(zip(panel.names, scores.mean(axis=0).tolist(), strict=True)),
-            rows=sum(rows),
+            rows=min(sum(rows), there),
             trained=round(float(np.mean(trained))),
             guessing=panel.guessing(self.plan.data.y),
             how="nested folds",
             why_no_proof="folds",
         )
 
-    def _by_rows(self, score: float) -> float:
-        """Return the standard error that follows from the number of rows, where that is known; otherwise 0."""
-        panel, y = self.plan.panel, self.plan.data.y
-        if panel.scorer is None and panel.scoring == "accuracy":
-            return float(np.sqrt(max(score * (1 - score), 0.0) / len(y)))
-        if panel.scorer is not None or panel.scoring != "roc_auc":
-            return 0.0
-        counts = np.unique(y, return_counts=True)[1].tolist()
-        return float(np.sqrt(np.mean([hanley_mcneil(score, many, len(y) - many) for many in counts])))
+
+def by_rows(panel: Panel, y: np.ndarray, weights: np.ndarray | None, score: float) -> float:
+    """Return the standard error that follows from the number of rows that have weight, where known; otherwise 0."""
+    y = y if weights is None else y[np.asarray(weights) > 0]
+    if panel.scorer is not None or panel.scoring not in ("accuracy", "roc_auc"):
+        return 0.0
+    if panel.scoring == "accuracy":
+        score = min(max(score, 0.5 / (len(y) + 1)), 1 - 0.5 / (len(y) + 1))  # no error of 0
+        return float(np.sqrt(score * (1 - score) / len(y)))
+    counts = np.unique(y, return_counts=True)[1].tolist()
+    return float(np.sqrt(np.mean([hanley_mcneil(score, many, len(y) - many) for many in counts])))
 
 
 def hanley_mcneil(auc: float, positives: int, negatives: int) -> float:
     """Return the variance of an AUC (Hanley and McNeil, 1982)."""
-    auc = min(max(auc, 1 - auc), 1.0)
+    few = min(positives, negatives)
+    auc = min(max(auc, 1 - auc), 1 - 0.5 / (few + 1))  # no variance of 0
     one, other = auc / (2 - auc), 2 * auc**2 / (1 + auc)
     spread = auc * (1 - auc) + (positives - 1) * (one - auc**2) + (negatives - 1) * (other - auc**2)
     return spread / (positives * negatives)

@@ -17,6 +17,7 @@ from bestleaf.selection.data import Data
 from bestleaf.selection.folds import Fold, Part
 from bestleaf.selection.judges import Panel, finite
 from bestleaf.selection.matched import MATCHINGS, Measure, Rows, draws, proved
+from bestleaf.selection.nested import by_rows
 from bestleaf.selection.space import Space
 
 BLOCKS = 20  # of test rows; a standard error follows from the scores without each of them
@@ -65,7 +66,12 @@ def drawn(y: np.ndarray, task: str, many: int, seed: int, groups: np.ndarray | N
         group = group_numbers(groups, len(y))
         order = np.argsort(draws(seed, 0, int(group.max()) + 1), kind="stable")
         sizes = np.bincount(group)[order]
-        aside = np.isin(group, order[: np.searchsorted(np.cumsum(sizes), many) + 1])
+        # A group that would leave less than 60 % of the rows to choose by is none of them.
+        taken, found, most = list[int](), 0, len(y) * (0.4 if many <= 0.4 * len(y) else 0.9)
+        for one, size in zip(order.tolist(), sizes.tolist(), strict=True):
+            if found < many and found + size <= most:
+                taken, found = [*taken, one], found + size
+        aside = np.isin(group, taken)
     else:
         aside = np.zeros(len(y), bool)
         aside[_in_turn(y, task, seed)[:many]] = True
@@ -122,10 +128,8 @@ def on_test_rows(
     if why is not None:
         blocks = _blocks(data, split, panel.task, seed)
         return _estimate(partial(claim, why_no_proof=why), part, panel, asked, blocks)
-    # The distances between training rows and test rows take some seconds.
-    room = min(300_000 // (MATCHINGS * 4 * width), 10**9 // len(split.kept) // len(split.aside)) - len(asked)
     others = [one for one in sets[1:] if tuple(sorted(one)) not in asked]
-    for one in others[: max(0, room)]:
+    for one in others[: max(0, room(width, len(split.aside), len(split.kept)) - len(asked))]:
         if budget is not None and budget.spent():
             break
         known.append(_predicted(panel, part, one))
@@ -146,11 +150,24 @@ def matching_of(fingerprint: str) -> int:
     return int(fingerprint[:16], 16)
 
 
+def room(width: int, rows: int, trained: int) -> int:
+    """Return how many sets are compared at most; nobody chooses it by the result. `width` counts judges and outputs."""
+    return min(300_000 // (MATCHINGS * 4 * width), 10**9 // trained // rows)  # of numbers, and of distances
+
+
+def is_cut_short(claim: NewRowsClaim, sets: int) -> bool:
+    """Return whether a budget ended the comparison with the sets of a path."""
+    if claim.table is None:
+        return False
+    most = room((len(claim.table.score[0]) - 1) // 2, claim.rows, claim.trained)
+    return len(claim.table.sets) < min(sets, most)
+
+
 def rivals(
     sizes: Sequence[int], sets: Sequence[tuple[int, ...]], curve: np.ndarray, size: int
 ) -> list[tuple[int, ...]]:
     """Return the set of a size, then the other sets of a path by their score, the highest first."""
-    means = curve.mean(axis=0) if curve.size else np.zeros(len(sizes))
+    means = [finite(column.mean()) or 0.0 for column in curve.T] if curve.size else np.zeros(len(sizes))
     order = sorted(range(len(sizes)), key=lambda place: (sizes[place] != size, -means[place]))
     return [sets[place] for place in order]
 
@@ -189,7 +206,7 @@ def _estimate(
         score=float(means[0, 0]),
         all_columns=float(means[1, 0]),
         judges=dict(zip(panel.names, scores[0, 0].tolist(), strict=True)),
-        standard_error=_jackknife(means[0, 1:]),
+        standard_error=_at_least(_jackknife(means[0, 1:]), by_rows(panel, part.new_y, part.weights, means[0, 0])),
         difference_error=_jackknife(means[0, 1:] - means[1, 1:]),
     )
 
@@ -205,6 +222,10 @@ def _blocks(data: Data, split: Split, task: str, seed: int) -> list[np.ndarray]:
         turn = np.argsort(np.argsort(draws(seed, 0, int(group.max()) + 1)))[group]
     found = [np.flatnonzero(turn % BLOCKS == block) for block in range(BLOCKS)]
     return [block for block in found if 0 < len(block) < len(turn)]
+
+
+def _at_least(error: float | None, least: float) -> float | None:
+    return None if error is None else max(error, least)
 
 
 def _jackknife(without: np.ndarray) -> float | None:

@@ -18,6 +18,7 @@ from bestleaf.proof.record import Certificate, MatchedRows, NewRowsClaim, Panel
 from bestleaf.proof.text import counted
 from bestleaf.proof.verify import RefusedError
 from bestleaf.selection.data import Data
+from bestleaf.selection.folds import kept_together
 from bestleaf.selection.new_rows import Split, drawn
 
 EQUAL = 1e-9  # distances that differ by a smaller part are the same
@@ -33,10 +34,8 @@ def check_new_rows(certificate: Certificate, rows: Data) -> list[str]:
     claim = certificate.new_rows
     assert claim is not None
     if claim.how == "given rows":
-        what = f"{counted(claim.rows, 'test row')} handed in after the fit"
-        return [
-            f"Not checked: the score on new rows. It is of {what}, not among these data: their table is taken as written."
-        ]
+        where = "The test rows were handed in after the fit and are not among these data"
+        return [f"Not checked: the score on new rows. {where}: their table is taken as written."]
     _check_judges(certificate, claim)
     if claim.how == "nested folds":
         return ["Not checked: the score on new rows, an estimate that was not computed again."]
@@ -175,8 +174,11 @@ def split_of(certificate: Certificate, rows: Data) -> Split:
     if path is None or path.seed is None:
         raise RefusedError("test rows need the seed that they are drawn by, got none")
     task = getattr(data.objective, "task", "classification")
-    split = drawn(rows.y, task, claim.rows, path.seed, rows.metadata.get("groups"))
-    if (len(split.aside), len(split.kept)) != (claim.rows, claim.trained):
+    groups = kept_together(rows).metadata.get("groups")
+    kept, aside = (drawn(rows.y, task, many, path.seed, groups) for many in (len(rows.y) - claim.trained, claim.rows))
+    split = Split(kept.kept, aside.aside)  # if time was over, not all rows kept aside are test rows
+    whole = certificate.reason != "settled" or claim.rows + claim.trained == len(rows.y)
+    if (len(split.aside), len(split.kept)) != (claim.rows, claim.trained) or not whole:
         got = f"{len(split.aside):,} of {len(rows.y):,} rows, not {claim.rows:,} beside {claim.trained:,}"
         raise RefusedError(f"the seed draws {got}")
     return split

@@ -40,6 +40,8 @@ from bestleaf.selection.data import METADATA, Data, FeatureGroups, checked_fit_d
 from bestleaf.selection.fit import CallbackSupportMixin, Fit, Watch, call_of
 from bestleaf.selection.searched import ROOM, Searched, SearchOptions, searched
 
+OF_ONE_ESTIMATOR = ("predict", "score")  # methods
+
 
 def _has_one_estimator(selector: BestLeafSelector) -> bool:
     """Whether there is one estimator that can be fitted to the selected columns."""
@@ -162,7 +164,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         1 for the selected columns; the others in the order in which they would come next.
     score_ : float
         Score on new rows: the mean over the judges. With ``choose="training"``, the value on the rows given. nan if a
-        budget ended the fit before it was known.
+        budget ended the fit before it was known, and after `at_size`.
     score_interval_ : (float, float) or None
         Its confidence interval, proved on test rows; otherwise the score plus and minus two standard errors.
     difference_, difference_interval_ : float, (float, float) or None
@@ -347,14 +349,17 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """Return the seed; of a fit without one, that of the first such fit on these data."""
         if self.random_state is not None:
             return seed_of(self)
-        call = call_of(copy(self).set_params(max_time=None, n_jobs=None), 0)
-        return Answers(memory, digest).seed(seed_of(self), call)
+        return Answers(memory, digest).seed(seed_of(self), self._call())
+
+    def _call(self) -> str:
+        """Return in words what the answer depends on, beside the data and the seed."""
+        return call_of(copy(self).set_params(max_time=None, n_jobs=None), 0)
 
     def _set(self, task: Fit, found: Searched | Certificate) -> None:
         """Set the attributes; `_data` are the rows given, which are not pickled."""
         for name in ("evaluated_", "history_", "feature_scores_", "training_score_", "cv_results_", "estimator_"):
             self.__dict__.pop(name, None)  # an earlier fit may have set it
-        self._data, self._seed = task.data, task.seed
+        self._data, self._seed, self._asked = task.data, task.seed, self._call()
         self.encoder_ = None if task.data.encoded is None else task.data.encoded.encoder
         self.levels_ = {} if self.encoder_ is None else self.encoder_.levels_
         self.notes_ = () if self.encoder_ is None else self.encoder_.notes_
@@ -399,7 +404,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         assert path is not None
         self.path_ = Path.of(path, labels)
         row = next(row for row in path.rows if row.size == path.size)
-        known = (row.score, row.difference) if path.asked else (None, None)  # of a size that was chosen it is too high
+        asked = path.asked and path.size == self.n_features_to_select
+        known = (row.score, row.difference) if asked else (None, None)  # of a set that they have chosen it is too high
         self.score_, self.difference_ = map(_number, known)
         self.score_interval_ = self.difference_interval_ = None
         if claim is not None:
@@ -422,7 +428,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def at_size(self, size: int) -> BestLeafSelector:
         """Return a fitted selector that selects the set of another size of the path, without a new choice.
 
-        If the path has no set of this size, it is that of the next smaller one. Its score is that of cross-validation.
+        If the path has no set of this size, it is that of the next smaller one, with a warning. Its `score_` is nan:
+        its score in cross-validation, in `path_` and `cv_results_`, is rather high. `validate` gives an honest one.
 
         Parameters
         ----------
@@ -433,10 +440,15 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         found = self.certificate_
         if self.path_ is None or found.path is None or found.data is None or found.told is None:
             raise ValueError("at_size needs a path: fit with choose='new_data'")
-        row = self.path_.at(whole("size", size, 1))
+        size = whole("size", size, 1)
+        if size > (most := self.path_[-1].size):
+            raise ValueError(f"size must be at most {most}, the number of columns, got {size}")
+        row = self.path_.at(size)
         if row.size > found.data.choice.limit:
             limit = f"{found.data.choice.limit}, the largest number of columns that may be chosen"
             raise ValueError(f"size must be at most {limit}, got {size}")
+        if row.size != size:
+            warn(f"the path has no set of size {size}; this is its set of size {row.size}, the next smaller one")
         if row.size == found.path.size:
             return self._with(found)
         features = next(one.features for one in found.path.rows if one.size == row.size)
@@ -451,6 +463,12 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if found.features != self.certificate_.features:
             other.__dict__.pop("estimator_", None)  # it is fitted when it is asked for
         return other
+
+    def __getattr__(self, name: str) -> Any:
+        """Say what an attribute needs that is not there."""
+        if name in OF_ONE_ESTIMATOR and "estimator" in self.__dict__ and not _has_one_estimator(self):
+            raise AttributeError(f"{name} needs one estimator: BestLeafSelector(estimator=...)")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _tell(self) -> None:
         """Print the result if it is asked for, and warn if a budget ended the fit."""

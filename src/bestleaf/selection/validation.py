@@ -24,8 +24,11 @@ from bestleaf.proof.words_new_rows import (
     answer_lines,
     intervals_of,
     not_claimed_of_new_rows,
+    outward,
 )
-from bestleaf.selection.data import Data, task_for
+from bestleaf.selection.chosen import check_targets
+from bestleaf.selection.data import Data, task_for, warn
+from bestleaf.selection.folds import kept_together
 from bestleaf.selection.judges import Panel
 from bestleaf.selection.new_rows import Split, matching_of, on_test_rows
 from bestleaf.selection.selector import BestLeafSelector
@@ -52,7 +55,7 @@ class Validation:
     """
 
     certificate: Certificate = field(repr=False)
-    claim: NewRowsClaim
+    claim: NewRowsClaim = field(repr=False)
 
     @property
     def score(self) -> float:
@@ -74,9 +77,16 @@ class Validation:
         """The same for the difference."""
         return intervals_of(self.claim)[1]
 
+    def __repr__(self) -> str:
+        ends = ""
+        if self.interval is not None:
+            low, high = outward(self.interval)
+            ends = f", interval=({low:.3f}, {high:.3f})"
+        return f"Validation(score={self.score:.3f}{ends}, difference={self.difference:+.3f})"
+
     def __str__(self) -> str:
         proved = about_new_rows(self.certificate)
-        not_claimed = [f"Not claimed: {text}." for text in not_claimed_of_new_rows(self.certificate)[:1]]
+        not_claimed = [f"Not proved: {text}." for text in not_claimed_of_new_rows(self.certificate)[:1]]
         return "\n".join([*answer_lines(self.certificate), *(proved or not_claimed)])
 
 
@@ -133,6 +143,10 @@ def validate(
     seen: Data | None = getattr(selector, "_data", None)
     if seen is None:
         raise ValueError("selector must have the rows of its fit, which are not kept in a file: fit it again")
+    if fingerprint(seen.X, seen.y) != selector.certificate_.data.fingerprint:  # type: ignore[union-attr]
+        raise ValueError("X and y must stay as they were in fit, which did not copy them: they have changed since")
+    if selector._call() != selector._asked:
+        raise ValueError("selector must have the parameters of its fit, got others: fit it again")
     new = _checked(selector, seen, X_test, y_test, {"groups": groups, "sample_weight": sample_weight})
     record, split = selector.certificate_, Split(np.arange(len(seen.y)), len(seen.y) + np.arange(len(new.y)))
     estimator = selector.estimator
@@ -215,8 +229,15 @@ def _checked(
     _check_targets(task_for(seen.y, selector.estimator), seen.y, y)
     checks = {"groups": group_numbers, "sample_weight": checked_weights}
     metadata = {name: checks[name](one, len(y)) for name, one in given.items() if one is not None}
-    _refuse_seen_rows(seen.X, seen.y, numbers, y)
-    return Data(numbers, y, seen.names, metadata, encoded)
+    data = Data(numbers, y, seen.names, metadata, encoded)
+    if "sample_weight" in metadata:
+        check_targets(data, task_for(seen.y, selector.estimator))
+    _refuse_seen_rows(seen, data, task_for(seen.y, selector.estimator))
+    together = kept_together(data)
+    if together is not data:
+        many = len(y) - len(np.unique(together.metadata["groups"]))
+        warn(f"{many:,} rows of X_test are copies of others there; equal rows count as a group, so there is no proof")
+    return together
 
 
 def _check_targets(task: str, y: np.ndarray, new_y: np.ndarray) -> None:
@@ -230,18 +251,28 @@ def _check_targets(task: str, y: np.ndarray, new_y: np.ndarray) -> None:
         raise ValueError(f"y_test must have at least two different targets, got {len(np.unique(new_y))}")
 
 
-def _refuse_seen_rows(X: np.ndarray, y: np.ndarray, new_X: np.ndarray, new_y: np.ndarray) -> None:
-    """Refuse test rows that are rows of the fit; as many may be equal as the rows of the fit make likely."""
-    seen = Counter(_rows_as_bytes(X, y))
-    found = sum(row in seen for row in _rows_as_bytes(new_X, new_y))
-    twice = sum(many for many in seen.values() if many > 1) / len(y)
-    likely = len(new_y) * twice
+def _refuse_seen_rows(seen: Data, new: Data, task: str) -> None:
+    """Refuse test rows that are rows of the fit; as many may be equal as rows are that equal others by chance."""
+    known, asked = (Counter(_rows_as_bytes(data, seen, task)) for data in (seen, new))
+    found, many = sum(times for row, times in asked.items() if row in known), len(new.y)
+    twice = sum(times for times in known.values() if times > 1) / len(seen.y)
+    if kept_together(seen._replace(metadata={})).metadata:  # copies say nothing of chance
+        twice = 0.0
+    # Rows that are equal by chance are so among the test rows, too.
+    repeated = sum(times for times in asked.values() if times > 1)
+    likely = min(many * twice, (repeated + 3) * max(1.0, len(seen.y) / many))
     # Share of test rows that may equal rows of the fit, beyond what rows of the fit share with each other.
-    if found > likely + 3 * np.sqrt(likely * (1 - twice)) + max(1.0, 0.01 * len(new_y)):
-        raise ValueError(f"X_test must not have rows of the fit, got {found:,} of {len(new_y):,} that are among them")
+    if found > likely + 3 * np.sqrt(max(0.0, likely * (1 - likely / many))) + max(1.0, 0.01 * many):
+        raise ValueError(f"X_test must not have rows of the fit, got {found:,} of {many:,} that are among them")
 
 
-def _rows_as_bytes(X: np.ndarray, y: np.ndarray) -> list[bytes]:
-    numbers = np.asarray(X, np.float64) + 0.0  # there is a zero with a minus sign
+def _rows_as_bytes(data: Data, seen: Data, task: str) -> list[bytes]:
+    """Return what tells rows apart, whatever the type of their numbers."""
+    with np.errstate(over="ignore"):
+        numbers = np.asarray(data.X, np.float32) + np.float32(0)  # there is a zero with a minus sign
+        targets = data.y.tolist() if task == "classification" else np.asarray(data.y, np.float32).tolist()
     numbers[np.isnan(numbers)] = np.nan
-    return [row.tobytes() + repr(target).encode() for row, target in zip(numbers, y.tolist(), strict=True)]
+    if task == "classification":
+        kinds = {target: number for number, target in enumerate(np.unique(seen.y).tolist())}
+        targets = [kinds[one] for one in targets]
+    return [row.tobytes() + repr(one).encode() for row, one in zip(numbers, targets, strict=True)]

@@ -142,11 +142,19 @@ def select_from_table(
     selector = selector._with(
         replace(
             found,
-            told=told if repeat is None else replace(told, repeat=repeat),
+            told=replace(told, repeat=repeat or f"{told.repeat}  # {_of_the_table(table)}"),
             table=_how_made(table, task, estimator, made),
         )
     )
     return TableSelection(table, selector, selector.subset_.tolist())
+
+
+def _of_the_table(table: Table) -> str:
+    """Return in words what X and y are."""
+    made = table.made
+    others = () if made is None else (*made.dropped, *(one for one in (made.groups, made.weights) if one is not None))
+    gone = dict.fromkeys([table.target, *table.left_out, *others])
+    return f"X is the table without {listed(gone)}; y is {shown(table.target)}"
 
 
 def model_of(estimator: Any, y: pd.Series, task: str) -> Any:
