@@ -38,7 +38,7 @@ OF_SCORE = [(first, last, (2 / (first + last) - 1,)) for first, last in pairwise
 OF_DIFFERENCE = [(LOWEST / 2, 1.0, (0.02, 0.15))]
 HALVINGS = 40
 DIGITS = 10**6  # ends are rounded outward to so many parts
-GAMMA, STRIDE = 0x9E3779B97F4A7C15, 2**32
+GAMMA = 0x9E3779B97F4A7C15
 
 
 class Proved(NamedTuple):
