@@ -16,17 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import model_selection as splitters
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
-from sklearn.model_selection._split import GroupsConsumerMixin
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
 from bestleaf.checks import moved, sentence, shown
-from bestleaf.encoding import takes_missing
 from bestleaf.features.closed_form import closed_form
 from bestleaf.features.data import checked_data, in_order, splits_by
 from bestleaf.features.rows import checked_weights
 from bestleaf.features.scoring import Scoring, chosen_score, corrected_error
+from bestleaf.scikit import takes_missing
 from bestleaf.search.executors import LATE
 
 DEFAULT_FOLDS = 5
@@ -325,7 +324,7 @@ def fixed_splitter(
 
 def groups_for(cv: splitters.BaseCrossValidator, given: ArrayLike | None, rows: int) -> np.ndarray | None:
     """Return the groups of the rows that a splitter splits by; refuse groups that it would not use."""
-    by_groups, name = isinstance(cv, GroupsConsumerMixin), type(cv).__name__
+    by_groups, name = _requests(cv, "split").get("groups") is True, type(cv).__name__
     if given is None:
         if by_groups:
             raise ValueError(f"groups must be given to fit, because {name} splits by them, got None")
@@ -396,9 +395,14 @@ def keep_to_one_thread(estimator: BaseEstimator) -> None:
 def refuse_requests(estimator: BaseEstimator) -> None:
     """Refuse an estimator that asks for metadata other than sample weights."""
     try:
-        asked = getattr(getattr(get_routing_for_object(estimator), "fit", None), "requests", {})
+        asked = _requests(estimator, "fit")
     except RecursionError:  # scikit-learn 1.9.1 cannot say it of RidgeCV
         return
     others = sorted(name for name, wanted in asked.items() if wanted is True and name != "sample_weight")
     if others:
         raise ValueError(f"estimator asks for the metadata {', '.join(others)}, which are not handed on to it")
+
+
+def _requests(one: object, method: str) -> dict[str, object]:
+    """Return which metadata a method of an estimator or splitter asks for."""
+    return getattr(getattr(get_routing_for_object(one), method, None), "requests", {})
