@@ -132,12 +132,13 @@ def _choose(fit: Fit, data: Data, space: Space, panel: Panel, folds: object, *, 
 
 
 def _honest(found: Chosen, space: Space) -> record.NewRowsClaim | None:
-    """Return the honest score; nothing was chosen if it is all columns, so theirs is that of the folds."""
+    """Return the honest score. If the answer is all columns, it is theirs, too.
+
+    Their own score in the folds is not: these folds preferred them to all smaller sets, so it is too high on average.
+    """
     if found.nested is None or set(found.units) != set(space.everything):
         return found.nested
-    judges = dict(zip(found.judges, found.score[:, -1].tolist(), strict=True))
-    score = float(np.mean(found.score[:, -1]))
-    return structs.replace(found.nested, score=score, all_columns=score, judges=judges, difference_error=0.0)
+    return structs.replace(found.nested, all_columns=found.nested.score, difference_error=0.0)
 
 
 def _record(
