@@ -74,7 +74,7 @@ class EstimatorOracle:
     most_subsets = 1_000_000  # that are all evaluated with guarantee "exhaustive"
     part_cost = 2 * 10**7
     rollouts_a_unit = 1
-    at_once = parts_at_once = 1
+    at_once = 1
 
     @moved(score_range="a scoring that has bounds, such as 'accuracy', 'roc_auc' or 'r2' (0 where it is negative)")
     def __init__(
@@ -112,7 +112,7 @@ class EstimatorOracle:
         if self.closed_form is not None:
             self.value_cost = 10**5
             # Values, or scores of single splits, that closed forms compute at once.
-            self.at_once = self.parts_at_once = 256
+            self.at_once = 256
             self.part_cost = self.value_cost // self.parts
 
     def value(self, subset: Iterable[int]) -> float:
