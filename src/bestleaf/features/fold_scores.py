@@ -26,7 +26,7 @@ Score = tuple[Subset, int]  # of a terminal leaf on a fold
 
 def scores(lattice: FeatureLattice, items: Sequence[Score]) -> list[float]:
     """Return some scores; workers do this."""
-    return lattice.part_scores(items)
+    return [lattice.part(state, fold) for state, fold in items]
 
 
 class FoldScores:

@@ -312,16 +312,10 @@ class FeatureLattice:
         """Return one of the scores whose mean is the value of a terminal leaf."""
         return cast(SplitOracle, self.oracle).part(self.features_of(state), number)
 
-    def part_scores(self, items: Sequence[tuple[Subset, int]]) -> list[float]:
-        """Return one of the scores of each of several terminal leaves, at once if the oracle can."""
-        if type(self).part is FeatureLattice.part and hasattr(self.oracle, "part_scores"):
-            return self.oracle.part_scores([(self.features_of(state), number) for state, number in items])
-        return [self.part(state, number) for state, number in items]
-
-    def seconds(self, items: Sequence[tuple[Subset, int]]) -> float:
-        """Return about how long the scores of some terminal leaves will take; 0 if the oracle does not know."""
+    def seconds(self, item: tuple[Subset, int]) -> float:
+        """Return about how long the score of a terminal leaf on a fold will take; 0 if the oracle does not know."""
         seconds = getattr(self.oracle, "seconds", None)
-        return 0.0 if seconds is None else sum(seconds(self.features_of(state)) for state, _ in items)
+        return 0.0 if seconds is None else seconds(self.features_of(item[0]))
 
     def rough(self, state: Subset) -> float:
         """Return an estimate of the value of a terminal leaf that takes little time, or one of its scores."""

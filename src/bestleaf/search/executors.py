@@ -82,13 +82,11 @@ class Serial:
     def map(self, work: Work[Found], problem: object, items: Sequence[object]) -> list[Found]:
         """Return ``work(problem, items)``; fewer results if time is over."""
         found: list[Found] = []
-        at_once = getattr(problem, "at_once", 1)
-        for start in range(0, len(items), at_once):
-            some = items[start : start + at_once]
-            if self.over() or self._takes_too_long(problem, some):
+        for item in items:
+            if self.over() or self._takes_too_long(problem, item):
                 break
             try:
-                found += work(problem, some)
+                found += work(problem, [item])
             except SecondInterrupt:
                 raise
             except (BrokenExecutor, KeyboardInterrupt):  # Ctrl-C also reaches the workers of an estimator
@@ -97,10 +95,10 @@ class Serial:
                 break
         return found
 
-    def _takes_too_long(self, problem: object, items: Sequence[object]) -> bool:
-        """End the work if time would be over long before these items are done; ``problem.seconds(items)`` may tell."""
+    def _takes_too_long(self, problem: object, item: object) -> bool:
+        """End the work if time would be over long before an item is done; ``problem.seconds(item)`` may tell."""
         left = self.left()
-        if left < inf and hasattr(problem, "seconds") and problem.seconds(items) > left + LATE:
+        if left < inf and hasattr(problem, "seconds") and problem.seconds(item) > left + LATE:
             self.ended = "max_time"
         return self.ended is not None
 
