@@ -314,7 +314,7 @@ def test_a_selector_ends_within_a_fit_and_answers_from_the_fits_there_were(clock
 def test_ctrl_c_at_any_moment_of_a_fit_gives_the_answer_known_so_far(monkeypatch, choose, moment):
     if moment == {"new_data": "searched", "training": "chosen"}[choose]:
         pytest.skip("the other way to find columns")
-    home = "bestleaf.selection.selector"
+    home = f"bestleaf.selection.{'fit' if moment in ('fingerprint', 'Fit') else 'selector'}"
     work = getattr(sys.modules[home], moment)
 
     def pressed(*given, **named):

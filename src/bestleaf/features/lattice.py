@@ -301,12 +301,6 @@ class FeatureLattice:
         """Return one of the scores whose mean is the value of a terminal leaf."""
         return cast(SplitOracle, self.oracle).part(self.features_of(state), number)
 
-    def part_scores(self, items: Sequence[tuple[Subset, int]]) -> list[float]:
-        """Return one of the scores of each of several terminal leaves, at once if the oracle can."""
-        if type(self).part is FeatureLattice.part and hasattr(self.oracle, "part_scores"):
-            return self.oracle.part_scores([(self.features_of(state), number) for state, number in items])
-        return [self.part(state, number) for state, number in items]
-
     def seconds(self, items: Sequence[tuple[Subset, int]]) -> float:
         """Return about how long the scores of some terminal leaves will take; 0 if the oracle does not know."""
         seconds = getattr(self.oracle, "seconds", None)
@@ -317,11 +311,6 @@ class FeatureLattice:
         if hasattr(self.oracle, "rough") and type(self).part is FeatureLattice.part:
             return self.oracle.rough(self.features_of(state))
         return self.part(state, 0)
-
-    @property
-    def parts_at_once(self) -> int:
-        """How many scores the oracle computes in less time together than one by one; 1 if it does not."""
-        return getattr(self.oracle, "parts_at_once", 1)
 
     def drawn_part(self, rng: np.random.Generator) -> int:
         """Return which of the scores `sample` would return with this random stream."""
