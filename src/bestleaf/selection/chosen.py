@@ -17,8 +17,8 @@ from bestleaf.selection.choice import Chosen, choose
 from bestleaf.selection.data import Data, task_for, votes_of, warn
 from bestleaf.selection.fit import Fit
 from bestleaf.selection.folds import kept_together
-from bestleaf.selection.judges import Panel, finite
-from bestleaf.selection.new_rows import Split, drawn, compared, is_cut_short, matching_of, on_test_rows, rows_aside
+from bestleaf.selection.judges import Panel
+from bestleaf.selection.new_rows import Split, compared, drawn, is_cut_short, matching_of, on_test_rows, rows_aside
 from bestleaf.selection.space import Space
 
 FEWEST_OF_A_CLASS = 5  # with fewer rows cross-validation says nothing
@@ -53,7 +53,10 @@ def chosen(fit: Fit) -> record.Certificate:
     if why is None and not found.path.folds_planned:
         notes = (*notes, "no fold has two different targets on both sides, nothing to choose by: groups of one class?")
         warn(notes[-1])
-    claim = _honest(found, space)
+    claim = found.nested
+    if claim is not None and set(found.units) == set(space.everything):
+        # The score of all columns in the folds that preferred them to all smaller sets is too high on average.
+        claim = structs.replace(claim, all_columns=claim.score, difference_error=0.0)
     if split is not None and fit.budget.spent() != "interrupted":
         sets = compared(features_of(found.path), found.path, space, data)
         if fit.budget.spent() and "groups" not in data.metadata:  # as many test rows as take half a second
@@ -126,16 +129,6 @@ def _choose(fit: Fit, data: Data, space: Space, panel: Panel, folds: object, *, 
         tell=fit.watch.fold,
         nested=nested,
     )
-
-
-def _honest(found: Chosen, space: Space) -> record.NewRowsClaim | None:
-    """Return the honest score. If the answer is all columns, it is theirs, too.
-
-    Their own score in the folds is not: these folds preferred them to all smaller sets, so it is too high on average.
-    """
-    if found.nested is None or set(found.units) != set(space.everything):
-        return found.nested
-    return structs.replace(found.nested, all_columns=found.nested.score, difference_error=0.0)
 
 
 def _record(
