@@ -193,6 +193,8 @@ def collected(folder: Path) -> Callable[..., Record]:
             name: numbered_as[forward(on_all, check)] if name == "forward" else pooled(found)
             for name, found in orders.items()
         }
+        final["again"] = numbered_as[elimination(on_all, check)]
+        final["both"] = pooled([*orders["elimination"], *len(rounds[0]) * [final["again"]]])
         probes: dict[str, list[np.ndarray]] = {"elimination": [], "forward": []}
         shadows = []
         for number, fold in enumerate([every, *rounds[0][:4]]):
@@ -235,7 +237,7 @@ def collect(options: Namespace) -> None:
         Key(name, split, method, junk)
         for name in options.tables
         for split in options.splits
-        for method in (["curves", "rfecv"] if options.peers else ["curves"])
+        for method in options.methods
         for junk in options.junk
     ]
     suite._warm_up()
@@ -255,7 +257,7 @@ def parsed() -> Namespace:
     parser.add_argument("--tables", type=listed, default=listed("development"))
     parser.add_argument("--splits", type=lambda text: [int(one) for one in text.split(",")], default=[0, 1, 2, 3, 4])
     parser.add_argument("--junk", type=lambda text: text.split(","), default=["", "noise"], help=f"of {JUNK}, or empty")
-    parser.add_argument("--peers", action="store_true", help="RFECV, too")
+    parser.add_argument("--methods", type=lambda text: text.split(","), default=["curves"], help="of curves, rfecv")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for a table")
     parser.add_argument("--limit-total", type=float, default=float("inf"), help="seconds for all of them")
     parser.add_argument("--workers", type=int, default=1, help="tables at a time")

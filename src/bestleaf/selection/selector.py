@@ -12,18 +12,21 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import ArrayLike
 from rich.console import Console
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn import get_config
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.metadata_routing import MetadataRequest, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bestleaf.checks import moved, whole
 from bestleaf.encoding import TableEncoder, pandas_frame, takes_missing
 from bestleaf.encoding.frames import selected_columns
+from bestleaf.features.estimator import fits_with_weights, fitted_to, routing_of
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.features.scoring import chosen_score
 from bestleaf.memory import Memory
@@ -280,6 +283,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         budget = Budget(max_time=self.max_time)
         with deferred_interrupt() as interrupted:
             self._check_together()
+            if get_config()["enable_metadata_routing"] and isinstance(self.get_metadata_routing(), MetadataRouter):
+                process_routing(self, "fit", **metadata)  # refuses what an estimator neither asks for nor declines
             data = checked_fit_data(self, X, y, metadata)
             space = Space.of(self, data)
             with begun(self, data, space, budget, interrupted) as fit:
@@ -399,12 +404,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if data is None:
             raise ValueError("predict needs the rows of the fit, which are not kept in a file: fit again")
         weights = data.metadata.get("sample_weight")
-        given = (
-            {}
-            if weights is None or not has_fit_parameter(self.estimator, "sample_weight")
-            else {"sample_weight": weights}
-        )
-        return clone(self.estimator).fit(data.X[:, data.columns_of(np.flatnonzero(self.support_))], data.y, **given)
+        given = {} if weights is None or not fits_with_weights(self.estimator) else {"sample_weight": weights}
+        return fitted_to(data.X[:, data.columns_of(np.flatnonzero(self.support_))], data.y, self.estimator, **given)
 
     def _model_and_columns(self, X: ArrayLike) -> tuple[BaseEstimator, np.ndarray]:
         """Return the estimator on the selected columns, and these columns of X as numbers."""
@@ -431,7 +432,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return model.predict(columns)
 
     @available_if(_has_one_estimator)
-    def score(self, X: ArrayLike, y: ArrayLike, **metadata: ArrayLike | None) -> float:
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the score, by the measure of the fit, of the estimator on the selected columns.
 
         Parameters
@@ -440,14 +441,15 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             The columns that `fit` has seen.
         y : array-like of shape (n_samples,)
             Labels or real targets.
-        **metadata
-            ``sample_weight``, if the scorer takes it.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of rows, if the scorer takes them.
         """
         model, columns = self._model_and_columns(X)
         objective, scoring = self.certificate_.data.objective, self.scoring  # type: ignore[union-attr]
         if scoring is None and isinstance(objective, record.Panel):
             scoring = "roc_auc_ovr" if objective.classes > 2 and objective.scoring == "roc_auc" else objective.scoring
-        return float(chosen_score(self.estimator, scoring).of(model, columns, np.asarray(y), **metadata))
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(chosen_score(self.estimator, scoring).of(model, columns, np.asarray(y), **weights))
 
     def transform(self, X: ArrayLike) -> Any:
         """Return the selected columns of X; with `encode`, as they are, in a data frame of the same library.
@@ -470,6 +472,22 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in super().__getstate__().items() if name != "_data"}  # the rows stay here
+
+    def get_metadata_routing(self) -> MetadataRequest | MetadataRouter:
+        """Return what metadata `fit` takes: rows' groups and weights, and weights for the estimators that ask for them.
+
+        Where scikit-learn routes metadata, `sample_weight` is asked for of the selector, for scores, and of every
+        estimator given: ``BestLeafSelector(model.set_fit_request(sample_weight=True)).set_fit_request(...)``.
+        """
+        own, router = super().get_metadata_routing(), MetadataRouter(owner=self)
+        router.add_self_request(own)
+        given = self.estimator if isinstance(self.estimator, list | tuple) else [self.estimator]
+        asked = {f"estimator{place}": routing_of(one) for place, one in enumerate(given) if hasattr(one, "fit")}
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        for name, one in asked.items():
+            if one is not None:
+                router.add(method_mapping=to_fit, **{name: one})
+        return router if any(asked.values()) else own
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
