@@ -193,6 +193,8 @@ def collected(folder: Path) -> Callable[..., Record]:
             name: numbered_as[forward(on_all, check)] if name == "forward" else pooled(found)
             for name, found in orders.items()
         }
+        final["again"] = numbered_as[elimination(on_all, check)]
+        final["both"] = pooled([*orders["elimination"], *len(rounds[0]) * [final["again"]]])
         probes: dict[str, list[np.ndarray]] = {"elimination": [], "forward": []}
         shadows = []
         for number, fold in enumerate([every, *rounds[0][:4]]):

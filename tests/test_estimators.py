@@ -232,7 +232,7 @@ def search(table):
 
 def test_a_value_is_the_mean_of_its_parts_and_no_fit_is_done_twice(search, table):
     oracle, state = EstimatorOracle(*table, estimator=MODEL), (0, 1, -1)
-    first = search.evaluator.first_means([state], 2)[state]
+    first = search.evaluator.batches.first_means([state], 2)[state]
     assert first == np.mean([oracle.part([0, 1], 0), oracle.part([0, 1], 1)])
     assert search.samples == 2
     search.evaluator.prefetch([state])

@@ -305,7 +305,7 @@ class Selection:
             state.values if state.has_exact else means,
             state.rollouts.global_rave_sums,
             float(leaf.lower if leaf.exact or rough is None else rough),
-            search.evaluator.known_scores(),
+            {} if search.evaluator.batches is None else search.evaluator.batches.known(),
         )
 
     @classmethod
