@@ -102,7 +102,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Threads, or processes for estimators of your own; the answer does not depend on it.
     random_state : int, RandomState or None, default=None
         Everything random follows from it.
-    memory : path or Memory, default=None
+    memory : path-like or Memory, default=None
         A file in which scores of folds and values of subsets are kept. The same fit after a kill, Ctrl-C or `max_time`
         finds them there and ends as if it had never been stopped.
     verbose : int, default=0

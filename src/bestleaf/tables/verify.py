@@ -32,7 +32,7 @@ def verify_table(
     ----------
     certificate : Certificate or path
         What is checked.
-    data : path or DataFrame
+    data : path-like or DataFrame
         The table it is about, as in `load_table`.
     audit : float, default=0.01
         Share of all subsets that are computed again, as in `verify`.
