@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from bestleaf.checks import check_keywords, listed, number, shown
-from bestleaf.encoding import EncodedRows, pandas_frame, takes_missing
-from bestleaf.encoding.frames import dense
+from bestleaf.columns import EncodedRows, pandas_frame
+from bestleaf.columns.frames import dense
 from bestleaf.features.data import columns_not_finite
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.features.rows import checked_weights, fingerprint, group_numbers
@@ -25,6 +25,7 @@ from bestleaf.proof.words_new_rows import (
     not_claimed_of_new_rows,
     outward,
 )
+from bestleaf.scikit import takes_missing
 from bestleaf.selection.chosen import check_targets
 from bestleaf.selection.data import Data, task_for, warn
 from bestleaf.selection.fit import asked_of
