@@ -78,7 +78,13 @@ def test_a_dependency_without_a_lower_bound_is_refused(requirement):
 def test_demo_says_what_is_proved():
     code, shown, said = bestleaf("demo")
     assert code == 0, said
-    for words in ("Columns (", "Score on new rows: AUC", "Proved: With probability 0.95", "The page: ", "y, z, xz"):
+    for words in (
+        "Columns (",
+        "Score on new rows: AUC",
+        "Proved with 95 % confidence: both intervals",
+        "The page: ",
+        "y, z, xz",
+    ):
         assert words in shown
     assert "with probability at least 1 - 0.1" in shown.splitlines()[-1]
 

@@ -22,8 +22,10 @@ from bestleaf.proof.words_new_rows import (
     flat_around,
     intervals_of,
     not_claimed_of_new_rows,
+    often_in_words,
     path_html,
     path_in_words,
+    proved_in_short,
     smallest_within_error,
 )
 from bestleaf.selection.data import Data
@@ -348,18 +350,28 @@ def test_words_do_not_round_a_claim_up_and_name_what_may_be_chosen():
     assert text == (
         "With probability 0.95, the mean AUC of 3 models with these 4 columns on new rows is between 0.900 and "
         "0.921, at most 0.003 below that of all 11 columns that may be chosen, and none of the 2 of 7 sets of other "
-        "sizes is better by more than 0.005. This holds for models fitted to 960 rows, on new rows drawn like the 1,200 "
-        "test rows."
+        "sizes is better by more than 0.005. This holds for models fitted to 960 rows, on new rows drawn like the "
+        "1,200 test rows."
     )
     assert not_claimed_of_new_rows(found)[-1] == "that no set is better but those of the sizes compared"
-    _, score, difference, smaller, flat = answer_lines(found)
-    assert "AUC 0.912, from 0.900 to 0.921 (proved with 95 % confidence; 1,200 test rows; mean of 5 nearest" in score
-    assert difference == "Compared with all 11 columns that may be chosen: open, +0.009, from -0.003 to +0.011"
-    assert smaller == "Smallest within one standard error of the best set: no smaller set."
-    assert flat == (
-        "Sets of 4 to 6 columns differ from the chosen one by less than one standard error: another seed may choose "
-        "another of them (each column of the chosen one was chosen in 61 to 100 % of the folds)."
+    _, score, smallest = answer_lines(found)
+    assert "AUC 0.912, from 0.900 to 0.921 (proved by 1,200 test rows; mean of 5 nearest neighbours " in score
+    assert score.endswith("; difference to all 11 columns that may be chosen: open, +0.009, from -0.003 to +0.011")
+    assert smallest == (
+        "Smallest within one standard error of the best set: no smaller set; 4 to 6 columns score alike, so another "
+        "seed may choose others"
     )
+    assert often_in_words(found.path, found.features) == "Each of these columns was chosen in 61 to 100 % of the folds."
+    assert proved_in_short(found) == (
+        "Proved with 95 % confidence: both intervals and that none of the 2 sets of other sizes is better by more than "
+        "0.005, for models fitted to 960 rows and new rows like the 1,200 test rows."
+    )
+    worse = replace(found.new_rows, best_other=-0.0101, table=replace(table, sets=(11, 4, 5)))
+    assert proved_in_short(replace(found, new_rows=worse)).startswith(
+        "Proved with 95 % confidence: the interval and that each of the 2 sets of other sizes is worse by at least "
+        "0.010, for "
+    )
+    assert proved_in_short(record) == "Proved: nothing; the scores are estimates."
 
 
 @pytest.mark.parametrize(
@@ -378,7 +390,7 @@ def test_one_word_for_the_difference_and_a_warning_if_it_is_like_guessing(change
     assert difference_word(claim) == word
     lines = answer_lines(chosen(new_rows=claim))
     assert any(line.startswith("No better than guessing (0.5)") for line in lines) is guessing
-    assert f" columns: {word}, " in lines[2]
+    assert f"; difference to all 12 columns: {word}, " in lines[1]
 
 
 def test_how_flat_the_curve_is_is_told_where_it_is_flat():
@@ -400,8 +412,9 @@ def test_the_path_in_words():
     smaller = smallest_within_error(path)
     assert (smaller.size, path.size) == (4, 6)
     record = chosen(path=path)
-    assert answer_lines(record)[3] == (
-        "Smallest within one standard error of the best set: 4 columns, +0.001 (age, income, tenure, city)."
+    assert answer_lines(record)[2] == (
+        "Smallest within one standard error of the best set: 4 columns, +0.001 (age, income, tenure, city); 4 to 8 "
+        "columns score alike, so another seed may choose others"
     )
     assert path_in_words(path).startswith(
         "Difference to all columns by size, in 15 cross-validation folds: 1: -0.1450,"

@@ -15,6 +15,7 @@ from rich.console import Console
 from bestleaf.cli.options import tell
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.paper import load_linear
+from bestleaf.proof.words_new_rows import proved_in_short
 from bestleaf.report import save_report
 from bestleaf.selection.selector import BestLeafSelector
 from bestleaf.tables import load_table
@@ -53,8 +54,7 @@ def show(random_state: int) -> None:
     tell(
         console,
         *found.answer_in_words().splitlines(),
-        *(f"Proved: {claim}" for claim in found.claims[:1]),
-        f"The page: {page}",
+        f"{proved_in_short(found)} The page: {page}",
         "",
     )
     tell(console, "The paper's data (300 rows, 30 columns, 20 of them noise), by the paper's search, with its proof:")

@@ -170,8 +170,8 @@ def tell(console: Console, *lines: str) -> None:
 
 
 def loud(notes: Iterable[str]) -> list[str]:
-    """Return the notes about a table that must not be overlooked, and those about what it lost."""
-    return [line for line in notes if line.startswith(LOUD) or "left out of the search" in line]
+    """Return the notes about a table that must not be overlooked, and those about rows that it lost."""
+    return [line for line in notes if line.startswith(LOUD) or " without a value of " in line]
 
 
 def tell_notes(console: Console, table: Table | RefusedTableError) -> None:

@@ -143,7 +143,8 @@ def select(
     tell(console, *(_everything(found.certificate) if explain else _answer(found, report)))
     name = options.data.name.encode("utf-8", "replace").decode("utf-8")  # without bytes that are no text
     _write_files(found, files, safe_csv, f"{name}: columns that predict {options.target}")
-    tell(console, *(f"{option[2:]}: {path}" for option, path in files.items() if path is not None))
+    if written := [str(path) for option, path in files.items() if path is not None and (explain or path != report)]:
+        tell(console, f"Written: {', '.join(written)}")
     raise typer.Exit(0 if found.certificate.settled else EXIT_CODES.get(found.certificate.reason, 0))
 
 
@@ -157,16 +158,17 @@ def _everything(certificate: Certificate) -> list[str]:
 
 def _answer(found: TableSelection, report: Path | None) -> list[str]:
     """Return the answer in a few lines, what is proved in one, and where the rest is."""
+    from bestleaf.proof.words_new_rows import proved_in_short
+
     certificate = found.certificate
     answer = certificate.answer_in_words().splitlines()
     if certificate.path is not None and certificate.reason != "settled":
         by, path = {"interrupted": "Ctrl-C"}.get(certificate.reason, "--max-time"), certificate.path
         answer.append(f"{by} ended the choice after {path.folds} of {path.folds_planned} folds.")
-    proved = certificate.claims[0] if certificate.claims else "nothing; the scores are estimates."
     notes = len(found.table.notes)
-    about = f", with {counted(notes, 'note')} about the table" if notes else ""
-    page = "" if report else "; --report page.html is a page about it"
-    return [*answer, f"Proved: {proved}", f"--explain prints the rest{about}{page}."]
+    about = f" ({counted(notes, 'note')} about the table)" if notes else ""
+    rest = f"The rest: --explain{about}, {report or '--report page.html'}"
+    return [*answer, f"{proved_in_short(certificate)} {rest}"]
 
 
 @contextmanager

@@ -5,25 +5,24 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from hashlib import sha256
-from math import isnan
 from threading import Lock
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn import config_context, get_config
 from sklearn import model_selection as splitters
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.model_selection._split import GroupsConsumerMixin
-from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.metadata_routing import MetadataRequest, MetadataRouter, get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
 from bestleaf.checks import moved, sentence, shown
 from bestleaf.encoding import takes_missing
-from bestleaf.features.closed_form import closed_form
 from bestleaf.features.data import checked_data, in_order, splits_by
 from bestleaf.features.rows import checked_weights
 from bestleaf.features.scoring import Scoring, chosen_score, corrected_error
@@ -74,7 +73,6 @@ class EstimatorOracle:
     most_subsets = 1_000_000  # that are all evaluated with guarantee "exhaustive"
     part_cost = 2 * 10**7
     rollouts_a_unit = 1
-    at_once = parts_at_once = 1
 
     @moved(score_range="a scoring that has bounds, such as 'accuracy', 'roc_auc' or 'r2' (0 where it is negative)")
     def __init__(
@@ -105,27 +103,15 @@ class EstimatorOracle:
             raise ValueError(f"cv must give at least one split, got none from {shown(cv)}")
         self.parts = len(self.splits)
         self._took: dict[int, float] = {}  # by number of columns: how long the last fit and its score took
-        self.closed_form = None
-        if self.sample_weight is None:
-            with ONE_THREAD:  # sums of many threads would depend on their number
-                self.closed_form = closed_form(self.estimator, self.score, self.X, self.y, self.splits)
-        if self.closed_form is not None:
-            self.value_cost = 10**5
-            # Values, or scores of single splits, that closed forms compute at once.
-            self.at_once = self.parts_at_once = 256
-            self.part_cost = self.value_cost // self.parts
 
     def value(self, subset: Iterable[int]) -> float:
         """Return the mean score on the fixed splits."""
-        return self.values([subset])[0]
+        features = in_order(subset)
+        return float(np.mean([self.part(features, number) for number in range(self.parts)]))
 
     def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
-        """Return the values of several subsets; those with a closed form are computed together."""
-        every = [in_order(subset) for subset in subsets]
-        return [
-            float(np.mean([self.score.value(score, features.tolist()) for score in scores]))
-            for features, scores in zip(every, self._plain_scores(every), strict=True)
-        ]
+        """Return the values of several subsets."""
+        return [self.value(subset) for subset in subsets]
 
     def table_values(self, columns: np.ndarray) -> np.ndarray:
         """Return the exact values of many subsets; `columns` [subsets, features] says which features each has."""
@@ -136,23 +122,14 @@ class EstimatorOracle:
         return self.part(in_order(subset), self.drawn_part(rng))
 
     def part(self, subset: Iterable[int], number: int) -> float:
-        """Return the score on one of the fixed splits."""
-        return self.part_scores([(subset, number)])[0]
-
-    def part_scores(self, items: Sequence[tuple[Iterable[int], int]]) -> list[float]:
-        """Return the score of each (subset, number of a fixed split)."""
-        found: dict[int, float] = {}
-        for number in dict.fromkeys(number for _, number in items):
-            places = [place for place, (_, other) in enumerate(items) if other == number]
-            every = [in_order(items[place][0]) for place in places]
-            for place, features, scores in zip(places, every, self._plain_scores(every, [number]), strict=True):
-                found[place] = self.score.value(scores[0], features.tolist())
-        return [found[place] for place in range(len(items))]
+        """Return the score on one of the fixed splits, and note how long it took."""
+        features, begun = in_order(subset), perf_counter()
+        score = self._plain_score(features, self.splits[number])
+        self._took[len(features)] = perf_counter() - begun
+        return self.score.value(score, features.tolist())
 
     def seconds(self, subset: Iterable[int]) -> float:
         """Return about how long a score will take, by the fits so far; the first time, by fits on few rows."""
-        if self.closed_form is not None:
-            return 0.0
         features = in_order(subset)
         size, took = len(features), self._took
         if not took:
@@ -163,8 +140,6 @@ class EstimatorOracle:
     def rough(self, subset: Iterable[int]) -> float:
         """Return the score on the first split or, if it takes more than half a second, that of a fit on fewer rows."""
         features = in_order(subset)
-        if self.closed_form is not None:
-            return self.part(features, 0)
         seconds, score = self._tried(features)
         return self.part(features, 0) if seconds <= LATE else self.score.value(score, features.tolist())
 
@@ -233,29 +208,6 @@ class EstimatorOracle:
     def _weights(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         return {} if self.sample_weight is None else {"sample_weight": self.sample_weight[rows]}
 
-    def _plain_scores(
-        self, subsets: Sequence[np.ndarray], numbers: Sequence[int] | None = None
-    ) -> Iterator[list[object]]:
-        """Yield the scores of each subset on some of the fixed splits, by default on all of them.
-
-        Where there is no closed form, or rounding makes it doubtful, the estimator is fitted.
-        """
-        numbers = range(self.parts) if numbers is None else numbers
-        known = None if self.closed_form is None else self.closed_form.scores(subsets, numbers)
-        for place, features in enumerate(subsets):
-            scores: list[float | None] = [None] * len(numbers) if known is None else known[place].tolist()
-            yield [
-                self._timed_score(features, self.splits[number]) if score is None or isnan(score) else score
-                for score, number in zip(scores, numbers, strict=True)
-            ]
-
-    def _timed_score(self, features: np.ndarray, split: Split) -> float:
-        """Return the score of one split, and note how long it took."""
-        begun, size = perf_counter(), len(features)
-        score = self._plain_score(features, split)
-        self._took[size] = perf_counter() - begun
-        return score
-
     def _plain_score(self, features: np.ndarray, split: Split) -> float:
         """Return the score of one split. Each fit uses one thread, because many fits run at a time."""
         train, test = split
@@ -267,7 +219,7 @@ class EstimatorOracle:
         if given is None:
             return None
         weights = checked_weights(given, self.n_samples)
-        if not has_fit_parameter(self.estimator, "sample_weight"):
+        if not fits_with_weights(self.estimator):
             raise ValueError(f"sample_weight cannot be used: {type(self.estimator).__name__}.fit does not take it")
         if not self.score.takes_weights:
             raise ValueError(f"sample_weight cannot be used: scoring {self.score.name} does not take it")
@@ -353,8 +305,10 @@ def name_of(estimator: BaseEstimator) -> str:
 
 def fitted_to(X: np.ndarray, y: np.ndarray, estimator: BaseEstimator, **weights: np.ndarray) -> BaseEstimator:
     """Return a clone of an estimator, fitted to some rows."""
+    routed = bool(weights) and not has_fit_parameter(estimator, "sample_weight")  # to a step of a pipeline
     try:
-        return clone(estimator).fit(X, y, **weights)
+        with config_context(enable_metadata_routing=True) if routed else nullcontext():  # each thread has its own
+            return clone(estimator).fit(X, y, **weights)
     except ValueError as error:
         why = sentence(str(error), 200)
         raise ValueError(f"estimator {name_of(estimator)} cannot be fitted to these data: {why}") from None
@@ -393,12 +347,25 @@ def keep_to_one_thread(estimator: BaseEstimator) -> None:
             estimator.set_params(**{name: 1})
 
 
+def routing_of(estimator: BaseEstimator) -> MetadataRequest | MetadataRouter | None:
+    """Return what metadata an estimator asks for; None if scikit-learn cannot say it."""
+    try:
+        return get_routing_for_object(estimator)
+    except RecursionError:  # scikit-learn 1.9.1 cannot say it of RidgeCV
+        return None
+
+
+def fits_with_weights(estimator: BaseEstimator) -> bool:
+    """Whether `fit` gets weights of rows: where metadata are routed, if the estimator or one in it asks for them."""
+    asked = routing_of(estimator) if get_config()["enable_metadata_routing"] else None
+    if asked is None:
+        return has_fit_parameter(estimator, "sample_weight")
+    return bool(asked.consumes("fit", ["sample_weight"]))
+
+
 def refuse_requests(estimator: BaseEstimator) -> None:
     """Refuse an estimator that asks for metadata other than sample weights."""
-    try:
-        asked = getattr(getattr(get_routing_for_object(estimator), "fit", None), "requests", {})
-    except RecursionError:  # scikit-learn 1.9.1 cannot say it of RidgeCV
-        return
+    asked = getattr(getattr(routing_of(estimator), "fit", None), "requests", {})
     others = sorted(name for name, wanted in asked.items() if wanted is True and name != "sample_weight")
     if others:
         raise ValueError(f"estimator asks for the metadata {', '.join(others)}, which are not handed on to it")

@@ -18,7 +18,7 @@ from bestleaf.proof.words_data import (
     objective_in_words,
     unit_names,
 )
-from bestleaf.proof.words_new_rows import about_new_rows, answer_lines, not_claimed_of_new_rows
+from bestleaf.proof.words_new_rows import about_new_rows, answer_lines, not_claimed_of_new_rows, often_in_words
 
 NOT_SETTLED = "Not settled"
 
@@ -27,7 +27,8 @@ NOT_SETTLED = "Not settled"
 
 def summary_lines(record: Certificate) -> list[str]:
     """Return everything a reader must know, as lines."""
-    lines = [answer_in_words(record), _all_features(record), _precision(record), cost_in_words(record)]
+    often = None if record.path is None else often_in_words(record.path, record.features or ())
+    lines = [answer_in_words(record), often, _all_features(record), _precision(record), cost_in_words(record)]
     claims = [*claims_of(record), *(f"Not proved: {text}" for text in not_claimed(record))]
     return [line for text in (*lines, *claims) if text is not None for line in text.splitlines()]
 

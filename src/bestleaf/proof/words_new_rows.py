@@ -105,7 +105,7 @@ def almost_perfect(certificate: Certificate) -> bool:
     claim = certificate.new_rows
     return (
         claim is not None
-        and _measure(certificate) in MEASURES.values()
+        and measure_of(certificate) in MEASURES.values()
         and max((claim.score, *claim.judges.values())) >= ALMOST_PERFECT
     )
 
@@ -114,20 +114,19 @@ def almost_perfect(certificate: Certificate) -> bool:
 
 
 def answer_lines(certificate: Certificate) -> list[str]:
-    """Return the answer: the columns, their score on new rows beside that of all columns, a smaller set."""
+    """Return the answer in three lines: the columns; their score on new rows beside all columns; a smaller set."""
     names, claim, path = list(all_shown(certificate.features or ())), certificate.new_rows, certificate.path
     many = 0 if certificate.data is None else len(certificate.data.names)
     asked = ", as asked" if path is not None and path.asked else ""
-    lines = [f"Columns ({len(names)} of {many}{asked}): {', '.join(names)}"]
+    gone = () if certificate.table is None else certificate.table.left_out
+    without = f"; left out: {first_of(all_shown(gone), IN_LINE)}" if gone else ""
+    lines = [f"Columns ({len(names)} of {many}{asked}{without}): {', '.join(names)}"]
     if claim is not None:
-        lines += _score_lines(certificate, claim)
+        lines.append(_score_line(certificate, claim))
     elif path is not None and path.folds:
         lines.append(_folds_line(path))
-    smallest = None if path is None else smallest_within_error(path)
-    if path is not None and smallest is not None:
-        lines.append(_smallest_line(path, smallest))
-    if path is not None and (flat := flat_around(path)) is not None:
-        lines.append(_flat_line(path, flat, certificate.features or ()))
+    if path is not None and (smallest := smallest_in_words(path)) is not None:
+        lines.append(smallest)
     if almost_perfect(certificate):
         lines.append(ALMOST_PERFECT_WORDS)
     if claim is not None and like_guessing(claim):
@@ -135,22 +134,18 @@ def answer_lines(certificate: Certificate) -> list[str]:
     return lines
 
 
-def _score_lines(certificate: Certificate, claim: NewRowsClaim) -> list[str]:
+def _score_line(certificate: Certificate, claim: NewRowsClaim) -> str:
     score, difference = intervals_of(claim)
-    confidence = "" if claim.delta is None else f" with {100 * (1 - claim.delta):g} % confidence"
-    sure = (
-        f"proved{confidence}"
-        if claim.table is not None
-        else f"estimate{'' if score is None else f' ± {ERRORS} standard errors'}"
-    )
-    judges = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
+    by = HOW[claim.how].format(rows=f"{claim.rows:,}")
+    errors = "" if score is None else f" ± {ERRORS} standard errors"
+    sure = f"proved by {by}" if claim.table is not None else f"estimate{errors} by {by}"
     mean = "mean of " if len(claim.judges) > 1 else ""
-    by = f"{sure}; {HOW[claim.how].format(rows=f'{claim.rows:,}')}; {mean}{judges}"
-    text = f"Score on new rows: {_measure(certificate)} {claim.score:.3f}{_span(score)} ({by})"
+    judges = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
+    text = f"Score on new rows: {measure_of(certificate)} {claim.score:.3f}{_span(score)} ({sure}; {mean}{judges})"
     if claim.score == claim.all_columns and difference in (None, (0.0, 0.0)):
-        return [text, "These are all columns."]
+        return f"{text}; these are all columns"
     gain = f"{claim.score - claim.all_columns:+.3f}{_span(difference, '+')}"
-    return [text, f"Compared with {_all_columns(certificate)}: {difference_word(claim)}, {gain}"]
+    return f"{text}; difference to {_all_columns(certificate)}: {difference_word(claim)}, {gain}"
 
 
 def _folds_line(path: Path) -> str:
@@ -160,25 +155,43 @@ def _folds_line(path: Path) -> str:
     return text if row.difference is None else f"{text} Difference to all columns: {_with_error(row)}."
 
 
-def _smallest_line(path: Path, smallest: PathRow) -> str:
-    answer = next(row for row in path.rows if row.size == path.size)
-    if smallest.size >= answer.size or answer.difference is None:
-        return "Smallest within one standard error of the best set: no smaller set."
-    lost = (smallest.difference or 0.0) - answer.difference
-    names = first_of(all_shown(smallest.features), IN_LINE)
-    found = f"{counted(len(smallest.features), 'column')}, {lost:+.3f} ({names})"
-    return f"Smallest within one standard error of the best set: {found}."
+def smallest_in_words(path: Path) -> str | None:
+    """Return the smallest set within one standard error, and which sizes are as good; None without scores."""
+    smallest, answer = smallest_within_error(path), next(row for row in path.rows if row.size == path.size)
+    if smallest is None:
+        return None
+    found = "no smaller set"
+    if smallest.size < answer.size and answer.difference is not None:
+        lost = (smallest.difference or 0.0) - answer.difference
+        names = first_of(all_shown(smallest.features), IN_LINE)
+        found = f"{counted(len(smallest.features), 'column')}, {lost:+.3f} ({names})"
+    flat = flat_around(path)
+    alike = "" if flat is None else f"; {flat[0]} to {flat[1]} columns score alike, so another seed may choose others"
+    return f"Smallest within one standard error of the best set: {found}{alike}"
 
 
-def _flat_line(path: Path, flat: tuple[int, int], names: Sequence[str]) -> str:
-    """Return how far the curve is flat around the answer, and how often the folds chose its columns."""
+def often_in_words(path: Path, names: Sequence[str]) -> str | None:
+    """Return how often the folds chose the columns of the answer; None if no fold chose."""
     shares = [path.chosen_in_folds.get(name, 0.0) for name in names]
-    least, most = (f"{100 * share:.0f}" for share in (min(shares, default=0.0), max(shares, default=0.0)))
-    often = least if least == most else f"{least} to {most}"
-    return (
-        f"Sets of {flat[0]} to {flat[1]} columns differ from the chosen one by less than one standard error: another "
-        f"seed may choose another of them (each column of the chosen one was chosen in {often} % of the folds)."
-    )
+    if not path.chosen_in_folds or not shares:
+        return None
+    least, most = f"{100 * min(shares):.0f}", f"{100 * max(shares):.0f}"
+    return f"Each of these columns was chosen in {least if least == most else f'{least} to {most}'} % of the folds."
+
+
+def proved_in_short(certificate: Certificate) -> str:
+    """Return in one line what is proved; the claims have it in full."""
+    claim = certificate.new_rows
+    if claim is None or claim.table is None or claim.delta is None:
+        return f"Proved: {certificate.claims[0] if certificate.claims else 'nothing; the scores are estimates.'}"
+    parts = ["the interval" if claim.table.sets[0] == max(claim.table.sets) else "both intervals"]
+    if claim.best_other is not None and len(claim.table.sets) > 2:
+        others = f"the {len(claim.table.sets) - 1:,} sets of other sizes"
+        beaten = f"is better by more than {_most(claim.best_other)}"
+        worse = f"that each of {others} is worse by at least {_least(-claim.best_other)}"
+        parts.append(worse if claim.best_other < 0 else f"that none of {others} {beaten}")
+    models = f"models fitted to {claim.trained:,} rows and new rows like the {claim.rows:,} test rows"
+    return f"Proved with {100 * (1 - claim.delta):g} % confidence: {' and '.join(parts)}, for {models}."
 
 
 def about_new_rows(certificate: Certificate) -> list[str]:
@@ -186,7 +199,7 @@ def about_new_rows(certificate: Certificate) -> list[str]:
     claim = certificate.new_rows
     if claim is None or claim.table is None or claim.interval is None or claim.delta is None:
         return []
-    measure, several, every = _measure(certificate), len(claim.judges) > 1, _all_columns(certificate)
+    measure, several, every = measure_of(certificate), len(claim.judges) > 1, _all_columns(certificate)
     judged = f"the mean {measure} of {len(claim.judges)} models" if several else f"the {measure}"
     low, high = claim.interval
     names = certificate.features or ()
@@ -225,7 +238,7 @@ def not_claimed_of_new_rows(certificate: Certificate) -> list[str]:
     return found
 
 
-def _measure(certificate: Certificate) -> str:
+def measure_of(certificate: Certificate) -> str:
     """Return what the score is called."""
     claim, data = certificate.new_rows, certificate.data
     if claim is not None and claim.table is not None:

@@ -36,7 +36,7 @@ def chosen(fit: Fit) -> record.Certificate:
         many = len(data.y) - len(np.unique(data.metadata["groups"]))
         notes = (f"{many:,} rows are copies of other rows; equal rows were kept together, so there is no proof",)
         warn(notes[0])
-    space, split = Space.of(selector, data), _split(fit, data, task)
+    space, split = fit.space, _split(fit, data, task)
     kept = data if split is None else data.learned_from(split.kept).part(split.kept)
     panel = Panel.of(selector.estimator, selector.scoring, kept, fit.seed)
     if data is not fit.data and hasattr(selector.cv, "split"):  # folds of the user's own
@@ -132,12 +132,13 @@ def _choose(fit: Fit, data: Data, space: Space, panel: Panel, folds: object, *, 
 
 
 def _honest(found: Chosen, space: Space) -> record.NewRowsClaim | None:
-    """Return the honest score; nothing was chosen if it is all columns, so theirs is that of the folds."""
+    """Return the honest score. If the answer is all columns, it is theirs, too.
+
+    Their own score in the folds is not: these folds preferred them to all smaller sets, so it is too high on average.
+    """
     if found.nested is None or set(found.units) != set(space.everything):
         return found.nested
-    judges = dict(zip(found.judges, found.score[:, -1].tolist(), strict=True))
-    score = float(np.mean(found.score[:, -1]))
-    return structs.replace(found.nested, score=score, all_columns=score, judges=judges, difference_error=0.0)
+    return structs.replace(found.nested, all_columns=found.nested.score, difference_error=0.0)
 
 
 def _record(
@@ -151,7 +152,7 @@ def _record(
 ) -> record.Certificate:
     """Return the record of a choice."""
     names, data = [str(name) for name in fit.data.names], fit.data
-    units = [data.features_of(columns) for columns in space.units]
+    units = fit.units
 
     def named(some: tuple[int, ...]) -> tuple[str, ...]:
         return tuple(names[feature] for feature in sorted(feature for unit in some for feature in units[unit]))
@@ -179,7 +180,6 @@ def _record(
         weighted="sample_weight" in data.metadata,
     )
     fit.budget.look()
-    choice = record.Choice(allowed=space.allowed, forced=space.forced, limit=space.limit)
     return record.Certificate(
         bestleaf=bestleaf.__version__,
         reason=found.reason,
@@ -187,7 +187,7 @@ def _record(
         features=named(found.units),
         new_rows=claim,
         path=path,
-        data=fit.about(units, choice, objective, rows),
+        data=fit.about(objective, rows),
         told=record.Told(repeat=fit.repeat, notes=(*fit.notes, *notes)),
     )
 

@@ -22,6 +22,7 @@ from bestleaf.selection.judges import Panel
 from bestleaf.selection.orders import Check, elimination, forward
 from bestleaf.selection.space import Space
 
+Arrays = tuple[np.ndarray, ...]
 Tell = Callable[[int, int, str], object]  # is told what is done, of how much, and in words how it stands
 
 
@@ -42,7 +43,7 @@ class Task(NamedTuple):
 
     kind: Literal["order", "forward", "elimination", "inner", "outer"]
     fold: Fold
-    scored: tuple[np.ndarray, ...] = ()  # an order and scores that are known already; or the set to score
+    scored: Arrays = ()  # an order and scores that are known already; or the set to score
     ends: float = inf  # of time by the clock on the wall, for other processes
 
 
@@ -79,42 +80,50 @@ class Plan:
                 raise TimeOverError
 
         check()
-        part = self.panel.part(self.data, self.space, task.fold)
-        return getattr(self, f"_{task.kind}")(part, task, check)
+        return KINDS[task.kind](self, self.panel.part(self.data, self.space, task.fold), task.scored, check)
 
-    def _order(self, part: Part, task: Task, check: Check) -> list[np.ndarray]:
-        return [forward(part, check)]
 
-    def _forward(self, part: Part, task: Task, check: Check) -> list[np.ndarray]:
-        order, every = forward(part, check), range(len(self.space.units))
-        scores = np.empty((len(self.panel.judges), len(self.sizes)))
-        scores[:, -1:] = self.panel.scores(part, every, [len(every)], check)
-        scores[:, :-1] = self.panel.scores(part, order, self.sizes[:-1], check)
-        return [order, scores]
+def _order(plan: Plan, part: Part, scored: Arrays, check: Check) -> list[np.ndarray]:
+    return [forward(part, check)]
 
-    def _elimination(self, part: Part, task: Task, check: Check) -> list[np.ndarray]:
-        """Return an order and its scores; sets that forward selection has found, too, are not scored again."""
-        known, scores = task.scored[0], task.scored[1].copy()
-        order = elimination(part, check)
-        fresh = [place for place, size in enumerate(self.sizes) if {*order[:size]} != {*known[:size]}]
-        scores[:, fresh] = self.panel.scores(part, order, [self.sizes[place] for place in fresh], check)
-        return [order, scores]
 
-    def _inner(self, part: Part, task: Task, check: Check) -> list[np.ndarray]:
-        """Return the orders found without two folds, and the differences on each, [folds, orders, judges, sizes]."""
-        light, every = self.panel.lighter(), range(len(self.space.units))
-        first = int(task.scored[0][0])
-        tests = [np.arange(first), np.arange(first, len(part.new_y))]
-        # Of the trees, for choices inside of the honest score.
-        orders = [elimination(part, check, 0.5), forward(part, check)]
-        best = light.scores_on(part, every, [len(every)], tests, check)
-        each = [light.scores_on(part, order, self.thin[:-1], tests, check) - best for order in orders]
-        zero = np.zeros((len(tests), len(orders), len(light.judges), 1))
-        return [*orders, np.concatenate([np.stack(each, axis=1), zero], axis=-1)]
+def _forward(plan: Plan, part: Part, scored: Arrays, check: Check) -> list[np.ndarray]:
+    """Return an order and the scores of its prefixes."""
+    order, every = forward(part, check), range(len(plan.space.units))
+    scores = np.empty((len(plan.panel.judges), len(plan.sizes)))
+    scores[:, -1:] = plan.panel.scores(part, every, [len(every)], check)
+    scores[:, :-1] = plan.panel.scores(part, order, plan.sizes[:-1], check)
+    return [order, scores]
 
-    def _outer(self, part: Part, task: Task, check: Check) -> list[np.ndarray]:
-        """Return the score of each set by each judge."""
-        return [self.panel.scores(part, units, [len(units)], check)[:, 0] for units in task.scored]
+
+def _elimination(plan: Plan, part: Part, scored: Arrays, check: Check) -> list[np.ndarray]:
+    """Return an order and its scores; sets that forward selection has found, too, are not scored again."""
+    known, scores = scored[0], scored[1].copy()
+    order = elimination(part, check)
+    fresh = [place for place, size in enumerate(plan.sizes) if {*order[:size]} != {*known[:size]}]
+    scores[:, fresh] = plan.panel.scores(part, order, [plan.sizes[place] for place in fresh], check)
+    return [order, scores]
+
+
+def _inner(plan: Plan, part: Part, scored: Arrays, check: Check) -> list[np.ndarray]:
+    """Return the orders found without two folds, and the differences on each, [folds, orders, judges, sizes]."""
+    light, every = plan.panel.lighter(), range(len(plan.space.units))
+    first = int(scored[0][0])
+    tests = [np.arange(first), np.arange(first, len(part.new_y))]
+    # Of the trees, for choices inside of the honest score.
+    orders = [elimination(part, check, 0.5), forward(part, check)]
+    best = light.scores_on(part, every, [len(every)], tests, check)
+    each = [light.scores_on(part, order, plan.thin[:-1], tests, check) - best for order in orders]
+    zero = np.zeros((len(tests), len(orders), len(light.judges), 1))
+    return [*orders, np.concatenate([np.stack(each, axis=1), zero], axis=-1)]
+
+
+def _outer(plan: Plan, part: Part, scored: Arrays, check: Check) -> list[np.ndarray]:
+    """Return the score of each set by each judge."""
+    return [plan.panel.scores(part, units, [len(units)], check)[:, 0] for units in scored]
+
+
+KINDS = {"order": _order, "forward": _forward, "elimination": _elimination, "inner": _inner, "outer": _outer}
 
 
 def do(plan: Plan, tasks: Sequence[Task]) -> list[list[np.ndarray] | None]:

@@ -28,6 +28,7 @@ from bestleaf.proof.words_new_rows import (
 )
 from bestleaf.selection.chosen import check_targets
 from bestleaf.selection.data import Data, task_for, warn
+from bestleaf.selection.fit import asked_of
 from bestleaf.selection.folds import kept_together
 from bestleaf.selection.judges import Panel
 from bestleaf.selection.new_rows import Split, matching_of, on_test_rows
@@ -145,7 +146,7 @@ def validate(
         raise ValueError("selector must have the rows of its fit, which are not kept in a file: fit it again")
     if fingerprint(seen.X, seen.y) != selector.certificate_.data.fingerprint:  # type: ignore[union-attr]
         raise ValueError("X and y must stay as they were in fit, which did not copy them: they have changed since")
-    if selector._call() != selector._asked:
+    if asked_of(selector) != selector._asked:
         raise ValueError("selector must have the parameters of its fit, got others: fit it again")
     new = _checked(selector, seen, X_test, y_test, {"groups": groups, "sample_weight": sample_weight})
     record, split = selector.certificate_, Split(np.arange(len(seen.y)), len(seen.y) + np.arange(len(new.y)))
