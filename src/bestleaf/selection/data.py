@@ -13,16 +13,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_regressor
-from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.validation import check_X_y, validate_data
 
 from bestleaf.checks import listed, one_of, shown
-from bestleaf.encoding import EncodedRows, encoder_for, takes_missing
-from bestleaf.encoding.frames import check_target, dense, is_frame
+from bestleaf.columns import EncodedRows, encoder_for
+from bestleaf.columns.check import told_in_python
+from bestleaf.columns.frames import check_target, dense, is_frame
 from bestleaf.features.data import columns_not_finite, task_of
 from bestleaf.features.neighbours import TASKS, NeighbourVotes
 from bestleaf.features.rows import checked_weights, group_numbers
-from bestleaf.selection.look import told_in_python
+from bestleaf.scikit import Interval, InvalidParameterError, takes_missing
 
 METADATA = ("sample_weight", "groups")  # what `fit` takes in addition to X and y
 FeatureGroups = Sequence[Iterable[int | str]] | dict[str, Iterable[int | str]]  # features that enter together

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestleaf.encoding import EncodedRows, TableEncoder
+from bestleaf.columns import EncodedRows, TableEncoder
 from bestleaf.features.all_subsets import Numbering
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import KNNOracle

@@ -13,19 +13,17 @@ from msgspec import structs
 from numpy.typing import ArrayLike
 from rich.console import Console
 from sklearn import get_config
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.metadata_routing import MetadataRequest, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bestleaf.checks import moved, whole
-from bestleaf.encoding import TableEncoder, pandas_frame, takes_missing
-from bestleaf.encoding.frames import selected_columns
+from bestleaf.columns import TableEncoder, pandas_frame
+from bestleaf.columns.frames import selected_columns
 from bestleaf.features.estimator import fits_with_weights, fitted_to, routing_of
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.features.scoring import chosen_score
@@ -33,6 +31,7 @@ from bestleaf.memory import Memory
 from bestleaf.proof import record
 from bestleaf.proof.record import Certificate
 from bestleaf.proof.words import unsettled_in_words
+from bestleaf.scikit import HasMethods, Interval, StrOptions, fit_context, output_of, takes_missing
 from bestleaf.search.budget import Budget, deferred_interrupt
 from bestleaf.selection.chosen import chosen
 from bestleaf.selection.data import METADATA, Data, FeatureGroups, checked_fit_data, warn
@@ -264,7 +263,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 params[name] = defaults[name]()
         return super().set_params(**params)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, **metadata: ArrayLike | None) -> BestLeafSelector:
         """Select columns. Ctrl-C gives the answer known so far, at any time; pressed again, it ends at once.
 
@@ -463,7 +462,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             return super().transform(X)
         support = self.get_support()
         validate_data(self, X, skip_check_array=True, reset=False)
-        asked_for = _get_output_config("transform", estimator=self)["dense"]
+        asked_for = output_of(self)
         return selected_columns(pandas_frame(X) if asked_for == "pandas" else X, support)
 
     def _get_support_mask(self) -> np.ndarray:

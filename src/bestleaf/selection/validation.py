@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from bestleaf.checks import check_keywords, listed, number, shown
-from bestleaf.encoding import EncodedRows, pandas_frame, takes_missing
-from bestleaf.encoding.frames import dense
+from bestleaf.columns import EncodedRows, pandas_frame
+from bestleaf.columns.frames import dense
 from bestleaf.features.data import columns_not_finite
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.features.rows import checked_weights, fingerprint, group_numbers
@@ -26,12 +26,13 @@ from bestleaf.proof.words_new_rows import (
     not_claimed_of_new_rows,
     outward,
 )
+from bestleaf.scikit import takes_missing
 from bestleaf.selection.chosen import check_targets
 from bestleaf.selection.data import Data, task_for, warn
 from bestleaf.selection.fit import asked_of
 from bestleaf.selection.folds import kept_together
 from bestleaf.selection.judges import Panel
-from bestleaf.selection.new_rows import Split, matching_of, on_test_rows
+from bestleaf.selection.new_rows import Split, compared, matching_of, on_test_rows
 from bestleaf.selection.selector import BestLeafSelector
 from bestleaf.selection.space import Space
 
@@ -162,7 +163,7 @@ def validate(
         split,
         space,
         Panel.of(estimator, selector.scoring, seen, selector._seed),
-        _sets(record, space, seen),
+        compared(record.features or (), record.path, space, seen),
         selector.delta if delta is None else float(delta),
         matching=matching_of(record.data.fingerprint),
         seed=selector._seed,
@@ -171,18 +172,6 @@ def validate(
     )
     data = structs.replace(record.data, rows=len(seen.y))  # the models that judge are fitted to all of them
     return Validation(structs.replace(record, new_rows=claim, data=data, checksum=None), claim)
-
-
-def _sets(record: Certificate, space: Space, data: Data) -> list[tuple[int, ...]]:
-    """Return the units of the answer, then those of the path, the highest score first."""
-    numbers = {str(name): place for place, name in enumerate(data.names)}
-    rows = () if record.path is None else record.path.rows
-    rows = sorted(rows, key=lambda row: -(row.difference or 0.0))  # type: ignore[assignment]
-    found = []
-    for names in (record.features or (), *(row.features for row in rows)):
-        columns = set(data.columns_of(numbers[name] for name in names))
-        found.append(tuple(unit for unit, some in enumerate(space.units) if columns.issuperset(some)))
-    return list(dict.fromkeys(found))
 
 
 def _together(seen: Data, new: Data) -> Data:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from bestleaf.checks import shown
-from bestleaf.encoding import TableEncoder
+from bestleaf.columns import TableEncoder
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.proof import Certificate, Verdict, verify
 from bestleaf.proof.record import Estimator, Table
