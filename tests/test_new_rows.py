@@ -349,9 +349,9 @@ def test_words_do_not_round_a_claim_up_and_name_what_may_be_chosen():
     (text,) = about_new_rows(found)
     assert text == (
         "With probability 0.95, the mean AUC of 3 models with these 4 columns on new rows is between 0.900 and "
-        "0.921, at most 0.003 below that of all 11 columns that may be chosen, and none of the 2 sets of other sizes "
-        "is better by more than 0.005. This holds for models fitted to 960 rows, on new rows drawn like the 1,200 test "
-        "rows."
+        "0.921, at most 0.003 below that of all 11 columns that may be chosen, and none of the 2 of 7 sets of other "
+        "sizes is better by more than 0.005. This holds for models fitted to 960 rows, on new rows drawn like the "
+        "1,200 test rows."
     )
     assert not_claimed_of_new_rows(found)[-1] == "that no set is better but those of the sizes compared"
     _, score, smallest = answer_lines(found)

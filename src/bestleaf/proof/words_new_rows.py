@@ -215,7 +215,9 @@ def about_new_rows(certificate: Certificate) -> list[str]:
             above = f"between {_least(-most)} and {_most(-least)} below"
         parts.append(f"{above} that of {every}")
     if claim.best_other is not None and len(claim.table.sets) > 2:
-        others = f"{len(claim.table.sets) - 1:,} sets of other sizes"
+        many, path = len(claim.table.sets) - 1, certificate.path
+        due = many if path is None else len(path.rows) - 1
+        others = f"{many:,}{'' if many == due else f' of {due:,}'} sets of other sizes"
         if claim.best_other < 0:
             parts.append(f"at least {_least(-claim.best_other)} above that of each of the {others}")
         else:
