@@ -108,7 +108,7 @@ def load_table(
 
     Parameters
     ----------
-    data : path or DataFrame
+    data : path-like or DataFrame
         A file as in `read_frame`, or features and target.
     target : str
         Name of the target column.
