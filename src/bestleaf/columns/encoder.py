@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
+from sklearn.model_selection import KFold
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -28,6 +29,8 @@ from bestleaf.columns.kinds import (
     in_categories,
     read_columns,
 )
+from bestleaf.features.estimator import name_of
+from bestleaf.proof.record import Encoding
 from bestleaf.proof.text import counted
 from bestleaf.scikit import check_feature_names_in, takes_missing
 
@@ -98,10 +101,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.fit_plain(X)
         return self
 
-    def fit_plain(self, X: object, read: dict[str, Read] | None = None) -> np.ndarray:
+    def fit_plain(self, X: object, read: dict[str, Read] | None = None) -> tuple[np.ndarray, dict[str, Read]]:
         """Fit, and return the cells as numbers before missing values are filled and levels become columns.
 
-        `read` is what is known of the columns already.
+        `read` is what is known of the columns already; it is returned, too.
         """
         if self.impute is not None:
             one_of("impute", self.impute, (*FILLED, KEEP))
@@ -126,7 +129,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name, cells in odd.items():
             told = f"column {shown(name)}: {cells}; such cells count as missing values"
             warnings.warn(told, UserWarning, stacklevel=3)
-        return plain
+        return plain, read
 
     def _frame(self, X: object, *, reset: bool) -> pd.DataFrame:
         """Return X as a data frame of pandas, with the columns that `fit` has seen."""
@@ -237,10 +240,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         widths = zip(ends, self._levels.tolist(), strict=True)
         return tuple(tuple(range(end - many, end)) for end, many in widths if many)
 
-    def settings(self) -> dict[str, str | list[str] | dict[str, list[str]] | None]:
+    def settings(self) -> Encoding:
         """Return what a certificate says about the encoding: enough to do it again on the same rows."""
-        levels, left_out = self.levels_, sorted(self.left_out_)
-        return {"impute": self.impute, "dates": self.dates, "levels": levels, "left_out": left_out}
+        levels = {name: tuple(some) for name, some in self.levels_.items()}
+        return Encoding(impute=self.impute, dates=self.dates, levels=levels, left_out=tuple(sorted(self.left_out_)))  # type: ignore[arg-type]
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Return the names of the numeric columns: ``colour=red`` for a level, ``when.year`` for a part of a date."""
@@ -321,7 +324,7 @@ class OwnEncoder:
     def __init__(self, transformer: Any) -> None:
         self.transformer = transformer
 
-    def fit_plain(self, X: object, y: object) -> pd.DataFrame:
+    def fit_rows(self, X: object, y: object) -> pd.DataFrame:
         """Fit, and return the rows as a data frame."""
         frame = pandas_frame(X).reset_index(drop=True)
         self.transformer_ = self._repeatable().fit(frame, y)
@@ -343,8 +346,14 @@ class OwnEncoder:
     def _repeatable(self) -> Any:
         """Return the transformer, not fitted; what is random in it is the same each time."""
         found = clone(self.transformer)
-        free = [name for name, value in found.get_params().items() if name.endswith("random_state") and value is None]
-        return found.set_params(**dict.fromkeys(free, 0))
+        given = found.get_params()
+        fixed: dict[str, object] = {
+            name: 0 for name, one in given.items() if name.endswith("random_state") and one is None
+        }
+        for name, folds in given.items():  # of a TargetEncoder, from scikit-learn 1.9 on
+            if isinstance(folds, int) and given.get(f"{name.removesuffix('cv')}random_state") == "deprecated":
+                fixed[name] = KFold(folds, shuffle=True, random_state=0)
+        return found.set_params(**fixed)
 
     def plain(self, X: object) -> pd.DataFrame:
         """Return rows as a data frame."""
@@ -366,10 +375,10 @@ class OwnEncoder:
         found[rows] = known
         return found
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Encoding:
         """Return what a certificate says about the encoding."""
-        own = " ".join(type(self.transformer).__name__.split())
-        return {"impute": None, "dates": "parts", "levels": {}, "left_out": sorted(self.left_out_), "own": own}
+        left_out = tuple(sorted(self.left_out_))
+        return Encoding(impute=None, dates="parts", levels={}, left_out=left_out, own=name_of(self.transformer))
 
     @property
     def notes_(self) -> tuple[str, ...]:
@@ -405,27 +414,29 @@ class EncodedRows(NamedTuple):
     frame: pd.DataFrame  # the rows as they were given
     plain: Any  # of a `TableEncoder` their cells as numbers, before missing values are filled and levels become columns
     y: np.ndarray | None = None  # their targets, for encoders that learn from these
+    read: dict[str, Read] | None = None  # what each column is, of all rows just encoded
 
     @classmethod
     def of(cls, encoder: Encoder, X: object, y: object = None) -> EncodedRows:
         """Fit an encoder and encode the rows that it was fitted on."""
         frame = pandas_frame(X)
-        if isinstance(encoder, OwnEncoder):
-            return cls(encoder, frame, encoder.fit_plain(frame, y), np.asarray(y))
-        return cls(encoder, frame, encoder.fit_plain(X))
+        if isinstance(encoder, TableEncoder):
+            plain, read = encoder.fit_plain(X)
+            return cls(encoder, frame, plain, read=read)
+        return cls(encoder, frame, encoder.fit_rows(frame, y), np.asarray(y))
 
     def part(self, rows: np.ndarray | slice) -> EncodedRows:
         """Return some of the rows."""
         plain = self.plain.iloc[rows] if isinstance(self.plain, pd.DataFrame) else self.plain[rows]
         y = None if self.y is None else self.y[rows]
-        return self._replace(frame=self.frame.iloc[rows], plain=plain, y=y)
+        return self._replace(frame=self.frame.iloc[rows], plain=plain, y=y, read=None)
 
     def and_more(self, other: EncodedRows) -> EncodedRows:
         """Return these rows and others."""
         frame = pd.concat([self.frame, other.frame], ignore_index=True)
         plain = np.concatenate([self.plain, other.plain]) if isinstance(self.plain, np.ndarray) else frame
         y = None if self.y is None or other.y is None else np.concatenate([self.y, other.y])
-        return self._replace(frame=frame, plain=plain, y=y)
+        return self._replace(frame=frame, plain=plain, y=y, read=None)
 
     def numbers(self) -> np.ndarray:
         """Return the rows as numbers, by what the encoder has learned."""

@@ -151,9 +151,9 @@ def _left_out(why: str) -> Column:
 
 
 def read_columns(frame: pd.DataFrame) -> dict[str, Read]:
-    """Return what each column of a table is, by name, but for plain numbers: the check, the encoder and selectors ask here.
+    """Return what each column of a table is, by name, but for plain numbers, which are not looked at one by one.
 
-    Thousands of columns of numbers are not looked at one by one.
+    The check, the encoder and the selectors ask here and nowhere else.
     """
     empty = frame.isna().all(axis=0).tolist()
     columns = zip(frame.columns.tolist(), frame.dtypes, empty, strict=True)
@@ -285,7 +285,8 @@ def _odd_cells(cells: Cells, odd: np.ndarray, what: str) -> str:
     rows = [int(np.argmax(cells.codes == code)) for code in which[:MOST_CELLS]]
     named = [f"{shown(cut(cells.texts[code], 20))} in row {row + 1:,}" for code, row in zip(which, rows, strict=False)]
     more = ", …" if len(which) > MOST_CELLS else ""
-    return f"{counted(int(cells.counts[odd].sum()), f'cell is no {what}', f'cells are no {what}s')}: {', '.join(named)}{more}"
+    many = counted(int(cells.counts[odd].sum()), f"cell is no {what}", f"cells are no {what}s")
+    return f"{many}: {', '.join(named)}{more}"
 
 
 def floats_of(column: pd.Series) -> np.ndarray:
